@@ -6,22 +6,23 @@ use crate::units::{Lba, Sectors, Time};
 /// Cached data that has reached the medium.
 ///
 /// A write that completes with [`crate::ServedBy::DriveWriteCache`] is on the medium only once its
-/// sectors have been reported so; any other write is there when it completes.
+/// sectors have been reported here; any other write is on the medium when it completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Destaged {
     /// First sector.
     pub lba: Lba,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: Sectors,
-    /// When the drive took the data out of its cache: what was submitted later is not part of it.
+    /// When the drive took the data out of its cache: data submitted later is not part of it.
     pub taken: Time,
     /// When the last of it was on the medium.
     pub at: Time,
 }
 
-/// A drive that is told the time and never asks for it.
+/// A drive that receives the time as an argument and never reads a clock.
 ///
 /// Protocol, asserted by every implementation:
+///
 /// - `now` never runs backwards over `submit` and `advance`, and never passes `next_event`;
 /// - nothing changes by itself: between two events a device stands still;
 /// - every accepted request completes exactly once, at or after the time it was submitted.
@@ -32,23 +33,24 @@ pub trait Device {
     /// Addressable sectors.
     fn capacity(&self) -> Sectors;
 
-    /// Hands over `request` at `now`.
+    /// Submits `request` at `now`.
     ///
     /// # Errors
-    /// Gives the request back when the queue is full; try again after the next completion. A
-    /// request that can never succeed (out of range) is accepted and completes with an error.
+    /// Returns the request when the queue is full; try again after the next completion. A request
+    /// that can never succeed (out of range) is accepted and completes with an error.
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request>;
 
-    /// When the device next has something to do, or `None` while it is idle.
+    /// Time of the device's next event, or `None` while it is idle.
     fn next_event(&self) -> Option<Time>;
 
     /// Moves the device to `now` and appends what completed on the way, in order of time.
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>);
 
-    /// Appends what reached the medium out of a volatile cache since the last call, in order.
+    /// Appends the data that reached the medium from a volatile cache since the last call, in
+    /// order.
     ///
-    /// A device starts to keep such records with the first call, so that runs which nobody asks
-    /// pay nothing for them. A device without a volatile cache never has any.
+    /// A device starts to keep such records with the first call, so a run that never calls this
+    /// pays nothing for them. A device without a volatile cache never has any.
     fn destaged(&mut self, _records: &mut Vec<Destaged>) {}
 }
 

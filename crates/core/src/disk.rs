@@ -1,8 +1,8 @@
 //! A drive with bytes in it: commands with data in, answers with data out.
 //!
-//! A [`Disk`] joins a [`crate::Device`], which says *when* a command is done, with a [`Medium`],
-//! which says *what* the bytes are. A front end (NBD, FUSE, a controller's registers) speaks to a
-//! `Disk` and to nothing else.
+//! A [`Disk`] joins a [`crate::Device`], which determines *when* a command is done, with a
+//! [`Medium`], which determines *what* the bytes are. A front end (NBD, FUSE, a controller's
+//! registers) uses only a `Disk`.
 
 use std::fmt::{self, Debug};
 use std::io;
@@ -19,7 +19,7 @@ pub enum Data {
     Zeros(Sectors),
 }
 
-/// What a host asks of a disk.
+/// A host's request to a disk.
 #[derive(Debug)]
 pub struct Command {
     /// The host's name for it.
@@ -28,7 +28,7 @@ pub struct Command {
     pub op: Op,
     /// First sector.
     pub lba: Lba,
-    /// How many sectors; 0 for a flush.
+    /// Number of sectors; 0 for a flush.
     pub sectors: Sectors,
     /// Force unit access.
     pub fua: bool,
@@ -43,13 +43,13 @@ pub struct Answer {
     pub token: u64,
     /// When the answer is due.
     pub due: Time,
-    /// Whether the disk did what was asked.
+    /// Whether the disk did what was requested.
     pub result: Result<(), CommandError>,
-    /// What was asked.
+    /// The operation requested.
     pub op: Op,
     /// First sector.
     pub lba: Lba,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: Sectors,
 }
 
@@ -58,7 +58,7 @@ pub struct Answer {
 pub struct CommandError {
     /// What went wrong.
     pub kind: IoError,
-    /// The first sector that failed, where the disk knows it.
+    /// The first sector that failed, if the disk knows it.
     pub lba: Option<Lba>,
 }
 
@@ -79,40 +79,40 @@ impl std::error::Error for CommandError {}
 
 /// A drive with bytes in it, as a state machine.
 ///
-/// Like a [`crate::Device`] it is told the time and never asks for it. The errors of its methods
-/// are those of whatever holds its bytes (a full file system under an image), after which it is of
-/// no more use; a command that fails is answered with [`CommandError`].
+/// Like a [`crate::Device`] it receives the time as an argument and never reads a clock. The errors
+/// of its methods are those of the store of its bytes (a full file system under an image); after
+/// one the disk is unusable. A command that fails is answered with [`CommandError`].
 pub trait Disk {
     /// Addressable sectors.
     fn capacity(&self) -> Sectors;
 
-    /// Commands that are not answered yet.
+    /// Commands that have not been answered yet.
     fn in_flight(&self) -> usize;
 
-    /// Takes a command at `now`. The caller checks that its range lies within the capacity.
+    /// Accepts a command at `now`. The caller checks that its range lies within the capacity.
     fn submit(&mut self, now: Time, command: Command) -> io::Result<()>;
 
-    /// When the disk next has something to do, as far as it knows.
+    /// Time of the disk's next event, as far as it knows.
     fn next_event(&self) -> Option<Time>;
 
     /// Moves the disk to `now` and appends the answers that are due, in order of time.
     fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()>;
 
-    /// Fills `data` with what a read found; once for each answer.
+    /// Fills `data` with the result of a read; once for each answer.
     fn take_read(&mut self, answer: &Answer, data: &mut [u8]) -> io::Result<()>;
 
-    /// Which stretches from `lba` on hold data; at most `limit` of them.
+    /// Lists the stretches of data from `lba` on; at most `limit` of them.
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>>;
 
-    /// Acknowledged data that a power cut may take.
+    /// Acknowledged data that a power cut may lose.
     fn pending(&self) -> Bytes {
         Bytes::ZERO
     }
 
-    /// A reset of the bus: no command that is in flight is ever answered, and the cache stays.
+    /// A reset of the bus: no command in flight is ever answered, and the cache is kept.
     ///
-    /// A write that the disk has already taken may still be carried out, as one that fails in the
-    /// middle may be; a read after the reset finds it done or never will.
+    /// A write that the disk has already accepted may still be carried out, even one that fails
+    /// half way. A read after the reset finds it either done or never done.
     fn reset(&mut self) -> io::Result<()>;
 
     /// An orderly power-off: everything acknowledged or in flight becomes durable.
@@ -130,28 +130,28 @@ pub trait Medium: Debug {
     /// Writes `data`, whole sectors, from `lba` on.
     fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()>;
 
-    /// Makes the range read as zeros and frees what it held.
+    /// Makes the range read as zeros and frees its storage.
     fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()>;
 
-    /// What lies from `lba` on: stretches of data and holes in turn, at most `sectors` in sum and
-    /// at most `limit` stretches.
+    /// Lists stretches of data and holes in turn from `lba` on, at most `sectors` in sum and at
+    /// most `limit` stretches.
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>>;
 
-    /// Hands everything to the operating system's own medium.
+    /// Writes everything to the operating system's own medium.
     fn sync(&mut self) -> io::Result<()>;
 }
 
 /// A stretch that is all data or all hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// How long it is.
+    /// Its length.
     pub sectors: Sectors,
     /// Nothing is stored there, and it reads as zeros.
     pub hole: bool,
 }
 
 impl Extent {
-    /// Adds a stretch to `extents`, joining it to one of its kind before it.
+    /// Adds a stretch to `extents`, joining it to a preceding one of its kind.
     pub fn push_to(self, extents: &mut Vec<Self>) {
         match extents.last_mut() {
             Some(last) if last.hole == self.hole => last.sectors += self.sectors,

@@ -7,14 +7,14 @@ use crate::choice_as_text;
 use crate::config::Choice;
 use crate::request::Op;
 
-/// How tags are given out.
+/// How tags are assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dispatch {
     /// One command at a time, as IDE does.
     Single,
     /// Any request may take any free tag, in the order of the queue.
     Shared,
-    /// Reads and writes wait apart, and neither may take all tags, as `DragonFly` BSD does since
+    /// Reads and writes wait separately, and neither may take all tags, as in `DragonFly` BSD since
     /// April 2011 (commits af0aa0ac35 and a3c9d3d8c0, `sys/bus/cam/scsi/scsi_da.c`).
     Split,
 }
@@ -41,21 +41,21 @@ impl From<Op> for Class {
     }
 }
 
-/// What waits, as far as the policy needs to know it.
+/// The waiting requests, as far as the policy needs to know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// Reads that wait.
+    /// Waiting reads.
     pub reads: usize,
-    /// Writes, flushes and trims that wait.
+    /// Waiting writes, flushes and trims.
     pub writes: usize,
     /// The class of the request that the one common queue would send next, if any waits.
     pub head: Option<Class>,
 }
 
-/// Counts the tags in use and decides what goes next.
+/// Counts the tags in use and chooses the next class to send.
 ///
-/// Invariants: tags in use never exceed the pool; with [`Dispatch::Split`] neither class ever
-/// holds more than `tags * 2 / 3 + 1` of them.
+/// Invariants: tags in use never exceed the pool; with [`Dispatch::Split`] neither class ever holds
+/// more than `tags * 2 / 3 + 1` of them.
 #[derive(Debug, Clone)]
 pub struct TagPool {
     policy: Dispatch,
@@ -71,12 +71,12 @@ impl TagPool {
         Self { policy, tags, reads: 0, writes: 0 }
     }
 
-    /// How many tags there are.
+    /// Number of tags.
     pub fn tags(&self) -> usize {
         self.tags
     }
 
-    /// How many are in use.
+    /// Number of tags in use.
     pub fn in_use(&self) -> usize {
         self.reads + self.writes
     }
@@ -92,7 +92,7 @@ impl TagPool {
         }
     }
 
-    /// The class that may be sent now, or `None` where nothing may.
+    /// The class that may be sent now, or `None` if nothing may.
     ///
     /// [`Dispatch::Split`] lets reads go first whenever both may, without ageing: that is the rule
     /// as published, not an oversight.
@@ -119,7 +119,7 @@ impl TagPool {
         assert!(*self.held(class) <= self.class_limit(), "the class holds too many tags");
     }
 
-    /// Gives the tag of a completed request back.
+    /// Returns the tag of a completed request.
     pub fn release(&mut self, class: Class) {
         let held = self.held(class);
         assert!(*held > 0, "no tag of this class is in use");

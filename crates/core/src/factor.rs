@@ -1,19 +1,19 @@
-//! What can be declared to differ between arms, and what follows from it.
+//! Factors that arms can declare to differ in, and the facts that follow from them.
 
 use crate::config::nearest;
 
 /// Something that arms may be meant to differ in.
 #[derive(Debug)]
 pub struct Factor {
-    /// As the study file and `--factor` spell it.
+    /// Its spelling in the study file and in `--factor`.
     pub name: &'static str,
     /// Other spellings, as words in one string.
     aliases: &'static str,
-    /// The facts that it is.
+    /// The facts that the factor consists of.
     pub own: &'static [&'static str],
-    /// The facts that cannot but change with it, whoever changes it.
+    /// The facts that necessarily change with it, regardless of the cause.
     follows: &'static str,
-    /// Words of a command or an instruction that tell of it.
+    /// Words of a command or an instruction that refer to it.
     words: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl Factor {
     pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
         fact == "findings" || self.own.contains(&fact) || is_among(fact, self.follows) || {
-            // Another drive is another in everything that a drive has.
+            // A different drive differs in everything that a drive has.
             self.name == "drive" && !MACHINE.contains(&fact)
         }
     }
@@ -37,10 +37,10 @@ impl Factor {
 /// Facts of the machine and the run, not of a drive.
 const MACHINE: [&str; 5] = ["kernel", "ioengine", "direct", "cpu_governor", "kernel_options"];
 
-/// Where the driver, and with it the number of requests, follows from the mode of the controller,
-/// `nr_requests` does not: it can be set, and is what makes much of the difference (the studies of
-/// AHCI against IDE have arms for it).
-/// In an order in which the cause comes before what follows from it.
+/// The driver, and with it the number of requests, follows from the mode of the controller;
+/// `nr_requests` does not. It can be set separately and accounts for much of the difference (the
+/// studies of AHCI against IDE have arms for it). Ordered so that a cause comes before its
+/// consequences.
 const FACTORS: &[Factor] = &[
     Factor { name: "drive", own: &["model", "capacity_bytes"], aliases: "disk target", ..NONE },
     Factor {
@@ -70,7 +70,7 @@ const FACTORS: &[Factor] = &[
         name: "scheduler",
         own: &["scheduler"],
         aliases: "elevator",
-        // Set anew with each scheduler by the kernel: `blk_mq_init_sched`, `wbt_disable_default`.
+        // The kernel resets these with each scheduler: `blk_mq_init_sched`, `wbt_disable_default`.
         follows: "nr_requests wbt_lat_usec",
         words: "scheduler elevator",
     },
@@ -162,7 +162,7 @@ pub fn find(name: &str) -> Option<&'static Factor> {
     FACTORS.iter().find(is)
 }
 
-/// The name of a factor as it is declared; what is none is refused with what was probably meant.
+/// Reads the name of a declared factor; refuses an unknown one with the most similar name.
 pub fn read(name: &str) -> Result<&'static str, String> {
     let found = find(name).map(|factor| factor.name);
     found.ok_or_else(|| match nearest(name, names()) {
@@ -171,7 +171,7 @@ pub fn read(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// The factors that a command or an instruction speaks of: `echo none > .../queue/scheduler`.
+/// The factors that a command or an instruction mentions: `echo none > .../queue/scheduler`.
 pub fn named_in(text: &str) -> Vec<&'static str> {
     let text = text.to_lowercase();
     let words: Vec<&str> =

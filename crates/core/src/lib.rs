@@ -1,6 +1,6 @@
 //! The language of the laboratory: units, requests, workloads, dispatch, plans and records.
 //!
-//! Everything that two crates must agree on is said here and nowhere else. There is no I/O, no
+//! Everything that two crates must agree on is defined here and nowhere else. There is no I/O, no
 //! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! The order in which an experiment's runs are made.
 //!
-//! Runs made one after another share whatever drifts: temperature, other load, the age of a file
-//! system. Randomised complete blocks keep drift out of the comparison: each block holds every arm
-//! once, close together and in an order that is balanced over the blocks.
+//! Consecutive runs share any drift: temperature, other load, the age of a file system. Randomised
+//! complete blocks keep drift out of the comparison: each block contains every arm once, close
+//! together and in an order that is balanced over the blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,21 +12,21 @@ use crate::rng::Rng;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
-    /// Every block holds every arm once, in seeded order; switching arms is cheap.
+    /// Every block contains every arm once, in seeded order; switching arms is cheap.
     Interleaved,
-    /// Entering an arm costs a reboot: all runs that an arm has in a block are made in one stay.
-    /// Every block enters each of its arms anew, also the one that is in place when it begins:
-    /// boots differ, and blocks that share one are not independent.
+    /// Entering an arm costs a reboot: all runs of an arm in a block are made in one stay. Every
+    /// block enters each of its arms again, including the one that is already active when it
+    /// begins: boots differ, and blocks that share one are not independent.
     Grouped,
 }
 
-/// All workloads once, in one arm. Steps of one block and arm are a stay: the arm is entered anew
-/// for each.
+/// All workloads once, in one arm. Steps of one block and arm are a stay: each stay enters its arm
+/// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The block it belongs to; arms are compared within it.
     pub block: u32,
-    /// The arm, by its place in the study.
+    /// Index of the arm in the study.
     pub arm: usize,
     /// Which of the arm's runs in this block; above 0 only in a grouped design.
     pub repeat: u32,
@@ -35,7 +35,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether the arm stays in place from one step to the other.
+    /// Whether the arm stays active from one step to the other.
     pub fn shares_stay_with(&self, other: &Self) -> bool {
         (self.block, self.arm) == (other.block, other.arm)
     }
@@ -44,7 +44,7 @@ impl Step {
 /// All steps of an experiment, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// How it is laid out.
+    /// How the arms are laid out.
     pub design: Design,
     /// Blocks: the number of independent comparisons, the n of the statistics.
     pub blocks: u32,
@@ -52,16 +52,17 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// The fewest blocks with which an exact two-sided test can reach 5 %: 2 of 2^6 sign patterns are
-/// at least as extreme as all blocks agreeing, 2/64 = 3.1 %; with five blocks it is 6.3 %.
+/// The smallest number of blocks with which an exact two-sided test can reach 5 %: 2 of 2^6 sign
+/// patterns are at least as extreme as all blocks agreeing, 2/64 = 3.1 %; with five blocks it is
+/// 6.3 %.
 pub const BLOCKS_MIN: u32 = 6;
 
 impl Plan {
     /// A plan for `arms` arms in `blocks` blocks, ordered by `seed`.
     ///
-    /// [`Design::Grouped`] reboots as rarely as the statistics allow: the runs asked for are
-    /// gathered into [`BLOCKS_MIN`] blocks, since fewer could not decide anything. Its unit is a
-    /// pair of boots; runs within one say how steady a boot is, not how boots differ.
+    /// [`Design::Grouped`] reboots as rarely as the statistics allow: it gathers the requested runs
+    /// into [`BLOCKS_MIN`] blocks, because fewer could not decide anything. Its unit is a pair of
+    /// boots; runs within one show how steady a boot is, not how boots differ.
     pub fn new(design: Design, arms: usize, blocks: u32, seed: u64) -> Self {
         let mut rng = Rng::for_part(seed, u64::from(u32::MAX));
         match design {
@@ -73,14 +74,14 @@ impl Plan {
             Design::Grouped => {
                 let groups = blocks.min(BLOCKS_MIN);
                 let orders = alternating_orders(arms, groups, &mut rng);
-                // What does not divide evenly goes to the first groups.
+                // The remainder goes to the first groups.
                 let repeats = |block| blocks / groups + u32::from(block < blocks % groups);
                 Self { design, blocks: groups, steps: steps(&orders, repeats) }
             }
         }
     }
 
-    /// How often an arm is entered: the boots, where that takes one.
+    /// How often an arm is entered: the number of boots, if entering takes one.
     pub fn stays(&self) -> usize {
         let begins = |pair: &&[Step]| !pair[0].shares_stay_with(&pair[1]);
         self.steps.windows(2).filter(begins).count() + usize::from(!self.steps.is_empty())
@@ -98,12 +99,12 @@ fn steps(orders: &[Vec<usize>], repeats: impl Fn(u32) -> u32) -> Vec<Step> {
     steps
 }
 
-/// Orders in which every arm takes every place, and follows every other, equally often, as far as
-/// the number of blocks allows.
+/// Orders in which every arm takes every position, and follows every other, equally often, as far
+/// as the number of blocks allows.
 ///
 /// The rows of a Williams square, used up in random order with the arms relabelled at random each
-/// time round. (Williams 1949, "Experimental designs balanced for the estimation of residual
-/// effects of treatments".)
+/// time. (Williams 1949, "Experimental designs balanced for the estimation of residual effects of
+/// treatments".)
 fn balanced_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut orders = Vec::new();
     while orders.len() < blocks as usize {
@@ -134,7 +135,7 @@ fn williams(k: usize) -> Vec<Vec<usize>> {
 }
 
 /// Orders that alternate forwards and backwards: of two arms, each is first in half of the blocks,
-/// and what drifts steadily from boot to boot cancels.
+/// and a steady drift from boot to boot cancels.
 fn alternating_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut forward: Vec<usize> = (0..arms).collect();
     rng.shuffle(&mut forward);

@@ -1,5 +1,5 @@
-//! What a study asks of its figures beside the primary metric, as its file states it and its report
-//! answers it. Arms are named by place.
+//! The questions of a study in addition to the primary metric, as its file states them and its
+//! report answers them. Arms are given by index.
 
 /// Two arms between which one cause differs.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub struct ContrastInfo {
     pub to: usize,
 }
 
-/// Factors whose main effects and interaction are asked for.
+/// Factors whose main effects and interaction are reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interaction {
     /// Each arm has a level of each of them, and every combination of levels is an arm.

@@ -1,4 +1,4 @@
-//! What is asked of a drive, and what it answers.
+//! A request to a drive, and its answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Op {
     Write,
     /// Everything written and acknowledged so far becomes durable.
     Flush,
-    /// The range no longer holds data anybody wants.
+    /// The range no longer contains data that is needed.
     Trim,
 }
 
@@ -38,9 +38,9 @@ pub struct Request {
     pub op: Op,
     /// First sector; 0 for a flush.
     pub lba: Lba,
-    /// How many sectors; 0 for a flush.
+    /// Number of sectors; 0 for a flush.
     pub sectors: Sectors,
-    /// Force unit access: a write that is not done before it is durable.
+    /// Force unit access: a write that completes only when it is durable.
     pub fua: bool,
 }
 
@@ -77,7 +77,7 @@ pub enum ServedBy {
     DriveReadCache,
     /// The drive's volatile write cache took it.
     DriveWriteCache,
-    /// Whoever answered does not tell, as a kernel does not.
+    /// The target does not report it, as a kernel does not.
     Unknown,
 }
 
@@ -90,7 +90,7 @@ pub enum IoError {
     /// The drive could not read or write the medium.
     #[error("the medium failed")]
     Medium,
-    /// Fewer bytes moved than were asked for.
+    /// Fewer bytes moved than were requested.
     #[error("the transfer was short: {0} bytes moved")]
     Short(u64),
     /// The operating system's error number.
@@ -103,9 +103,9 @@ pub enum IoError {
 pub struct Completion {
     /// The submitter's name for the request.
     pub id: RequestId,
-    /// When it was done.
+    /// When it completed.
     pub at: Time,
-    /// Whether it did what was asked.
+    /// Whether it did what was requested.
     pub result: Result<(), IoError>,
     /// What answered it.
     pub served_by: ServedBy,

@@ -19,8 +19,8 @@ impl Rng {
 
     /// An independent generator for the `index`-th part of what `seed` governs.
     ///
-    /// Parts keep their randomness when others are added or left out, which pairs runs: a block's
-    /// arms draw the same addresses whatever else the study holds.
+    /// Parts keep their randomness when others are added or left out. This pairs runs: a block's
+    /// arms draw the same addresses regardless of the rest of the study.
     pub fn for_part(seed: u64, index: u64) -> Self {
         // An odd multiplier (2^64 over the golden ratio) spreads neighbouring indices; the
         // SplitMix64 of the library then mixes the sum.
@@ -61,7 +61,7 @@ impl Rng {
         }
     }
 
-    /// Whether something that happens with probability `ratio` happens.
+    /// Returns true with probability `ratio`.
     #[inline]
     pub fn chance(&mut self, ratio: Ratio) -> bool {
         self.below(Ratio::ONE.billionths()) < ratio.billionths()

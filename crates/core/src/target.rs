@@ -1,12 +1,12 @@
-//! What a load loop can aim at.
+//! Anything that a load loop can send requests to.
 
 use crate::request::{Completion, Request};
 use crate::units::{Bytes, Time};
 
-/// A request that was not taken.
+/// A request that was not accepted.
 #[derive(Debug)]
 pub enum Rejected {
-    /// The queue is full: wait for a completion, then hand it over again.
+    /// The queue is full: wait for a completion, then submit it again.
     Full(Request),
     /// The target is broken.
     Broken(TargetError),
@@ -16,38 +16,38 @@ pub enum Rejected {
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} failed on the target")]
 pub struct TargetError {
-    /// What was being done, for example `io_uring_enter`.
+    /// The operation, for example `io_uring_enter`.
     pub operation: &'static str,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: std::io::Error,
 }
 
-/// Something that takes requests and completes them in its own time.
+/// Accepts requests and completes them in its own time.
 ///
 /// A [`crate::Device`] in virtual time is a `Target` that jumps to the next event; a kernel ring is
-/// one that waits. The load loop, the probe and the durability check know only this trait, so what
-/// is simulated is what ships.
+/// one that waits. The load loop, the probe and the durability check know only this trait, so the
+/// code that is simulated is the code that ships.
 pub trait Target {
-    /// Whether requests that were taken stay here until [`Target::hand_over`] or [`Target::wait`].
+    /// Whether accepted requests stay here until [`Target::hand_over`] or [`Target::wait`].
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// The target's clock. Virtual, or the host's monotonic clock since the run began.
+    /// The target's clock: virtual time, or the host's monotonic clock since the run began.
     fn now(&mut self) -> Time;
 
     /// Addressable bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Takes over `request`; it may leave for the device now or at the next [`Target::wait`].
+    /// Accepts `request`; it may reach the device now or at the next [`Target::wait`].
     ///
     /// # Errors
-    /// [`Rejected::Full`] gives the request back.
+    /// [`Rejected::Full`] returns the request.
     fn submit(&mut self, request: Request) -> Result<(), Rejected>;
 
-    /// Sends the requests that were held back to the device; returns how many completions are there
-    /// already, to be fetched with [`Target::wait`].
+    /// Submits the requests that were held back to the device. Returns how many completions are
+    /// already available, to be fetched with [`Target::wait`].
     ///
     /// # Errors
     /// The target is broken and nothing more will complete.
@@ -57,7 +57,7 @@ pub trait Target {
 
     /// Waits until something completed or the clock reads `until`, and appends what completed.
     ///
-    /// With nothing in flight it waits for `until` alone. `until` in the past makes it a poll.
+    /// With nothing in flight it waits only for `until`. A time in the past makes it a poll.
     ///
     /// # Errors
     /// The target is broken and nothing more will complete.

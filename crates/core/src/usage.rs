@@ -1,4 +1,5 @@
-//! Who uses the disks of this machine: facts that `host` reads from Linux and `engine` judges.
+//! Which processes and devices use the disks of this machine: facts that `host` reads from Linux
+//! and `engine` judges.
 
 use std::fmt;
 use std::io;
@@ -6,16 +7,17 @@ use std::path::PathBuf;
 
 use crate::units::Bytes;
 
-/// Reads what this machine tells of itself at the moment of the call.
+/// Reads facts about this machine at the moment of the call.
 pub trait Census: fmt::Debug + Sync {
-    /// Its block devices, and what is mounted, swapped to or built on them.
+    /// The machine's block devices, and what is mounted, used as swap or built on them.
     ///
     /// # Errors
-    /// A part of it cannot be read, so that a user may have been missed.
+    /// Part of it cannot be read, so a user of a device may have been missed.
     fn usage(&self) -> io::Result<Usage>;
 
-    /// What the target with this device number lies on, not who uses it: its block device and, of a
-    /// partition, the disk. Where there is none every device, and the mounts of our own namespace.
+    /// The devices under the target with this device number, without their users: its block device
+    /// and, for a partition, the disk. If there is none: every device, and the mounts of our own
+    /// namespace.
     fn under(&self, number: DeviceNumber) -> Usage;
 
     /// One entry for each time that a process has one of `devices` open. Processes of other users
@@ -28,16 +30,16 @@ pub trait Census: fmt::Debug + Sync {
     /// The counters now; bytes moved are those of `device`.
     fn counters(&self, device: Option<DeviceNumber>) -> Counters;
 
-    /// What does not change during a run.
+    /// Facts that do not change during a run.
     fn machine(&self) -> Machine;
 }
 
 /// The number of a block device. Displays as the kernel writes it: `8:1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceNumber {
-    /// Of the driver.
+    /// The driver's number.
     pub major: u32,
-    /// Of the device among the driver's.
+    /// The device's number within the driver.
     pub minor: u32,
 }
 
@@ -55,7 +57,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// Tells a file or a block device from every other, under whatever name.
+/// Identifies a file or a block device, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A block device, which may have several device files.
@@ -82,9 +84,9 @@ impl Identity {
 /// A process. Displays as `process 708 (fio)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its process id.
     pub id: u32,
-    /// Its name, as the kernel cuts it.
+    /// Its name, as truncated by the kernel.
     pub name: String,
 }
 
@@ -103,14 +105,14 @@ pub struct Opener {
     pub process: Process,
 }
 
-/// The block devices of a machine and who uses them, but for processes that have one open.
+/// The block devices of a machine and their users, except for processes that have one open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Every block device, partitions included.
     pub devices: Vec<BlockDevice>,
-    /// Mounts of our own mount namespace first, then of every other that can be seen.
+    /// Mounts of our own mount namespace first, then of every other visible one.
     pub mounts: Vec<Mounted>,
-    /// What memory is swapped to.
+    /// The swap areas.
     pub swaps: Vec<Identity>,
     /// The devices of each mounted btrfs file system.
     pub btrfs: Vec<Vec<DeviceNumber>>,
@@ -151,19 +153,19 @@ pub struct BlockDevice {
     pub number: DeviceNumber,
     /// The kernel's name: `sda1`.
     pub name: String,
-    /// Where it lies on its disk; absent for a whole disk.
+    /// Its position on its disk; absent for a whole disk.
     pub part: Option<Part>,
     /// Whether the kernel refuses to write it.
     pub read_only: bool,
     /// Names of the devices built on it.
     pub holders: Vec<String>,
-    /// What the device mapper or md made it: `LVM volume vg-root`, `md array, raid1`.
+    /// Its kind as a device-mapper or md device: `LVM volume vg-root`, `md array, raid1`.
     pub volume: Option<String>,
     /// The file or device behind a loop device.
     pub backing: Option<Backing>,
-    /// Whether writes are done when a cache in the drive has them, as the kernel sees it.
+    /// Whether writes are acknowledged from a cache in the drive, as the kernel sees it.
     pub write_back: bool,
-    /// Whether its queue can be polled for completions; absent where it has no queue.
+    /// Whether its queue can be polled for completions; absent if it has no queue.
     pub polled: Option<bool>,
 }
 
@@ -189,12 +191,12 @@ impl BlockDevice {
     }
 }
 
-/// A partition's place on its disk.
+/// A partition's position on its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// The disk.
     pub disk: DeviceNumber,
-    /// Absent where sysfs does not say.
+    /// Absent if sysfs does not report it.
     pub extent: Option<Extent>,
 }
 
@@ -203,7 +205,7 @@ pub struct Part {
 pub struct Extent {
     /// The first byte.
     pub start: u64,
-    /// How many.
+    /// Number of bytes.
     pub length: u64,
 }
 
@@ -214,12 +216,12 @@ impl Extent {
     }
 }
 
-/// What a loop device reads and writes.
+/// The file or device that a loop device reads and writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backing {
-    /// Its path, as whoever set the loop device up saw it.
+    /// Its path, as seen by the process that set up the loop device.
     pub path: PathBuf,
-    /// What it is; absent where nothing lies under the path any more.
+    /// Its identity; absent if nothing exists at the path any more.
     pub identity: Option<Identity>,
     /// How far into it the loop device reaches.
     pub reach: Option<Bytes>,
@@ -228,13 +230,13 @@ pub struct Backing {
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
-    /// The number that its files show; of btrfs one of its own.
+    /// The device number that its files show; btrfs has one of its own.
     pub device: DeviceNumber,
     /// Where it is mounted.
     pub at: String,
-    /// A process in whose mount namespace it is, where that is not ours.
+    /// A process in whose mount namespace it is, if that is not ours.
     pub seen_by: Option<Process>,
-    /// What is mounted.
+    /// The device or file that is mounted.
     pub source: Option<Identity>,
     /// Further files and devices that its options name: `logdev=/dev/sdb1`.
     pub others: Vec<Identity>,
@@ -243,7 +245,7 @@ pub struct Mounted {
 /// Counters of a machine at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Processor time; absent where the kernel does not tell.
+    /// Processor time; absent if the kernel does not report it.
     pub ticks: Option<Ticks>,
     /// How often processors were slowed down, by heat or by the quota of a control group.
     pub throttled: u64,
@@ -254,16 +256,16 @@ pub struct Counters {
 /// Processor time in the kernel's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
-    /// What the hypervisor gave to others.
+    /// Time that the hypervisor gave to others.
     pub stolen: u64,
-    /// All, the stolen ones included.
+    /// All time, including the stolen part.
     pub all: u64,
 }
 
-/// What does not change on a machine while it measures.
+/// Facts that do not change on a machine while it measures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// Its memory; zero where the kernel does not tell.
+    /// Its memory; zero if the kernel does not report it.
     pub memory: Bytes,
     /// How the processors choose their frequency: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,

@@ -1,4 +1,4 @@
-//! From a parameter file to a drive that stands where any modelled drive stands.
+//! Converts a parameter file into a drive with the interface of any modelled drive.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use crate::parameters::{self, Description, DiskSimError};
 
 const NATURE: &str = "takes one command at a time over a parallel SCSI bus";
 
-/// What a drive that was read from a parameter file does not show.
+/// The features of a drive from a parameter file that are not modelled.
 const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
                         slipped sector in the middle of a transfer does not lengthen it";
 
-/// Whether `file` is named as `DiskSim` names its parameter files, which end in `.parv`.
+/// Whether `file` has the name of a `DiskSim` parameter file, which ends in `.parv`.
 pub fn is_parameter_file(file: &str) -> bool {
     file.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("parv"))
 }
 
-/// Reads the parameter file `file`, whose text is `text`, into a profile; files that it names are
-/// asked of `resolve`, first beside `file`, then as they are named.
+/// Reads the parameter file `file` with the text `text` into a profile; `resolve` reads the files
+/// that it names, first in the folder of `file`, then as named.
 ///
 /// # Errors
 /// What cannot be read, or is not modelled, with file, line and what would be accepted.
@@ -39,7 +39,7 @@ pub fn profile(
     Ok(Profile::of_blueprint(model, source, LEFT_OUT.to_owned(), Arc::new(ScsiDisk(params))))
 }
 
-/// A SCSI disk with everything that its parameter file says of it.
+/// A SCSI disk with the content of its parameter file.
 #[derive(Debug)]
 struct ScsiDisk(Params);
 
@@ -83,7 +83,7 @@ impl Blueprint for ScsiDisk {
             wire_bytes_per_s: (SECTOR_BYTES * 1_000_000_000)
                 .checked_div(sector_ns)
                 .unwrap_or(u64::MAX),
-            // In order, as the host of a DiskSim file does.
+            // In order, like the host of a DiskSim file.
             scheduler: options.scheduler.unwrap_or(Scheduler::None),
             nr_requests: options.nr_requests.map_or(SCSI_NR_REQUESTS, |asked| asked as usize),
             write_cache_bytes: params.writes.immediate_report.then_some(segment),

@@ -1,9 +1,9 @@
-//! The twin of `DiskSim`'s disk model, which exists to be held against `DiskSim`'s traces and the
-//! measured disks behind them: two disks are modelled because one has to answer as a reference
-//! does, parameter by parameter, and the other, in `drivelab-model`, as drives with queues do.
+//! A reimplementation of `DiskSim`'s disk model, for comparison with `DiskSim`'s traces and the
+//! measured disks behind them. There are two disk models because one has to answer like a
+//! reference, parameter by parameter, and the other, in `drivelab-model`, like drives with queues.
 //!
-//! A laboratory's user wants `drivelab-model`. Here a drive takes one command at a time, as the
-//! SCSI disks of the nineties did; elevator, tags and wire before it are `drivelab-model`'s.
+//! Users of the laboratory need `drivelab-model`. Here a drive takes one command at a time, like
+//! the SCSI disks of the 1990s; elevator, tags and wire in front of it are `drivelab-model`'s.
 #![forbid(unsafe_code)]
 
 mod blueprint;

@@ -1,4 +1,4 @@
-//! What else went on while a run was measured: stolen time, throttling, other I/O on the device.
+//! Other activity during a measured run: stolen time, throttling, other I/O on the device.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,15 @@ use drivelab_core::usage::{Census, Counters, DeviceNumber};
 
 use crate::marks::marks_of;
 
-/// More than this share of the processors' time that the hypervisor gave to others is told.
+/// A run is marked if the hypervisor gave more than this share of processor time to others.
 const STOLEN_PERCENT: u64 = 1;
-/// More than this share of foreign data on the device is told: a file system's journal stays below.
+/// A run is marked above this share of foreign data on the device; a file system's journal is
+/// below.
 const OTHERS_PERCENT: u64 = 5;
-/// Less than this is left alone: a few requests of the run's own lie on either side of the edges.
+/// Less than this is ignored: a few of the run's own requests lie on either side of the edges.
 const OTHERS_BYTES: u64 = 16 << 20;
 
-/// What a machine counted when a group of jobs began to measure and when it had ended.
+/// The machine's counters when a group of jobs began to measure and when it ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountersAround {
     pub(crate) begin: Counters,
@@ -36,8 +37,8 @@ struct Reading {
     counters: Counters,
 }
 
-/// One reading serves all that begin, or end, within this time: it takes some forty files, which a
-/// thousand jobs that each read them would wait for.
+/// One reading serves all groups that begin, or end, within this time: a reading takes some forty
+/// files, and a thousand jobs that each read them would have to wait.
 const TOGETHER: Duration = Duration::from_millis(20);
 
 impl CounterLog {
@@ -45,7 +46,7 @@ impl CounterLog {
         Self { begins: vec![None; groups], ends: vec![None; groups], last: [None; 2] }
     }
 
-    /// Notes what is counted now: at the beginning of a job of `group`, or at its end.
+    /// Reads the counters: at the beginning of a job of `group`, or at its end.
     pub(crate) fn note(
         &mut self,
         census: &dyn Census,
@@ -74,8 +75,8 @@ impl CounterLog {
     }
 }
 
-/// What went on meanwhile, where the run moved `ours` bytes past the page cache; absent where the
-/// page cache was in between, and nobody can tell whose I/O is whose.
+/// The marks for activity during the run, if the run moved `ours` bytes without the page cache;
+/// absent with the page cache, because I/O cannot then be attributed.
 pub(crate) fn marks(counters: CountersAround, ours: Option<u64>) -> Vec<Mark> {
     let CountersAround { begin, end } = counters;
     let said = [
@@ -112,7 +113,7 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
     ))
 }
 
-/// The processors' frequency follows their load, which a single request never makes.
+/// The processors' frequency follows their load, and single requests never cause enough load.
 pub(crate) fn governed(governor: &str) -> Option<Mark> {
     let message =
         format!("the CPU frequency follows the load (governor `{governor}`), and latency with it");

@@ -1,4 +1,4 @@
-//! Which way requests reach the kernel.
+//! How requests reach the kernel.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::workload::Pace;
 use drivelab_core::{IoEngine, Polling};
 
-/// Why the wanted way of doing I/O cannot be had.
+/// Why the requested way of doing I/O is not available.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum IoEngineError {
@@ -22,7 +22,7 @@ pub enum IoEngineError {
     #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
     OneAtATime {
         iodepth: u32,
-        /// Why it is to be psync, where it was not asked for.
+        /// Why psync must be used, if it was not requested.
         #[source]
         source: Option<io::Error>,
     },
@@ -66,11 +66,11 @@ fn remedy(refused: &io::Error) -> &'static str {
     }
 }
 
-/// Chooses the way of doing I/O; `probe` says whether there are rings.
+/// Chooses the way of doing I/O; `probe` says whether rings are available.
 ///
-/// Without a ring, psync takes its place only where it does the same: in an open loop, where what
-/// it cannot send in time shows as lateness, and at depth 1. Deeper it would measure something else
-/// under the name of what was asked for.
+/// Without a ring, psync replaces it only where it is equivalent: in an open loop, where requests
+/// that it cannot send in time show as lateness, and at depth 1. At greater depths it would measure
+/// something else than was requested.
 pub(crate) fn choose(
     asked: Option<IoEngine>,
     polling: Polling,
@@ -105,7 +105,7 @@ pub(crate) fn choose(
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 
-/// Where rings discard no blocks psync takes their place, as in [`choose`].
+/// If rings cannot discard blocks, psync replaces them, as in [`choose`].
 pub(crate) fn without_discards(
     asked: Option<IoEngine>,
     pace: Pace,
@@ -117,7 +117,7 @@ pub(crate) fn without_discards(
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 
-/// The depth that psync could not keep.
+/// The depth that psync could not maintain.
 fn too_deep(pace: Pace) -> Option<u32> {
     match pace {
         Pace::Closed { iodepth, .. } if iodepth > 1 => Some(iodepth),
@@ -125,8 +125,8 @@ fn too_deep(pace: Pace) -> Option<u32> {
     }
 }
 
-/// On a file in memory psync is the better way where it does the same: a ring hands such reads to
-/// threads of the kernel, which cost more than the copying.
+/// For a file in memory psync is better wherever it is equivalent: a ring passes such reads to
+/// kernel threads, which cost more than the copying.
 pub(crate) fn in_memory(chosen: IoEngine, asked: Option<IoEngine>, pace: Pace) -> IoEngine {
     if asked.is_none() && too_deep(pace).is_none() { IoEngine::Psync } else { chosen }
 }

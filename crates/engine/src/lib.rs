@@ -1,11 +1,12 @@
-//! Asks real drives: the load loop, pacing, `io_uring` and psync, and the guard that keeps data.
+//! Measures real drives: the load loop, pacing, `io_uring` and psync, and the guard that protects
+//! data.
 //!
 //! [`run`] measures a file or a block device of this machine, [`simulate`] a modelled drive in
-//! virtual time; both go through the one loop in [`load`], over [`drivelab_core::Target`]. The
-//! targets are [`Ring`], [`Psync`], [`Null`] and [`VirtualTarget`].
+//! virtual time; both use the one loop in [`load`], over [`drivelab_core::Target`]. The targets are
+//! [`Ring`], [`Psync`], [`Null`] and [`VirtualTarget`].
 //!
-//! Writing goes past the guard: never a block device that is in use or whose name was not repeated,
-//! never a file with somebody else's data unless that was allowed.
+//! Every write passes the guard: it never writes a block device that is in use or whose name was
+//! not repeated, and never a file with foreign data unless that was allowed.
 
 mod conditions;
 mod error;

@@ -1,4 +1,4 @@
-//! What figures may be taken for.
+//! What figures measure.
 
 use drivelab_core::record::{Mark, MarkId, Tally};
 use drivelab_core::units::{Bytes, Ratio, Span};
@@ -9,27 +9,28 @@ use crate::open::FileSystem;
 
 /// Fewer than a hundred requests beyond p99 say little about it.
 const FEW: u64 = 10_000;
-/// No disk answers sooner: the quickest we know of, Intel's Optane P5800X, states 5 us for a read
-/// (product brief, 2020).
+/// No disk answers faster: the fastest that we know of, Intel's Optane P5800X, states 5 us for a
+/// read (product brief, 2020).
 const QUICKEST_DISK: Span = Span::from_us(4);
-/// Later than this is no timer's imprecision: the target or the processor could not follow.
+/// More lateness than this is not a timer's imprecision: the target or the processor could not keep
+/// up.
 const LATE: Span = Span::from_ms(1);
 
 /// A device that is busy whenever its queue is not empty loses at most this share of its rate.
 const EMPTY_PERCENT: u128 = 5;
 
-/// How a run went, whatever it was aimed at.
+/// The facts about a run, regardless of its target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunFacts<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) numjobs: u32,
     pub(crate) total: &'a Tally,
-    /// How long its jobs could have run and had no processor.
+    /// How long its jobs were runnable but had no processor.
     pub(crate) waited: Span,
     pub(crate) end: End,
 }
 
-/// What a run on this machine was aimed at.
+/// The target of a run on this machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TargetFacts<'a> {
     pub(crate) direct: bool,
@@ -38,9 +39,9 @@ pub(crate) struct TargetFacts<'a> {
     pub(crate) memory: Bytes,
     pub(crate) holes: Bytes,
     pub(crate) laid_out: bool,
-    /// The drive acknowledges what its own cache holds.
+    /// The drive acknowledges writes from its own cache.
     pub(crate) write_back: bool,
-    /// What the device really is, where it is no disk of its own.
+    /// The device's real nature, if it is not a disk of its own.
     pub(crate) stand_in: Option<&'a str>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> 
     of_target(facts, target).into_iter().chain(bound).chain(of_facts(facts)).collect()
 }
 
-/// What figures of requests to such a target are.
+/// The marks of figures for requests to such a target.
 pub(crate) fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let said = [
         (MarkId::NotDisk, not_disk(facts, target)),
@@ -83,7 +84,7 @@ fn of_facts(facts: RunFacts<'_>) -> impl Iterator<Item = Mark> {
     marks_of(said).chain(few_requests(facts.total))
 }
 
-/// One mark for each rule that has something to say.
+/// One mark for each rule that applies.
 pub(crate) fn marks_of<const N: usize>(
     said: [(MarkId, Option<String>); N],
 ) -> impl Iterator<Item = Mark> {
@@ -132,12 +133,13 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     }
 }
 
-/// Whether every write waits until the medium has it; a flush after several tells of the last only.
+/// Whether every write waits until it is on the medium; a flush after several covers only the last
+/// one.
 fn waits_for_disk(workload: &Workload) -> bool {
     workload.sync || workload.fsync == 1
 }
 
-/// Past the page cache only: through it, writes are not even done when the drive has them.
+/// Only without the page cache: with it, writes complete even before the drive has them.
 fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     let cached = workload.rw.sends() && !waits_for_disk(workload);
     (cached && target.direct && target.write_back).then(|| {
@@ -153,10 +155,10 @@ fn drive_cache(total: &Tally) -> Option<String> {
     (cached * 2 > all).then(|| format!("the drive's own cache answered {share} % of the requests"))
 }
 
-/// Only closed loops: an open one spins while it waits for the next moment to send.
+/// Only for closed loops: an open one spins while it waits for the next send time.
 fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let Pace::Closed { .. } = facts.workload.pace else { return None };
-    // What others took of the processor was as much of a limit as its speed.
+    // Processor time used by others limits the run as much as the processor's speed.
     let used = facts.total.cpu? + facts.waited;
     let had = facts.total.elapsed * u64::from(facts.numjobs);
     let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
@@ -165,13 +167,14 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     })
 }
 
-/// A closed loop that the target never turned away answers each completion with a request; where
-/// places of the queue stay empty all the same, the loop was what limited the rate.
+/// A closed loop whose requests the target never refused answers each completion with a request; if
+/// places of the queue are nevertheless empty, the loop limited the rate.
 fn generator_bound(facts: RunFacts<'_>) -> Option<String> {
     let RunFacts { workload, numjobs, total, .. } = facts;
     let Pace::Closed { iodepth, think_time: Span::ZERO } = workload.pace else { return None };
     let depth = u128::from(iodepth) * u128::from(numjobs);
-    // Where their number ends the run, the last requests leave more places empty than any loop.
+    // If a number of requests ends the run, the last requests leave more places empty than any
+    // loop.
     let few = workload.number_ios.is_some() && u128::from(total.ios()) < 100 * depth;
     if total.target_full || few {
         return None;
@@ -226,7 +229,7 @@ fn late(facts: RunFacts<'_>) -> Option<String> {
     let sent = (total.late.n() + total.errors).saturating_sub(total.unsent);
     let asked = u128::from(per_s) * u128::from(facts.numjobs) * u128::from(elapsed.ns());
     let asked = asked / 1_000_000_000;
-    // Poisson counts scatter by their square root; four of them are left alone.
+    // Poisson counts vary by their square root; four of them are tolerated.
     if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
         return Some(format!("only {sent} of the {asked} scheduled requests were issued"));
     }
@@ -237,7 +240,7 @@ fn late(facts: RunFacts<'_>) -> Option<String> {
     Some(format!("one request in a hundred was issued at least {lateness} late"))
 }
 
-/// What is said of a run whose tail rests on few requests.
+/// The mark of a run whose tail rests on few requests.
 pub fn few_requests(total: &Tally) -> Option<Mark> {
     let n = total.lat().n();
     let message = format!("{n} requests: p99 rests on {} of them", n / 100);
@@ -310,7 +313,8 @@ mod tests {
         check(queue(32, 304, |_, _| {}), marked);
         check(queue(32, 305, |_, _| {}), &[]);
         check(queue(1, 9, |_, _| {}), marked);
-        // Not the loop's doing: the target was full, the user thinks, requests come at a rate.
+        // Not caused by the loop: the target was full, there is think time, requests come at a
+        // rate.
         check(queue(32, 160, |_, total| total.target_full = true), &[]);
         check(queue(32, 160, |options, _| options.thinktime = Some(Span::from_us(1))), &[]);
         check(queue(32, 160, |options, _| options.rate_iops = Some(1000)), &[]);

@@ -1,4 +1,4 @@
-//! What a run on this machine is asked to do.
+//! The parameters of a run on this machine.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::file::buffers::Buffers;
 /// Everything a run on this machine needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunPlan {
-    /// A regular file or a block device. A file that does not exist is laid out, as large as the
-    /// workload's offset and size say.
+    /// A regular file or a block device. A missing file is laid out, with the size given by the
+    /// workload's offset and size.
     pub path: PathBuf,
-    /// What each job does.
+    /// The workload of each job.
     pub workload: Workload,
     /// Jobs that run together.
     pub numjobs: u32,
@@ -23,24 +23,24 @@ pub struct RunPlan {
     pub conduct: JobSchedule,
     /// Seed of all random choices.
     pub seed: u64,
-    /// How I/O is done; the best there is where absent.
+    /// How I/O is done; default: the best available way.
     pub ioengine: Option<IoEngine>,
-    /// Who looks for requests and completions, on a ring.
+    /// Polling for requests and completions, on a ring.
     pub polling: Polling,
-    /// Past the page cache (`O_DIRECT`).
+    /// Bypasses the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// The file's contents may be destroyed, whoever wrote them.
+    /// The file's contents may be destroyed, even foreign data.
     pub allow_overwrite: bool,
     /// Block devices that may be written, by the names the user repeated: exactly as in `path`.
     pub allow_destructive: Vec<PathBuf>,
-    /// How often latency stamps are taken.
+    /// How often time stamps are taken.
     pub stamp: Stamp,
-    /// Label everything written, and keep account of it in this file.
+    /// Label everything written, and record it in this state file.
     pub verify_state: Option<PathBuf>,
 }
 
 impl RunPlan {
-    /// One job of `workload` past the page cache, which destroys nothing.
+    /// One job of `workload` without the page cache, which destroys nothing.
     pub fn new(path: PathBuf, workload: Workload) -> Self {
         Self {
             path,
@@ -58,8 +58,7 @@ impl RunPlan {
         }
     }
 
-    /// Bytes of the file that is laid out where there is none: up to the end of the last job's
-    /// region.
+    /// Size of the file that is laid out if it is missing: up to the end of the last job's region.
     pub(crate) fn file_size(&self) -> Option<Bytes> {
         let step = self.conduct.offset_increment.unwrap_or_default().get();
         let behind = step.saturating_mul(u64::from(self.numjobs.saturating_sub(1)));
@@ -67,7 +66,7 @@ impl RunPlan {
         Some(Bytes::new(last + self.workload.size?.get()))
     }
 
-    /// Bytes of memory that its requests' buffers take.
+    /// Bytes of memory for its requests' buffers.
     pub(crate) fn buffers(&self) -> u64 {
         let workload = &self.workload;
         let sets = u64::from(workload.rw.reads()) + u64::from(workload.rw.sends());

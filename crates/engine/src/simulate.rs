@@ -1,7 +1,7 @@
 //! Jobs in virtual time: all of them share one modelled drive, as threads share a real one.
 //!
-//! Each job is the load loop of a real run. They take turns: all go as far as they can without
-//! waiting, then time jumps to the next moment at which one of them can go on.
+//! Each job is the load loop of a real run. They take turns: each continues as far as it can
+//! without waiting, then time jumps to the next moment at which one of them can continue.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -21,17 +21,17 @@ use crate::virtual_target::VirtualTarget;
 /// Copies of a job over a modelled drive, or over a part of it.
 #[derive(Debug, Clone, Copy)]
 pub struct VirtualJobs<'a> {
-    /// What each of them does.
+    /// The workload of each.
     pub workload: &'a Workload,
-    /// How many they are.
+    /// Number of copies.
     pub numjobs: u32,
-    /// How they begin, share the drive and end; there is no page cache to be kept.
+    /// How they begin, share the drive and end; there is no page cache.
     pub schedule: JobSchedule,
-    /// Seed of everything random in them.
+    /// Seed of all random choices in them.
     pub seed: u64,
     /// Where their part of the device begins.
     pub first: Sectors,
-    /// How large it is; the whole device where absent.
+    /// Its size; default: the whole device.
     pub capacity: Option<Bytes>,
 }
 
@@ -43,12 +43,12 @@ impl<'a> VirtualJobs<'a> {
     }
 }
 
-/// What the copies of a job left.
+/// The results of the copies of a job.
 #[derive(Debug)]
 pub struct Simulation {
     /// The counts of each.
     pub jobs: Vec<Tally>,
-    /// Why they ended; stopped, where any of them was.
+    /// Why they ended; `Stopped` if any of them was stopped.
     pub end: End,
 }
 
@@ -63,7 +63,7 @@ impl Simulation {
         total
     }
 
-    /// What the figures are, and what casts doubt on them.
+    /// What the figures measure, and reasons to doubt them.
     pub fn marks(&self, workload: &Workload, total: &Tally) -> Vec<Mark> {
         let numjobs = u32::try_from(self.jobs.len()).expect("at most JOBS_MAX");
         let end = self.end;
@@ -73,7 +73,7 @@ impl Simulation {
 
 /// Runs all `sets` of jobs against a modelled drive in virtual time, started together.
 ///
-/// Same device, jobs and seeds: the same counts, to the last one. A device that answers in no time
+/// The same device, jobs and seeds give exactly the same counts. A device that answers in no time
 /// never reaches the end of a run by time; give such a run a number of requests.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub fn simulate<D: Device>(
     Ok(sets.iter().map(of_set).collect())
 }
 
-/// Whether the loop can have the whole device to itself from now on.
+/// Whether the loop can use the whole device alone from now on.
 fn is_alone(set: &VirtualJobs<'_>) -> bool {
     let VirtualJobs { numjobs, schedule, first, capacity, .. } = set;
     let whole = *first == Sectors::ZERO && capacity.is_none();
@@ -110,18 +110,18 @@ fn is_alone(set: &VirtualJobs<'_>) -> bool {
 /// A device that several jobs share.
 struct Shared<'a, D> {
     target: &'a mut VirtualTarget<D>,
-    /// What completed of each job and was not fetched.
+    /// Completions of each job that were not yet fetched.
     inboxes: Vec<Vec<Completion>>,
-    /// Requests that the device had no room for, in their order.
+    /// Requests for which the device had no space, in order.
     backlog: VecDeque<Request>,
     found: Vec<Completion>,
 }
 
-/// A request's name is its slot; above that stands its job.
+/// A request's name is its slot, with its job in the upper bits.
 const JOB_SHIFT: u32 = 32;
 
 impl<D: Device> Shared<'_, D> {
-    /// Hands over what there is room for.
+    /// Submits as many requests as fit.
     fn send_backlog(&mut self) {
         while let Some(request) = self.backlog.pop_front() {
             if self.target.submit(request).is_err() {
@@ -131,8 +131,8 @@ impl<D: Device> Shared<'_, D> {
         }
     }
 
-    /// Moves time to the next completion, or to `until`: the jobs that have completions, the last
-    /// one first, which is the order in which a loop uses the slots that fell free.
+    /// Moves time to the next completion, or to `until`. Returns the jobs that have completions,
+    /// the last one first: the order in which a loop uses freed slots.
     fn wait(&mut self, until: Time) -> Result<Vec<usize>, TargetError> {
         self.target.wait(until, &mut self.found)?;
         let mut jobs = Vec::new();
@@ -148,7 +148,7 @@ impl<D: Device> Shared<'_, D> {
     }
 }
 
-/// One job's part of a shared device; it never waits, for time is moved for all at once.
+/// One job's part of a shared device; it never waits, because time moves for all jobs at once.
 struct Seat<'a, 'b, D> {
     shared: &'a RefCell<Shared<'b, D>>,
     job: usize,
@@ -181,12 +181,12 @@ impl<D: Device> Target for Seat<'_, '_, D> {
     }
 }
 
-/// One job's part in what all jobs tell.
+/// One job's part in the progress that all jobs report.
 struct Turn<'a> {
     control: &'a Control<'a>,
-    /// A job is done that ends the others with it.
+    /// A job that ends the others has finished.
     over: &'a Cell<bool>,
-    /// Requests, bytes and errors of all jobs, as far as they told.
+    /// Requests, bytes and errors of all jobs, as far as reported.
     counts: &'a Cell<[u64; 3]>,
     told: [u64; 3],
     job: usize,
@@ -212,15 +212,15 @@ impl Watch for Turn<'_> {
     }
 }
 
-/// Where a job is.
+/// The state of a job.
 enum State<'a> {
     Loading(Box<dyn Stepped + 'a>),
-    /// Its last flush is under way since this moment.
+    /// Its last flush has been in progress since this time.
     Flushing(JobOutcome, Time),
     Done(JobOutcome),
 }
 
-/// What one job is, of all sets.
+/// One job of all sets.
 struct Planned<'a> {
     set: &'a VirtualJobs<'a>,
     workload: Workload,
@@ -241,7 +241,7 @@ fn planned<'a>(sets: &'a [VirtualJobs<'a>], whole: Bytes) -> Vec<Planned<'a>> {
     sets.iter().flat_map(of_set).collect()
 }
 
-/// Runs several jobs, each as far as it goes before the next.
+/// Runs several jobs, each as far as it can go before the next.
 fn take_turns<D: Device>(
     target: &mut VirtualTarget<D>,
     sets: &[VirtualJobs<'_>],
@@ -295,14 +295,14 @@ fn take_turns<D: Device>(
     });
     let mut finished: Vec<JobOutcome> = finished.collect();
     if over.get() && !control.stopped() {
-        // Their time was that of the first to be done.
+        // Their time was that of the first to finish.
         let others = finished.iter_mut().filter(|job| job.end == End::Stopped);
         others.for_each(|job| job.end = End::Runtime);
     }
     Ok(finished)
 }
 
-/// Takes a job as far as it goes now; when it has to be looked at again.
+/// Runs a job as far as it can go now; returns when it must continue.
 fn go_on<'a, D: Device>(
     state: State<'a>,
     job: usize,
@@ -351,15 +351,15 @@ mod tests {
 
     use super::*;
 
-    /// The first sector of a drive among several.
+    /// The first sector of one of several drives.
     fn base_of(drive: u64, capacity: Bytes) -> Lba {
         Lba::at_byte(Bytes::new(drive * capacity.get()))
     }
 
-    /// What a device was asked for, and when.
+    /// The requests to a device, with their times.
     type Taken = Rc<RefCell<Vec<(Time, Lba)>>>;
 
-    /// Each request takes a millisecond; addresses are kept.
+    /// Each request takes a millisecond; addresses are recorded.
     struct Each {
         under_way: Vec<(Time, RequestId)>,
         taken: Taken,

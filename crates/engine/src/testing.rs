@@ -1,4 +1,4 @@
-//! What tests need: a folder of their own on a real disk.
+//! Test support: a folder of their own on a real disk.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that is removed with everything in it.
 ///
-/// It lies below the build's own folder and not in `/tmp`, which is often in memory.
+/// It is below the build's own folder and not in `/tmp`, which is often in memory.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -39,7 +39,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder that stays is no reason to fail a test.
+        // A folder that remains is no reason to fail a test.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

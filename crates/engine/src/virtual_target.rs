@@ -1,4 +1,4 @@
-//! A modelled drive as something to aim at.
+//! A modelled drive as a target.
 
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Bytes, Time};
@@ -12,7 +12,7 @@ pub struct VirtualTarget<D> {
 }
 
 impl<D: Device> VirtualTarget<D> {
-    /// Puts `device` at the beginning of time.
+    /// Starts `device` at time zero.
     pub fn new(device: D) -> Self {
         Self { device, now: Time::ZERO }
     }

@@ -1,10 +1,10 @@
-//! Dates as tools write them, `2015-07-01 10:11:12`.
+//! Dates in the format of tools, `2015-07-01 10:11:12`.
 //!
-//! Tools write local time and no zone: seconds are those of UTC, and tell which of two files of one
-//! machine is older.
+//! Tools write local time without a zone: seconds are computed as if it were UTC, which is enough
+//! to order two files of one machine.
 
-/// Seconds since 1970 of a date with a time; `-` or `/` part its numbers. None before 1970-01-02:
-/// a clock that was not set, or a time that was not known.
+/// Seconds since 1970 of a date with a time; `-` or `/` separate its numbers. `None` before
+/// 1970-01-02: a clock that was not set, or an unknown time.
 pub(crate) fn unix_s(text: &str) -> Option<u64> {
     let mut numbers = text.trim().split([' ', '-', '/', ':', 'T']).map(str::parse::<u64>);
     let mut next = || numbers.next()?.ok();
@@ -26,7 +26,7 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
     (era * 146_097 + of_era).saturating_sub(719_468)
 }
 
-/// A date with its time, `2015-07-01 10:11:12`; the beginning of 1970 where it is unknown.
+/// A date with its time, `2015-07-01 10:11:12`; the beginning of 1970 if it is unknown.
 pub(crate) fn text(unix_s: Option<u64>) -> String {
     let seconds = unix_s.unwrap_or(0);
     let (day, time) = (seconds / 86_400 + 719_468, seconds % 86_400);

@@ -1,11 +1,11 @@
 //! Text in the format of another tool.
 
-/// What was written, and what has no place in the format.
+/// The output, and the metrics that the format cannot represent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// The file.
     pub text: String,
-    /// Metrics that the format has no place for.
+    /// Metrics that the format cannot represent.
     pub left_out: Vec<String>,
 }
 

@@ -8,31 +8,31 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
 use crate::single_run::SINGLE_RUN;
 
-/// Bytes a second above which no single device answered: 15.75 GB/s is all that four lanes of PCI
-/// Express 5.0 carry.
+/// Bytes per second above which no single device answered: 15.75 GB/s is the maximum of four lanes
+/// of PCI Express 5.0.
 const DEVICE_MAX: f64 = 15.75e9;
-/// No tool measures more of anything: a larger number is a damaged file.
+/// No tool measures a larger number: beyond it the file is damaged.
 const NUMBER_MAX: f64 = 1e15;
-/// Lines that are reported as not understood, and notes; the rest is counted.
+/// Maximum number of lines reported as not understood, and of notes; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-/// Figures of one file: two bytes of a file can be a figure, which takes a thousand in memory with
-/// all that is said of it.
+/// Maximum number of figures of one file: two bytes of a file can be a figure, which takes a
+/// thousand bytes in memory with all its attributes.
 const FIGURES_MAX: usize = 100_000;
-/// Characters of a name or unit from the file: one long name, repeated in every figure, would take
-/// memory without bound.
+/// Maximum number of characters of a name or unit from the file: one long name, repeated in every
+/// figure, would take unbounded memory.
 const NAME_MAX: usize = 120;
 
-/// A result file while it is read.
+/// A result file during reading.
 #[derive(Debug)]
 pub(crate) struct Found {
     imported: Imported,
     versions: Vec<String>,
-    /// Unknown lines beyond those listed.
+    /// Number of unknown lines beyond the listed ones.
     unlisted: usize,
-    /// Figures of the runs that are kept.
+    /// Number of figures of the runs that are kept.
     figures: usize,
-    /// Runs beyond those that are kept.
+    /// Number of runs beyond those that are kept.
     dropped: usize,
 }
 
@@ -42,7 +42,7 @@ impl Found {
         Self { imported, versions: Vec::new(), unlisted: 0, figures: 0, dropped: 0 }
     }
 
-    /// Names the tool that measured, where it is not the one that wrote the file.
+    /// Names the tool that measured, if it is not the one that wrote the file.
     pub(crate) fn tool(&mut self, tool: &str) {
         short(tool).clone_into(&mut self.imported.tool);
     }
@@ -54,12 +54,12 @@ impl Found {
         }
     }
 
-    /// Keeps a line that was not understood.
+    /// Records a line that was not understood.
     pub(crate) fn unknown(&mut self, line: usize, text: &str) {
         self.unread(line, &quote(text.trim()));
     }
 
-    /// Keeps why a line, or a part of it, holds no number.
+    /// Records why a line, or part of it, contains no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
         if self.imported.unknown.len() == LISTED_MAX {
             self.unlisted += 1;
@@ -77,7 +77,7 @@ impl Found {
         }
     }
 
-    /// Adds a run of which nothing but its figures is known.
+    /// Adds a run that consists only of its figures.
     pub(crate) fn run(&mut self, line: usize, arm: &str, phases: Vec<Phase>) {
         self.add(ImportedRun { line, arm: arm.to_owned(), phases, ..ImportedRun::default() });
     }
@@ -95,7 +95,7 @@ impl Found {
         }
     }
 
-    /// Whether no further run is kept: a reader may then only count them.
+    /// Whether no further runs are kept: a reader may then only count them.
     pub(crate) fn is_full(&self) -> bool {
         self.figures >= FIGURES_MAX
     }
@@ -104,7 +104,7 @@ impl Found {
         self.dropped += 1;
     }
 
-    /// The result; without a run it is an error, which `hint` remedies.
+    /// The result; without a run it is an error, with the remedy `hint`.
     pub(crate) fn finish(self, hint: &str) -> Result<Imported, ParseError> {
         let Self { mut imported, versions, unlisted, dropped, .. } = self;
         if imported.runs.is_empty() {
@@ -124,7 +124,7 @@ impl Found {
     }
 }
 
-/// Labels runs that are not one of several that the file holds together: two lines of one name may
+/// Labels runs that are not one of several that the file groups together: two lines of one name may
 /// be two configurations.
 fn label_single_runs(runs: &mut [ImportedRun]) {
     let mut trials: BTreeMap<(String, usize), usize> = BTreeMap::new();
@@ -150,7 +150,7 @@ pub(crate) fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figu
     Figure { is_detail: true, ..figure(name, value, unit, better) }
 }
 
-/// A phase of which nothing is doubted.
+/// A phase without remarks.
 pub(crate) fn phase(name: &str, nature: Nature, figures: Vec<Figure>) -> Phase {
     let (points, remarks) = (Vec::new(), Vec::new());
     Phase { name: name.into(), nature, figures, lat_ns: None, points, remarks }
@@ -162,7 +162,7 @@ pub(crate) fn labelled(name: &str, nature: Nature, why: &str, figures: Vec<Figur
     Phase { remarks, ..phase(name, nature, figures) }
 }
 
-/// A phase that reads or writes a disk at a rate that a device can reach, or else memory.
+/// A phase that reads or writes a disk if its rate is possible for a device, otherwise memory.
 pub(crate) fn transfer(name: &str, bytes_per_s: f64, figures: Vec<Figure>) -> Phase {
     if bytes_per_s <= DEVICE_MAX {
         return phase(name, Nature::Disk, figures);
@@ -173,19 +173,19 @@ pub(crate) fn transfer(name: &str, bytes_per_s: f64, figures: Vec<Figure>) -> Ph
     phase
 }
 
-/// As much of a name as is kept.
+/// The part of a name that is kept.
 fn short(name: &str) -> &str {
     name.char_indices().nth(NAME_MAX).map_or(name, |(end, _)| &name[..end])
 }
 
-/// A plain decimal number; Rust's parser also takes `inf`, `nan` and `-1`.
+/// A plain decimal number; Rust's parser also accepts `inf`, `nan` and `-1`.
 pub(crate) fn decimal(text: &str) -> Option<f64> {
     let text = text.trim();
     let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
     text.parse::<f64>().ok().filter(|value| is_plain && *value <= NUMBER_MAX)
 }
 
-/// The number that a tool writes at this place.
+/// The number that a tool writes in this format.
 pub(crate) fn number(line: Line, text: &str) -> Result<f64, ParseError> {
     decimal(text).ok_or_else(|| {
         let what = format!("{} is not a number", quote(text.trim()));

@@ -1,4 +1,4 @@
-//! Other tools' words: job files, traces and results, one folder a tool.
+//! The formats of other tools: job files, traces and results, one folder per tool.
 //!
 //! Pure, in linear time and bounded memory.
 #![forbid(unsafe_code)]

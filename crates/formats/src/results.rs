@@ -1,4 +1,4 @@
-//! Results of other tools, by name or by what the text looks like.
+//! Results of other tools, by name or recognised by their text.
 
 use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
@@ -10,7 +10,7 @@ use crate::{
     phoronix, sysbench, tiotest, wrk,
 };
 
-/// How the output of a tool is named, recognised and read.
+/// The name of a tool's output, how it is recognised, and how it is read.
 struct Reader {
     name: &'static str,
     is: fn(&str) -> bool,
@@ -23,7 +23,7 @@ macro_rules! readers {
     };
 }
 
-/// Every tool; the one with the least specific sign is last.
+/// Every tool; the one with the least specific signature is last.
 const READERS: &[Reader] = readers! {
     "fio": fio::is_fio, fio::parse;
     "phoronix": phoronix::is_phoronix, phoronix::parse;
@@ -46,7 +46,7 @@ const READERS: &[Reader] = readers! {
 const ALIASES: [(&str, &str); 3] =
     [("bonnie", "bonnie++"), ("fsmark", "fs_mark"), ("tiobench", "tiotest")];
 
-/// Logs, of which only the name of the file says what they hold.
+/// Logs, whose content only the name of the file shows.
 const LOGS: [(&str, logs::Kind); 5] = [
     ("fio-bw", logs::Kind::Bandwidth),
     ("fio-iops", logs::Kind::Iops),
@@ -55,7 +55,7 @@ const LOGS: [(&str, logs::Kind); 5] = [
     ("fio-slat", logs::Kind::Latency("slat")),
 ];
 
-/// The tools whose results are read.
+/// The tools whose results can be read.
 pub fn tools() -> impl Iterator<Item = &'static str> {
     READERS.iter().map(|reader| reader.name)
 }
@@ -63,7 +63,7 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 /// Reads a result in the named format.
 ///
 /// # Errors
-/// Names the line at fault, or the known formats.
+/// Names the wrong line, or the known formats.
 pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     let format = format.to_ascii_lowercase();
     let alias = ALIASES.iter().find(|(alias, _)| *alias == format);
@@ -105,7 +105,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if let Some(reader) = READERS.iter().find(|reader| (reader.is)(text)) {
         return (reader.parse)(text);
     }
-    // What is empty or binary gets its own message.
+    // An empty or binary file gets its own message.
     let is_empty = lines(text)?.is_empty();
     if logs::is_log(text) {
         let hint = "name the file as fio does (`NAME_bw.1.log`), or name the format: `--format \

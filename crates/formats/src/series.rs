@@ -8,9 +8,9 @@ use drivelab_core::record::{Figure, Phase};
 /// One metric with the values of every arm.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// Its first figure, for all that is the same in every run.
+    /// Its first figure, for the attributes that are the same in every run.
     pub(crate) figure: Figure,
-    /// By arm, in the order of [`Table::arms`]: the figure of each run that has one, and the place
+    /// By arm, in the order of [`Table::arms`]: the figure of each run that has one, and the index
     /// of the run in its arm, from 1.
     pub(crate) values: Vec<Vec<(usize, Figure)>>,
 }
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-/// The arithmetic mean; a lone value unchanged.
+/// The arithmetic mean; a single value unchanged.
 #[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
 pub(crate) fn mean(values: &[f64]) -> f64 {
     match values {
@@ -59,7 +59,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     }
 }
 
-/// The standard deviation with n - 1; none for a lone value.
+/// The standard deviation with n - 1; none for a single value.
 #[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
 pub(crate) fn spread(values: &[f64]) -> Option<f64> {
     let centre = mean(values);

@@ -1,23 +1,22 @@
-//! XML as measuring tools write it: elements and their text, in one pass.
+//! XML as written by measuring tools: elements and their text, in one pass.
 //!
-//! Attributes are passed over. A document type is refused, so no entity can expand to more than
-//! itself.
+//! Attributes are ignored. A document type is refused, so no entity can expand to more than itself.
 
 use drivelab_core::csv::{ParseError, quote};
 
-/// Nested elements; the schemas in use nest seven.
+/// Maximum nesting of elements; the schemas in use have seven levels.
 const DEPTH_MAX: usize = 64;
 
-/// What was met.
+/// A step of the walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// An element begins.
     Open,
-    /// An element ends; its text, if it holds no other element.
+    /// An element ends; its text, if it contains no other element.
     Close(String),
 }
 
-/// Visits every element with the names of it and of those around it, outermost first, and the line
+/// Visits every element with its name and those of its ancestors, outermost first, and the line
 /// where it begins or ends.
 pub(crate) fn walk<'a>(
     text: &'a str,
@@ -85,7 +84,7 @@ enum Token<'a> {
     Close(&'a str),
 }
 
-/// The markup that a text begins with, and what follows it.
+/// The markup at the beginning of a text, and the text after it.
 fn token(text: &str, line: usize) -> Result<(Token<'_>, &str), ParseError> {
     let until = |start: &str, end: &str| {
         let inside = text.strip_prefix(start)?;

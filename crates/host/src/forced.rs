@@ -1,10 +1,10 @@
-//! Options by which somebody told the kernel to treat disks otherwise than it would.
+//! Options by which a user made the kernel treat disks differently.
 
 use serde::{Deserialize, Serialize};
 
 use crate::root::Root;
 
-/// Options of the boot line that change how disks are driven.
+/// Options of the kernel command line that change how disks are driven.
 const OPTIONS: &[&str] = &[
     "libata.force",
     "libata.dma",
@@ -33,13 +33,13 @@ pub struct AtaUnit {
 /// One option, or one value of `libata.force`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forced {
-    /// As it was given: `libata.force=2.00:noncq`.
+    /// As written: `libata.force=2.00:noncq`.
     pub option: String,
     /// Where it was found.
     pub source: String,
-    /// The ATA port, and the drive on it, that it is for; `None` for all.
+    /// The ATA port, and the drive on it, that it applies to; `None` for all.
     pub port: Option<(u32, Option<u32>)>,
-    /// What it says: `noncq`.
+    /// Its value: `noncq`.
     pub value: String,
 }
 
@@ -58,7 +58,7 @@ impl Forced {
         self.value == "noncq"
     }
 
-    /// The module that it is for: `nvme_core`, or `elevator` for all disks.
+    /// The module that it applies to: `nvme_core`, or `elevator` for all disks.
     pub fn module(&self) -> &str {
         self.option.split(['.', '=']).next().unwrap_or("")
     }
@@ -94,14 +94,15 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
     found
 }
 
-/// The options of a boot line that are about disks; for a capture, which keeps nothing else.
+/// The options of a kernel command line that concern disks; for a capture, which keeps nothing
+/// else.
 pub(crate) fn about_disks(line: &str) -> String {
     let known = |option: &&str| OPTIONS.iter().any(|name| option.starts_with(name));
     let kept: Vec<&str> = line.split_whitespace().filter(known).collect();
     kept.join(" ") + "\n"
 }
 
-/// `[ID:]VAL,...`: an ID that is left out is the one before it
+/// `[ID:]VAL,...`: an omitted ID is the previous one
 /// (`Documentation/admin-guide/kernel-parameters.txt`).
 fn libata(text: &str, source: &str) -> Vec<Forced> {
     let mut port = None;

@@ -1,28 +1,29 @@
-//! What is wrong with a device, as data; the rules that find it stand in `finding`.
+//! What is wrong with a device, as data; the rules are in `finding`.
 
 use std::fmt;
 
 use drivelab_core::outline::Severity;
 use serde::{Deserialize, Serialize};
 
-/// Something that is wrong, or that one should know.
+/// Something wrong, or worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which, as the contract names it.
+    /// Its id.
     pub id: FindingId,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub message: String,
-    /// Where that was read, and what stood there.
+    /// Where it was read, and the text found there.
     pub evidence: String,
     /// What to do about it.
     pub fix: String,
 }
 
 impl Finding {
-    /// Whether `--strict` fails on it: errors and warnings do, except that a volatile write cache
-    /// is how every desktop drive is sold, and no fault while flushes reach it.
+    /// Whether `--strict` fails on it: it fails on errors and warnings, except on a volatile write
+    /// cache, which is the normal state of a desktop drive and not a fault as long as flushes reach
+    /// it.
     pub fn is_misconfiguration(&self) -> bool {
         self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
     }
@@ -31,12 +32,12 @@ impl Finding {
 /// Declares the ids, each with the name that scripts know.
 macro_rules! ids {
     ($($(#[$doc:meta])+ $id:ident = $name:literal,)+) => {
-        /// Which finding, the most important first: the order in which they are shown.
+        /// The findings, the most important first: the order in which they are shown.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum FindingId { $($(#[$doc])+ #[serde(rename = $name)] $id,)+ }
 
         impl FindingId {
-            /// All there are.
+            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$id,)+];
         }
 
@@ -51,17 +52,17 @@ macro_rules! ids {
 ids! {
     /// A SATA drive is driven as an IDE one.
     IdeEmulation = "ide-emulation",
-    /// Native command queuing is off on a drive that has it.
+    /// Native command queuing is off on a drive that supports it.
     NcqOff = "ncq-off",
-    /// The link is slower than both its ends can.
+    /// The link is slower than both its ends support.
     LinkBelowCapability = "link-below-capability",
     /// The kernel slowed the link down after errors.
     LinkDownshift = "link-downshift",
-    /// Errors on the way to the drive.
+    /// Errors on the link to the drive.
     LinkErrors = "link-errors",
     /// A RAID mode stands between the kernel and the drives.
     RaidMode = "raid-mode",
-    /// The PCIe link is narrower or slower than the controller's own.
+    /// The PCIe link is narrower or slower than the controller supports.
     PcieDowngraded = "pcie-downgraded",
     /// A partition starts in the middle of a physical sector.
     Misaligned = "misaligned",
@@ -69,7 +70,7 @@ ids! {
     UsbStorage = "usb-storage",
     /// The kernel and the drive disagree about the write cache.
     WriteCacheViewDiffers = "write-cache-view-differs",
-    /// Writes are acknowledged before they are safe, and nothing is known to protect them.
+    /// Writes are acknowledged before they are safe, without known protection.
     WriteCacheVolatile = "write-cache-volatile",
     /// The drive's write cache is off.
     WriteCacheOff = "write-cache-off",
@@ -77,16 +78,16 @@ ids! {
     SchedulerUnfit = "scheduler-unfit",
     /// The page cache reads far ahead, or not at all.
     ReadaheadExtreme = "readahead-extreme",
-    /// Fewer commands reach the drive than it takes.
+    /// Fewer commands reach the drive than it supports.
     QueueShallow = "queue-shallow",
     /// A software RAID array lacks disks.
     MdDegraded = "md-degraded",
     /// A software RAID array is copying.
     MdResyncing = "md-resyncing",
-    /// A file system leaves out flushes.
+    /// A file system sends no flushes.
     Nobarrier = "nobarrier",
     /// Options of the kernel change how the disk is driven.
     KernelForced = "kernel-forced",
-    /// Others use the disk right now.
+    /// Another program is using the disk.
     DeviceBusy = "device-busy",
 }

@@ -1,4 +1,4 @@
-//! Reads a whole machine, or the devices asked for with all that is below them.
+//! Inspects a whole machine, or the requested devices with their components.
 
 use std::collections::BTreeMap;
 
@@ -22,33 +22,33 @@ pub const SCHEMA: &str = "drivelab.inspect/1";
 pub struct Options {
     /// The text of a kernel log; without it, `dmesg` below the root is read.
     pub log: Option<String>,
-    /// Whether serial numbers are wanted; a virtio disk has to ask its host for its own.
+    /// Whether serial numbers are wanted; a virtio disk requires a request to its host.
     pub serials: bool,
-    /// Whether drives may be sent a command for their temperature.
+    /// Whether drives may receive a command for their temperature.
     pub temperature: bool,
 }
 
-/// What was found: the JSON of `drivelab inspect`.
+/// The result: the JSON of `drivelab inspect`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// The machine around the disks.
     pub environment: Environment,
-    /// The devices, those asked for first.
+    /// The devices, the requested ones first.
     pub devices: Vec<Device>,
     /// What could not be read or understood.
     pub problems: Vec<Problem>,
 }
 
-/// What matters of the machine for all its disks.
+/// Facts about the machine that concern all its disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// The kernel's release.
     pub kernel: Option<String>,
     /// How the processor chooses its clock: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,
-    /// Whether the tree lists block devices; without, only the log tells of drives.
+    /// Whether the tree lists block devices; otherwise only the log names drives.
     #[serde(default)]
     pub block_devices: bool,
     /// Whether a kernel log was read; without one, findings that need it are missing.
@@ -71,9 +71,9 @@ impl Inspection {
     }
 }
 
-/// Inspects the devices asked for and what they are made of; all drives where none is asked for.
+/// Inspects the requested devices and their components; all drives if none is requested.
 ///
-/// A run records what its file is on with [`Wanted::Holder`].
+/// A run records the device of its file with [`Wanted::Holder`].
 pub fn inspect(
     root: &Root,
     wanted: &[Wanted],
@@ -96,7 +96,7 @@ pub fn inspect(
     Ok(Inspection { schema: SCHEMA.to_owned(), environment, devices, problems })
 }
 
-/// The same, by a reader that leaves behind what does not answer.
+/// The same, by a reader that skips files that do not answer.
 pub fn inspect_within(
     reader: &mut Reader,
     wanted: &[Wanted],
@@ -106,7 +106,7 @@ pub fn inspect_within(
     reader.read(move |root| inspect(&root, &wanted, &options))?
 }
 
-/// What [`inspect_within`] does for all devices, and a copy of what was read.
+/// Applies [`inspect_within`] to all devices, and returns a copy of what was read.
 pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, InspectError> {
     let options = options.clone();
     reader.recording().read(move |root| {
@@ -141,14 +141,14 @@ fn machine(root: &Root, options: &Options) -> Machine {
 
 fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
     let mut all = BTreeMap::new();
-    // The class lists partitions too; disks are those that are none.
+    // The class lists partitions too; disks are the entries that are not partitions.
     if let Some(blocks) = root.block_devices() {
         for name in blocks.folders() {
             let Some(block) = blocks.child(&name) else {
                 root.report(&format!("sys/block/{name}"), "leads nowhere");
                 continue;
             };
-            // The single paths below a native NVMe multipath disk.
+            // The single paths under a native NVMe multipath disk.
             if block.flag("hidden") == Some(true) || block.text("partition").is_some() {
                 continue;
             }
@@ -160,7 +160,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
     all
 }
 
-/// What a person means by "my disks": drives and what is made of them, without empty loop devices,
+/// The disks that a user expects: drives and devices built on them, without empty loop devices,
 /// memory and optical drives.
 fn usual(all: &BTreeMap<String, Device>) -> Vec<Device> {
     let memory = |device: &Device| matches!(device.kind, Kind::Ram | Kind::Removable);

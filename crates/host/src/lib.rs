@@ -1,8 +1,8 @@
 //! How a disk is attached, and what is wrong with it.
 //!
-//! Reads `/sys`, `/proc` and the kernel log below a root that is an argument, so that a captured
-//! tree of another machine is read as this one's is. Nothing is written, no device is opened, and
-//! nothing that is read is trusted: see [`Root`].
+//! Reads `/sys`, `/proc` and the kernel log below a root that is an argument, so a captured tree of
+//! another machine is read in the same way as this machine's. Nothing is written, no device is
+//! opened, and nothing that is read is trusted: see [`Root`].
 #![forbid(unsafe_code)]
 
 pub mod bus;

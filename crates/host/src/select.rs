@@ -1,4 +1,4 @@
-//! Which devices are meant.
+//! Selects the requested devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use crate::root::{Root, Unanswered};
 
 /// Devices that a message names.
 const NEAR_SHOWN: usize = 5;
-/// Letters by which a name may differ and still be the one that was meant.
+/// Number of letters by which a name may differ from the intended one.
 const SLIPS_MAX: usize = 1;
 
-/// What somebody asks about.
+/// A request for devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// A block device by name: `sda`, `/dev/sda1`, `/dev/mapper/home`, `home`.
     Name(String),
-    /// The block device that a file is on, or that a device file stands for.
+    /// The block device that contains a file, or that a device file represents.
     Holder {
         /// The path of the file.
         path: String,
@@ -30,34 +30,34 @@ pub fn device_number(number: u64) -> String {
     format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
 }
 
-/// Why nothing can be said of what was asked for.
+/// Why a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InspectError {
     /// There is no such device.
     #[error("there is no block device `{name}`; {}", nearest(.near, *.more))]
     NoSuchDevice {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Devices there are: the most alike, then drives, then what else there is.
+        /// Existing devices: the most similar ones, then drives, then the others.
         near: Vec<String>,
-        /// How many there are besides.
+        /// The number of further devices.
         more: usize,
     },
-    /// There is no tree to look for it in.
+    /// There is no tree to search.
     #[error("cannot inspect any disk: {} is missing", base.join("sys/block").display())]
     NoTree {
-        /// Where the tree should lie.
+        /// The expected place of the tree.
         base: PathBuf,
     },
     /// Too much of the tree does not answer.
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
-    /// A file is in memory, on another machine, or spread over several devices.
+    /// The file is in memory, on another machine, or spread over several devices.
     #[error("`{path}` is not on a block device (file system: `{file_system}`)")]
     NoBlockDevice {
         /// The file.
         path: String,
-        /// The kind of its file system; empty where unknown.
+        /// The kind of its file system; empty if unknown.
         file_system: String,
     },
 }
@@ -70,7 +70,7 @@ fn nearest(near: &[String], more: usize) -> String {
     }
 }
 
-/// The devices asked for, each followed by what it is made of.
+/// The requested devices, each followed by its components.
 pub(crate) fn chosen(
     root: &Root,
     all: &BTreeMap<String, Device>,
@@ -89,7 +89,7 @@ pub(crate) fn chosen(
         };
         let mut pending = vec![first];
         while let Some(device) = pending.pop() {
-            // Broken trees can have devices that are made of each other.
+            // A broken tree can have devices that are built on each other.
             if !seen.insert(device.name.clone()) {
                 continue;
             }
@@ -101,7 +101,7 @@ pub(crate) fn chosen(
     Ok(chosen)
 }
 
-/// The device, or the partition as a device, of this name.
+/// The device, or the partition as a device, with this name.
 fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     let mapped = short.strip_prefix("mapper/").unwrap_or(short);
@@ -122,7 +122,7 @@ fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
 
 fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
     let short = name.rsplit('/').next().unwrap_or(name);
-    // A name is cut: one of kilobytes is like none.
+    // A name is truncated: one of kilobytes is similar to none.
     let short: String = short.chars().take(64).collect();
     let rank = |device: &Device| {
         let slips = strsim::levenshtein(&device.name, &short);
@@ -135,7 +135,7 @@ fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
     InspectError::NoSuchDevice { name: name.to_owned(), near, more }
 }
 
-/// The name of the block device with this number, by `sys/dev/block`.
+/// The name of the block device with this number, from `sys/dev/block`.
 fn by_number(root: &Root, number: &str) -> Option<String> {
     let whole = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let (major, minor) = number.split_once(':')?;
@@ -145,7 +145,7 @@ fn by_number(root: &Root, number: &str) -> Option<String> {
     root.node(&format!("sys/dev/block/{number}")).map(|node| node.name().to_owned())
 }
 
-/// The device that holds a file: by its number, else by what is mounted there.
+/// The device that contains a file: by its number, otherwise by the mount.
 fn holder(
     root: &Root,
     all: &BTreeMap<String, Device>,

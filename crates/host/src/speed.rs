@@ -4,19 +4,19 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The rate of a link in Mb/s on the wire; JSON has it in Gb/s, as people say it.
+/// The rate of a link in Mb/s on the wire; JSON has it in Gb/s, the usual unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Speed {
     mbps: u32,
 }
 
 impl Speed {
-    /// A rate of `mbps` megabits (for PCIe: megatransfers) a second.
+    /// A rate of `mbps` megabits (for PCIe: megatransfers) per second.
     pub const fn mbps(mbps: u32) -> Self {
         Self { mbps }
     }
 
-    /// The rate in megabits a second.
+    /// The rate in megabits per second.
     pub const fn get(self) -> u32 {
         self.mbps
     }

@@ -1,7 +1,7 @@
-//! What disks do from one moment to the next: depth in use, requests a second, latency.
+//! The activity of disks over time: depth in use, requests per second, latency.
 //!
-//! Computed from two samples of `/proc/diskstats` (Documentation/admin-guide/iostats.rst); whoever
-//! calls owns the clock.
+//! Computed from two samples of `/proc/diskstats` (Documentation/admin-guide/iostats.rst); the
+//! caller owns the clock.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use serde::Serialize;
 use crate::device::InFlight;
 use crate::root::{Root, TABLE_BYTES_MAX};
 
-/// The schema of one moment.
+/// The schema of one sample.
 pub const SCHEMA: &str = "drivelab.inspect-watch/1";
 
-/// Columns of the table behind the name (`Documentation/admin-guide/iostats.rst`); merged requests
-/// and those under way are left out.
+/// Columns of the table after the name (`Documentation/admin-guide/iostats.rst`); merged requests
+/// and those in flight are omitted.
 const READS: usize = 0;
 const SECTORS_READ: usize = 2;
 const READ_MS: usize = 3;
@@ -23,10 +23,10 @@ const WRITES: usize = 4;
 const SECTORS_WRITTEN: usize = 6;
 const WRITE_MS: usize = 7;
 const BUSY_MS: usize = 9;
-/// Milliseconds times requests under way.
+/// Milliseconds times requests in flight.
 const WEIGHTED_MS: usize = 10;
 
-/// Counters of one disk since it was found.
+/// Counters of one disk since it was attached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counters {
     columns: [u64; WEIGHTED_MS + 1],
@@ -39,30 +39,30 @@ pub struct Sample {
     disks: BTreeMap<String, Counters>,
 }
 
-/// What one disk did between two samples.
+/// The activity of one disk between two samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
     /// Its name.
     pub name: String,
-    /// Requests that are under way at the second sample.
+    /// Requests in flight at the second sample.
     pub in_flight: InFlight,
-    /// Requests under way on average.
+    /// Mean number of requests in flight.
     pub depth_used: f64,
-    /// Commands the disk takes at once, where known.
+    /// Number of commands that the disk accepts at once, if known.
     pub queue_depth: Option<u32>,
-    /// Reads a second.
+    /// Reads per second.
     pub reads_per_s: f64,
-    /// Writes a second.
+    /// Writes per second.
     pub writes_per_s: f64,
-    /// Bytes read a second.
+    /// Bytes read per second.
     pub read_bytes_per_s: f64,
-    /// Bytes written a second.
+    /// Bytes written per second.
     pub write_bytes_per_s: f64,
-    /// Mean time of a read; null where there was none.
+    /// Mean time of a read; null if there was none.
     pub read_lat_ns: Option<u64>,
-    /// Mean time of a write; null where there was none.
+    /// Mean time of a write; null if there was none.
     pub write_lat_ns: Option<u64>,
-    /// Share of the time in which anything was under way.
+    /// Share of the time in which any request was in flight.
     pub busy: f64,
 }
 
@@ -94,8 +94,8 @@ impl Sample {
     }
 }
 
-/// What each disk did in the `elapsed` time between two samples. Disks that are in one only are
-/// left out.
+/// The activity of each disk in the `elapsed` time between two samples. Disks that are in only one
+/// sample are omitted.
 pub fn rates(
     before: &Sample,
     after: &Sample,
@@ -110,7 +110,7 @@ pub fn rates(
 
 impl Counters {
     /// Differences. Milliseconds are 32 bits wide in the kernel's table and wrap after 49 days of
-    /// work; the rest is 64 bits wide, and goes back only when a disk is exchanged.
+    /// work; the rest is 64 bits wide, and decreases only when a disk is replaced.
     fn since(self, then: &Self) -> Self {
         let mut columns = self.columns;
         for (column, (now, then)) in columns.iter_mut().zip(&then.columns).enumerate() {
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!((sda.reads_per_s, sda.writes_per_s), (200.0, 0.0));
         assert_eq!(sda.read_bytes_per_s, 1600.0 * 512.0);
         assert_eq!((sda.read_lat_ns, sda.write_lat_ns), (Some(10_000_000), None));
-        // The counter went over 2^32 in between: 4000 ms in one second are 4 at once.
+        // The counter wrapped at 2^32 in between: 4000 ms in one second are 4 at once.
         assert_eq!((sda.depth_used, sda.queue_depth), (4.0, Some(32)));
         assert_eq!(sda.busy, 1.0);
     }
@@ -177,7 +177,7 @@ mod tests {
         assert!(between("", AFTER).is_empty());
         assert!(between(BEFORE, "8 0 sda 1 2 3").is_empty());
         assert!(between(BEFORE, "8 0 sda x y z 1 2 3 4 5 6 7 8 9").is_empty());
-        // A disk that was exchanged starts from nothing.
+        // A disk that was replaced starts from zero.
         let back = between(AFTER, BEFORE);
         assert_eq!(back[0].reads_per_s, 0.0);
     }

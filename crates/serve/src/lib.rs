@@ -1,8 +1,8 @@
-//! Presents a drive in real time, and pulls the plug on it.
+//! Presents a drive in real time, and cuts its power.
 //!
 //! [`drive::ServedDrive`] joins a [`drivelab_core::Device`], which decides when a request
-//! completes, with a [`store::Store`], which decides what the bytes are; it is told the time and
-//! is tested in virtual time.
+//! completes, with a [`store::Store`], which decides what the bytes are; it receives the time as an
+//! argument and is tested in virtual time.
 #![cfg_attr(not(feature = "ublk"), forbid(unsafe_code))]
 
 pub mod backing;

@@ -1,4 +1,4 @@
-//! Two queues, of reads and of everything else, that remember which came first.
+//! Two queues, of reads and of everything else, that record the order of arrival.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// How many reads and others wait, and of which class the first of all is.
+    /// The number of waiting reads and others, and the class of the first of all.
     pub(crate) fn waiting(&self) -> Waiting {
         let first = |queue: &VecDeque<(u64, T)>| queue.front().map(|(sequence, _)| *sequence);
         let head = match (first(&self.reads), first(&self.writes)) {

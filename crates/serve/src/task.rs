@@ -1,4 +1,4 @@
-//! What a client asks of the drive, whatever it speaks.
+//! A client's request to the drive, in any protocol.
 
 use std::io;
 
@@ -7,7 +7,7 @@ pub(crate) enum Task {
     Read,
     Write,
     Zero,
-    /// The range freed; a hole reads as zeros.
+    /// Frees the range; a hole reads as zeros.
     Free,
     Flush,
 }
@@ -17,10 +17,10 @@ pub(crate) struct BlockRequest {
     pub(crate) task: Task,
     /// First byte; 0 for a flush.
     pub(crate) offset: u64,
-    /// Bytes; 0 for a flush.
+    /// Number of bytes; 0 for a flush.
     pub(crate) length: u64,
     pub(crate) fua: bool,
-    /// As many bytes as `length`; only with [`Task::Write`].
+    /// `length` bytes; only with [`Task::Write`].
     pub(crate) data: Option<Box<[u8]>>,
 }
 
@@ -32,16 +32,16 @@ impl BlockRequest {
 
 /// A front end whose requests come from the kernel.
 pub(crate) trait KernelSide {
-    /// The next request, with its id; what the drive need not know of is answered.
+    /// The next request, with its id; requests that do not concern the drive are answered here.
     fn next(&mut self) -> io::Result<Option<(u64, BlockRequest)>>;
 
-    /// Where the data of a read goes before [`Self::reply_read`].
+    /// The buffer for the data of a read before [`Self::reply_read`].
     fn read_buffer(&mut self, length: usize) -> &mut [u8];
 
     /// Answers a read with `length` bytes of the buffer from `start` on.
     fn reply_read(&mut self, id: u64, start: usize, length: usize);
 
-    /// Answers what was done, to `length` bytes.
+    /// Answers that a task on `length` bytes is done.
     fn reply(&mut self, id: u64, task: Task, length: u64);
 
     fn reply_error(&mut self, id: u64);

@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     let unpaired = if arguments.unpaired {
         Some("`--unpaired` is given")
     } else if arguments.arms.iter().chain(&arguments.others).any(is_folder) {
-        Some("each results folder is a study of its own, made in its own time")
+        Some("each results folder is a separate study, made at another time")
     } else {
         None
     };

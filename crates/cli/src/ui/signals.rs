@@ -53,7 +53,7 @@ fn end_after_grace() {
         if waiting.elapsed() > FILE_WRITTEN {
             continue;
         }
-        super::interrupted("gave up waiting for what did not answer");
+        super::interrupted("abandoned an operation that did not respond");
         super::exit_now(Exit::Interrupted)
     }
 }

@@ -4,15 +4,15 @@ use super::nearest;
 
 /// A type whose values have names that users write: `randread`, `ahci`, `deadline`.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// What is being chosen, for messages: `controller`.
+    /// The thing being chosen, for messages: `controller`.
     const WHAT: &'static str;
-    /// Every name with its value. The first name of a value is the one that is printed.
+    /// Every name with its value. The first name of a value is the printed one.
     const NAMES: &'static [(&'static str, Self)];
 
     /// The value called `name`.
     ///
     /// # Errors
-    /// Says which names there are, and which one was probably meant.
+    /// Lists the valid names, and the one that was probably meant.
     fn from_name(name: &str) -> Result<Self, String> {
         if let Some((_, value)) = Self::NAMES.iter().find(|(known, _)| *known == name) {
             return Ok(*value);
@@ -28,7 +28,7 @@ pub trait Choice: Copy + PartialEq + 'static {
         })
     }
 
-    /// The name that is printed for this value.
+    /// The printed name of this value.
     fn name(self) -> &'static str {
         let (name, _) = Self::NAMES
             .iter()

@@ -1,8 +1,8 @@
 //! Reads study, profile and measurement files: typed values, and errors that name the line.
 //!
-//! A [`Section`] hands out its keys one by one and remembers which were asked for; what is left at
-//! the end is unknown, and the nearest key that was asked for is the suggestion. So the list of
-//! known keys can never differ from the keys that are read.
+//! A [`Section`] hands out its keys one by one and records which were requested. Any key left at
+//! the end is unknown, and the most similar requested key is the suggestion. So the list of known
+//! keys can never differ from the keys that are read.
 
 mod choice;
 mod section;
@@ -12,7 +12,7 @@ pub use choice::Choice;
 pub use section::{Row, Section, Stated};
 pub use value::Value;
 
-/// What is wrong with a file, where, and what to write instead.
+/// An error in a file: where it is, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct ConfigError {
@@ -28,11 +28,11 @@ pub struct ConfigError {
     pub hint: Option<String>,
 }
 
-/// The candidate that `word` was probably meant to be, if any is near.
+/// The candidate that `word` was probably meant to be, if any is similar enough.
 ///
-/// Near is one slip of the fingers (`rmp` for `rpm`), or a Jaro-Winkler similarity above 0.8,
-/// found by trying common slips in longer words (`iodpeth`, `drives`): below that the suggestions
-/// start to puzzle more than they help.
+/// Similar enough is one typing error (`rmp` for `rpm`), or a Jaro-Winkler similarity above 0.8,
+/// found by trying common errors in longer words (`iodpeth`, `drives`): below that the suggestions
+/// confuse more than they help.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(&str, f64)> = None;
     for candidate in candidates {

@@ -23,13 +23,13 @@ impl Source {
     }
 }
 
-/// A table whose keys are taken out one by one; [`Section::finish`] refuses what is left.
+/// A table whose keys are taken out one by one; [`Section::finish`] refuses the rest.
 #[derive(Debug, Clone)]
 pub struct Section {
     source: Rc<Source>,
-    /// How messages call it: `[drive]`, or "the file" for the top.
+    /// Its name in messages: `[drive]`, or "the file" for the top.
     name: String,
-    /// Where it begins in the text, for keys that are missing.
+    /// Where it begins in the text, for missing keys.
     at: usize,
     left: Vec<(String, usize, Item)>,
     asked: Vec<&'static str>,
@@ -94,12 +94,12 @@ impl Section {
         Ok(Self { source, name: "the file".into(), at: 0, left, asked: Vec::new() })
     }
 
-    /// Takes the value of `key`, or `None` where the key is absent.
+    /// Takes the value of `key`, or `None` if the key is absent.
     pub fn take<T: Value>(&mut self, key: &'static str) -> Result<Option<T>, ConfigError> {
         self.take_with(key, T::read)
     }
 
-    /// Takes the value of `key` by a reader of the caller's own, or `None` where it is absent.
+    /// Takes the value of `key` by a reader of the caller's own, or `None` if it is absent.
     pub fn take_with<T>(
         &mut self,
         key: &'static str,
@@ -109,7 +109,7 @@ impl Section {
         read(&self.source, key, &item, reader).map(Some)
     }
 
-    /// Refuses a key that has another name since.
+    /// Refuses a key that has been renamed.
     pub fn renamed(&self, old: &str, new: &str) -> Result<(), ConfigError> {
         let Some((_, at, _)) = self.left.iter().find(|(key, ..)| key == old) else {
             return Ok(());
@@ -118,12 +118,12 @@ impl Section {
         Err(self.source.error(*at, format!("`{old}` is now named `{new}`"), hint))
     }
 
-    /// Takes the value of a key that must be there.
+    /// Takes the value of a required key.
     pub fn require<T: Value>(&mut self, key: &'static str) -> Result<T, ConfigError> {
         self.take(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// Takes a list of values; one value alone counts as a list of one.
+    /// Takes a list of values; a single value counts as a list of one.
     pub fn list<T: Value>(&mut self, key: &'static str) -> Result<Option<Vec<T>>, ConfigError> {
         match self.remove(key) {
             None => Ok(None),
@@ -149,7 +149,7 @@ impl Section {
         Ok(Some(rows))
     }
 
-    /// Takes the table `[key]`, or `None` where it is absent.
+    /// Takes the table `[key]`, or `None` if it is absent.
     pub fn section(&mut self, key: &'static str) -> Result<Option<Self>, ConfigError> {
         match self.remove(key) {
             None => Ok(None),
@@ -158,7 +158,7 @@ impl Section {
         }
     }
 
-    /// How the value of `key` stands in the file; `None` where the key is absent.
+    /// The value of `key` as written in the file; `None` if the key is absent.
     pub fn stated(&self, key: &str) -> Option<Stated> {
         let (_, _, item) = self.left.iter().find(|(name, ..)| name == key)?;
         let line = self.source.text.get(item.at()..)?.lines().next()?;
@@ -181,8 +181,8 @@ impl Section {
         self.left.iter().any(|(name, _, item)| name == key && matches!(item, Item::Table { .. }))
     }
 
-    /// Takes the table `[key]` whose keys the user chooses, in alphabetical order; empty where it
-    /// is absent.
+    /// Takes the table `[key]` whose keys the user chooses, in alphabetical order; empty if it is
+    /// absent.
     pub fn words(&mut self, key: &'static str) -> Result<Vec<(String, String)>, ConfigError> {
         let entries = match self.remove(key) {
             None => return Ok(Vec::new()),
@@ -197,7 +197,7 @@ impl Section {
     }
 
     /// Takes the table `[key]` of tables whose names the user chooses, in alphabetical order; none
-    /// where it is absent.
+    /// if it is absent.
     pub fn tables(&mut self, key: &'static str) -> Result<Vec<(String, Self)>, ConfigError> {
         let entries = match self.remove(key) {
             None => return Ok(Vec::new()),
@@ -214,8 +214,8 @@ impl Section {
         entries.into_iter().map(table).collect()
     }
 
-    /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made
-    /// of its items.
+    /// Refuses a list, of values or of tables, that is longer than `most`, before its items are
+    /// processed.
     pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {
         match self.left.iter().find(|(name, ..)| name == key) {
             Some((_, at, Item::Array { items, .. })) if items.len() > most => {
@@ -227,7 +227,7 @@ impl Section {
         }
     }
 
-    /// Takes the tables `[[key]]`, in order; none where the key is absent.
+    /// Takes the tables `[[key]]`, in order; none if the key is absent.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, ConfigError> {
         let items = match self.remove(key) {
             None => return Ok(Vec::new()),
@@ -244,8 +244,8 @@ impl Section {
         Ok(sections)
     }
 
-    /// Moves every key of the table `[key]` up into this section, where a file may leave the table
-    /// heading out.
+    /// Moves every key of the table `[key]` up into this section, for files that may omit the table
+    /// heading.
     pub fn lift(&mut self, key: &'static str) -> Result<(), ConfigError> {
         match self.remove(key) {
             None => Ok(()),
@@ -260,7 +260,7 @@ impl Section {
     /// Ends the reading.
     ///
     /// # Errors
-    /// A key was never asked for: it is unknown, and the nearest known one is suggested.
+    /// A key was never requested: it is unknown, and the most similar known key is suggested.
     pub fn finish(self) -> Result<(), ConfigError> {
         let Some((key, at, _)) = self.left.iter().min_by_key(|(_, at, _)| *at) else {
             return Ok(());
@@ -310,10 +310,10 @@ impl Section {
     }
 }
 
-/// How a value stands in its file.
+/// A value as written in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stated {
-    /// The value without quotes; of a list or a table, that it is one.
+    /// The value without quotes; for a list or a table, a statement that it is one.
     pub value: String,
     /// The comment at the end of its line; empty without one.
     pub remark: String,
@@ -329,12 +329,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// How many values it holds.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it has no values.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

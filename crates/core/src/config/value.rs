@@ -4,7 +4,7 @@ use crate::units::{Bytes, Ratio, Span};
 
 /// A type that is read from the text of one value.
 ///
-/// Numbers and strings are read alike, so `bs = 4096`, `bs = "4k"` and `bs=4k` all work.
+/// Numbers and strings are read in the same way, so `bs = 4096`, `bs = "4k"` and `bs=4k` all work.
 pub trait Value: Sized {
     /// Reads the value.
     ///

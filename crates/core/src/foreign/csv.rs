@@ -1,6 +1,6 @@
-//! Reading text made by others: lines, fields, and errors that say where.
+//! Reads other tools' text: lines, fields, and errors that name the position.
 
-/// A text that could not be read: where, what, and what would have been right.
+/// A text that could not be read: the position, the error, and what would have been right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// Line, from 1; 0 for the text as a whole.
@@ -38,17 +38,17 @@ impl ParseError {
     }
 }
 
-/// A line that holds something, with its number from 1.
+/// A non-blank line, with its number from 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     /// Its number, from 1.
     pub number: usize,
-    /// All of it, blanks included.
+    /// The whole line, including blanks.
     pub text: &'a str,
 }
 
-/// The lines that hold something. Refuses what is no text: bytes from a picture or an archive
-/// that happen to be read as one.
+/// The non-blank lines. Refuses input that is not text, such as the bytes of a picture or an
+/// archive.
 pub fn lines(text: &str) -> Result<Vec<Line<'_>>, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
@@ -64,7 +64,7 @@ pub fn lines(text: &str) -> Result<Vec<Line<'_>>, ParseError> {
     Ok(lines)
 }
 
-/// The fields of a CSV line, trimmed, quotes taken off (RFC 4180, on one line).
+/// The fields of a CSV line, trimmed and without quotes (RFC 4180, on one line).
 pub fn fields(line: Line<'_>) -> Result<Vec<String>, ParseError> {
     let mut fields = Vec::new();
     let mut rest = line.text;
@@ -109,10 +109,10 @@ fn field(text: &str) -> Option<(String, Option<&str>)> {
     }
 }
 
-/// At most this many characters of somebody's file in a message.
+/// Maximum number of characters of a foreign file in a message.
 const QUOTE_MAX: usize = 40;
 
-/// A piece of the text for a message.
+/// Quotes a piece of the text for a message.
 pub fn quote(text: &str) -> String {
     if text.chars().count() <= QUOTE_MAX {
         return format!("`{text}`");

@@ -1,4 +1,4 @@
-//! Words of other tools that two crates share: figures of results, lines and fields of text,
+//! Terms of other tools that two crates share: figures of results, lines and fields of text,
 //! recorded requests.
 
 pub mod csv;
@@ -13,13 +13,13 @@ use crate::{Request, Span, Time};
 pub struct Imported {
     /// The tool, `bonnie++`.
     pub tool: String,
-    /// Its version as it says itself; several, where runs differ.
+    /// Its version as it reports it; several, if runs differ.
     pub tool_version: String,
     /// Every run, in the order of the file.
     pub runs: Vec<ImportedRun>,
-    /// What was not understood, or holds no number.
+    /// Parts that were not understood, or contain no number.
     pub unknown: Vec<String>,
-    /// What was corrected, and what a reader must know of the whole.
+    /// Corrections, and what a reader must know about the whole file.
     pub notes: Vec<String>,
 }
 
@@ -28,25 +28,25 @@ pub struct Imported {
 pub struct ImportedRun {
     /// The line where it begins.
     pub line: usize,
-    /// What the file calls the machine or configuration.
+    /// The file's name for the machine or configuration.
     pub arm: String,
-    /// When it ended, in seconds since 1970 (UTC), where the file says so.
+    /// When it ended, in seconds since 1970 (UTC), if the file says so.
     pub ended_unix_s: Option<u64>,
-    /// How it was made, under the tool's own names (`file_size`): what its own format needs again.
+    /// Its settings, under the tool's own names (`file_size`), as its own format needs them again.
     pub setup: BTreeMap<String, String>,
     /// Its numbers.
     pub phases: Vec<Phase>,
 }
 
-/// A recorded request: what a trace holds, and what a replay sends. Its id counts from 0.
+/// A recorded request: an entry of a trace, and what a replay sends. Its id counts from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceEntry {
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// When it came, from the beginning of the trace, where that was recorded.
+    /// When it arrived, from the beginning of the trace, if that was recorded.
     pub at: Option<Time>,
-    /// The pause between its completion and the next request, where that was recorded.
+    /// The pause between its completion and the next request, if that was recorded.
     pub think: Option<Span>,
-    /// How long the recorded drive took, where that was recorded.
+    /// How long the recorded drive took, if that was recorded.
     pub measured: Option<Span>,
 }

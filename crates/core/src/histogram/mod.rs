@@ -17,8 +17,8 @@ const BUCKETS: usize = SUB + (64 - SUB_BITS as usize) * SUB;
 /// Counts spans in buckets whose width is at most 1/128 of their value.
 ///
 /// A quantile is the middle of its bucket and so off by at most 0.4 %; below 128 ns, and for the
-/// least, the greatest and the mean, it is exact. A new one takes 59 KiB whatever is counted, and
-/// counting never allocates; one that was stored takes as much as it holds.
+/// minimum, the maximum and the mean, it is exact. A new histogram takes 59 KiB regardless of what
+/// is counted, and counting never allocates; a stored one takes as much memory as it needs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
@@ -29,7 +29,7 @@ pub struct Histogram {
     max_ns: u64,
 }
 
-/// The stored form: only buckets that hold something.
+/// The stored form: only non-empty buckets.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     sum_ns: u64,
@@ -59,7 +59,7 @@ impl Histogram {
         Self { counts: vec![0; BUCKETS], ..Self::empty() }
     }
 
-    /// One that takes no memory until something is counted.
+    /// An empty histogram that takes no memory until something is counted.
     pub fn empty() -> Self {
         Self { counts: Vec::new(), n: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
@@ -70,7 +70,7 @@ impl Histogram {
         self.record_times(span, 1);
     }
 
-    /// Counts so many spans of one length.
+    /// Counts `times` spans of one length.
     #[inline]
     pub fn record_times(&mut self, span: Span, times: u64) {
         let ns = span.ns();
@@ -80,7 +80,7 @@ impl Histogram {
         }
         self.n += times;
         self.sum_ns += u128::from(ns) * u128::from(times);
-        // Almost never: two stores less for each span.
+        // Almost never true: saves two stores per span.
         if ns < self.min_ns {
             self.min_ns = ns;
         }
@@ -95,7 +95,7 @@ impl Histogram {
         self.counts[bucket] += times;
     }
 
-    /// Adds everything that `other` counted; exactly as if it had been counted here.
+    /// Adds everything that `other` counted, exactly as if it had been counted here.
     pub fn merge(&mut self, other: &Self) {
         if other.n == 0 {
             return;
@@ -110,17 +110,17 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// How many spans were counted.
+    /// Number of spans counted.
     pub fn n(&self) -> u64 {
         self.n
     }
 
-    /// The least span, or `None` while empty.
+    /// The minimum, or `None` while empty.
     pub fn min(&self) -> Option<Span> {
         (self.n > 0).then(|| Span::from_ns(self.min_ns))
     }
 
-    /// The greatest span, or `None` while empty.
+    /// The maximum, or `None` while empty.
     pub fn max(&self) -> Option<Span> {
         (self.n > 0).then(|| Span::from_ns(self.max_ns))
     }
@@ -151,7 +151,7 @@ impl Histogram {
         unreachable!("the counts sum to n")
     }
 
-    /// The filled buckets, ascending: the upper end of each and how many spans it holds.
+    /// The non-empty buckets, ascending: the upper end of each and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(index, count)| {
@@ -161,7 +161,7 @@ impl Histogram {
     }
 }
 
-/// The bucket of a value: its top eight bits and where they stand.
+/// The bucket of a value: its top eight bits and their position.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "either below SUB or shifted to below 2 SUB")]
 fn bucket(ns: u64) -> usize {
@@ -172,7 +172,7 @@ fn bucket(ns: u64) -> usize {
     octave as usize * SUB + (ns >> octave) as usize
 }
 
-/// The least value of a bucket, and how many values it holds.
+/// The least value of a bucket, and the number of values in it.
 fn bounds(index: usize) -> (u64, u64) {
     if index < SUB {
         return (index as u64, 1);
@@ -186,7 +186,7 @@ impl From<Sparse> for Histogram {
         let mut histogram = Self::empty();
         for (index, count) in sparse.buckets {
             let index = index as usize;
-            // A bucket beyond the last cannot have been written by us: leave it out.
+            // A bucket beyond the last cannot have been written by us: skip it.
             if index >= BUCKETS {
                 continue;
             }

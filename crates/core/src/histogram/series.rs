@@ -1,37 +1,37 @@
-//! How a latency distribution moves over time, in memory that stays bounded.
+//! How a latency distribution changes over time, in bounded memory.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BUCKETS as FINE, bounds, bucket};
 use crate::units::{Ratio, Span};
 
-/// Buckets of [`super::Histogram`] that are one here: 16 for each power of two, so a quantile is
-/// off by at most 3 %, and a second of a disk fills some dozens.
+/// Buckets of [`super::Histogram`] that are merged into one here: 16 for each power of two, so a
+/// quantile is off by at most 3 %, and a second of a disk fills a few dozen.
 const COARSENESS: usize = 8;
 const BUCKETS: usize = FINE / COARSENESS;
-/// Filled buckets of all intervals together: 1.3 MB at the ten bytes that each takes.
+/// Maximum number of non-empty buckets of all intervals: 1.3 MB at ten bytes each.
 const ENTRIES_MAX: usize = 1 << 17;
 const INTERVALS_MAX: usize = 1 << 12;
 
-/// A coarse histogram of latencies for each interval of a run, only filled buckets kept.
+/// A coarse histogram of latencies for each interval of a run, with only the non-empty buckets.
 ///
-/// An interval is a second until the memory set aside is full; then each two become one, as often
-/// as it takes. So a run of a minute is known second by second, and one of a week in no more
-/// memory. Recording does not allocate once [`Series::reserve`] has.
+/// An interval is a second until the reserved memory is full; then neighbouring intervals are
+/// merged in pairs, repeatedly if necessary. So a run of a minute is known second by second, and a
+/// run of a week takes no more memory. Recording does not allocate after [`Series::reserve`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Series {
     interval_s: u64,
     /// Where the entries of each closed interval end.
     ends: Vec<usize>,
-    /// Filled buckets and how many latencies each holds, interval after interval.
+    /// Non-empty buckets and the number of latencies in each, interval after interval.
     buckets: Vec<u16>,
     counts: Vec<u64>,
-    /// The interval that is being counted, with a place for each bucket.
+    /// The interval being counted, with a place for each bucket.
     open: Vec<u64>,
-    /// Whether the open interval holds anything or half of it has passed.
+    /// Whether the open interval contains anything or half of it has passed.
     begun: bool,
-    /// Empty, of the same size: where intervals are put together.
+    /// Empty, of the same size: scratch space to merge intervals.
     spare: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ pub struct Series {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     interval_s: u64,
-    /// For each interval its filled buckets: least value in nanoseconds, and count.
+    /// For each interval its non-empty buckets: least value in nanoseconds, and count.
     buckets_ns: Vec<Vec<(u64, u64)>>,
 }
 
@@ -59,14 +59,14 @@ impl PartialEq for Series {
 impl Eq for Series {}
 
 impl Series {
-    /// The series of a run that keeps none: it takes no memory, and nothing can be recorded.
+    /// The series of a run that keeps none: it takes no memory, and nothing can be recorded in it.
     pub fn empty() -> Self {
         let (ends, buckets, counts) = (Vec::new(), Vec::new(), Vec::new());
         let (open, spare) = (Vec::new(), Vec::new());
         Self { interval_s: 1, ends, buckets, counts, open, begun: false, spare }
     }
 
-    /// Sets all memory aside that a run of `seconds` can need.
+    /// Reserves all memory that a run of `seconds` can need.
     pub fn reserve(&mut self, seconds: u64) {
         let intervals = usize::try_from(seconds).unwrap_or(INTERVALS_MAX).min(INTERVALS_MAX);
         let entries = intervals.saturating_mul(BUCKETS).min(ENTRIES_MAX);
@@ -75,7 +75,7 @@ impl Series {
         self.counts.reserve_exact(entries);
     }
 
-    /// Counts `times` latencies in that second of the run. Seconds come in order; one that is over
+    /// Counts `times` latencies in that second of the run. Seconds come in order; an earlier one
     /// counts as the latest.
     #[inline]
     pub fn record(&mut self, second: u64, latency: Span, times: u64) {
@@ -96,27 +96,27 @@ impl Series {
         }
     }
 
-    /// How long an interval is, in seconds: a power of two.
+    /// Length of an interval in seconds: a power of two.
     pub fn interval_s(&self) -> u64 {
         self.interval_s
     }
 
-    /// How many intervals there are, once finished.
+    /// Number of intervals, once finished.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The filled buckets of an interval, ascending: the least latency of each, and its count.
+    /// The non-empty buckets of an interval, ascending: the least latency of each, and its count.
     pub fn interval(&self, number: usize) -> impl Iterator<Item = (Span, u64)> + '_ {
         self.entries(number).map(|(bucket, count)| (Span::from_ns(low(bucket)), count))
     }
 
-    /// The latency that a share `q` of an interval's does not exceed, `None` where it has none.
+    /// The latency that a share `q` of an interval's does not exceed; `None` for an empty interval.
     pub fn quantile(&self, number: usize, q: Ratio) -> Option<Span> {
         let n: u64 = self.entries(number).map(|(_, count)| count).sum();
         let whole = u128::from(Ratio::ONE.billionths());
@@ -131,7 +131,7 @@ impl Series {
         Some(Span::from_ns(low(bucket) + (next - low(bucket) - 1) / 2))
     }
 
-    /// Adds a series of the same time, as if both had been counted here. Both are finished.
+    /// Adds a series of the same time span, as if both had been counted here. Both are finished.
     pub fn merge(&mut self, other: &Self) {
         let mut other = other.clone();
         self.coarsen(other.interval_s);
@@ -148,7 +148,7 @@ impl Series {
         *self = both;
     }
 
-    /// Makes the intervals of a finished series as long as `interval_s`, where they are shorter.
+    /// Makes the intervals of a finished series as long as `interval_s`, if they are shorter.
     fn coarsen(&mut self, interval_s: u64) {
         while self.interval_s < interval_s {
             self.halve();
@@ -184,7 +184,7 @@ impl Series {
         }
     }
 
-    /// Keeps what the open interval holds, and begins the next.
+    /// Stores the open interval, and begins the next.
     fn close(&mut self) {
         for (bucket, count) in (0..).zip(&mut self.open) {
             if *count > 0 {
@@ -196,7 +196,7 @@ impl Series {
         self.begun = false;
     }
 
-    /// Makes one interval of each two. One that is left over becomes part of the open one, whose
+    /// Merges intervals in pairs. A single remaining one becomes part of the open interval, whose
     /// first half it is.
     fn halve(&mut self) {
         self.interval_s = self.interval_s.saturating_mul(2);
@@ -206,7 +206,8 @@ impl Series {
             self.add_to(2 * pair, &mut sums);
             self.add_to(2 * pair + 1, &mut sums);
             for (bucket, sum) in (0..).zip(&mut sums).filter(|(_, sum)| **sum > 0) {
-                // Never ahead of what is still to be read: two intervals' buckets are no fewer.
+                // Never overtakes the reading position: two intervals together have at least as
+                // many buckets.
                 (self.buckets[kept], self.counts[kept]) = (bucket, std::mem::take(sum));
                 kept += 1;
             }
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn long_runs_are_known_in_longer_intervals_and_no_more_memory() {
-        // Few latencies in many seconds, and so many that the buckets run out first.
+        // Few latencies in many seconds, then enough latencies that the buckets run out first.
         for (seed, seconds, each) in [(1, 30_001, 3), (2, 4096, 3), (3, 700, 4000)] {
             let (series, all) = random(seed, seconds, each);
             let interval_s = series.interval_s();

@@ -1,4 +1,4 @@
-//! What a sector says of itself, whichever the format.
+//! The fields of a sector's label, in either format.
 
 /// Bytes of a sector: the smallest unit that drives write whole or not at all.
 pub const SECTOR: usize = 512;
@@ -10,7 +10,7 @@ pub struct Label {
     pub place: u64,
     /// The number of the write, from 1.
     pub generation: u64,
-    /// What tells the run from every other.
+    /// Distinguishes the run from every other.
     pub run: u64,
 }
 

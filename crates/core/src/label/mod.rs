@@ -1,11 +1,10 @@
 //! The mark of drivelab in every 512-byte sector that it writes.
 //!
-//! One format for all that write: runs, verified runs and `durability`. The mark lies in the data
-//! and not in a name or a header, so it survives copying, works on any file system, and disappears
-//! where anybody writes data over ours. [`is_ours`] is the one answer to "may this be
-//! overwritten?".
+//! All writers use one format: runs, verified runs and `durability`. The mark is in the data and
+//! not in a name or a header, so it survives copying, works on any file system, and disappears when
+//! other data is written over ours. [`is_ours`] is the only answer to "may this be overwritten?".
 //!
-//! A sector whose content is checked later carries a [`Label`]:
+//! A sector whose content is checked later has a [`Label`]:
 //!
 //! | bytes | |
 //! |---|---|
@@ -16,8 +15,8 @@
 //! | 32..40 | checksum of the other 504 bytes |
 //! | 40..512 | data |
 //!
-//! A sector of a plain run carries only a signature, since a checksum would be paid for in each
-//! measured write.
+//! A sector of a plain run has only a signature, because every measured write would pay for a
+//! checksum.
 
 mod field;
 mod page;
@@ -32,26 +31,26 @@ const LABELLED: [u8; 8] = [0x8E, 0x45, 0xF1, 0x3B, 0xA7, 0x60, 0xD2, 0x1C];
 const PLAIN: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
 /// 2^64 over the golden ratio, odd: multiplying by it loses nothing.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// A sector whose signature is off by no more bits than this is labelled and damaged. By chance so
-/// near lies one sector of random data in 10^9.
+/// A sector whose signature is off by no more bits than this is labelled and damaged. The chance
+/// that random data is this close is one sector in 10^9.
 const DAMAGED_BITS: u32 = 8;
 
-/// What a sector turned out to be.
+/// The result of reading a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sector {
-    /// Labelled, and as it was written.
+    /// Labelled, and unchanged.
     Intact(Label),
     /// Labelled, and changed since.
     Damaged,
     /// Written without a label by a plain run.
     Plain,
-    /// Nothing but zeros: never written, trimmed, or written by anybody.
+    /// Zeros only: never written, trimmed, or written by any program.
     Zeros,
-    /// Written by somebody else.
+    /// Written by another program.
     Foreign,
 }
 
-/// Labels a sector that holds its data already.
+/// Labels a sector that already contains its data.
 #[inline]
 pub fn put(sector: &mut [u8], label: Label) {
     sector[..8].copy_from_slice(&LABELLED);
@@ -70,7 +69,7 @@ pub fn put_all(block: &mut [u8], run: u64, first: u64, generation: u64) {
     }
 }
 
-/// Signs a sector whose content nobody checks later.
+/// Signs a sector whose content is not checked later.
 #[inline]
 pub fn sign(sector: &mut [u8]) {
     sector[..8].copy_from_slice(&PLAIN);
@@ -97,20 +96,21 @@ pub fn read(sector: &[u8]) -> Sector {
     Sector::Intact(Label { place, generation, run })
 }
 
-/// Whether drivelab wrote this sector. Zeros prove nothing, and neither does a part of a sector.
+/// Whether drivelab wrote this sector. Zeros prove nothing, and neither does part of a sector.
 pub fn is_ours(sector: &[u8]) -> bool {
     let signed = sector.starts_with(&LABELLED) || sector.starts_with(&PLAIN);
     sector.len() == SECTOR && (signed || page::read(sector).is_some())
 }
 
-/// Whether a part of a sector, which a file may end in, is the beginning of one of ours.
+/// Whether part of a sector, which a file may end in, is the beginning of one of ours.
 pub fn is_beginning(part: &[u8]) -> bool {
     let length = part.len().min(LABELLED.len());
     length > 0 && [LABELLED, PLAIN].iter().any(|signature| signature[..length] == part[..length])
 }
 
-/// Over everything but the checksum itself. Each step is one to one in the sum so far, so no change
-/// within one word of eight bytes ever goes unnoticed, and others with a chance of 2^-64.
+/// Covers everything except the checksum itself. Each step is one to one in the sum so far, so a
+/// change within one word of eight bytes is always detected, and others are missed with a
+/// probability of 2^-64.
 #[inline]
 fn checksum(sector: &[u8]) -> u64 {
     let mut sum = GOLDEN;

@@ -1,8 +1,8 @@
 //! The label that `durability` wrote before it shared one with verified runs.
 //!
-//! It is read, so that such a file is still ours and its ledger can still be checked, and no longer
-//! written. Sectors of pages of 16 KiB: a mark, the run, the page, the write, the sector's number
-//! in the page, data, and a checksum at the end.
+//! It is still read, so that such a file counts as ours and its ledger can be checked, but it is no
+//! longer written. Sectors of pages of 16 KiB: a mark, the run, the page, the write, the sector's
+//! number in the page, data, and a checksum at the end.
 
 use super::field::{Label, SECTOR, word};
 
@@ -15,7 +15,7 @@ pub(super) fn is_marked(sector: &[u8]) -> bool {
     sector.starts_with(&MARK)
 }
 
-/// The label of a marked sector that is as it was written.
+/// The label of a marked sector that is unchanged.
 pub(super) fn read(sector: &[u8]) -> Option<Label> {
     if !is_marked(sector) || word(sector, SECTOR - 8) != checksum(&sector[..SECTOR - 8]) {
         return None;

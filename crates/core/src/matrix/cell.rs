@@ -3,21 +3,21 @@
 use super::{CellError, Cursor, Group, Matrix, order, plural};
 use crate::workload::{Rw, Workload, WorkloadOptions};
 
-/// One combination of everything that is varied.
+/// One combination of all varied settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The target, by its place in the matrix; all at once where absent.
+    /// Index of the target in the matrix; all at once if absent.
     pub target: Option<usize>,
-    /// Where sequential threads go on, by its place in the matrix.
+    /// Where sequential threads continue, by index in the matrix.
     pub cursor: usize,
     /// Order, threads on each target and share of reads.
     pub group: Group,
-    /// Block size, by its place in the matrix.
+    /// Index of the block size in the matrix.
     pub size: usize,
 }
 
 impl Cell {
-    /// What people call it.
+    /// Its description for people.
     pub fn words(&self, matrix: &Matrix) -> String {
         let target = self.target.map_or("all", |target| matrix.targets[target].as_str());
         let Group { random, threads, read } = self.group;
@@ -29,7 +29,7 @@ impl Cell {
         format!("{target}, {read} % read, {order}, {threads}, {bs}{cursor}")
     }
 
-    /// What each thread does.
+    /// The workload of each thread.
     pub fn workload(&self, matrix: &Matrix) -> Result<Workload, CellError> {
         let Group { random, read, .. } = self.group;
         let rw = match (read, random > 0) {

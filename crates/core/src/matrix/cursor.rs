@@ -1,14 +1,14 @@
-//! Where sequential threads of one drive go on.
+//! Where sequential threads of one drive continue.
 
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// Where sequential threads of one drive go on reading or writing.
+/// Where sequential threads of one drive continue reading or writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cursor {
-    /// Each in a part of the region of its own.
+    /// Each in its own part of the region.
     Own,
-    /// All in one place: whoever is free takes the next block.
+    /// All from one position: the next free thread takes the next block.
     Shared,
 }
 

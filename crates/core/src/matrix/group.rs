@@ -1,6 +1,6 @@
 //! Cells that are one line of a figure.
 
-/// Cells that differ in their block size only.
+/// Cells that differ only in their block size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// Share of random addresses, in percent.
@@ -12,13 +12,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// Whether it matters where sequential threads go on: several do, in a place of their own each
-    /// or all in one.
+    /// Whether the position of sequential threads matters: there are several, each with its own
+    /// position or all with one.
     pub(super) fn has_cursors(self) -> bool {
         self.random == 0 && self.threads > 1
     }
 
-    /// What scripts call it: `sequential-read-20`, `random-mixed50-1`.
+    /// Its name for scripts: `sequential-read-20`, `random-mixed50-1`.
     pub fn name(&self) -> String {
         let order = match self.random {
             0 => "sequential".to_owned(),
@@ -33,7 +33,7 @@ impl Group {
         format!("{order}-{kind}-{}", self.threads)
     }
 
-    /// What people call it.
+    /// Its description for people.
     pub fn words(&self) -> String {
         let order = order(self.random);
         let kind = match self.read {

@@ -1,5 +1,5 @@
 //! A matrix of short runs: every read share with every order, thread count and block size, on each
-//! target alone and on all at once, as controller comparisons are made.
+//! target alone and on all at once, as in controller comparisons.
 
 mod cell;
 mod cursor;
@@ -16,10 +16,10 @@ use crate::config::{ConfigError, Section, Value as _};
 use crate::units::{Bytes, Span};
 use crate::workload::{BlockSizes, WorkloadError};
 
-/// What is varied, and what all cells share.
+/// The varied settings, and those that all cells share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Matrix {
-    /// What the matrix is called.
+    /// Title of the matrix.
     pub title: String,
     /// Files or devices.
     pub targets: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Matrix {
     pub read: Vec<u32>,
     /// Shares of random addresses, in percent: 0 is sequential.
     pub random: Vec<u32>,
-    /// Threads on each target; sequential ones each have a part of the region of their own.
+    /// Threads on each target; sequential threads each have their own part of the region.
     pub threads: Vec<u32>,
     /// Block sizes.
     pub bs: Vec<BlockSizes>,
@@ -39,23 +39,23 @@ pub struct Matrix {
     pub ramp_time: Span,
     /// First byte of the region on each target.
     pub offset: Bytes,
-    /// Size of the region; the rest of the target where absent.
+    /// Size of the region; default: the rest of the target.
     pub size: Option<Bytes>,
-    /// Past the page cache.
+    /// Bypasses the page cache.
     pub direct: bool,
-    /// How often every cell is measured; each time all cells come in another order.
+    /// How often every cell is measured; each block has a different order of cells.
     pub blocks: u32,
     /// Seed of the order and of everything random.
     pub seed: u64,
-    /// Where sequential threads go on; figures show the first.
+    /// Where sequential threads continue; figures show the first.
     #[serde(skip)]
     pub cursors: Vec<Cursor>,
-    /// The only groups of cells; all where empty.
+    /// The only groups of cells; all if empty.
     #[serde(skip)]
     pub only: Vec<Group>,
 }
 
-/// What a matrix is called, and what is measured how often.
+/// The title, the targets and the number of blocks of a matrix.
 #[derive(Debug, Clone)]
 pub struct Named {
     /// See [`Matrix::title`].
@@ -77,9 +77,9 @@ const RANDOM: [u32; 2] = [0, 100];
 const THREADS: [u32; 2] = [1, 20];
 const BLOCK_SIZES: [u64; 9] = [4, 8, 32, 64, 256, 1024, 4096, 8192, 65_536];
 
-/// Most blocks, as in a study.
+/// Maximum number of blocks, as in a study.
 const BLOCKS_MAX: u32 = 10_000;
-/// Most cells: at 20 s each they take three weeks.
+/// Maximum number of cells: at 20 s each they take three weeks.
 const CELLS_MAX: u64 = 100_000;
 
 impl Matrix {
@@ -98,7 +98,7 @@ impl Matrix {
         Ok(matrix)
     }
 
-    /// Takes what is varied and what all cells share out of a section; `named` is said elsewhere.
+    /// Takes the varied and the shared settings out of a section; `named` comes from elsewhere.
     pub fn read(section: &mut Section, named: Named) -> Result<Self, ConfigError> {
         let Named { title, targets, blocks, seed, cursors } = named;
         let matrix = Self {
@@ -126,7 +126,7 @@ impl Matrix {
         Ok(matrix)
     }
 
-    /// How many cells there are, all blocks together.
+    /// Number of cells, all blocks together.
     pub fn count(&self) -> u64 {
         let aims = self.targets.len() + usize::from(self.has_all());
         let count = |random: usize, threads: usize| {
@@ -142,9 +142,9 @@ impl Matrix {
             .saturating_add(count(sequential, several).saturating_mul(others))
     }
 
-    /// What is wrong with its counts; nothing is made of them before.
+    /// The error if its counts are too large; nothing is allocated before.
     ///
-    /// A matrix whose blocks were changed after it was read is asked again.
+    /// A matrix whose blocks were changed after it was read is checked again.
     pub fn too_large(&self) -> Option<String> {
         if self.blocks > BLOCKS_MAX {
             return Some(format!("`blocks`: {} is not from 1 to {BLOCKS_MAX}", self.blocks));
@@ -178,11 +178,11 @@ impl Matrix {
         if let Some(wrong) = self.too_large() {
             return Some(wrong);
         }
-        // What one cell refuses another with the same value refuses too; so all are tried.
+        // A value that one cell refuses is refused by every cell with it; so try them all.
         self.cells().iter().find_map(|cell| Some(cell.workload(self).err()?.to_string()))
     }
 
-    /// Cells that differ in block size, target and cursor only, in the order of the figures.
+    /// Cells that differ only in block size, target and cursor, in the order of the figures.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups = Vec::new();
         for &random in &self.random {
@@ -200,7 +200,7 @@ impl Matrix {
         self.together && self.targets.len() > 1
     }
 
-    /// Every cell of a block; those that differ in their target stand next to each other.
+    /// Every cell of a block; cells that differ in their target are adjacent.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for cursor in 0..self.cursors.len() {
@@ -238,7 +238,7 @@ fn block(kib: u64) -> BlockSizes {
     BlockSizes::one(Bytes::kib(kib)).expect("a multiple of 512 below 1 GiB")
 }
 
-/// What a cell's options cannot be.
+/// Why a cell's options are refused.
 pub type CellError = WorkloadError;
 
 #[cfg(test)]

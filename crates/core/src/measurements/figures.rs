@@ -6,7 +6,7 @@ use crate::units::{Ratio, Span};
 /// The key of the mean time.
 pub const MEAN_MS: &str = "mean_ms";
 
-/// The quantiles that may be given, rising.
+/// The quantiles that a file may contain, ascending.
 pub const QUANTILES: [(&str, f64); 11] = [
     ("p1_ms", 0.01),
     ("p5_ms", 0.05),
@@ -21,10 +21,11 @@ pub const QUANTILES: [(&str, f64); 11] = [
     ("p99_9_ms", 0.999),
 ];
 
-/// Figures that are no quantile: requests a second, the same over that at depth 1, mean time.
+/// Figures that are not quantiles: requests per second, the same divided by the rate at depth 1,
+/// mean time.
 const OTHERS: [&str; 3] = ["iops", "gain", MEAN_MS];
 
-/// Rounding of measured figures is far below this; beyond it they are not of one measurement.
+/// Rounding of measured figures is far below this; beyond it, figures are not from one measurement.
 const DISAGREEMENT: f64 = 0.1;
 
 /// Named figures of one load, times in ms.
@@ -37,8 +38,8 @@ impl Figures {
         OTHERS.into_iter().chain(QUANTILES.map(|(key, _)| key))
     }
 
-    /// Those of measured times, sorted, at `iops` requests a second. A quantile that fewer than
-    /// ten requests decide is left out: it is an accident.
+    /// The figures of measured times, sorted, at `iops` requests per second. A quantile that rests
+    /// on fewer than ten requests is omitted, because it is due to chance.
     pub fn of_times(sorted: &[Span], iops: f64) -> Self {
         let Some(last) = sorted.len().checked_sub(1) else { return Self::default() };
         let total: u64 = sorted.iter().map(|time| time.ns()).sum();
@@ -57,7 +58,7 @@ impl Figures {
         Self(ends.into_iter().chain(QUANTILES.into_iter().filter_map(quantile)).collect())
     }
 
-    /// Those of a run.
+    /// The figures of a run.
     pub(super) fn of_run(total: &JobRecord) -> Self {
         let ms = |span: Span| milliseconds(span.ns());
         let times = &total.lat_histogram;
@@ -93,12 +94,13 @@ impl Figures {
         self.0.iter().copied()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Quantiles rise, the mean is not too small for them, and the rate is that of the mean.
+    /// Checks that quantiles ascend, that the mean is not too small for them, and that the rate
+    /// fits the mean.
     pub(super) fn agree(&self, iodepth: u32) -> Result<(), String> {
         let given = QUANTILES.map(|(key, _)| self.get(key).map(|value| (key, value)));
         let given: Vec<(&str, f64)> = given.into_iter().flatten().collect();
@@ -124,7 +126,7 @@ impl Figures {
                 implied(mean)
             ));
         }
-        // At least the slowest (1 - share) of all requests take a quantile or longer.
+        // At least the slowest (1 - share) of all requests take as long as a quantile or longer.
         for (key, share) in QUANTILES {
             let (Some(mean), Some(value)) = (mean, self.get(key)) else { continue };
             if (1.0 - share) * value > mean {

@@ -1,6 +1,6 @@
-//! What was measured of a drive: the file that `drive measure` writes and `drive fit` reads.
+//! Measurements of a drive: the file that `drive measure` writes and `drive fit` reads.
 //!
-//! Written by hand, by a measurement or from records of runs; any subset of the figures will do.
+//! Written by hand, by a measurement or from records of runs; any subset of the figures is enough.
 
 mod figures;
 mod read;
@@ -12,23 +12,23 @@ use crate::record::RunRecord;
 use crate::units::{Bytes, Span};
 use crate::workload::{Pace, Rw};
 
-/// What was measured of one drive.
+/// Measurements of one drive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurements {
     /// Addressable bytes.
     pub capacity_bytes: u64,
-    /// Bytes of a physical sector, 512 or 4096, where known. Addresses count 512-byte sectors
-    /// regardless of it.
+    /// Bytes of a physical sector, 512 or 4096, if known. Addresses count 512-byte sectors in
+    /// either case.
     pub sector_bytes: Option<u32>,
-    /// Revolutions per minute, where known.
+    /// Revolutions per minute, if known.
     pub rpm: Option<f64>,
-    /// Where the figures are from.
+    /// Sources of the figures.
     pub sources: Vec<String>,
     /// Random reads and writes.
     pub loads: Vec<MeasuredLoad>,
     /// Sequential reads and writes.
     pub streams: Vec<MeasuredStream>,
-    /// Flushes behind random writes.
+    /// Flushes after random writes.
     pub flushes: Vec<MeasuredFlush>,
 }
 
@@ -37,17 +37,17 @@ pub struct Measurements {
 pub struct MeasuredLoad {
     /// Writes, not reads.
     pub write: bool,
-    /// The first bytes of the drive that the addresses lie in; `None` for the whole drive.
+    /// The first bytes of the drive, which contain all addresses; `None` for the whole drive.
     pub span_bytes: Option<u64>,
     /// Requests outstanding.
     pub iodepth: u32,
     /// Bytes of one request.
     pub block_bytes: u64,
-    /// Requests that the figures rest on, where known.
+    /// Number of requests behind the figures, if known.
     pub requests: Option<u64>,
-    /// The standard error of the rate as a share of it, where known.
+    /// The standard error of the rate as a share of it, if known.
     pub rate_error: Option<f64>,
-    /// What was found.
+    /// The measured figures.
     pub figures: Figures,
 }
 
@@ -56,13 +56,13 @@ pub struct MeasuredLoad {
 pub struct MeasuredStream {
     /// Writes, not reads.
     pub write: bool,
-    /// Where it began, as a share of the capacity; `None` where that is unknown.
+    /// Where it began, as a share of the capacity; `None` if unknown.
     pub place: Option<Place>,
-    /// Millions of bytes a second.
+    /// Millions of bytes per second.
     pub mb_per_s: f64,
 }
 
-/// Where a sequential measurement lies.
+/// Place of a sequential measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// At the first sectors.
@@ -73,14 +73,14 @@ pub enum Place {
     Inner,
 }
 
-/// Flushes, each behind a number of random writes of 4 KiB over the whole drive.
+/// Flushes, each after a number of random writes of 4 KiB over the whole drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredFlush {
     /// Writes before each flush.
     pub writes: u32,
     /// The mean time of a flush.
     pub mean_ms: f64,
-    /// The standard error of the mean as a share of it, where known.
+    /// The standard error of the mean as a share of it, if known.
     pub mean_error: Option<f64>,
 }
 
@@ -88,10 +88,10 @@ pub struct MeasuredFlush {
 const RPM: std::ops::RangeInclusive<f64> = 100.0..=100_000.0;
 
 impl Measurements {
-    /// A drive of which nothing but capacity and, perhaps, speed is known.
+    /// A drive of which only the capacity and, perhaps, the speed are known.
     ///
     /// # Errors
-    /// No drive turns at such a speed, or is of that size.
+    /// No drive has such a speed or size.
     pub fn of_drive(capacity_bytes: u64, rpm: Option<f64>) -> Result<Self, String> {
         if let Some(rpm) = rpm.filter(|rpm| !RPM.contains(rpm)) {
             return Err(format!("{rpm} rpm: expected 100 to 100000"));
@@ -110,13 +110,13 @@ impl Measurements {
         })
     }
 
-    /// Adds what a run measured: random requests at any depth, or a sequential rate.
+    /// Adds the measurements of a run: random requests at any depth, or a sequential rate.
     ///
     /// # Errors
-    /// The run is none of these.
+    /// The run is neither of these.
     pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
         let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
-            return Err(format!("`{name}` is no load: a fit takes random and sequential runs"));
+            return Err(format!("`{name}` is not a load: a fit needs random or sequential runs"));
         };
         let mb_per_s = total.bytes_per_s / 1e6;
         let depth = match workload.pace {
@@ -164,7 +164,7 @@ impl Measurements {
         self.loads.iter().find(wanted)
     }
 
-    /// The sequential rate of reads, or of writes, at the outer edge or at a place unknown.
+    /// The sequential rate of reads, or of writes, at the outer edge or at an unknown place.
     pub fn stream(&self, write: bool) -> Option<f64> {
         let usual = |stream: &&MeasuredStream| {
             stream.write == write && matches!(stream.place, None | Some(Place::Outer))
@@ -181,7 +181,7 @@ impl Measurements {
 }
 
 impl MeasuredLoad {
-    /// A load with no figures yet, of 4 KiB requests.
+    /// A load without figures, of 4 KiB requests.
     pub fn new(write: bool, span_bytes: Option<u64>, iodepth: u32) -> Self {
         Self {
             write,
@@ -198,7 +198,7 @@ impl MeasuredLoad {
         self.figures.agree(self.iodepth)
     }
 
-    /// The rate, as it was given or as the mean time implies it.
+    /// The rate, as given or as implied by the mean time.
     pub fn iops(&self) -> Option<f64> {
         let implied = |mean_ms| f64::from(self.iodepth) * 1000.0 / mean_ms;
         self.figures.get("iops").or_else(|| self.figures.get(MEAN_MS).map(implied))

@@ -1,4 +1,4 @@
-//! A file of measurements, read.
+//! Reads a file of measurements.
 
 use super::{Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place};
 use crate::config::{ConfigError, Section, Value};
@@ -16,7 +16,7 @@ const READS: [(&str, u32); 7] = [
 ];
 const WRITES: [(&str, u32); 1] = [("random_write_qd1", 1)];
 
-/// Keys of `[sequential]`: whether of writes, and where.
+/// Keys of `[sequential]`: whether they are about writes, and the place.
 const STREAMS: [(&str, bool, Option<Place>); 8] = [
     ("read_mb_per_s", false, None),
     ("read_outer_mb_per_s", false, Some(Place::Outer)),
@@ -28,7 +28,7 @@ const STREAMS: [(&str, bool, Option<Place>); 8] = [
     ("write_inner_mb_per_s", true, Some(Place::Inner)),
 ];
 
-/// More tables of one kind than any measurement has: a bound on what is allocated.
+/// More tables of one kind than any measurement has; limits what is allocated.
 const MAX_TABLES: usize = 1000;
 
 pub(super) fn stream_key(wanted: &MeasuredStream) -> &'static str {
@@ -42,8 +42,8 @@ impl Measurements {
     /// Reads the measurements `text` of `file`.
     ///
     /// # Errors
-    /// Unknown keys, values that no drive has, figures that contradict each other, and what is
-    /// missing, with file and line.
+    /// Unknown keys, values that no drive has, contradictory figures, and missing keys, with file
+    /// and line.
     pub fn read(file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut whole = Section::parse(file, text)?;
         let mut measured = drive(&mut whole)?;

@@ -1,4 +1,4 @@
-//! A file of measurements, written.
+//! Writes a file of measurements.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::read::stream_key;
 use super::{MeasuredFlush, MeasuredLoad, Measurements};
 
 impl Measurements {
-    /// The file; each line of `heading` is a comment at its beginning.
+    /// The text of the file; each line of `heading` is a comment at its beginning.
     pub fn text(&self, heading: &str) -> String {
         let mut text = String::new();
         for line in heading.lines() {
@@ -22,8 +22,8 @@ impl Measurements {
         if !self.sources.is_empty() {
             let _ = writeln!(text, "source = {:?}", self.sources.join("; "));
         }
-        // The two tables that stand alone come before the lists, as TOML demands of neither but
-        // readers like it.
+        // The two single tables come before the lists. TOML does not require this, but readers
+        // prefer it.
         let (alone, others): (Vec<_>, Vec<_>) = self.loads.iter().partition(|load| is_plain(load));
         for load in alone.into_iter().chain(others) {
             load_text(&mut text, load);
@@ -42,7 +42,7 @@ impl Measurements {
     }
 }
 
-/// Whether it is the load that has had a table of its own from the beginning.
+/// Whether the load has a table of its own.
 fn is_plain(load: &MeasuredLoad) -> bool {
     load.iodepth == 1 && load.span_bytes.is_none()
 }

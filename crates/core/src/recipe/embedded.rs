@@ -1,6 +1,6 @@
-//! The recipes that come with the program.
+//! The recipes that are part of the program.
 
-/// Name and text of each, in the order in which they are listed.
+/// Name and text of each, in the order of the list.
 pub const RECIPES: &[(&str, &str)] = &[
     ("crystaldiskmark2", include_str!("../../../../suites/crystaldiskmark2.toml")),
     ("crystaldiskmark8", include_str!("../../../../suites/crystaldiskmark8.toml")),

@@ -1,4 +1,4 @@
-//! From the counts of a test's runs to its phase.
+//! Converts the counts of a test's runs into its phase.
 
 use super::test::{Done, Reports, Test};
 use crate::record::{
@@ -6,13 +6,13 @@ use crate::record::{
 };
 use crate::units::Bytes;
 
-/// What a load at one place came to.
+/// The counts of a load at one place.
 pub(super) struct Placed {
     pub(super) at: Bytes,
     pub(super) done: Done,
 }
 
-/// Whether a test at several places is about how long one request takes.
+/// Whether a test at several places measures the time of one request.
 fn is_access(test: &Test) -> bool {
     test.points.is_some() && test.workload.rw.is_random()
 }
@@ -31,7 +31,7 @@ pub(super) fn metrics(test: &Test) -> Vec<String> {
     names
 }
 
-/// The phase of a test, from the runs that count, each with its places.
+/// The phase of a test, from the counted runs, each with its places.
 pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
     let totals: Vec<Tally> = rounds.iter().map(|places| in_sequence(places)).collect();
     let rates: Vec<f64> = totals.iter().map(|total| total.record().bytes_per_s).collect();
@@ -85,11 +85,11 @@ fn one(totals: &[Tally], order: &[usize], rank: usize) -> (Tally, usize) {
     (totals[order[rank]].clone(), order[rank])
 }
 
-/// The rate, what follows from it, and between which limits the single runs lay.
+/// The rate, the figures derived from it, and the range of the single runs.
 fn transfer(test: &Test, record: &JobRecord, rates: &[f64]) -> Vec<Figure> {
     let name = &test.name;
     let rate = match test.reports {
-        // The mean of rates, as the tools that report one do; not total bytes over total time.
+        // The mean of rates, as tools that report a mean do; not total bytes divided by total time.
         Reports::Mean => rates.iter().sum::<f64>() / count(rates.len()),
         Reports::Best | Reports::Median => record.bytes_per_s,
     };
@@ -127,7 +127,7 @@ fn limits(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(least, most), value| (value.min(least), value.max(most)))
 }
 
-/// Where each place is, and its value: million bytes a second, or milliseconds.
+/// Each place and its value: million bytes per second, or milliseconds.
 fn points(test: &Test, places: &[Placed]) -> Vec<Point> {
     if test.points.is_none() {
         return Vec::new();
@@ -144,14 +144,14 @@ fn points(test: &Test, places: &[Placed]) -> Vec<Point> {
     places.iter().map(point).collect()
 }
 
-/// The share of one processor that it took; virtual time takes none.
+/// The share of one processor that it used; virtual time uses none.
 fn cpu(test: &Test, record: &JobRecord) -> Option<Figure> {
     let share = record.cpu_ns_per_io? * record.iops / 1e9;
     let figure = detail(&format!("{}_cpu", test.name), 100.0 * share, "%", Better::Less);
     Some(Figure { nature: Some(Nature::Cpu), ..figure })
 }
 
-/// What was measured: what a run's marks say, else what the recipe says.
+/// What was measured: according to the marks of a run, otherwise according to the recipe.
 fn nature(test: &Test, rounds: &[Vec<Placed>]) -> (Nature, Vec<Remark>) {
     let marks = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
     let mut said = marks.filter_map(|mark| Some((mark.id.nature()?, mark.message.clone())));

@@ -1,7 +1,7 @@
-//! A suite of block tests as data: loads one after the other, and what is reported of each.
+//! A suite of block tests as data: loads in sequence, and what is reported of each.
 //!
-//! Nothing here runs a load: [`Recipe::carry_out`] asks its caller to, and makes phases of what the
-//! caller counted. So one recipe serves a modelled drive in virtual time, a file and a device.
+//! Nothing here runs a load: [`Recipe::carry_out`] has its caller run them, and makes phases of the
+//! caller's counts. So one recipe serves a modelled drive in virtual time, a file and a device.
 
 pub mod embedded;
 mod figures;
@@ -24,27 +24,27 @@ use crate::workload::Pace;
 /// A suite of block tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// What it is, in one sentence.
+    /// Its description, in one sentence.
     pub title: String,
-    /// Its tests, in the order in which they are made.
+    /// Its tests, in order.
     pub tests: Vec<Test>,
     /// Idle time before each test but the first.
     pub pause: Span,
 }
 
-/// What a recipe came to.
+/// The result of a recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// A phase for each finished test.
     pub phases: Vec<Phase>,
-    /// What holds for all of them.
+    /// Marks that apply to all of them.
     pub marks: Vec<Mark>,
     /// Whether every test was finished.
     pub is_whole: bool,
 }
 
 impl Recipe {
-    /// Reads the recipe in `text`; `file` stands in messages.
+    /// Reads the recipe in `text`; `file` is its name in messages.
     ///
     /// # Errors
     /// What is wrong with it, where, and what to write instead.
@@ -53,7 +53,7 @@ impl Recipe {
         Ok(Self { title, tests, pause })
     }
 
-    /// Carries it out, where `run` makes one load, and gives nothing when the user asked to stop.
+    /// Carries out the recipe. `run` makes one load, and returns nothing if the user stopped it.
     ///
     /// # Errors
     /// A load could not be made.
@@ -72,12 +72,12 @@ impl Recipe {
         Ok(Outcome { phases, marks, is_whole: true })
     }
 
-    /// The names of its metrics, those of latencies and of single runs apart.
+    /// The names of its metrics, without those of latencies and of single runs.
     pub fn metrics(&self) -> Vec<String> {
         self.tests.iter().flat_map(figures::metrics).collect()
     }
 
-    /// How long it takes, where time ends its runs.
+    /// How long it takes, if its runs end by time.
     pub fn time(&self) -> Span {
         let pauses = Span::from_ns(self.pause.ns() * self.tests.len().saturating_sub(1) as u64);
         self.tests.iter().fold(pauses, |sum, test| sum + test.time())
@@ -88,7 +88,7 @@ impl Recipe {
         self.tests.iter().any(|test| test.workload.rw.writes())
     }
 
-    /// The end of the region that its tests use, where they name one.
+    /// The end of the region that its tests use, if they state one.
     pub fn end(&self) -> Option<Bytes> {
         let end = |test: &Test| {
             let size = test.workload.size?;
@@ -97,7 +97,7 @@ impl Recipe {
         self.tests.iter().filter_map(end).max()
     }
 
-    /// What a suite cannot show that has one request outstanding.
+    /// The mark of a suite that has one request outstanding: some effects cannot show.
     fn one_at_a_time(&self) -> Option<Mark> {
         let alone = |test: &Test| {
             let depth_one = matches!(test.workload.pace, Pace::Closed { iodepth: 1, .. });
@@ -111,10 +111,10 @@ impl Recipe {
     }
 }
 
-/// Makes one load of a test; nothing when the user asked to stop.
+/// Makes one load of a test; returns nothing if the user stopped it.
 pub type Loads<'a, E> = dyn FnMut(&Test, &Part) -> Result<Option<Done>, E> + 'a;
 
-/// Every run that counts: one, or one for each place. Nothing when the user asked to stop.
+/// Every counted run: one, or one for each place. Nothing if the user stopped it.
 fn rounds<E>(
     test: &Test,
     ground: Ground,
@@ -141,7 +141,7 @@ fn rounds<E>(
     Ok(Some(rounds))
 }
 
-/// Keeps what is said of a whole run, once; what was measured in place of a disk is the phase's.
+/// Keeps the marks of a whole run, once; what was measured instead of a disk belongs to the phase.
 fn keep_marks(marks: &mut Vec<Mark>, rounds: &[Vec<Placed>]) {
     let said = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
     for mark in said {

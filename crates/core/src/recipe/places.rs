@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use crate::units::Bytes;
 use crate::workload::Workload;
 
-/// Each load with the byte at which it begins and its seed.
+/// Each load with its first byte and its seed.
 pub(super) fn of(test: &Test, ground: Ground) -> Vec<(Bytes, Workload, u64)> {
     let workload = &test.workload;
     let Some(points) = test.points else {
@@ -20,7 +20,7 @@ pub(super) fn of(test: &Test, ground: Ground) -> Vec<(Bytes, Workload, u64)> {
             let block_number = rng.below((length / block).max(1));
             (block_number * block, block)
         } else {
-            // Each place has the whole way to the next, so that no block is read twice.
+            // Each place has the whole distance to the next, so no block is read twice.
             let step = length / u64::from(points) / block * block;
             (u64::from(point) * step, step.max(block))
         };

@@ -1,4 +1,4 @@
-//! The file of a recipe.
+//! Reads the file of a recipe.
 
 use super::test::{Reports, Test};
 use crate::config::{Choice as _, ConfigError, Section};
@@ -6,25 +6,25 @@ use crate::record::Nature;
 use crate::units::{Bytes, Span};
 use crate::workload::{JOBS_MAX, WorkloadOptions};
 
-/// Most tests, and most runs of one: more than any tool makes.
+/// Maximum number of tests, and of runs of one: more than any tool makes.
 const TESTS_MAX: usize = 1000;
 const RUNS_MAX: u32 = 10_000;
 
-/// What a user sets in place of what a recipe says for all of its tests.
+/// Settings of a user that override those of a recipe for all of its tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Adjust {
     /// Size of the region.
     pub size: Option<Bytes>,
     /// Time of a run.
     pub runtime: Option<Span>,
-    /// Runs of a test that count.
+    /// Counted runs of a test.
     pub loops: Option<u32>,
     /// Idle time between tests.
     pub pause: Option<Span>,
 }
 
 impl Adjust {
-    /// Takes it out of a table of a study.
+    /// Takes the settings out of a table of a study.
     pub fn read(section: &mut Section) -> Result<Self, ConfigError> {
         Ok(Self {
             size: section.take("size")?,
@@ -34,7 +34,7 @@ impl Adjust {
         })
     }
 
-    /// What is set, as names and values.
+    /// The settings, as names and values.
     pub fn options(&self) -> Vec<(String, String)> {
         let options = [
             ("loops", self.loops.map(|loops| loops.to_string())),
@@ -66,14 +66,14 @@ impl Adjust {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(super) struct Content {
     pub(super) title: String,
     pub(super) tests: Vec<Test>,
     pub(super) pause: Span,
 }
 
-/// What all tests share where they do not say it themselves.
+/// Settings that all tests share unless they override them.
 struct Shared {
     options: WorkloadOptions,
     loops: u32,

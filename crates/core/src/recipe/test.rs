@@ -1,4 +1,4 @@
-//! One test of a recipe, the loads that it asks for, and what they came to.
+//! One test of a recipe, its loads, and their results.
 
 use crate::config::Choice;
 use crate::record::{Mark, Nature, Tally};
@@ -9,35 +9,36 @@ use crate::{JobSchedule, choice_as_text};
 /// One test of a recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
-    /// What its figures are called.
+    /// Prefix of the names of its figures.
     pub name: String,
-    /// What each thread does.
+    /// The workload of each thread.
     pub workload: Workload,
     /// Threads.
     pub numjobs: u32,
-    /// A flush at the end of a run that writes, which counts.
+    /// A flush at the end of a writing run; it counts.
     pub end_fsync: bool,
-    /// Runs that count.
+    /// Number of counted runs.
     pub loops: u32,
-    /// Runs before them that do not.
+    /// Number of warm-up runs, which do not count.
     pub warm_up: u32,
-    /// Which of the runs, or what of them, is reported.
+    /// Which run, or which statistic of the runs, is reported.
     pub reports: Reports,
-    /// Places of the region at which it is made: evenly spread where it is sequential, else drawn.
+    /// Number of places of the region at which it is made: evenly spread if sequential, otherwise
+    /// drawn.
     pub points: Option<u32>,
-    /// What it measures, where that is no disk.
+    /// What it measures, if that is not a disk.
     pub nature: Nature,
 }
 
-/// What is reported of several runs.
+/// How several runs are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reports {
     /// Their mean.
     #[default]
     Mean,
-    /// The one with the highest rate, as many tools do: it is more than the drive sustains.
+    /// The run with the highest rate, as in many tools: it is more than the drive sustains.
     Best,
-    /// The one in the middle.
+    /// The run with the median rate.
     Median,
 }
 
@@ -48,10 +49,10 @@ impl Choice for Reports {
 }
 choice_as_text!(Reports);
 
-/// One load that a recipe asks for.
+/// One load of a recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// What each thread does.
+    /// The workload of each thread.
     pub workload: Workload,
     /// Threads.
     pub numjobs: u32,
@@ -61,26 +62,26 @@ pub struct Part {
     pub seed: u64,
 }
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Clone)]
 pub struct Done {
     /// All threads together.
     pub tally: Tally,
-    /// What its figures are, and what casts doubt on them.
+    /// What its figures measure, and reasons to doubt them.
     pub marks: Vec<Mark>,
 }
 
-/// Where a recipe is carried out.
+/// The target of a recipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground {
-    /// How large the target is.
+    /// Size of the target.
     pub capacity: Bytes,
     /// Seed of everything random.
     pub seed: u64,
 }
 
 impl Test {
-    /// How long it takes; single requests take next to no time.
+    /// How long it takes; single requests take almost no time.
     pub fn time(&self) -> Span {
         if self.points.is_some() && self.workload.number_ios.is_some() {
             return Span::ZERO;

@@ -1,20 +1,20 @@
-//! How the target of a run was attached and set just before it.
+//! How the target of a run was attached and configured immediately before it.
 //!
-//! Names and values, so that two runs can be held against each other whatever they ran on: the
-//! names are those of `drivelab inspect --json` where that has the fact.
+//! Names and values, so that any two runs can be compared: the names are those of `drivelab inspect
+//! --json` if it has the fact.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen of a target and of all it is made of.
+/// A target and its components.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Attached {
-    /// What is set for the whole machine: the processors' governor, options of the kernel.
+    /// Settings of the whole machine: the processors' governor, options of the kernel.
     #[serde(default)]
     pub machine: BTreeMap<String, Fact>,
-    /// The device under the target, then those it is made of.
+    /// The device under the target, then its components.
     #[serde(default)]
     pub devices: Vec<AttachedDevice>,
     /// Why there are none: the file is in memory, or on another machine.
@@ -22,20 +22,20 @@ pub struct Attached {
     pub unseen: Option<String>,
 }
 
-/// One device on the way from a target to the medium.
+/// One device on the path from a target to the medium.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AttachedDevice {
     /// Its name: `sda`, `dm-0`, or the profile of a modelled drive.
     pub name: String,
-    /// What it is: `ata`, `nvme`, `lvm`, `model`.
+    /// Its kind: `ata`, `nvme`, `lvm`, `model`.
     pub kind: String,
-    /// The devices it is made of, by name; a drive is made of none.
+    /// The names of the devices that it is built on; none for a drive.
     #[serde(default)]
     pub made_of: Vec<String>,
     /// Its settings.
     #[serde(default)]
     pub facts: BTreeMap<String, Fact>,
-    /// What was wrong with it.
+    /// Faults found on it.
     #[serde(default)]
     pub findings: Vec<FoundFault>,
 }
@@ -43,11 +43,11 @@ pub struct AttachedDevice {
 /// A finding of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundFault {
-    /// Which: `ncq-off`.
+    /// Its id: `ncq-off`.
     pub id: String,
     /// `error`, `warn` or `info`.
     pub severity: String,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub message: String,
 }
 
@@ -55,9 +55,9 @@ pub struct FoundFault {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fact {
-    /// Something that is so or not.
+    /// A boolean.
     Flag(bool),
-    /// A count, or a size in the unit that the name says.
+    /// A count, or a size in the unit given by the name.
     Number(u64),
     /// A word.
     Text(String),
@@ -86,7 +86,7 @@ macro_rules! facts_from {
 facts_from!(bool => Flag, u32 => Number, u64 => Number, &str => Text, String => Text);
 
 impl AttachedDevice {
-    /// Notes a setting, where it is known.
+    /// Records a setting, if it is known.
     pub fn set(&mut self, name: &str, value: Option<impl Into<Fact>>) {
         if let Some(value) = value {
             self.facts.insert(name.to_owned(), value.into());

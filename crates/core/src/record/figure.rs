@@ -1,4 +1,4 @@
-//! Numbers with all that a comparison needs to know of them, and the phases that yield them.
+//! Numbers with everything that a comparison needs, and the phases that yield them.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use super::Latency;
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// What a number is a measurement of.
+/// What a number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Nature {
-    /// The medium and the way to it.
+    /// The medium and the path to it.
     Disk,
     /// The drive's own cache.
     DriveCache,
     /// The host's memory.
     PageCache,
-    /// How the file system writes its journal, and what `sync` waits for.
+    /// Writing the file system's journal, and what `sync` waits for.
     JournalSync,
     /// The processor.
     Cpu,
-    /// The way to another machine.
+    /// The network path to another machine.
     Network,
 }
 
@@ -40,13 +40,13 @@ impl Choice for Nature {
 /// A doubt about a number. The names are a contract with scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Label {
-    /// It measures this, whatever its name says.
+    /// It measures this, despite its name.
     Nature(Nature),
-    /// Whatever it is, no disk was measured.
+    /// In any case it did not measure a disk.
     NotDisk,
-    /// Made once: nothing is known of its variation.
+    /// Measured once: its variation is unknown.
     SingleRun,
-    /// The tool itself gets it wrong.
+    /// The tool itself reports it wrongly.
     ToolDefect,
 }
 
@@ -89,7 +89,7 @@ pub fn label_names(remarks: &[Remark]) -> Vec<&'static str> {
     labels.into_iter().map(Label::name).collect()
 }
 
-/// Which direction of a number is an improvement.
+/// Which direction of a number is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -104,33 +104,33 @@ pub enum Better {
 /// One number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// `iops`, `lat_p99_ns`, or what a benchmark calls it.
+    /// `iops`, `lat_p99_ns`, or a benchmark's own name.
     pub name: String,
     /// The number.
     pub value: f64,
-    /// Its unit; empty where the name says it.
+    /// Its unit; empty if the name contains it.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Better,
-    /// What it measures; what its phase does where absent.
+    /// What it measures; default: what its phase measures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nature: Option<Nature>,
     /// It only accompanies another number (processor load, longest wait).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_detail: bool,
-    /// What casts doubt on it besides what its phase says.
+    /// Reasons to doubt it, in addition to those of its phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
 }
 
 impl Figure {
-    /// A number whose name says its unit, and of which nothing else is known.
+    /// A number whose name contains its unit, with no further attributes.
     pub fn new(name: impl Into<String>, value: f64, better: Better) -> Self {
         let (unit, remarks) = (String::new(), Vec::new());
         Self { name: name.into(), value, unit, better, nature: None, is_detail: false, remarks }
     }
 
-    /// Its unit, also where only the name says it.
+    /// Its unit, even if only the name contains it.
     pub fn unit(&self) -> &str {
         let ends = [
             ("bytes_per_s", "B/s"),
@@ -153,24 +153,24 @@ impl Figure {
 /// One part of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// `rewrite`, `seeks`; empty where the benchmark has no parts.
+    /// `rewrite`, `seeks`; empty if the benchmark has no parts.
     pub name: String,
     /// What it measures.
     pub nature: Nature,
     /// Its numbers.
     pub figures: Vec<Figure>,
-    /// How long its steps took, where that was measured.
+    /// How long its steps took, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lat_ns: Option<Latency>,
-    /// Its main number by place on the target, where it was measured at several.
+    /// Its main number by place on the target, if it was measured at several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Point>,
-    /// What casts doubt on all of it.
+    /// Reasons to doubt all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
 }
 
-/// A number that holds at one place of the target.
+/// A number for one place of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Where it was measured.
@@ -180,8 +180,8 @@ pub struct Point {
 }
 
 impl Phase {
-    /// Its numbers as metrics of a whole run: called `PHASE.FIGURE`, or as they are where they are
-    /// called after the phase (`seeks`, `seeks_cpu`), with what the phase says of all of them.
+    /// Its numbers as metrics of a whole run: named `PHASE.FIGURE`, or left unchanged if they are
+    /// named after the phase (`seeks`, `seeks_cpu`), with the remarks of the phase.
     pub fn metrics(&self) -> impl Iterator<Item = Figure> {
         self.figures.iter().map(|figure| Figure {
             name: self.metric(&figure.name),
@@ -191,13 +191,13 @@ impl Phase {
         })
     }
 
-    /// The name of one of its numbers among all of a run.
+    /// The name of one of its numbers within a run.
     pub fn metric(&self, figure: &str) -> String {
         metric_name(&self.name, figure)
     }
 }
 
-/// The name of a phase's number among all numbers of a run.
+/// The name of a phase's number within a run.
 pub fn metric_name(phase: &str, figure: &str) -> String {
     if figure.starts_with(phase) {
         return figure.to_owned();

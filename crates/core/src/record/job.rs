@@ -11,54 +11,53 @@ use crate::units::Span;
 /// The figures of one job, or of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// Requests for data completed in the measured time: reads, writes and trims. Failed ones and
-    /// flushes are apart.
+    /// Data requests completed in the measured time: reads, writes and trims, without failed ones
+    /// and flushes.
     pub ios: u64,
-    /// Of them reads.
+    /// Number of reads among them.
     pub reads: u64,
-    /// Requests for data a second.
+    /// Data requests per second.
     pub iops: f64,
-    /// Data moved a second.
+    /// Bytes moved per second.
     pub bytes_per_s: f64,
     /// Measured time.
     pub elapsed_ns: u64,
-    /// From the moment a request for data was meant to be sent to its completion: what a user
-    /// waits.
+    /// From the time at which a data request was due to its completion: what a user waits.
     pub lat_ns: Latency,
-    /// From the moment it was sent: what the device took.
+    /// From the time at which it was sent: the time of the device.
     pub service_ns: Latency,
-    /// How much later than meant requests were sent.
+    /// How much later than due requests were sent.
     pub late_ns: Latency,
-    /// Requests outstanding in the mean, from when they were issued to when their completion was
-    /// seen; absent in records that did not count it.
+    /// Mean number of requests outstanding, from issue to observed completion; absent in records
+    /// that did not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth_mean: Option<f64>,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that the target had not answered when the run was given up; their latencies are
-    /// entered as what they had waited by then.
+    /// Requests that the target had not answered when the run ended; their latencies are recorded
+    /// as the time that they had waited so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
-    /// Requests of an open loop that were due and never sent; entered in the same way.
+    /// Requests of an open loop that were due and never sent; recorded in the same way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
-    /// Where the run ended because its figures held still: what they were then.
+    /// The figures at steady state, if that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Plateau>,
     /// Processor time (user and system, whole process) per request; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_io: Option<f64>,
-    /// How stamps were taken.
+    /// How time stamps were taken.
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
-    /// The distribution behind `lat_ns` over time. Kept for the whole of a run only, not for each
-    /// of its jobs; empty for acts one after the other.
+    /// The distribution behind `lat_ns` over time. Kept only for a whole run, not for each of its
+    /// jobs; empty for consecutive acts.
     #[serde(default = "Series::empty", skip_serializing_if = "Series::is_empty")]
     pub lat_series: Series,
-    /// The whole distribution behind `lat_ns`.
+    /// The complete distribution behind `lat_ns`.
     pub lat_histogram: Histogram,
-    /// Reads alone, where there were any.
+    /// Reads alone, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<OpRecord>,
     /// Writes alone.
@@ -67,25 +66,25 @@ pub struct JobRecord {
     /// Trims alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<OpRecord>,
-    /// Flushes, which none of the figures above count.
+    /// Flushes, which are in none of the figures above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<OpRecord>,
 }
 
 impl JobRecord {
-    /// The same without distributions over time, which are most of its size.
+    /// A copy without distributions over time, which are most of its size.
     #[must_use]
     pub fn without_series(self) -> Self {
         Self { lat_series: Series::empty(), ..self }
     }
 
-    /// The figures alone, without any distribution.
+    /// A copy without any distribution.
     #[must_use]
     pub fn figures_only(self) -> Self {
         Self { lat_histogram: Histogram::empty(), seconds: Vec::new(), ..self.without_series() }
     }
 
-    /// The kinds of request that there were, each with its name in the plural.
+    /// The kinds of request that occurred, each with its name in the plural.
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, &OpRecord)> {
         let kinds = [
             ("reads", &self.read),
@@ -97,20 +96,20 @@ impl JobRecord {
     }
 }
 
-/// One kind of request by itself: what is read, written and made durable takes times of different
-/// size, and no quantile of them all says anything about one.
+/// One kind of request by itself: reads, writes and flushes take times of different magnitude, and
+/// a quantile of all of them says nothing about any one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OpRecord {
-    /// How many were completed in the measured time, failed ones apart.
+    /// Requests completed in the measured time, without failed ones.
     pub ios: u64,
-    /// How many a second.
+    /// Requests per second.
     pub iops: f64,
-    /// Data moved a second.
+    /// Bytes moved per second.
     pub bytes_per_s: f64,
-    /// From the moment it was meant to be sent to its completion. A flush is meant to be sent with
-    /// the write before it.
+    /// From the time at which it was due to its completion. A flush is due at the same time as the
+    /// write before it.
     pub lat_ns: Latency,
-    /// From the moment it was sent.
+    /// From the time at which it was sent.
     pub service_ns: Latency,
 }
 
@@ -127,18 +126,18 @@ pub struct Second {
     pub lat_max_ns: u64,
 }
 
-/// The seconds that held still.
+/// The seconds at steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plateau {
     /// When they began, counted from the beginning of the measured time.
     pub from_s: u64,
-    /// How many they are.
+    /// Their number.
     pub seconds: u64,
-    /// Requests a second in them.
+    /// Requests per second in them.
     pub iops: f64,
-    /// Data moved a second in them.
+    /// Bytes moved per second in them.
     pub bytes_per_s: f64,
-    /// Mean latency in them, from the intended moment.
+    /// Mean latency in them, from the due time.
     pub lat_mean_ns: u64,
 }
 
@@ -165,14 +164,14 @@ pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
     if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
 }
 
-/// When latency stamps are taken.
+/// When time stamps are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stamp {
-    /// A pair for each request.
+    /// Two for each request.
     #[default]
     Io,
-    /// A pair for each batch that goes to the kernel together: half the cost where requests take
-    /// no longer than reading the clock, and latencies long by what the batch took to send.
+    /// Two for each batch that is submitted together. This halves the cost if requests take no
+    /// longer than reading the clock; latencies then include the time to submit the batch.
     Batch,
 }
 

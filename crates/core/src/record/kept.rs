@@ -1,14 +1,14 @@
-//! A kept run as a list shows it.
+//! A kept run, as shown in a list.
 
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// What made a run.
+/// The source of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// `drivelab run`.
     Run,
-    /// A study, of which it is one run.
+    /// A study; the run is one of its runs.
     Study,
     /// A benchmark of several phases.
     Suite,
@@ -27,16 +27,16 @@ impl Choice for Origin {
 }
 choice_as_text!(Origin);
 
-/// A kept run as a list shows it.
+/// A kept run, as shown in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
-    /// Its name in the archive, which sorts as runs were kept.
+    /// Its id in the archive; ids sort in the order in which runs were kept.
     pub id: String,
-    /// When it was kept, in milliseconds since 1970.
+    /// Time at which it was kept, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What made it.
+    /// Its source.
     pub origin: Origin,
-    /// What was measured.
+    /// Its target.
     pub target: String,
     /// The modelled drive, or the model of the device.
     pub drive: Option<String>,
@@ -46,9 +46,9 @@ pub struct Kept {
     pub suite: Option<String>,
     /// The user's name for it.
     pub label: Option<String>,
-    /// What its seconds look like, one character each.
+    /// The course of its seconds, one character each.
     pub spark: String,
-    /// The figure asked for, or its first; `None` where it has none.
+    /// The requested figure, or its first; `None` if it has none.
     pub figure: Option<KeptFigure>,
 }
 
@@ -59,6 +59,6 @@ pub struct KeptFigure {
     pub name: String,
     /// The number.
     pub value: f64,
-    /// Its unit; empty where the name says it.
+    /// Its unit; empty if the name contains it.
     pub unit: String,
 }

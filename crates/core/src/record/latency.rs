@@ -1,11 +1,11 @@
-//! A latency distribution in the figures people quote.
+//! A latency distribution in commonly quoted figures.
 
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 use crate::units::{Ratio, Span};
 
-/// Quantiles of a latency in nanoseconds; all zero where `n` is.
+/// Quantiles of a latency in nanoseconds; all zero if `n` is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the quantiles")]
 pub struct Latency {
@@ -17,7 +17,7 @@ pub struct Latency {
     pub p99_9: u64,
     pub p99_99: u64,
     pub max: u64,
-    /// How many requests it is made of: p99 means little below 10,000.
+    /// Number of requests: p99 means little below 10,000.
     pub n: u64,
 }
 

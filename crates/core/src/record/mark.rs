@@ -1,15 +1,15 @@
-//! What a figure is, and what casts doubt on it.
+//! What a figure measures, and reasons to doubt it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Nature;
 
-/// A remark that travels with a result and is shown wherever the result is.
+/// A remark that accompanies a result wherever it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Stable identifier, for scripts.
     pub id: MarkId,
-    /// What it means here, with the evidence.
+    /// Its meaning in this run, with the evidence.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ pub enum MarkId {
     Scaled,
     /// A model served in real time: no real device was touched.
     Emulated,
-    /// The host that served the drive was later than the drive: it was measured, not the drive.
+    /// The host that served the drive was too late: it was measured, not the drive.
     Void,
     /// The host's page cache answered, or may have.
     PageCache,
@@ -31,29 +31,29 @@ pub enum MarkId {
     DriveCache,
     /// The processor, not the device, was the limit.
     CpuBound,
-    /// The load generator left places of the queue empty: it, not the device, was the limit.
+    /// The load generator left places of the queue empty: it was the limit, not the device.
     GeneratorBound,
-    /// Whatever this is, it is no measurement of a disk.
+    /// Not a measurement of a disk.
     NotDisk,
-    /// One request at a time: nothing that queues or reorders requests can show.
+    /// One request at a time: effects of queuing or reordering cannot show.
     OneAtATime,
-    /// Too few requests for the tail that is printed.
+    /// Too few requests for the printed tail.
     FewRequests,
     /// Requests failed.
     Errors,
-    /// The command failed, was killed, or did not print what was to be read: there is no figure.
+    /// The command failed, was killed, or did not print the expected figures: there is no figure.
     Failed,
     /// Requests were never answered.
     Unanswered,
     /// The run was stopped before its end.
     Interrupted,
-    /// The figures never held still as they were asked to.
+    /// The figures never reached steady state as requested.
     Unsteady,
     /// The engine fell back to another way of doing I/O.
     Fallback,
-    /// Requests were sent later than the pace asked for.
+    /// Requests were sent later than the requested pace.
     Late,
-    /// Others used the device meanwhile.
+    /// Other programs used the device meanwhile.
     Busy,
     /// The hypervisor gave the processors to others meanwhile.
     Steal,
@@ -64,7 +64,7 @@ pub enum MarkId {
 }
 
 impl MarkId {
-    /// What was measured in place of the disk, where the mark says that.
+    /// What was measured instead of the disk, if the mark says that.
     pub const fn nature(self) -> Option<Nature> {
         match self {
             Self::PageCache => Some(Nature::PageCache),
@@ -74,7 +74,7 @@ impl MarkId {
         }
     }
 
-    /// What it says of any run, in a few words; a run's own [`Mark::message`] has the evidence.
+    /// Its meaning for any run, in a few words; a run's own [`Mark::message`] has the evidence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Modelled => "model in virtual time, no real device",

@@ -1,7 +1,7 @@
-//! What a run leaves behind: its configuration, its figures, and what they may be taken for.
+//! The record of a run: its configuration, its figures, and their meaning.
 //!
 //! These types *are* the JSON of `drivelab run` (schema `drivelab.run/1`): their field names are a
-//! contract with whoever scripts against them.
+//! contract with scripts.
 
 mod attached;
 mod figure;
@@ -38,42 +38,42 @@ pub const RUN_SCHEMA: &str = "drivelab.run/1";
 
 /// One run: one configuration, one workload, once. The unit of statistics.
 ///
-/// A load has jobs and their total, another benchmark its phases.
+/// A load has jobs and their total; any other benchmark has phases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Always [`RUN_SCHEMA`].
     pub schema: String,
-    /// What was measured, as it can be given again: a path, or `drive:NAME,...`.
+    /// The target, in a form that can be given again: a path, or `drive:NAME,...`.
     pub target: String,
-    /// The user's name for the run, where given.
+    /// The user's name for the run, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Everything needed to repeat it.
     pub config: RunConfig,
-    /// One entry a job.
+    /// One entry per job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobRecord>,
     /// All jobs together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<JobRecord>,
-    /// What a benchmark measured that is no load, part by part.
+    /// The parts of a benchmark that is not a load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// What the figures are, and what casts doubt on them.
+    /// What the figures measure, and reasons to doubt them.
     pub marks: Vec<Mark>,
-    /// The machine; absent where nothing of it can matter, in virtual time.
+    /// The machine; absent in virtual time, where it has no influence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// How the target was attached just before; absent in records of older versions.
+    /// How the target was attached immediately before; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Attached>,
-    /// How late a modelled drive was, where one was served in real time.
+    /// Lateness of a modelled drive, if it was served in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
-    /// Which drive was simulated, where the profile leaves numbers open.
+    /// Which drive was simulated, if the profile leaves numbers open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
-    /// What reading everything back found, where that was asked for.
+    /// The result of reading everything back, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
 }
@@ -81,44 +81,44 @@ pub struct RunRecord {
 /// How a run was made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
-    /// The version that made it.
+    /// The version of drivelab.
     pub drivelab: String,
-    /// What moves the data: `io_uring`, `psync` or `virtual`.
+    /// The I/O engine: `io_uring`, `psync` or `virtual`.
     pub ioengine: String,
-    /// What was polled for, under fio's names: `hipri`, `sqthread_poll`.
+    /// Polling that was requested, under fio's names: `hipri`, `sqthread_poll`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polling: Vec<String>,
-    /// Whether the page cache was passed by (`O_DIRECT`).
+    /// Whether the page cache was bypassed (`O_DIRECT`).
     pub direct: bool,
     /// Jobs that ran together.
     pub numjobs: u32,
-    /// How they began, shared the target and ended, where that was asked for.
+    /// How they began, shared the target and ended, if requested.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub conduct: JobSchedule,
     /// Seed of all random choices.
     pub seed: u64,
-    /// What each job of a load did.
+    /// The workload of each job of a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
     /// The suite whose phases these are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteConfig>,
-    /// The command that was run, as the shell got it.
+    /// The command, as passed to the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// A suite and what was set for it.
+/// A suite and its options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuiteConfig {
     /// Its name, or the file of a recipe.
     pub name: String,
-    /// Options that are not as the suite has them, in alphabetical order.
+    /// Options that differ from the suite's defaults, in alphabetical order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
 
-/// As it can be given again: `bonnie,size=1G`.
+/// In a form that can be given again: `bonnie,size=1G`.
 impl fmt::Display for SuiteConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -130,18 +130,19 @@ fn is_usual(conduct: &JobSchedule) -> bool {
     *conduct == JobSchedule::default()
 }
 
-/// Enough of a machine to tell whether two runs may be compared.
+/// Facts about a machine that show whether two runs may be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Kernel name and release.
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors that may be used.
+    /// Number of usable processors.
     pub cpus: u32,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Sixteen hex digits over the machine's own identity: tells machines apart, names none.
+    /// Sixteen hex digits derived from the machine's own identity: they distinguish machines
+    /// without naming them.
     pub id: String,
 }
 
@@ -151,7 +152,7 @@ mod tests {
     use crate::config::Choice as _;
 
     const TODAY: &str = include_str!("../../tests/records/today.json");
-    /// With the keys that the first version wrote and no others.
+    /// With the keys of the first version and no others.
     const FIRST: &str = include_str!("../../tests/records/first.json");
 
     #[test]

@@ -1,26 +1,27 @@
-//! What the host that served a modelled drive in real time says of its own lateness.
+//! The lateness of a host that served a modelled drive in real time.
 
 use serde::{Deserialize, Serialize};
 
 use super::Latency;
 
-/// How a modelled drive was served while it was measured: the view of the measuring system, beside
-/// that of the model.
+/// How a modelled drive was served while it was measured: the view of the measuring system, in
+/// addition to that of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
     /// Requests answered.
     pub ios: u64,
-    /// How late answers left, against the moment that the model gave; `None` before the first.
+    /// Lateness of answers relative to the model's times; `None` before the first.
     pub lateness_ns: LatenessNs,
-    /// How long requests took by the model's word, from their arrival at the server until they were
-    /// due; absent in records of older versions.
+    /// Duration of requests according to the model, from their arrival at the server until they
+    /// were due; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ns: Option<Latency>,
-    /// What an answer may be late.
+    /// Bound on the lateness of an answer.
     pub lateness_bound_ns: u64,
-    /// Answers that were later.
+    /// Answers later than the bound.
     pub late: u64,
-    /// Whether the run measured the drive: at most one answer in a hundred was later.
+    /// Whether the run measured the drive: at most one answer in a hundred was later than the
+    /// bound.
     pub valid: bool,
     /// How the server was scheduled: `fifo` or `normal`.
     pub scheduling: String,
@@ -33,6 +34,6 @@ pub struct LatenessNs {
     pub p50: Option<u64>,
     /// 99th percentile.
     pub p99: Option<u64>,
-    /// The latest.
+    /// Maximum.
     pub max: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What is counted while a run goes on.
+//! Counts during a run.
 
 use super::job::per_second;
 use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
@@ -13,7 +13,7 @@ pub struct OpTally {
     pub ios: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// From the intended moment to completion.
+    /// From the due time to completion.
     pub lat: Histogram,
     /// From issue to completion.
     pub service: Histogram,
@@ -27,7 +27,7 @@ impl OpTally {
         self.service.merge(&other.service);
     }
 
-    /// The figures, or `None` where nothing was to be done.
+    /// The figures, or `None` if there was no such request.
     fn record(&self, elapsed: Span) -> Option<OpRecord> {
         (self.ios > 0 || self.lat.n() > 0).then(|| OpRecord {
             ios: self.ios,
@@ -39,8 +39,8 @@ impl OpTally {
     }
 }
 
-/// The kinds of request that are counted as work done. A flush is what some of it costs: counted
-/// with them, a log that is flushed after each write would look twice as fast as it is.
+/// The kinds of request that count as work done. A flush is a cost of some of that work: if flushes
+/// counted, a log that is flushed after each write would look twice as fast as it is.
 const DATA: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
 /// Counts of a job from which its [`JobRecord`] is made.
@@ -48,32 +48,32 @@ const DATA: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 pub struct Tally {
     /// Each kind of request, in the order of [`Op`].
     pub ops: [OpTally; 4],
-    /// Requests answered by a cache in the drive, where the target tells.
+    /// Requests answered by a cache in the drive, if the target reports it.
     pub from_drive_cache: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that were never answered. Where the run's drain ended, their latencies are entered
-    /// with what they had waited until then: the least they can be.
+    /// Requests that were never answered. If the run's drain ended first, their latencies are
+    /// recorded as the time that they had waited so far: a lower bound.
     pub unanswered: u64,
-    /// Requests of an open loop that were due and never sent; entered in the same way.
+    /// Requests of an open loop that were due and never sent; recorded in the same way.
     pub unsent: u64,
-    /// What the figures were when they held still.
+    /// The figures at steady state.
     pub steady: Option<Plateau>,
     /// Measured time.
     pub elapsed: Span,
-    /// From the intended moment to issue, of requests for data.
+    /// From the due time to issue, of data requests.
     pub late: Histogram,
     /// Requests outstanding, summed over the measured time.
     pub queued_ns: u128,
-    /// The target gave requests back because its own queue was full.
+    /// The target returned requests because its own queue was full.
     pub target_full: bool,
-    /// Processor time, where there is any.
+    /// Processor time, if known.
     pub cpu: Option<Span>,
-    /// How stamps were taken.
+    /// How time stamps were taken.
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
-    /// Latencies of requests for data over time.
+    /// Latencies of data requests over time.
     pub series: Series,
 }
 
@@ -84,13 +84,13 @@ impl Tally {
         &self.ops[op as usize]
     }
 
-    /// The same, to be counted in.
+    /// The same, mutable.
     #[inline]
     pub fn of_mut(&mut self, op: Op) -> &mut OpTally {
         &mut self.ops[op as usize]
     }
 
-    /// Requests for data completed: all but flushes.
+    /// Data requests completed: all except flushes.
     pub fn ios(&self) -> u64 {
         self.data().map(|op| op.ios).sum()
     }
@@ -100,12 +100,12 @@ impl Tally {
         self.data().map(|op| op.bytes).sum()
     }
 
-    /// From the intended moment to completion, of requests for data.
+    /// From the due time to completion, of data requests.
     pub fn lat(&self) -> Histogram {
         self.together(|op| &op.lat)
     }
 
-    /// From issue to completion, of requests for data.
+    /// From issue to completion, of data requests.
     pub fn service(&self) -> Histogram {
         self.together(|op| &op.service)
     }
@@ -120,11 +120,11 @@ impl Tally {
         all
     }
 
-    /// Adds a job that ran at the same time: counts add, the longest time stays, and `cpu`, which
-    /// is the whole process's, is left to whoever measured it.
+    /// Adds a job that ran at the same time: counts add up, the longest time is kept, and `cpu`,
+    /// which is the whole process's, is left to the caller that measured it.
     pub fn merge(&mut self, other: &Self) {
         self.add_counts(other);
-        // Only a job alone looks for it.
+        // Only a single job looks for it.
         self.steady = self.steady.or(other.steady);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
@@ -137,7 +137,8 @@ impl Tally {
         self.series.merge(&other.series);
     }
 
-    /// Adds what was done after this: times add up as well, and so does `cpu`, where both have it.
+    /// Adds a tally that followed this one: times add up as well, and so does `cpu`, if both have
+    /// it.
     pub fn follow(&mut self, next: &Self) {
         let first = self.elapsed.is_zero();
         let both = self.cpu.zip(next.cpu).map(|(mine, theirs)| mine + theirs);
@@ -145,7 +146,7 @@ impl Tally {
         self.add_counts(next);
         self.elapsed += next.elapsed;
         self.seconds.extend_from_slice(&next.seconds);
-        // Acts of different lengths have no intervals in common; each keeps its own.
+        // Acts of different lengths have no common intervals; each keeps its own.
         self.series = if first { next.series.clone() } else { Series::default() };
     }
 
@@ -163,7 +164,7 @@ impl Tally {
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }
 
-    /// Requests outstanding in the mean: those of all jobs together.
+    /// Mean number of requests outstanding: those of all jobs together.
     #[expect(clippy::cast_precision_loss, reason = "a figure for people and statistics")]
     pub fn queue_depth_mean(&self) -> Option<f64> {
         let elapsed = self.elapsed.ns();

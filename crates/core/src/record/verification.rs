@@ -1,25 +1,25 @@
-//! What reading back everything that was written found.
+//! The result of reading back everything that was written.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Examples of faults that are kept: enough to see a pattern, few enough to read.
+/// Maximum number of examples of faults: enough to see a pattern, few enough to read.
 const EXAMPLES_MAX: usize = 20;
 
 /// What is wrong with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Damage {
-    /// It holds what was there before the run: no write to it arrived.
+    /// It contains the data from before the run: no write to it arrived.
     Lost,
-    /// It holds an earlier write than it must: the last one did not arrive.
+    /// It contains an earlier write than required: the last one did not arrive.
     Stale,
-    /// Parts of it are from the write it must hold, parts from before.
+    /// Parts of it are from the required write, parts from before.
     Torn,
-    /// It holds what was written for another place.
+    /// It contains data that was written for another place.
     Misdirected,
-    /// It holds what no write put there: bits changed.
+    /// It contains data that no write put there: bits changed.
     Corrupt,
     /// The target ends before it.
     Truncated,
@@ -32,22 +32,23 @@ pub struct DamageExample {
     pub fault: Damage,
     /// Its first byte on the target.
     pub offset_bytes: u64,
-    /// The write it must hold, or a later one.
+    /// The required write; a later one is also right.
     pub expected_generation: u64,
-    /// The write it holds, where it holds one of ours.
+    /// The write that it contains, if that is one of ours.
     pub found_generation: Option<u64>,
-    /// Where what it holds belongs, where that is elsewhere.
+    /// Where its content belongs, if that is elsewhere.
     pub belongs_at_bytes: Option<u64>,
 }
 
-/// What reading everything back found.
+/// The result of reading everything back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verification {
-    /// Blocks that had to hold something.
+    /// Blocks that must contain acknowledged data.
     pub promised: u64,
-    /// Of them as they must be.
+    /// Those that do.
     pub good: u64,
-    /// Blocks with parts of a write that was never acknowledged: no fault, nothing was promised.
+    /// Blocks with parts of a write that was never acknowledged: not a fault, because nothing was
+    /// promised.
     pub unfinished: u64,
     /// Faulty blocks by kind.
     pub faults: BTreeMap<Damage, u64>,
@@ -56,7 +57,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether everything is as promised.
+    /// Whether every promise was kept.
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()
     }

@@ -35,7 +35,7 @@ impl Bytes {
         Self { bytes: gib << 30 }
     }
 
-    /// For people: one decimal of the largest unit that fits, `23.5 GiB`.
+    /// For people: one decimal of the largest suitable unit, `23.5 GiB`.
     pub fn about(self) -> String {
         let fits = |&&(_, shift): &&(char, u32)| self.bytes >> shift > 0;
         let Some((name, shift)) = UNITS.iter().find(fits) else {
@@ -73,7 +73,7 @@ impl FromStr for Bytes {
         let wanted = "a size such as `512`, `4k`, `1M` or `200G` (powers of two)";
         let error = || ParseUnitError { text: text.to_owned(), wanted };
         let (number, unit) = split_number(text).ok_or_else(error)?;
-        // `kB` is left out on purpose: half the tools mean 1000 by it and half 1024.
+        // `kB` is omitted on purpose: half the tools mean 1000 by it and half 1024.
         let unit = unit.strip_suffix("iB").or(unit.strip_suffix("ib")).unwrap_or(unit);
         let shift = match unit {
             "" | "B" => 0,

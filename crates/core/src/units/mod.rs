@@ -1,7 +1,7 @@
 //! Quantities with their unit in the type; each parses and prints itself.
 //!
-//! Printing is exact: what `Display` writes, `FromStr` reads back to the same value, so the
-//! command line, a study file, a record and a log all speak alike.
+//! Printing is exact: `FromStr` reads the output of `Display` back to the same value, so the
+//! command line, a study file, a record and a log use the same notation.
 
 mod bytes;
 mod ratio;
@@ -17,7 +17,7 @@ pub use time::{Span, Time};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct ParseUnitError {
-    /// What was given.
+    /// The text that was given.
     pub text: String,
     /// What would have been accepted, with examples.
     pub wanted: &'static str,
@@ -25,8 +25,8 @@ pub struct ParseUnitError {
 
 /// Splits `12.5ms` into its decimal number, scaled by 10^9, and its unit.
 ///
-/// Nine decimals hold a nanosecond in a second and a byte in a gibibyte; more are refused rather
-/// than rounded. Returns `None` where there is no number, or one that does not fit.
+/// Nine decimals can represent a nanosecond in a second and a byte in a gibibyte; more are refused
+/// rather than rounded. Returns `None` if there is no number, or one that does not fit.
 pub(crate) fn split_number(text: &str) -> Option<(u128, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -42,7 +42,7 @@ pub(crate) fn split_number(text: &str) -> Option<(u128, &str)> {
     Some((nanos, unit.trim_start()))
 }
 
-/// Implements serde through `Display` and `FromStr`, so that files hold `4k` and `30s`.
+/// Implements serde through `Display` and `FromStr`, so that files contain `4k` and `30s`.
 macro_rules! serde_as_text {
     ($($unit:ty),+) => {$(
         impl serde::Serialize for $unit {

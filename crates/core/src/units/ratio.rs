@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{ParseUnitError, split_number};
 
-/// A fraction in parts of a thousand million, so that no float decides what happens.
+/// A fraction in parts of a thousand million, so that no decision depends on a float.
 ///
 /// Parses `3%`, `0.03` and `1`; prints as a percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

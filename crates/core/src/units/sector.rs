@@ -7,9 +7,9 @@ use super::Bytes;
 
 /// Bytes in one [`Lba`] step.
 ///
-/// Always 512, whatever the medium's own sector is: the Linux block layer counts so
-/// (`sector_t`, `include/linux/blk_types.h`), and so do ATA and the traces we read. A drive with
-/// 4096-byte physical sectors has eight addresses in each.
+/// Always 512, regardless of the medium's own sector size: the Linux block layer counts in this
+/// unit (`sector_t`, `include/linux/blk_types.h`), and so do ATA and the traces that we read. A
+/// drive with 4096-byte physical sectors has eight addresses in each.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// A logical block address: the number of a 512-byte sector, from 0.
@@ -85,7 +85,7 @@ impl Sectors {
         self.0
     }
 
-    /// The sectors needed to hold `amount`, the last one perhaps in part.
+    /// The sectors needed for `amount`; the last one may be partly used.
     pub const fn holding(amount: Bytes) -> Self {
         Self(amount.get().div_ceil(SECTOR_BYTES))
     }

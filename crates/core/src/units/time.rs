@@ -38,7 +38,7 @@ impl Time {
         self.ns
     }
 
-    /// The time that has passed since `earlier`; zero where `earlier` is later.
+    /// The time that has passed since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span { ns: self.ns.saturating_sub(earlier.ns) }
     }
@@ -70,7 +70,7 @@ impl Span {
         Self { ns: s * 1_000_000_000 }
     }
 
-    /// A span of `s` seconds; `None` beyond the 584 years that there are.
+    /// A span of `s` seconds; `None` beyond the range of 584 years.
     pub const fn checked_from_secs(s: u64) -> Option<Self> {
         match s.checked_mul(1_000_000_000) {
             Some(ns) => Some(Self { ns }),
@@ -88,7 +88,7 @@ impl Span {
         self.ns == 0
     }
 
-    /// What is left after `other` is taken away; never below zero.
+    /// The difference to `other`; never below zero.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self { ns: self.ns.saturating_sub(other.ns) }
     }

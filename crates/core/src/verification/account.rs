@@ -1,20 +1,20 @@
-//! What must be in each block, and the entry of a file that says so.
+//! The required content of each block, and its entry in a file.
 
 use super::checksum;
 
-/// Which writes a block may hold.
+/// Which writes a block may contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockAccount {
-    /// The newest write; 0 for none. A verified run enters one when it is acknowledged,
-    /// `durability` when it is handed over.
+    /// The newest write; 0 for none. A verified run records one when it is acknowledged,
+    /// `durability` when it is submitted.
     pub newest: u64,
-    /// The newest write known to be durable, by a flush or of itself.
+    /// The newest write known to be durable, by a flush or because it was itself durable.
     pub durable: u64,
 }
 
 impl BlockAccount {
-    /// The write that the block must hold, or a later one, where every write up to `flushed` is
-    /// durable; 0 where nothing is promised.
+    /// The oldest write that the block may contain, if every write up to `flushed` is durable; 0 if
+    /// nothing was promised.
     pub fn floor(self, flushed: u64) -> u64 {
         if self.newest <= flushed { self.newest } else { self.durable }
     }
@@ -23,11 +23,11 @@ impl BlockAccount {
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 16;
 
-/// 48 bits, which a million writes a second take nine years to fill.
+/// 48 bits, which at a million writes per second last for nine years.
 const MOST: u64 = (1 << 48) - 1;
 
-/// The entry of `numbers` at `place` among all: 48 bits of each number, and 32 of a checksum over
-/// both and the place.
+/// The entry of `numbers` at index `place`: 48 bits of each number, and 32 of a checksum over both
+/// and the index.
 pub fn entry(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_BYTES] {
     assert!(numbers.iter().all(|number| *number <= MOST), "nine years of writes in one run");
     let [one, other] = numbers;
@@ -36,7 +36,7 @@ pub fn entry(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_BYTES] {
     halves.as_flattened().try_into().expect("two halves of eight bytes")
 }
 
-/// The numbers of an entry at `place`; of one never written, zeros. `None` where it is damaged.
+/// The numbers of an entry at `place`; zeros if it was never written, `None` if it is damaged.
 pub fn entry_numbers(place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
     let (halves, _) = bytes.as_chunks();
     let [one, other] = *halves else { return None };

@@ -1,25 +1,25 @@
-//! What a block of labelled sectors turned out to hold, and what is wrong with it.
+//! The content of a block of labelled sectors, and the faults in it.
 
 use crate::label::{self, SECTOR, Sector};
 use crate::record::Damage;
 
-/// What the sectors of one block hold.
+/// The content of the sectors of one block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockContent {
-    /// A sector holds nothing of this run: zeros, an earlier run's data, anybody's.
+    /// A sector contains nothing of this run: zeros, an earlier run's data, any other data.
     pub is_blank: bool,
     /// A sector is not as any write left it.
     pub is_damaged: bool,
-    /// Where the first sector belongs that was written for another place.
+    /// The place of the first sector that was written for another place.
     pub elsewhere: Option<u64>,
-    /// The oldest write that a sector holds.
+    /// The oldest write in any sector.
     pub oldest: Option<u64>,
     /// The newest one.
     pub newest: Option<u64>,
 }
 
 impl BlockContent {
-    /// Of a block that begins at sector `first`, written by `run`.
+    /// The content of a block that begins at sector `first`, written by `run`.
     pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
         let mut content = Self::default();
         for (own, sector) in (first..).zip(bytes.chunks_exact(SECTOR)) {
@@ -41,13 +41,13 @@ impl BlockContent {
         content
     }
 
-    /// Whether its sectors hold several writes.
+    /// Whether its sectors contain several writes.
     pub fn is_mixed(&self) -> bool {
         self.oldest != self.newest
     }
 
-    /// What is wrong with a block that must hold write `floor` or a later one. Where nothing was
-    /// promised (0) only what belongs elsewhere is a fault: it is missing there.
+    /// The fault of a block that must contain write `floor` or a later one. If nothing was promised
+    /// (0), only data that belongs elsewhere is a fault: it is missing there.
     pub fn damage(&self, floor: u64) -> Option<Damage> {
         if self.elsewhere.is_some() {
             return Some(Damage::Misdirected);
@@ -75,7 +75,7 @@ mod tests {
 
     const RUN: u64 = 9;
 
-    /// A block at sector 8: of which write each of its sectors is; 0 is blank.
+    /// A block at sector 8, with the write of each of its sectors; 0 is blank.
     fn block(writes: &[u64]) -> Vec<u8> {
         let mut bytes = vec![0; writes.len() * SECTOR];
         for (number, write) in writes.iter().enumerate().filter(|(_, write)| **write > 0) {

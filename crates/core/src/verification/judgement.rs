@@ -1,22 +1,21 @@
-//! What became of the pages that `durability` wrote, and how fast they were promised.
+//! The result for the pages that `durability` wrote, and the rate of its promises.
 
 use serde::Serialize;
 
 use crate::units::Span;
 
-/// How much was promised, and how long that took.
+/// Number of promised pages, and the time that this took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PromiseRate {
-    /// Pages promised, that is written and synced.
+    /// Pages promised, that is, written and synced.
     pub promised: u64,
     /// How long it took.
     pub took: Span,
 }
 
 impl PromiseRate {
-    /// Whether pages were synced more often than a platter of `rpm` revolutions a minute comes
-    /// round: one page each at a random angle comes by after half a revolution on average, if the
-    /// arm never has to move.
+    /// Whether pages were synced more often than a platter makes revolutions at `rpm`: a page at a
+    /// random angle passes after half a revolution on average, if the arm never has to move.
     pub fn is_beyond(&self, rpm: u64) -> bool {
         // promised / took > rpm * 2 / 60, in whole numbers.
         u128::from(self.promised) * 60_000_000_000
@@ -24,22 +23,22 @@ impl PromiseRate {
     }
 }
 
-/// What became of the pages.
+/// The result for the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Judgement {
     /// Pages with a promise.
     pub promised: u64,
-    /// Those that hold what was promised, or what was being written over it.
+    /// Pages that contain the promised data, or data that was being written over it.
     pub survived: u64,
-    /// Those that hold something older.
+    /// Pages that contain something older.
     pub lost: u64,
-    /// Those of which a part is damaged or older than what was promised.
+    /// Pages of which part is damaged or older than the promise.
     pub torn: u64,
-    /// Pages, promised or not, that hold what belongs elsewhere.
+    /// Pages, promised or not, that contain data that belongs elsewhere.
     pub misdirected: u64,
-    /// Pages that were being written when the power went: anything is right.
+    /// Pages that were being written when the power failed: any content is right.
     pub unknown: u64,
-    /// How long before the end the oldest promise that was broken was made, in nanoseconds.
+    /// Age of the oldest broken promise at the end, in nanoseconds.
     pub oldest_loss_ns: Option<u64>,
 }
 

@@ -1,17 +1,17 @@
-//! Lines of an account, each with its checksum: a bit that flips in an account would accuse the
-//! drive, or excuse it.
+//! Lines of an account, each with its checksum: a flipped bit in an account would accuse the drive,
+//! or excuse it.
 
-/// The checksum of whatever an account holds: CRC-32 as in gzip (ISO 3309).
+/// The checksum of the contents of an account: CRC-32 as in gzip (ISO 3309).
 pub fn checksum(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// A line that says `words`.
+/// A line with the text `words`.
 pub fn sealed(words: &str) -> String {
     format!("{words} {:08x}\n", checksum(words.as_bytes()))
 }
 
-/// What a line, without its end, says; `None` where its checksum is another.
+/// The text of a line, without its end; `None` if the checksum is wrong.
 pub fn unsealed(line: &str) -> Option<&str> {
     let (words, sum) = line.rsplit_once(' ')?;
     (sum == format!("{:08x}", checksum(words.as_bytes()))).then_some(words)

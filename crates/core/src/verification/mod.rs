@@ -1,8 +1,8 @@
-//! Whether what was written is what is there: the rules that verified runs and `durability` share.
+//! Checks that written data is still there: the rules that verified runs and `durability` share.
 //!
-//! Both label each sector that they write ([`crate::label`]), keep account of what each block must
-//! hold ([`BlockAccount`]) in entries or lines with a checksum ([`entry`], [`sealed`]), and judge
-//! later what they find ([`BlockContent`]). They differ in where the account is kept.
+//! Both label each sector that they write ([`crate::label`]), record the required content of each
+//! block ([`BlockAccount`]) in entries or lines with a checksum ([`entry`], [`sealed`]), and later
+//! judge what they find ([`BlockContent`]). They differ in where the account is kept.
 
 mod account;
 mod content;

@@ -1,4 +1,4 @@
-//! What a person reads: why a request was refused, and outlines that `report` draws.
+//! Text for people: why a request was refused, and outlines that `report` draws.
 
 pub mod outline;
 mod refusal;

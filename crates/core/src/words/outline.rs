@@ -1,16 +1,16 @@
-//! Words that one crate knows and another draws: lines, how bad something is, what is at risk.
+//! Text that one crate supplies and another draws: lines, severities, risks.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How bad it is.
+/// How severe it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// A misconfiguration or a fault: a measurement now measures it, or data is at risk.
+    /// A misconfiguration or a fault: a measurement now would measure it, or data is at risk.
     Error,
-    /// Worth a look before a measurement is believed.
+    /// Worth a look before a measurement is trusted.
     Warn,
     /// Good to know.
     Info,
@@ -26,7 +26,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What a part of a line stands out for; colour only repeats what the words say.
+/// Why a part of a line stands out; colour only repeats what the words say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing.
@@ -34,27 +34,27 @@ pub enum Tone {
     Plain,
     /// Being a name or a heading.
     Bold,
-    /// Being as it should.
+    /// It is as it should be.
     Good,
-    /// Being wrong.
+    /// It is wrong.
     Wrong(Severity),
 }
 
 /// A part of a line that is not broken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    /// What it stands out for.
+    /// Why it stands out.
     pub tone: Tone,
     /// Its words.
     pub text: String,
 }
 
-/// Parts side by side, then text that goes on in further lines where it is long.
+/// Parts side by side, then text that is wrapped into further lines if it is long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    /// What stands first.
+    /// The parts at the beginning.
     pub parts: Vec<Part>,
-    /// What is wrapped.
+    /// The text that is wrapped.
     pub body: String,
     /// Columns by which further lines are indented.
     pub hanging: usize,
@@ -66,7 +66,7 @@ impl Line {
         Self { parts: Vec::new(), body: body.into(), hanging }
     }
 
-    /// Puts a part in front of the text, behind the parts that are there.
+    /// Adds a part in front of the text, after the existing parts.
     #[must_use]
     pub fn part(mut self, tone: Tone, text: impl Into<String>) -> Self {
         self.parts.push(Part { tone, text: text.into() });
@@ -79,6 +79,6 @@ impl Line {
 pub struct Risk {
     /// In a sentence or two.
     pub sentence: String,
-    /// Whether it depends on the arm, so that the choice of an arm changes it.
+    /// Whether it differs between the arms, so that the choice of an arm changes it.
     pub differs: bool,
 }

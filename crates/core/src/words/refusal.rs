@@ -5,10 +5,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Who can mend it.
+/// Who can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The user: the request makes no sense.
+    /// The user: the request is invalid.
     Request,
     /// The machine: the same request may succeed elsewhere, or later.
     Machine,
@@ -16,24 +16,24 @@ pub enum RefusalKind {
     Bug,
 }
 
-/// An error of a crate that carries out what a user asked for.
+/// An error of a crate that carries out a user's request.
 ///
-/// A crate below, whose errors a caller tells apart, has an enum of its own; this is for those
-/// whose errors only a person reads.
+/// A lower crate, whose errors a caller distinguishes, has an enum of its own; this type is for
+/// errors that only people read.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Who can mend it.
+    /// Who can fix it.
     pub kind: RefusalKind,
     /// What happened, in one sentence without a full stop.
     pub message: String,
     /// What to do about it, the best first.
     pub hints: Vec<String>,
-    /// What it follows from, not repeated in the message.
+    /// Its cause, not repeated in the message.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Refusal {
-    /// The request makes no sense.
+    /// The request is invalid.
     pub fn request(message: impl fmt::Display) -> Self {
         Self::of(RefusalKind::Request, message)
     }
@@ -53,15 +53,15 @@ impl Refusal {
         self
     }
 
-    /// Says what it follows from.
+    /// Sets its cause.
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// An operation on a file that failed: `cannot <operation> <path>`.
+    /// A failed operation on a file: `cannot <operation> <path>`.
     ///
-    /// A path that leads nowhere is the user's to mend, all else the machine's.
+    /// The user can fix a path that does not exist; everything else is the machine's.
     pub fn at_path(operation: &str, path: &Path, error: std::io::Error) -> Self {
         let message = format!("cannot {operation} `{}`", path.display());
         let refusal = match error.kind() {
@@ -77,7 +77,7 @@ impl Refusal {
     }
 }
 
-/// What to type next where an operation on a file failed.
+/// What to type next after a failed operation on a file.
 pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).display();

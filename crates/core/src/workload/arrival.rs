@@ -17,16 +17,16 @@ pub enum Pace {
         /// Time from a completion to the request that follows it.
         think_time: Span,
     },
-    /// Open loop: a request every `1 / per_s` seconds, whether or not others have completed.
+    /// Open loop: a request every `1 / per_s` seconds, regardless of completions.
     Fixed {
-        /// Requests a second.
+        /// Requests per second.
         per_s: u64,
         /// Requests that may be outstanding; later ones are sent late and count as late.
         iodepth: u32,
     },
     /// Open loop with exponential gaps.
     Poisson {
-        /// Mean requests a second.
+        /// Mean requests per second.
         per_s: u64,
         /// Requests that may be outstanding; later ones are sent late and count as late.
         iodepth: u32,
@@ -44,22 +44,22 @@ impl Pace {
     }
 }
 
-/// The intended moments of an open loop, from its beginning on.
+/// The due times of an open loop, from its beginning on.
 ///
 /// Times are derived from the count, not summed from a rounded gap, so a fixed rate is exact over
-/// any length of run: 3 a second gives 0, 333333333, 666666666, 1000000000 ns.
+/// any length of run: 3 per second gives 0, 333333333, 666666666, 1000000000 ns.
 #[derive(Debug, Clone)]
 pub enum Arrivals {
     /// Evenly spaced.
     Fixed {
-        /// Requests a second.
+        /// Requests per second.
         per_s: u64,
         /// Arrivals so far.
         count: u64,
     },
     /// A Poisson process.
     Poisson {
-        /// Requests a second.
+        /// Requests per second.
         per_s: u64,
         /// The last arrival in units of 1/2^16 ns, so that rounding does not add up.
         at: u128,
@@ -69,7 +69,7 @@ pub enum Arrivals {
 }
 
 const NS_PER_S: u128 = 1_000_000_000;
-/// Fraction bits of a Poisson arrival's clock: a millionth of the gap even at 10^9 a second.
+/// Fraction bits of a Poisson arrival's clock: a millionth of the gap even at 10^9 per second.
 const FRACTION: u32 = 16;
 
 impl Arrivals {
@@ -103,8 +103,8 @@ impl Arrivals {
         Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// How many arrivals that [`Self::next_at`] has not told are before `end`: exact at a fixed
-    /// rate, of a Poisson process the mean.
+    /// Number of arrivals before `end` that [`Self::next_at`] has not yet returned: exact at a
+    /// fixed rate, the mean for a Poisson process.
     pub fn left_before(&self, end: Time) -> u64 {
         let left = match self {
             Self::Fixed { per_s, count } => {
@@ -119,7 +119,7 @@ impl Arrivals {
         u64::try_from(left).unwrap_or(u64::MAX)
     }
 
-    /// Passes over `count` arrivals; of a Poisson process at its mean rate.
+    /// Skips `count` arrivals; for a Poisson process at its mean rate.
     pub fn skip(&mut self, skipped: u64) {
         match self {
             Self::Fixed { count, .. } => *count = count.saturating_add(skipped),
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_scatter_as_a_poisson_process_does() {
-        // In windows of equal length the counts of a Poisson process have their mean for variance;
-        // the index of dispersion of n counts is chi-squared over n - 1, with a standard deviation
-        // of sqrt(2 / n), here 0.045.
+        // In windows of equal length the variance of the counts of a Poisson process equals their
+        // mean; the index of dispersion of n counts is chi-squared over n - 1, with a standard
+        // deviation of sqrt(2 / n), here 0.045.
         let (windows, expected) = (1_000_u64, 20_u64);
         for (seed, per_s) in [(1, 1_000), (2, 100_000), (3, 1_000_000)] {
             let pace = Pace::Poisson { per_s, iodepth: 1 };

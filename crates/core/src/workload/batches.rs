@@ -1,4 +1,4 @@
-//! How many requests leave for the device together, and how many completions are taken together.
+//! How many requests are submitted together, and how many completions are processed together.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 /// `iodepth_batch_complete_max`). The default keeps the device's queue filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batches {
-    /// Requests submitted together; adaptive where absent.
+    /// Requests submitted together; default: adaptive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submit: Option<u32>,
-    /// Completions that a wait is for, as far as so many are outstanding. 0 looks for completions
-    /// before every request, and waits for one where the queue is full.
+    /// Completions to wait for, if that many are outstanding. 0 looks for completions before every
+    /// request, and waits for one if the queue is full.
     pub complete_min: u32,
-    /// Completions that are answered before others are looked at; all where absent.
+    /// Completions that are processed before looking for more; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub complete_max: Option<u32>,
 }

@@ -23,21 +23,21 @@ pub struct BlockSizes {
     weights: Arc<[u64]>,
 }
 
-/// More sizes than that no workload has; fio's own tables end at 100.
+/// No workload has more sizes than this; fio's own tables end at 100.
 const SIZES_MAX: u64 = 4096;
-/// A block larger than this is no block but a transfer: fio and the kernel both split it.
+/// A larger block is a transfer: both fio and the kernel split it.
 const LARGEST: Bytes = Bytes::gib(1);
 
 impl BlockSizes {
     /// Blocks of one size.
     ///
     /// # Errors
-    /// The size is zero, no multiple of 512, or beyond 1 GiB.
+    /// The size is zero, not a multiple of 512, or above 1 GiB.
     pub fn one(size: Bytes) -> Result<Self, String> {
         Self::split(vec![(size, 1)])
     }
 
-    /// Blocks of several sizes, each as often as its weight says.
+    /// Blocks of several sizes, each with a frequency proportional to its weight.
     ///
     /// # Errors
     /// A size is not acceptable, there is none, or no weight is above zero.
@@ -66,11 +66,11 @@ impl BlockSizes {
         Ok(Self { sizes: sizes.into(), weights: weights.into() })
     }
 
-    /// Blocks of several sizes, as fio's `bssplit` has them: a size without a percentage has an
-    /// equal part of what the others leave.
+    /// Blocks of several sizes, as in fio's `bssplit`: sizes without a percentage share the rest
+    /// equally.
     ///
     /// # Errors
-    /// As [`Self::split`], or the percentages are more than 100 together.
+    /// As [`Self::split`], or the percentages sum to more than 100.
     pub fn sharing(sizes: &[(Bytes, Option<u32>)]) -> Result<Self, String> {
         let percentages = sizes.iter().filter_map(|(_, percent)| *percent);
         let given = percentages.fold(0_u32, u32::saturating_add);
@@ -79,14 +79,14 @@ impl BlockSizes {
         };
         let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
-        // Weights and not percents, so that what is left divides evenly.
+        // Weights and not percentages, so that the rest divides evenly.
         let weight = |percent: Option<u32>| percent.map_or(left, |own| own.saturating_mul(open));
         let weighed = sizes.iter().map(|(size, percent)| (*size, weight(*percent)));
         Self::split(weighed.filter(|(_, weight)| *weight > 0).collect())
     }
 
-    /// Reads what a user writes: numbers behind sizes are percentages, as in fio; where all have
-    /// one and they are fewer than a hundred together, they are weights.
+    /// Reads a user's text: numbers after sizes are percentages, as in fio; if all sizes have one
+    /// and they sum to less than a hundred, they are weights.
     pub fn of_percentages(text: &str) -> Result<Self, String> {
         let given = text.split(':').filter(|part| part.contains('/')).count();
         if given == 0 {
@@ -105,7 +105,7 @@ impl BlockSizes {
         Self::sharing(&text.split(':').map(part).collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Blocks of every multiple of `smallest` up to `largest`, each as often as the others.
+    /// Blocks of every multiple of `smallest` up to `largest`, all equally frequent.
     pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, String> {
         let (least, most) = (smallest.get(), largest.get());
         if least == 0 || most < least || !most.is_multiple_of(least) {
@@ -117,7 +117,7 @@ impl BlockSizes {
         Self::split((1..=most / least).map(|times| (Bytes::new(times * least), 1)).collect())
     }
 
-    /// Whether it is what a range gives.
+    /// Whether it equals a range.
     fn is_range(&self) -> bool {
         let least = self.smallest().get();
         let fits = |(times, (size, weight)): (u64, &(Bytes, u32))| {
@@ -130,7 +130,7 @@ impl BlockSizes {
         *self.weights.last().expect("there is a size")
     }
 
-    /// The largest size, which is also the alignment of addresses where sizes differ.
+    /// The largest size, which is also the alignment of addresses if sizes differ.
     pub fn largest(&self) -> Bytes {
         self.sizes.iter().map(|(size, _)| *size).max().unwrap_or(Bytes::ZERO)
     }

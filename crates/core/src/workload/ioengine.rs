@@ -1,4 +1,4 @@
-//! Which way requests reach the kernel.
+//! How requests reach the kernel.
 
 use crate::choice_as_text;
 use crate::config::Choice;
@@ -10,7 +10,7 @@ pub enum IoEngine {
     IoUring,
     /// `pread` and `pwrite`: one request at a time.
     Psync,
-    /// Requests that reach nothing and are done at once: what the loop itself costs.
+    /// Requests that do no I/O and complete at once: the cost of the loop itself.
     Null,
 }
 
@@ -21,19 +21,19 @@ impl Choice for IoEngine {
 }
 choice_as_text!(IoEngine);
 
-/// What is polled on the way to a target and back.
+/// Polling on the way to a target and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Polling {
-    /// We look for completions ourselves, without interrupts (`IORING_SETUP_IOPOLL`; fio's
-    /// `hipri`). The device must have queues for it.
+    /// The engine polls for completions, without interrupts (`IORING_SETUP_IOPOLL`; fio's `hipri`).
+    /// The device must have poll queues.
     pub completions: bool,
-    /// A thread of the kernel looks for requests, so that sending them takes no system call
-    /// (`IORING_SETUP_SQPOLL`; fio's `sqthread_poll`). It takes a processor of its own.
+    /// A kernel thread polls for requests, so that submitting them takes no system call
+    /// (`IORING_SETUP_SQPOLL`; fio's `sqthread_poll`). It uses a processor of its own.
     pub submissions: bool,
 }
 
 impl Polling {
-    /// What is polled, under fio's names.
+    /// The kinds of polling, under fio's names.
     pub fn names(self) -> Vec<String> {
         let asked = [(self.completions, "hipri"), (self.submissions, "sqthread_poll")];
         asked.iter().filter(|(asked, _)| *asked).map(|(_, name)| (*name).to_owned()).collect()

@@ -46,7 +46,7 @@ impl Rw {
         matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw | Self::RandTrim)
     }
 
-    /// Whether any request destroys what was there.
+    /// Whether any request destroys existing data.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::RandRead)
     }

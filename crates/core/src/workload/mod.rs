@@ -1,8 +1,8 @@
-//! What is asked of a drive during a run: kinds, sizes and addresses of requests, and their pace.
+//! The requests to a drive during a run: their kinds, sizes, addresses and pace.
 //!
 //! A [`Workload`] is a plain, checked description. [`Requests`] turns it into the endless seeded
-//! sequence of requests, [`Arrivals`] into the moments at which an open loop sends them; the two
-//! draw from different generators, so the pace never changes the addresses.
+//! sequence of requests, [`Arrivals`] into the times at which an open loop sends them. The two draw
+//! from different generators, so the pace never changes the addresses.
 
 mod address;
 mod arrival;
@@ -44,52 +44,51 @@ pub struct Workload {
     pub blocks: BlockSizes,
     /// Where random addresses fall.
     pub distribution: Distribution,
-    /// Of random I/O the share whose addresses are drawn; the rest follows the request before.
+    /// The share of random I/O whose addresses are drawn; the rest follows the previous request.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub random_share: Ratio,
-    /// Random addresses without repetition: every block once before any comes again (in fio the
-    /// default, which `norandommap` turns off).
+    /// Random addresses without repetition: every block once before any is repeated (fio's default,
+    /// which `norandommap` turns off).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_once: bool,
-    /// Random addresses are multiples of this from the region's beginning; of the smallest block
-    /// where absent.
+    /// Random addresses are multiples of this from the region's beginning; default: the smallest
+    /// block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blockalign: Option<Bytes>,
-    /// Sequential reads and writes each go on where the last of their kind ended, instead of over
-    /// one cursor.
+    /// Sequential reads and writes each continue where the last of their kind ended, instead of
+    /// sharing one cursor.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_cursors: bool,
     /// Sequential blocks from the end of the region to its beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub backwards: bool,
-    /// Distance between the starts of sequential blocks, where they leave gaps.
+    /// Distance between the starts of sequential blocks, if they leave gaps.
     pub stride: Option<Bytes>,
     /// First byte of the region that is used.
     pub offset: Bytes,
-    /// Size of the region; the rest of the target where absent.
+    /// Size of the region; default: the rest of the target.
     pub size: Option<Bytes>,
     /// Sequential streams, each in its own part of the region, served in turn.
     pub streams: u32,
     /// When requests are sent.
     pub pace: Pace,
-    /// How many requests leave, and how many completions are taken, together.
+    /// How many requests are submitted, and how many completions are processed, together.
     #[serde(default, skip_serializing_if = "Batches::is_default")]
     pub batches: Batches,
     /// A flush after this many writes; 0 for none.
     pub fsync: u32,
-    /// That flush leaves alone what the file system notes of the file, such as when it was written
-    /// (`fdatasync`).
+    /// The flush does not include metadata of the file such as its modification time (`fdatasync`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fdatasync: bool,
     /// Every write goes through the cache to the medium (`O_DSYNC`, FUA).
     pub sync: bool,
-    /// How long requests are sent, warm-up apart.
+    /// How long requests are sent, without warm-up.
     pub runtime: Span,
     /// Warm-up time before the measurement.
     pub ramp_time: Span,
-    /// Stop after this many measured requests, where given.
+    /// Stop after this many measured requests, if given.
     pub number_ios: Option<u64>,
-    /// Stop when figures hold still, where given.
+    /// Stop at steady state, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
 }

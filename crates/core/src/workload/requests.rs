@@ -10,17 +10,17 @@ use crate::units::{Bytes, Lba, Ratio, SECTOR_BYTES, Sectors};
 
 /// Makes a workload's requests one by one; never ends, never allocates.
 ///
-/// The generators of kinds, sizes and addresses are apart: a block-size split does not move the
-/// addresses, and the read share of a mixture does not change either.
+/// The generators of kinds, sizes and addresses are separate: neither a block-size split nor the
+/// read share of a mixture changes the addresses.
 #[derive(Debug, Clone)]
 pub struct Requests {
     rw: Rw,
     read_share: Ratio,
     blocks: BlockSizes,
     addresses: Addresses,
-    /// Those of writes, where they are apart from those of reads.
+    /// The addresses of writes, if they are separate from those of reads.
     write_addresses: Option<Addresses>,
-    /// Where only a share of random addresses is drawn.
+    /// Used if only a share of random addresses is drawn.
     in_order: Option<InOrder>,
     fsync: u32,
     sync: bool,
@@ -31,10 +31,10 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The requests of `workload` on a target of `capacity`, as `seed` draws them.
+    /// The requests of `workload` on a target of `capacity`, as drawn by `seed`.
     ///
     /// # Errors
-    /// The region does not fit the target, or cannot hold one block for each stream.
+    /// The region does not fit the target, or cannot contain one block for each stream.
     pub fn new(workload: &Workload, capacity: Bytes, seed: u64) -> Result<Self, WorkloadError> {
         let region = region(workload, capacity)?;
         Ok(Self {
@@ -98,12 +98,12 @@ impl Requests {
     }
 }
 
-/// Random I/O of which a part follows the request before.
+/// Random I/O of which a share follows the previous request.
 #[derive(Debug, Clone)]
 struct InOrder {
     drawn: Ratio,
     region: Region,
-    /// Where the last request ended.
+    /// Where the previous request ended.
     behind: Lba,
     orders: Rng,
 }
@@ -156,7 +156,7 @@ fn addresses(workload: &Workload, region: Region) -> Result<Addresses, WorkloadE
         let order = Order { stride, backwards: workload.backwards };
         return Ok(Addresses::sequential(region, streams, largest, order));
     }
-    // Slots are as far apart as the smallest block, and the last one still holds the largest.
+    // Slots are spaced by the smallest block, and the last one still has room for the largest.
     let step = workload.blockalign.unwrap_or(workload.blocks.smallest());
     let step = Sectors::holding(step);
     let count = ((end - first).get() - largest.get()) / step.get() + 1;

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::record::Second;
 use crate::units::{Ratio, Span};
 
-/// What must hold still, and how still: `iops:2%` or `bw_slope:0.3%`, as fio's `steadystate`.
+/// The figure that must be steady, and the limit: `iops:2%` or `bw_slope:0.3%`, as in fio's
+/// `steadystate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Criterion {
     figure: Figure,
-    /// The line through the window's seconds may rise or fall by this share of its mean a second;
-    /// otherwise no second may be further from the mean.
+    /// The line through the window's seconds may rise or fall by this share of its mean per second;
+    /// otherwise no second may differ from the mean by more than the share.
     slope: bool,
     limit: Ratio,
 }
@@ -26,14 +27,14 @@ enum Figure {
     Latency,
 }
 
-/// When a run may end before its time.
+/// When a run may end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steady {
-    /// What must hold.
+    /// The condition.
     pub criterion: Criterion,
-    /// For how many seconds in a row.
+    /// Number of consecutive seconds for which it must hold.
     pub window: u32,
-    /// Not before so many seconds have passed.
+    /// Not before this many seconds have passed.
     pub after: u32,
 }
 
@@ -47,7 +48,7 @@ const NAMES: [(&str, Figure, bool); 6] = [
 ];
 
 impl Steady {
-    /// Whether the last of `seconds`, all of them whole, hold still.
+    /// Whether the last of `seconds`, all of them complete, are steady.
     ///
     /// In whole numbers: the criterion is met at the same second on every machine.
     pub fn reached(&self, seconds: &[Second]) -> bool {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_slope_is_the_trend_and_not_the_scatter() {
-        // A line that rises by 10 a second on a mean of 115: 8.7 %.
+        // A line that rises by 10 per second on a mean of 115: 8.7 %.
         check("iops_slope:8%", 0, &[100, 110, 120, 130], false);
         check("iops_slope:9%", 0, &[100, 110, 120, 130], true);
         check("iops_slope:9%", 0, &[130, 120, 110, 100], true);

@@ -1,11 +1,11 @@
-//! What the medium does while no command wants it.
+//! The activity of the medium while no command needs it.
 
 use drivelab_core::Time;
 use drivelab_model::mechanics::Arm;
 
 use super::pass::Pass;
 
-/// What goes on with the segment used last while no command is being served.
+/// What happens to the most recently used segment while no command is being served.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Background {
     Idle,
@@ -14,12 +14,12 @@ pub(super) enum Background {
     Destaging(Destage),
 }
 
-/// Reported data on its way to the medium.
+/// Acknowledged data on its way to the medium.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Destage {
-    /// The first address of it.
+    /// Its first address.
     pub(super) first: u64,
     pub(super) until: Time,
-    /// Where the arm is then.
+    /// The position of the arm then.
     pub(super) arm: Arm,
 }

@@ -1,4 +1,4 @@
-//! The data of a read on its way over the bus.
+//! The transfer of a read's data over the bus.
 
 use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::{Angle, Spindle};
@@ -6,10 +6,10 @@ use drivelab_model::mechanics::{Angle, Spindle};
 use super::params::{Residual, later};
 use super::pass::Split;
 
-/// Sectors that come off the medium one after another.
+/// Consecutive sectors from the medium.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// How many sectors of the request come before it.
+    /// Number of sectors of the request before it.
     before: u64,
     count: u64,
     /// The beginning of its first sector.
@@ -17,45 +17,45 @@ struct Run {
     sector: Angle,
 }
 
-/// When the sectors of one read are in the buffer, in their order.
+/// When the sectors of one read arrive in the buffer, in order.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
-    /// Sectors of the request that have arrived, or will have with the runs.
+    /// Sectors of the request that have arrived, or will arrive with the runs.
     total: u64,
-    /// The first so many are there from the beginning.
+    /// Number of sectors that are there from the beginning.
     buffered: u64,
     runs: Vec<Run>,
 }
 
-/// What the bus costs besides the data.
+/// The cost of the bus in addition to the data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Protocol {
     pub(super) sector: Span,
     /// The bus is kept while the next sector is awaited.
     pub(super) held: bool,
     pub(super) disconnect: Residual,
-    /// Winning the bus again and getting ready for data.
+    /// Winning the bus again and preparing for data.
     pub(super) reconnect: Residual,
-    /// How many sectors have to wait before the bus is asked for again.
+    /// Number of sectors that must be waiting before the bus is requested again.
     pub(super) mark: u64,
 }
 
 impl Arrivals {
-    /// Begins a request of which `buffered` sectors are there.
+    /// Begins a request with `buffered` sectors already there.
     pub(super) fn start(&mut self, buffered: u64) {
         self.runs.clear();
         self.buffered = buffered;
         self.total = buffered;
     }
 
-    /// Sectors follow that begin to pass at `begin`.
+    /// Adds sectors that begin to pass at `begin`.
     pub(super) fn push(&mut self, begin: Time, sector: Angle, parts: Split) {
         let Split { in_order, at_once } = parts;
         self.runs.push(Run { before: self.total, count: in_order, begin, sector });
         self.total += in_order + at_once;
     }
 
-    /// When the first `count` sectors are there; `None` if they were from the beginning.
+    /// When the first `count` sectors are there; `None` if they were there from the beginning.
     pub(super) fn when(&self, count: u64, spindle: &Spindle) -> Option<Time> {
         if count <= self.buffered {
             return None;
@@ -70,7 +70,7 @@ impl Arrivals {
         )
     }
 
-    /// How many sectors are there at `now`.
+    /// Number of sectors that are there at `now`.
     fn there(&self, now: Time, spindle: &Spindle) -> u64 {
         let mut there = self.buffered;
         for (index, run) in self.runs.iter().enumerate() {
@@ -113,9 +113,9 @@ impl Arrivals {
         }
     }
 
-    /// A bus that takes each sector as soon as it is there and the one before is through is done
-    /// when the slowest beginning, followed by all sectors after it, is: within a run sectors come
-    /// evenly, so only its first and its last can be slowest.
+    /// A bus that takes each sector as soon as it is there and the previous one is done finishes
+    /// when the slowest beginning, followed by all later sectors, does: within a run sectors come
+    /// evenly, so only its first and its last can be the slowest.
     fn delivered_without_pause(&self, ready: Time, sector: Span, spindle: &Spindle) -> Time {
         let mut done = ready + sector * self.total;
         for run in &self.runs {

@@ -1,4 +1,4 @@
-//! Where a sector lies on a drive whose defects, spares and skews are known one by one.
+//! The position of a sector on a drive whose defects, spares and skews are known individually.
 
 use drivelab_model::mechanics::{Angle, Arm};
 
@@ -9,8 +9,8 @@ use super::zone::Zone;
 pub(crate) enum Heads {
     /// Always from the first head to the last.
     Rising,
-    /// There and back: odd cylinders of a zone run from the last head to the first, so that a
-    /// cylinder switch stays on its surface.
+    /// Alternating: odd cylinders of a zone run from the last head to the first, so a cylinder
+    /// switch stays on its surface.
     SerpentineInZone,
     /// The same, counted over the whole drive.
     SerpentineOverall,
@@ -52,7 +52,7 @@ impl Layout {
         self.zones.last().map_or(0, |zone| zone.last_cylinder() + 1)
     }
 
-    /// Where the sector `lba`, which is below the capacity, lies.
+    /// The position of the sector `lba`, which is below the capacity.
     pub(crate) fn spot(&self, lba: u64) -> Spot {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.end <= lba)];
         let physical = zone.physical(lba - zone.first);
@@ -77,7 +77,7 @@ impl Layout {
         }
     }
 
-    /// Sectors on each track of the zone that holds `lba`.
+    /// Sectors per track of the zone that contains `lba`.
     pub(crate) fn per_track(&self, lba: u64) -> u64 {
         let index = self.zones.partition_point(|zone| zone.end <= lba);
         self.zones[index.min(self.zones.len() - 1)].per_track

@@ -1,4 +1,4 @@
-//! What the medium does while no command wants it: reading ahead, and writing what is buffered.
+//! The activity of the medium while no command needs it: reading ahead, and writing buffered data.
 
 use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::Arm;
@@ -18,7 +18,7 @@ impl Disk {
         }
     }
 
-    /// Works out what has happened up to `now`.
+    /// Computes what has happened up to `now`.
     pub(super) fn settle(&mut self, now: Time) {
         match self.background {
             Background::Idle => {}
@@ -33,7 +33,7 @@ impl Disk {
         }
     }
 
-    /// The data of the segment used last is on the medium.
+    /// The data of the most recently used segment is on the medium.
     pub(super) fn written_out(&mut self) {
         let buffer = &self.params.buffer;
         if !(buffer.caches && buffer.hits_on_written) {
@@ -63,7 +63,7 @@ impl Disk {
         }
     }
 
-    /// The pass with which read-ahead goes on from `end` after `pass` is done with, if it does.
+    /// The pass with which read-ahead continues from `end` after `pass` has finished, if it does.
     pub(super) fn read_on(&mut self, pass: &Pass, done: Time, end: u64) {
         let limit = self.segments.last().limit;
         let next = if end < limit && end < pass.track_end {
@@ -83,7 +83,7 @@ impl Disk {
         self.follows(pass.arm, next.arm).then_some(next)
     }
 
-    /// Whether read-ahead goes on from one track to another.
+    /// Whether read-ahead continues from one track to another.
     pub(super) fn follows(&self, from: Arm, to: Arm) -> bool {
         match self.params.buffer.read_on {
             ReadOn::ToTrackEnd => from == to,
@@ -93,14 +93,14 @@ impl Disk {
     }
 
     pub(super) fn reading_way(&self) -> Way {
-        // A drive that keeps the bus sends each sector on as it comes, so it takes them in order.
+        // A drive that keeps the bus sends each sector on as it arrives, so it takes them in order.
         let bus = self.params.bus;
         let in_order = bus.held_in_reads || bus.never_disconnects;
         let on_arrival = self.params.buffer.reads_on_arrival && !in_order;
         Way { write: false, shortest: Span::ZERO, on_arrival }
     }
 
-    /// Takes the medium away from read-ahead at `now`; says when it is free.
+    /// Takes the medium from read-ahead at `now`; returns when it is free.
     pub(super) fn stop_reading(&mut self, now: Time) -> Time {
         let Background::Reading(pass) = self.background else { return now };
         self.background = Background::Idle;

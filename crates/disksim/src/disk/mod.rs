@@ -1,8 +1,8 @@
-//! A drive that takes one command at a time, as the SCSI drives of the nineties did.
+//! A drive that takes one command at a time, like the SCSI drives of the 1990s.
 //!
-//! Between two commands nothing can come in between, so there are no events inside: when a command
-//! arrives, what the drive has done since the last one is worked out first, then all of its own
-//! life up to the moment the host learns that it is done.
+//! Nothing can happen between two commands, so there are no internal events: when a command
+//! arrives, the model first computes what the drive has done since the last one, then the whole
+//! course of the command up to the moment at which the host is informed of its completion.
 
 mod background;
 mod delivery;
@@ -33,12 +33,12 @@ pub(crate) struct Disk {
     segments: Segments,
     arm: Arm,
     background: Background,
-    /// The command before was a write.
+    /// The previous command was a write.
     after_write: bool,
-    /// Scratch space: when the sectors of a read come off the medium.
+    /// Scratch space: when the sectors of a read leave the medium.
     arrivals: Arrivals,
-    /// What goes out of the buffer, and when it is on the medium, which may be in the future; kept
-    /// once somebody asks.
+    /// Data that leaves the buffer, and when it is on the medium, which may be in the future;
+    /// recorded from the first query on.
     destaged: Option<Vec<Destaged>>,
     counters: Counters,
 }
@@ -60,7 +60,8 @@ impl Disk {
         }
     }
 
-    /// Takes a command, the only one; says when the host learns that it is done, and from what.
+    /// Takes the only command; returns when the host is informed of its completion, and what served
+    /// it.
     fn answer(&mut self, now: Time, request: &Request) -> (Time, ServedBy) {
         self.counters.count(request.op);
         let begun = later(now, self.params.overheads.per_request);
@@ -69,11 +70,11 @@ impl Disk {
         if request.op == Op::Write && served_by == ServedBy::DriveWriteCache {
             self.record(now, request);
         }
-        // Residuals may be negative; an answer before its question cannot be.
+        // Residuals may be negative; an answer before its request is impossible.
         (done.max(now), served_by)
     }
 
-    /// Keeps in mind when the write that came at `taken` will have left the buffer.
+    /// Records when the write that arrived at `taken` will have left the buffer.
     fn record(&mut self, taken: Time, request: &Request) {
         if let (Some(records), Background::Destaging(destage)) =
             (&mut self.destaged, &self.background)

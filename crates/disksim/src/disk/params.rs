@@ -1,11 +1,11 @@
-//! What a drive of the SCSI years is made from: what its makers and measurers put on record.
+//! The parameters of a SCSI-era drive, as recorded by its makers and by measurements.
 
 use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::{SeekTable, Spindle};
 
 use super::layout::Layout;
 
-/// A duration in nanoseconds that may be negative: what is left over when measured parts are taken
+/// A duration in nanoseconds that may be negative: the remainder when measured parts are subtracted
 /// from a measured whole.
 pub(crate) type Residual = i64;
 
@@ -24,20 +24,20 @@ pub(crate) struct Mechanics {
     pub(crate) layout: Layout,
     pub(crate) seeks: SeekTable,
     pub(crate) head_switch: Span,
-    /// What a write waits longer than a read after a seek or a head switch.
+    /// Additional time of a write compared with a read after a seek or a head switch.
     pub(crate) write_settle: Residual,
     /// The shortest first seek of a write.
     pub(crate) shortest_write_seek: Span,
 }
 
-/// An overhead that depends on what the command before was.
+/// An overhead that depends on the previous command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByPrevious {
     pub(crate) after_read: Residual,
     pub(crate) after_write: Residual,
 }
 
-/// Time that the firmware and the bus protocol take, in the order of a command's life.
+/// Time of the firmware and the bus protocol, in the order of a command's course.
 #[derive(Debug, Clone)]
 pub(crate) struct Overheads {
     pub(crate) per_request: Residual,
@@ -52,11 +52,11 @@ pub(crate) struct Overheads {
     pub(crate) data_preparation: Residual,
     pub(crate) read_completion: Residual,
     pub(crate) write_completion: Residual,
-    /// The extra disconnect that some drives make in a write that follows another.
+    /// The extra disconnect of some drives in a write that follows another.
     pub(crate) extra_disconnect: Option<ExtraDisconnect>,
 }
 
-/// The life of a write with an extra disconnect before its data.
+/// The course of a write with an extra disconnect before its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExtraDisconnect {
     pub(crate) command: Residual,
@@ -78,31 +78,31 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    /// Passes another part of the way: the slowest sets the pace.
+    /// Passes another part of the path: the slowest determines the pace.
     pub(crate) fn slow_down(&mut self, read_sector: Span, write_sector: Span) {
         self.read_sector = self.read_sector.max(read_sector);
         self.write_sector = self.write_sector.max(write_sector);
     }
 }
 
-/// How far a drive reads on after a read.
+/// How far a drive continues to read after a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadOn {
     Not,
     ToTrackEnd,
     ToCylinderEnd,
-    /// By so many sectors beyond the request, or with 0 as far as the segment holds.
+    /// By a number of sectors beyond the request, or with 0 as far as the segment has space.
     ToSegmentEnd,
     /// To the end of the track, and of the next one once the stream has come from the track before.
     OneTrackAhead,
 }
 
-/// When a waiting command takes the medium away from read-ahead.
+/// When a waiting command takes the medium from read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// At once, even within a sector.
     WithinSector,
-    /// After the sector, or the wait for it, that is under way.
+    /// After the sector, or the wait for it, that is in progress.
     AfterSector,
 }
 
@@ -111,45 +111,45 @@ pub(crate) enum Stop {
 pub(crate) struct Buffer {
     pub(crate) segments: usize,
     pub(crate) segment_size: u64,
-    /// One segment is for writes alone.
+    /// One segment is for writes only.
     pub(crate) separate_write_segment: bool,
     pub(crate) caches: bool,
     pub(crate) hits_on_written: bool,
     pub(crate) hits_on_arriving: bool,
     pub(crate) full_hits_pass_writes: bool,
-    /// Partial hits move what they have at once.
+    /// Partial hits transfer their data at once.
     pub(crate) partial_hits_at_once: bool,
     pub(crate) read_on: ReadOn,
     pub(crate) longest_read_ahead: u64,
-    /// Read-ahead may replace what the host has taken.
+    /// Read-ahead may replace data that the host has received.
     pub(crate) keeps_request: bool,
-    /// What the host has taken is dropped.
+    /// Data that the host has received is dropped.
     pub(crate) drops_taken: bool,
     pub(crate) reads_on_after_hits: bool,
-    /// Sectors before the first wanted one are kept when they pass anyway.
+    /// Sectors before the first requested one are kept if they pass anyway.
     pub(crate) keeps_what_passes: bool,
     pub(crate) reads_on_arrival: bool,
     pub(crate) stop: Stop,
-    /// The share of a read, or of a segment, that is there before the bus is asked for.
+    /// The share of a read, or of a segment, that must be there before the bus is requested.
     pub(crate) read_mark: f64,
     pub(crate) marks_by_request: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Writes {
-    /// A write is reported as done when its data is in the buffer.
+    /// A write is acknowledged when its data is in the buffer.
     pub(crate) immediate_report: bool,
-    /// A write that goes on where the last one ended joins it.
+    /// A write that continues where the last one ended joins it.
     pub(crate) joins_sequential: bool,
     pub(crate) on_arrival: bool,
 }
 
-/// `time` moved by an overhead, which as a fitted residual may be negative.
+/// `time` shifted by an overhead, which as a fitted residual may be negative.
 pub(super) fn later(time: Time, overhead: Residual) -> Time {
     Time::from_ns(time.ns().saturating_add_signed(overhead))
 }
 
-/// What is left of the way from `now` to `then`.
+/// The remaining time from `now` to `then`.
 pub(super) fn until(now: Time, then: Time) -> Span {
     if then > now { then.since(now) } else { Span::ZERO }
 }

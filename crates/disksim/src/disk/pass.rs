@@ -5,41 +5,41 @@ use drivelab_model::mechanics::{Angle, Arm};
 
 use super::params::Mechanics;
 
-/// The way of the head to a track, and the wanted sectors that then pass.
+/// The path of the head to a track, and the requested sectors that then pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     pub(super) arm: Arm,
-    /// The first wanted sector.
+    /// The first requested sector.
     pub(super) lba: u64,
     /// The address after the last one on this track.
     pub(super) track_end: u64,
     pub(super) track_first: u64,
     /// When the head is on the track.
     pub(super) on_track: Time,
-    /// When the first wanted sector begins to pass.
+    /// When the first requested sector begins to pass.
     pub(super) begin: Time,
     angle: Angle,
     sector: Angle,
-    /// The first address that passes whole after landing.
+    /// The first address that passes completely after landing.
     landed: u64,
-    /// Sectors are taken as they pass, not only in their order.
+    /// Sectors are taken as they pass, not only in order.
     on_arrival: bool,
 }
 
-/// How many sectors pass in order, and how many are there as soon as these are.
+/// Number of sectors that pass in order, and number that are there as soon as these are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
     pub(super) in_order: u64,
     pub(super) at_once: u64,
 }
 
-/// How a head comes to a track.
+/// How a head reaches a track.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) write: bool,
-    /// The seek takes at least this long.
+    /// Minimum time of the seek.
     pub(super) shortest: Span,
-    /// Sectors are taken as they pass, not only in their order.
+    /// Sectors are taken as they pass, not only in order.
     pub(super) on_arrival: bool,
 }
 
@@ -65,8 +65,8 @@ impl Mechanics {
         let on_track = now + self.reach(arm, spot.arm, way.write).max(way.shortest);
         let head = self.spindle.angle_at(on_track);
         let begin = on_track + self.spindle.wait(head, spot.angle);
-        // How many sectors after the first wanted one the head comes down; the one that it comes
-        // down in the middle of does not count.
+        // Number of sectors after the first requested one at which the head lands; a sector in the
+        // middle of which it lands does not count.
         let past = self.spindle.past(head, spot.angle);
         let behind = head.wrapping_sub(spot.angle).wrapping_sub(past);
         let sectors_behind = behind.div_ceil(spot.sector);
@@ -104,7 +104,7 @@ impl Mechanics {
         pass.begin + self.passing(pass, pass.in_order(end) - pass.lba)
     }
 
-    /// Up to where the sectors of `pass`, wanted up to `end`, have been read at `now`.
+    /// Up to which of the sectors of `pass`, requested up to `end`, have been read at `now`.
     pub(super) fn reached(&self, pass: &Pass, end: u64, now: Time) -> u64 {
         if now <= pass.begin {
             return pass.lba;
@@ -118,7 +118,7 @@ impl Mechanics {
         if passed >= last { end } else { passed }
     }
 
-    /// When the sector, or the wait for one, that is under way at `now` is over.
+    /// When the sector, or the wait for one, that is in progress at `now` ends.
     pub(super) fn sector_ends(&self, pass: &Pass, now: Time, reads_at_once: bool) -> Time {
         let head = self.spindle.angle_at(now);
         let into = head.wrapping_sub(pass.angle) % pass.sector;
@@ -129,8 +129,8 @@ impl Mechanics {
 }
 
 impl Pass {
-    /// The end of what has to pass in order so that everything up to `end` is there: where the head
-    /// came down among the wanted sectors, the rest has passed before them.
+    /// The end of the part that must pass in order so that everything up to `end` is there: if the
+    /// head landed among the requested sectors, the rest has passed before them.
     fn in_order(&self, end: u64) -> u64 {
         if self.on_arrival && self.lba < self.landed && self.landed < end {
             self.landed
@@ -144,12 +144,12 @@ impl Pass {
         Split { in_order: last - self.lba, at_once: end - last }
     }
 
-    /// The first address that the head passes on its way to the first wanted sector.
+    /// The first address that the head passes on its way to the first requested sector.
     pub(super) fn passes_from(&self) -> u64 {
         if self.landed <= self.lba { self.landed } else { self.track_first }
     }
 
-    /// Goes on from `lba` on the same track at `now`, without a landing.
+    /// Continues from `lba` on the same track at `now`, without a landing.
     pub(super) fn continued(mut self, lba: u64, mechanics: &Mechanics, now: Time) -> Self {
         self.angle = self.angle.wrapping_add((lba - self.lba).wrapping_mul(self.sector));
         self.lba = lba;

@@ -1,4 +1,4 @@
-//! The life of a read.
+//! The course of a read.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ impl Disk {
         let miss = self.by_previous(overheads.read_miss);
         let disconnect = self.by_previous(overheads.read_disconnect);
         let (mut index, mut found) = self.find(lba, end);
-        // The medium may be asked for once the command is understood.
+        // The medium may be requested once the command is decoded.
         let understood = later(now, miss);
         let mut medium = now;
         let waits_for_write = match self.background {
@@ -86,7 +86,7 @@ impl Disk {
         }
     }
 
-    /// Whether data moves without a disconnect.
+    /// Whether data is transferred without a disconnect.
     fn answers_at_once(&self, found: Lookup, index: usize, lba: u64, count: u64) -> bool {
         match found {
             Lookup::Whole => true,
@@ -99,7 +99,7 @@ impl Disk {
         }
     }
 
-    /// How many sectors have to be there before the bus is asked for.
+    /// Number of sectors that must be there before the bus is requested.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -116,8 +116,8 @@ impl Disk {
         }
     }
 
-    /// Brings what is missing off the medium and lets read-ahead go on from there; `medium` is when
-    /// the medium can be had, `understood` when the command is understood.
+    /// Reads missing sectors from the medium and lets read-ahead continue from there; `medium` is
+    /// when the medium is available, `understood` when the command is decoded.
     fn gather(
         &mut self,
         medium: Time,
@@ -130,7 +130,7 @@ impl Disk {
         let takes_over = found != Lookup::Nothing
             && self.segments.is_last(index)
             && self.activity() == Activity::Reading;
-        // Passing a write that is under way touches nothing but the buffer.
+        // Overtaking a write in progress touches nothing but the buffer.
         let beside_write = matches!(self.background, Background::Destaging(_));
         if beside_write {
             self.arrivals.start(end - lba);
@@ -180,7 +180,7 @@ impl Disk {
         pass
     }
 
-    /// Follows the stream that is on `pass` from `have` to `end`, and on.
+    /// Follows the stream that is on `pass` from `have` to `end`, and beyond.
     fn stream(&mut self, mut pass: Pass, mut have: u64, end: u64) {
         loop {
             let on_track = end.min(pass.track_end);

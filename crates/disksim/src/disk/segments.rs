@@ -1,6 +1,6 @@
 //! The segments of the buffer, by order of use.
 
-/// A run of addresses in the buffer; empty where it ends as it starts.
+/// A run of addresses in the buffer; empty if it ends where it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) start: u64,
@@ -20,7 +20,7 @@ pub(super) enum Lookup {
     Nothing,
 }
 
-/// What the medium is doing with the segment used last.
+/// The activity of the medium for the most recently used segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     None,
@@ -34,7 +34,7 @@ pub(super) struct HitRules {
     pub(super) on_arriving: bool,
 }
 
-/// All segments, the one used last at the end: it is the one that the medium works with.
+/// All segments, the most recently used one at the end: it is the one that the medium works on.
 #[derive(Debug, Clone)]
 pub(super) struct Segments {
     list: Vec<Segment>,
@@ -60,7 +60,7 @@ impl Segments {
         self.list.last_mut().expect("a drive has a segment")
     }
 
-    /// Which segment serves a read of `start..end` best, and what it holds of it.
+    /// The segment that serves a read of `start..end` best, and the part of the read in it.
     pub(super) fn for_read(
         &self,
         start: u64,
@@ -105,7 +105,7 @@ impl Segments {
         (best.1, best.2)
     }
 
-    /// Which segment takes a write of `start..end`, where none is being written.
+    /// The segment for a write of `start..end`, if none is being written.
     pub(super) fn for_write(&self, start: u64, end: u64, reading: bool) -> usize {
         let mut best = (0, self.list.len() - 1);
         for (index, segment) in self.list.iter().enumerate() {
@@ -140,13 +140,13 @@ impl Segments {
         &self.list[index]
     }
 
-    /// Makes the segment at `index` the one used last.
+    /// Makes the segment at `index` the most recently used one.
     pub(super) fn use_now(&mut self, index: usize) -> &mut Segment {
         self.list[index..].rotate_left(1);
         self.last()
     }
 
-    /// Gives up, in all segments but the last, what overlaps `start..end`.
+    /// Drops the data that overlaps `start..end` from all segments except the last.
     pub(super) fn forget_others(&mut self, start: u64, end: u64) {
         let others = self.list.len() - 1;
         for segment in &mut self.list[..others] {
@@ -156,7 +156,7 @@ impl Segments {
         }
     }
 
-    /// The last segment now ends at `end`: what no longer fits falls off its front.
+    /// The last segment now ends at `end`: data that no longer fits is dropped from its front.
     pub(super) fn extend_last(&mut self, end: u64) {
         let size = self.size;
         let segment = self.last();

@@ -1,4 +1,4 @@
-//! The life of a write.
+//! The course of a write.
 
 use drivelab_core::{ServedBy, Span, Time};
 use drivelab_model::mechanics::Arm;
@@ -12,16 +12,16 @@ use super::pass::{Pass, Split, Way};
 struct Inflow {
     first: u64,
     count: u64,
-    /// When the bus begins to carry it.
+    /// When the bus begins to transfer it.
     begins: Time,
     sector: Span,
-    /// The first sector goes to the medium only once so many are buffered.
+    /// The first sector goes to the medium only once this many are buffered.
     head_start: u64,
 }
 
-/// Drives that disconnect an extra time let the bus get ahead of the medium: a write begins once
-/// ten of its sectors are buffered, or fifteen where it has 45 or more. The measured HP 97556 and
-/// C2247A do so (`DiskSim` 4.0 carries the same constants).
+/// Drives with an extra disconnect let the bus get ahead of the medium: a write begins once ten of
+/// its sectors are buffered, or fifteen if it has 45 or more. The measured HP 97556 and C2247A do
+/// so (`DiskSim` 4.0 has the same constants).
 const HEAD_START: u64 = 10;
 const LONG_WRITE: u64 = 45;
 const LONG_HEAD_START: u64 = 15;
@@ -93,7 +93,7 @@ impl Disk {
     }
 
     /// Whether the drive makes its extra disconnect in a write to `lba` that will use the segment
-    /// at `index`: a write straight after a write elsewhere.
+    /// at `index`: a write immediately after a write elsewhere.
     fn extra_disconnect(&self, index: usize, lba: u64) -> Option<ExtraDisconnect> {
         let extra = self.params.overheads.extra_disconnect?;
         let segment = self.segments.get(index);
@@ -111,7 +111,7 @@ impl Disk {
         Inflow { first, count, begins, sector: self.params.bus.write_sector, head_start }
     }
 
-    /// Gives the write its segment; the others forget what it overwrites.
+    /// Assigns the write its segment; the others drop the data that it overwrites.
     fn take_segment(&mut self, lba: u64, count: u64) {
         let index = self.segments.for_write(lba, lba + count, false);
         let segment = self.segments.use_now(index);
@@ -121,7 +121,7 @@ impl Disk {
         self.segments.forget_others(lba, lba + count);
     }
 
-    /// Writes what flows in; the arm sets out at `start`.
+    /// Writes the arriving data; the arm starts at `start`.
     fn put(
         &mut self,
         start: Time,
@@ -154,7 +154,7 @@ impl Disk {
         (done, ServedBy::Medium)
     }
 
-    /// Joins a write to the data before it, which is on its way to the medium.
+    /// Joins a write to the preceding data, which is on its way to the medium.
     fn join(&mut self, destage: Destage, understood: Time, inflow: Inflow) -> (Time, ServedBy) {
         self.counters.cached_writes += 1;
         self.segments.extend_last(inflow.first + inflow.count);
@@ -167,7 +167,7 @@ impl Disk {
         (done, ServedBy::DriveWriteCache)
     }
 
-    /// When all of `inflow` is on the medium, and where the arm is then.
+    /// When all of `inflow` is on the medium, and the position of the arm then.
     fn onto_medium(&self, mut start: Time, mut shortest: Span, inflow: Inflow) -> (Time, Arm) {
         let end = inflow.first + inflow.count;
         let (mut lba, mut arm) = (inflow.first, self.arm);
@@ -187,7 +187,7 @@ impl Disk {
         let period = mechanics.spindle.period();
         let Split { in_order, at_once } = pass.split(end);
         if at_once > 0 {
-            // The head came down among the sectors: the later ones pass first.
+            // The head landed among the sectors: the later ones pass first.
             let lba = pass.lba + in_order;
             let begins = pass.begin + mechanics.passing(pass, in_order) - period;
             let last = begins + mechanics.passing(pass, at_once - 1);
@@ -209,12 +209,12 @@ impl Disk {
             if lba == end {
                 return now;
             }
-            // The next sector was not there in time: a revolution later it may be.
+            // The next sector was not there in time: it may be, one revolution later.
         }
     }
 }
 
-/// How many sectors from `lba` on, the first of which passes at `now`, are there in time.
+/// Number of sectors from `lba` on, the first of which passes at `now`, that are there in time.
 fn keeps_up(inflow: Inflow, lba: u64, end: u64, now: Time, sector: Span) -> u64 {
     let left = end - lba;
     if inflow.sector <= sector || inflow.there(end - 1) <= now {

@@ -2,10 +2,9 @@
 
 use drivelab_model::mechanics::Angle;
 
-/// Which part of a zone keeps its own spares, and where what is slipped goes.
+/// Which part of a zone has its own spares, and where slipped sectors go.
 ///
-/// The schemes are those that `DiskSim` 4.0 knows (reference manual CMU-PDL-08-101, disk model
-/// parameters).
+/// The schemes are those of `DiskSim` 4.0 (reference manual CMU-PDL-08-101, disk model parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sparing {
     None,
@@ -15,15 +14,15 @@ pub(crate) enum Sparing {
     PerTrack,
     /// Sectors at the end of every cylinder.
     PerCylinder,
-    /// The same, where a slip moves everything up to the end of the zone.
+    /// The same, but a slip moves everything up to the end of the zone.
     PerCylinderSlipToEnd,
     /// Sectors at the front of every cylinder.
     PerCylinderAtFront,
-    /// The same, where a slip moves everything up to the end of the zone.
+    /// The same, but a slip moves everything up to the end of the zone.
     PerCylinderAtFrontSlipToEnd,
     /// Sectors at the end of the drive.
     AtEnd,
-    /// Sectors at the end of every so many cylinders.
+    /// Sectors at the end of each group of this many cylinders.
     PerRange(u32),
     /// Sectors at the end of the zone.
     PerZone,
@@ -46,7 +45,7 @@ impl Sparing {
         matches!(self, Self::PerCylinderAtFront | Self::PerCylinderAtFrontSlipToEnd)
     }
 
-    /// Whether what is slipped also moves the beginning of the tracks that follow.
+    /// Whether a slip also moves the beginning of the following tracks.
     fn moves_skew(self) -> bool {
         matches!(
             self,
@@ -59,23 +58,23 @@ impl Sparing {
     }
 }
 
-/// What a zone is made from; lengths in sectors, defects counted from the front of the zone.
+/// The parameters of a zone; lengths in sectors, defects counted from the front of the zone.
 #[derive(Debug, Clone)]
 pub(crate) struct ZoneShape {
     pub(crate) first_cylinder: u32,
     pub(crate) cylinders: u32,
     pub(crate) per_track: u32,
-    /// Where the first sector of the first track lies.
+    /// The angle of the first sector of the first track.
     pub(crate) origin: Angle,
     pub(crate) track_skew: Angle,
     pub(crate) cylinder_skew: Angle,
-    /// Sectors at the front that hold no data of the user.
+    /// Sectors at the front without user data.
     pub(crate) reserved: u64,
     pub(crate) spares: u64,
     pub(crate) sparing: Sparing,
-    /// Defective places that are stepped over: sectors, or tracks where tracks are spared.
+    /// Defective places that are skipped: sectors, or tracks if tracks are spared.
     pub(crate) slips: Vec<u64>,
-    /// Defective places and the spare that stands in for each.
+    /// Defective places and their spares.
     pub(crate) remapped: Vec<(u64, u64)>,
 }
 
@@ -87,22 +86,22 @@ pub(crate) struct Zone {
     pub(crate) per_track: u64,
     pub(crate) sector: Angle,
     shape: ZoneShape,
-    /// Physical sectors of a part that keeps its own spares.
+    /// Physical sectors of a part with its own spares.
     part: u64,
-    /// Those of them that hold data.
+    /// Number of those with data.
     usable: u64,
     /// The zone is one such part.
     whole: bool,
-    /// The last physical sector: what does not fit, because a file lists more defects than spares,
-    /// lies there.
+    /// The last physical sector: it takes whatever does not fit because a file lists more defects
+    /// than spares.
     last: u64,
-    /// For slips to the end: the usable index of each slip, less the number of slips before it.
+    /// For slips to the end: the usable index of each slip, minus the number of slips before it.
     thresholds: Vec<u64>,
 }
 
 impl Zone {
-    /// Gives `shape` the addresses from `first` on; `None` where it has fewer sectors than its
-    /// spares, reserves and slips need.
+    /// Gives `shape` the addresses from `first` on; `None` if it has fewer sectors than its spares,
+    /// reserves and slips need.
     pub(crate) fn new(first: u64, heads: u32, mut shape: ZoneShape) -> Option<Self> {
         let per_track = u64::from(shape.per_track);
         let per_cylinder = per_track * u64::from(heads);
@@ -126,7 +125,7 @@ impl Zone {
             | Sparing::AtEnd => shape.slips.len() as u64,
             _ => 0,
         };
-        // A range that is cut short by the end of the zone keeps no spares of its own.
+        // A range that is cut off by the end of the zone has no spares of its own.
         let data = all.checked_sub((all / part) * spares)?;
         let data = data.checked_sub(shape.reserved + lost_to_slips).filter(|data| *data > 0)?;
         shape.slips.sort_unstable();
@@ -146,7 +145,7 @@ impl Zone {
             end: first + data,
             first_cylinder: shape.first_cylinder,
             per_track,
-            // Rounding down by less than 2^-64 of a revolution per sector moves nothing by a
+            // Rounding down by less than 2^-64 of a revolution per sector changes no time by a
             // nanosecond.
             sector: u64::MAX / per_track,
             part,
@@ -162,7 +161,7 @@ impl Zone {
         self.first_cylinder + self.shape.cylinders - 1
     }
 
-    /// The physical sector, counted from the front of the zone, that holds its `index`th address.
+    /// The physical sector, counted from the front of the zone, of its `index`th address.
     pub(crate) fn physical(&self, index: u64) -> u64 {
         let place = self.slipped(index + self.shape.reserved).min(self.last);
         if self.shape.remapped.is_empty() {
@@ -199,8 +198,8 @@ impl Zone {
         begin + within + front
     }
 
-    /// The first address on the track that holds the `index`th address at `sector`, and the one
-    /// after the last; what was remapped to elsewhere counts where it belongs.
+    /// The first address on the track that contains the `index`th address at `sector`, and the
+    /// address after the last; remapped sectors count where they belong.
     pub(crate) fn track_bounds(&self, index: u64, track: u64, sector: u64) -> (u64, u64) {
         let on_track = |index: u64| {
             let place = self.slipped(index + self.shape.reserved);
@@ -212,7 +211,7 @@ impl Zone {
         let mut first = index.saturating_sub(sector);
         let mut end = (index + self.per_track - sector).min(self.end - self.first);
         if !self.shape.sparing.slips_to_end() {
-            // No track reaches beyond the part that keeps its own spares.
+            // No track reaches beyond the part with its own spares.
             let part = (index + self.shape.reserved) / self.usable;
             first = first.max((part * self.usable).saturating_sub(self.shape.reserved));
             end = end.min((part + 1) * self.usable - self.shape.reserved);
@@ -226,7 +225,7 @@ impl Zone {
         (first, end)
     }
 
-    /// Where the first physical sector of a track lies.
+    /// The angle of the first physical sector of a track.
     pub(crate) fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
         let switches = cylinder * (heads - 1) + head;
         let mut angle = self

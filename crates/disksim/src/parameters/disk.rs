@@ -25,7 +25,7 @@ pub(super) fn read(block: Block, bus: Bus, resolve: Resolve) -> DiskSimResult<Pa
     let overheads = overheads(&mut fields)?;
     let shortest_write_seek = Span::from_ns(fields.time("Minimum seek delay")?);
     // "Avg sectors per cylinder" is a hint to a host's scheduler; "Calc sector by sector" changes
-    // how fast DiskSim runs, not what it says; a write stops read-ahead of its sectors in any case.
+    // the speed of DiskSim, not its results; a write always stops read-ahead of its sectors.
     fields.ignore(&[
         "Print stats",
         "Avg sectors per cylinder",
@@ -34,7 +34,7 @@ pub(super) fn read(block: Block, bus: Bus, resolve: Resolve) -> DiskSimResult<Pa
     ]);
     fields.finish()?;
 
-    // The layout says how many sectors there are, as in DiskSim; some files give another figure
+    // The layout determines the number of sectors, as in DiskSim; some files give another figure
     // here.
     model.number("Block count", 0..=1_u64 << 40)?;
     let heads = model.number("Number of data surfaces", 1..=256)?;
@@ -56,7 +56,7 @@ fn bus_of(fields: &mut Fields, mut bus: Bus) -> DiskSimResult<Bus> {
     Ok(bus)
 }
 
-/// What would matter only with several commands in the drive is accepted while it holds one.
+/// Parameters that matter only with several commands in the drive are accepted if it accepts one.
 fn queue(fields: &mut Fields) -> DiskSimResult<()> {
     let length = fields.value("Max queue length")?;
     if length.number("Max queue length", 0..=1000)? > 1 {
@@ -72,7 +72,7 @@ fn queue(fields: &mut Fields) -> DiskSimResult<()> {
     fields.only("Disconnect write if seek", 0.0)?;
     fields.only("Read directly to buffer", 1.0)?;
     fields.only("Minimum read-ahead (blks)", 0.0)?;
-    // The low mark only decides when a write asks for the bus again while data is missing; here
+    // The low mark only determines when a write requests the bus again while data is missing; here
     // the data of a write comes in one piece.
     fields.ignore(&["Low (write) water mark"]);
     Ok(())
@@ -126,7 +126,7 @@ fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
         seek: scaled.time("Extradisc seek delta")?,
         disconnect: scaled.time("Extradisc disconnect overhead")?,
         second_disconnect: scaled.time("Extradisc 2nd disconnect overhead")?,
-        // A pause is no overhead: it is not scaled.
+        // A pause is not an overhead: it is not scaled.
         pause: scaled.fields.residual("Extradisc inter-disconnect delay")?,
     };
     let extra_disconnect = scaled.fields.switch("Extra write disconnect")?.then_some(extra);
@@ -147,7 +147,7 @@ fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
     })
 }
 
-/// Overheads, each times the scale that the file gives for all.
+/// Overheads, each multiplied by the scale that the file gives for all.
 struct OverheadReader<'a> {
     fields: &'a mut Fields,
     scale: f64,

@@ -1,4 +1,4 @@
-//! Why a parameter file cannot be used.
+//! Why a parameter file is unusable.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ impl At {
     }
 }
 
-/// What is wrong with a parameter file, where, and what was expected there.
+/// An error in a parameter file, its position, and what was expected there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct DiskSimError {

@@ -1,4 +1,5 @@
-//! Typed access to the entries of a block, with errors that say where and what was expected.
+//! Typed access to the entries of a block, with errors that give the position and what was
+//! expected.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -9,10 +10,10 @@ use drivelab_core::config::nearest;
 use super::error::DiskSimResult;
 use super::tree::{Block, Kind, Value};
 
-/// A block whose entries are taken out one by one; what is left at the end is unknown.
+/// A block whose entries are taken out one by one; the remaining ones are unknown.
 pub(super) struct Fields {
     pub(super) block: Block,
-    /// Every key that was asked for.
+    /// Every requested key.
     asked: Vec<&'static str>,
 }
 
@@ -62,7 +63,7 @@ impl Fields {
         Ok(nanoseconds(self.number(key, 0.0..=1000.0)?).unsigned_abs())
     }
 
-    /// An entry that has no bearing on any response time.
+    /// An entry that does not affect any response time.
     pub(super) fn ignore(&mut self, keys: &[&'static str]) {
         for key in keys {
             self.optional(key);
@@ -81,7 +82,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Whatever was not asked for is unknown.
+    /// Entries that were not requested are unknown.
     pub(super) fn finish(self) -> DiskSimResult<()> {
         let Some((key, value)) = self.block.entries.first() else { return Ok(()) };
         let hint = match nearest(key, self.asked.iter().copied()) {
@@ -134,7 +135,7 @@ impl Value {
     }
 }
 
-/// What the files hold of numbers, and how messages call it.
+/// Numbers in the files, and their names in messages.
 pub(super) trait Number: FromStr + PartialOrd + Display {
     const WHAT: &'static str;
 }

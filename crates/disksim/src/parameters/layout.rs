@@ -34,7 +34,7 @@ pub(super) fn read(mut fields: Fields, heads: u32) -> DiskSimResult<Layout> {
     Ok(Layout::new(list, heads, order))
 }
 
-/// What all zones share.
+/// Settings that all zones share.
 struct Rules {
     scheme: u64,
     range: u32,
@@ -46,7 +46,7 @@ impl Rules {
     fn zone(&self, value: Value, previous: Option<&Zone>) -> DiskSimResult<Zone> {
         let mut fields = Fields::of(value.block("Zones", "dm_layout_g1_zone")?);
         let at = fields.block.at.clone();
-        // The number of cylinders in the file is no limit: some zones go beyond it.
+        // The number of cylinders in the file is not a limit: some zones exceed it.
         let limit = 1 << 22;
         let first = fields.number("First cylinder number", 0..=limit)?;
         let last = fields.number("Last cylinder number", first..=limit)?;
@@ -125,7 +125,7 @@ fn places(fields: &mut Fields, key: &'static str) -> DiskSimResult<Vec<u64>> {
 
 #[expect(clippy::cast_possible_truncation, reason = "limited to 10^6 sectors")]
 fn whole_sectors(number: f64) -> u64 {
-    // Two's complement: a negative skew turns the other way.
+    // Two's complement: a negative skew rotates in the other direction.
     (number as i64).cast_unsigned()
 }
 

@@ -41,7 +41,7 @@ pub(super) fn read(
         write_settle: fields.residual("Add. write settling delay")?,
         shortest_write_seek,
     };
-    // Alternatives to the seek curve that the file does use.
+    // Alternatives to the seek curve that the file uses.
     fields.ignore(&[
         "Single cylinder seek time",
         "Average seek time",
@@ -100,7 +100,7 @@ fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<
     }
 }
 
-/// The seeks that data sheets give, in ms.
+/// The seeks in data sheets, in ms.
 struct ThreePoints {
     single: f64,
     average: f64,
@@ -129,8 +129,8 @@ impl ThreePoints {
         points.map(|(distance, time)| (distance, milliseconds(time))).into()
     }
 
-    /// A root and a line, such that random seeks take the average (Lee and Katz 1993, "An analytic
-    /// performance model of disk arrays").
+    /// A square root and a line, such that random seeks take the average (Lee and Katz 1993, "An
+    /// analytic performance model of disk arrays").
     fn curve(&self, cylinders: u32) -> Points {
         let Self { single, average, full } = self;
         let all = f64::from(cylinders.max(2));
@@ -148,13 +148,13 @@ fn milliseconds(time: f64) -> Span {
     Span::from_ns(nanoseconds(time).unsigned_abs())
 }
 
-/// The seek equation of Ruemmler and Wilkes (IEEE Computer, March 1994): a root up to a distance,
-/// a line beyond it. Times in ms.
+/// The seek equation of Ruemmler and Wilkes (IEEE Computer, March 1994): a square root up to a
+/// distance, a line beyond it. Times in ms.
 struct Equation {
     line_from: f64,
     root: (f64, f64),
     line: (f64, f64),
-    /// One cylinder, if it stands apart.
+    /// One cylinder, if it is given separately.
     single: Option<f64>,
 }
 
@@ -195,7 +195,7 @@ impl Equation {
     }
 }
 
-/// A `.seek` file: a heading, then `distance, ms` with the distances rising.
+/// A `.seek` file: a heading, then `distance, ms` with ascending distances.
 fn extracted(file: &BaseText) -> DiskSimResult<Points> {
     let mut points: Points = Vec::new();
     for (line, text) in (1..).zip(file.text.lines()) {

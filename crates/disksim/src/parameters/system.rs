@@ -1,4 +1,4 @@
-//! From the blocks of a `.parv` file to its one disk with the bus in front of it.
+//! Finds the one disk of a `.parv` file and the bus in front of it.
 
 use drivelab_core::Span;
 
@@ -15,7 +15,7 @@ pub(crate) struct Description {
     pub(crate) params: Params,
 }
 
-/// What a file says besides its blocks.
+/// The content of a file except its blocks.
 #[derive(Default)]
 struct System {
     blocks: Vec<Block>,
@@ -24,7 +24,7 @@ struct System {
     topology: Option<(At, Vec<(String, String)>)>,
 }
 
-/// Blocks that describe output or a workload: no drive answers differently for them.
+/// Blocks that describe output or a workload: they do not change any answer.
 const WITHOUT_EFFECT: &[&str] =
     &["disksim_global", "disksim_stats", "disksim_logorg", "disksim_pf", "disksim_synthio"];
 
@@ -102,7 +102,7 @@ impl System {
     }
 }
 
-/// The host's driver: it has no time of its own, and hands on what comes in order.
+/// The host's driver: it takes no time, and passes requests on in order.
 fn driver(mut fields: Fields) -> DiskSimResult<()> {
     fields.only("type", 1.0)?;
     fields.only("Constant access time", 0.0)?;

@@ -2,7 +2,7 @@ use drivelab_model::profile::BaseText;
 
 use super::*;
 
-/// A small system of our own: one zone, two heads, with every parameter that a file must have.
+/// A small system of our own: one zone, two heads, with every required parameter.
 const PARV: &str = include_str!("tests/small.parv");
 const SPECS: &str = include_str!("tests/small.diskspecs");
 const MODEL: &str = include_str!("tests/small.model");
@@ -36,7 +36,7 @@ fn a_file_becomes_a_drive() {
     let read = unchanged();
     assert_eq!(read.model, "SMALL");
     let layout = &read.params.mechanics.layout;
-    // 100 cylinders of two tracks with 40 sectors, less 10 reserved and 5 spare ones.
+    // 100 cylinders of two tracks with 40 sectors, minus 10 reserved and 5 spare ones.
     assert_eq!(layout.capacity(), 100 * 2 * 40 - 10 - 5);
     assert_eq!(read.params.overheads.read_hit.after_write, 200_000);
     assert_eq!(read.params.mechanics.write_settle, -100_000);
@@ -94,7 +94,8 @@ fn every_parameter_of_a_drive_is_known_or_missed() {
     for line in SPECS.lines().filter(|line| line.starts_with("  ") && line.contains(" = ")) {
         let key = line.trim().split(" = ").next().unwrap();
         let nested = ["Model", "Scheduler", "Scheduling policy"];
-        // What has no bearing on a response time may be absent, and what is modelled for one value.
+        // Parameters that do not affect a response time, or of which one value is modelled, may be
+        // absent.
         let free = [
             "Print stats",
             "Avg sectors per cylinder",

@@ -1,4 +1,4 @@
-//! A parameter file cut into words and signs.
+//! Splits a parameter file into words and signs.
 
 /// A word or a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl std::fmt::Display for Token<'_> {
 
 const SIGNS: &[char] = &['{', '}', '[', ']', '=', ','];
 
-/// The tokens of `text` with their lines, from 1; from `#` on a line is a comment.
+/// The tokens of `text` with their lines, from 1; the rest of a line from `#` on is a comment.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, Token<'_>)> {
     (1..).zip(text.lines()).flat_map(|(line, content)| {
         let content = content.split('#').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The grammar: blocks of `key = value`, lists, and files that are read in where they are named.
+//! The grammar: blocks of `key = value`, lists, and files that are included where they are named.
 
 use std::iter::Peekable;
 use std::rc::Rc;
@@ -26,13 +26,13 @@ pub(super) enum Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     pub(super) at: At,
-    /// What it is: its first word.
+    /// Its kind: its first word.
     pub(super) what: String,
     pub(super) name: String,
     pub(super) entries: Vec<(String, Value)>,
 }
 
-/// What stands on its own in a file.
+/// A top-level item of a file.
 #[derive(Debug, Clone)]
 pub(super) enum Item {
     Block(Block),
@@ -42,16 +42,16 @@ pub(super) enum Item {
         names: Vec<String>,
         of: String,
     },
-    /// The components in the order in which they hang below each other, as (kind, name).
+    /// The components in order of attachment, as (kind, name).
     Topology {
         at: At,
         components: Vec<(String, String)>,
     },
 }
 
-/// Files may name files this deep.
+/// Maximum nesting of included files.
 const MAX_DEPTH: usize = 8;
-/// All files together may have this many words; the largest known has a tenth of it.
+/// Maximum number of words in all files together; the largest known has a tenth of it.
 const MAX_WORDS: usize = 1 << 20;
 
 pub(super) struct Reader<'a> {

@@ -5,26 +5,26 @@ use drivelab_core::units::Bytes;
 
 use super::{TargetSetup, pattern};
 
-/// Memory pages, the largest alignment that any Linux driver asks of a buffer for direct I/O.
+/// Memory pages, the largest alignment that any Linux driver requires of a buffer for direct I/O.
 const PAGE: usize = 4096;
 
-/// One buffer a slot for reading and one for writing, as far as the job does either.
+/// One buffer per slot for reading and one for writing, as far as the job does either.
 ///
-/// They are apart so that what is written stays as it was filled: a read into a write's buffer
-/// would bring in whatever the file holds, which may be zeros that a drive compresses away.
+/// They are separate so that the data of writes stays as it was filled: a read into a write's
+/// buffer would bring in the file's contents, which may be zeros that a drive compresses.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     memory: Vec<u8>,
     first: usize,
     stride: usize,
     slots: usize,
-    /// 1 where reads have buffers before those of the writes.
+    /// 1 if reads have buffers in front of those of the writes.
     read_sets: usize,
     sets: usize,
 }
 
 impl Buffers {
-    /// Memory that a job of `iodepth` slots of at most `largest` needs.
+    /// Memory for a job of `iodepth` slots of at most `largest`.
     pub(crate) fn size(iodepth: u32, largest: Bytes, sets: u64) -> Bytes {
         let stride = largest.get().next_multiple_of(PAGE as u64);
         Bytes::new(stride.saturating_mul(u64::from(iodepth)).saturating_mul(sets))
@@ -49,19 +49,19 @@ impl Buffers {
         buffers
     }
 
-    /// Number of the buffer for writing from `slot`; the one for reading into it is `slot`.
+    /// Index of the buffer for writing from `slot`; the one for reading into it is `slot`.
     #[inline]
     pub(crate) fn to_write(&self, slot: usize) -> usize {
         self.read_sets * self.slots + slot
     }
 
-    /// Where in the memory the buffer of that number begins.
+    /// Offset in the memory of the buffer with that index.
     #[inline]
     pub(crate) fn at(&self, number: usize) -> usize {
         self.first + number * self.stride
     }
 
-    /// All of them in pieces of `1 << shift` buffers: where each piece begins, and its length.
+    /// All of them in pieces of `1 << shift` buffers: the beginning and length of each piece.
     pub(crate) fn pieces(&self, shift: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
         let count = self.slots * self.sets;
         (0..count).step_by(1 << shift).map(move |number| {
@@ -78,7 +78,7 @@ impl Buffers {
         &mut self.memory
     }
 
-    /// Gives the memory up for good, because the kernel may still write into it.
+    /// Leaks the memory, because the kernel may still write into it.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(std::mem::take(&mut self.memory));
     }

@@ -1,4 +1,4 @@
-//! What is written: fresh random data, or data that can be checked.
+//! The data that is written: new random data, or data that can be checked.
 
 use std::io;
 
@@ -8,12 +8,13 @@ use super::TargetSetup;
 use super::pattern;
 use crate::verify::Ledger;
 
-/// Where the data of a job's writes come from, and who keeps account of them.
+/// The source of the data of a job's writes, and its account of them.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    /// Sectors without a label written so far: no two are alike, and nobody looks at them again.
+    /// Number of sectors without a label written so far: no two are equal, and none is read again.
     written: u64,
-    /// Of a verified run: every sector says what it is, and the account says what must be there.
+    /// For a verified run: every sector identifies itself, and the account records the required
+    /// content.
     ledger: Option<Ledger>,
 }
 
@@ -23,7 +24,7 @@ impl Contents {
         Self { written: 0, ledger }
     }
 
-    /// Whether `request` may be handed over before another has completed.
+    /// Whether `request` may be submitted before another has completed.
     #[inline]
     pub(crate) fn ready(&self, request: &Request) -> bool {
         self.ledger.as_ref().is_none_or(|ledger| ledger.ready(request))
@@ -44,7 +45,7 @@ impl Contents {
         }
     }
 
-    /// The request that was handed over as `id` was answered.
+    /// The request that was submitted as `id` was answered.
     #[inline]
     pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
         self.ledger.as_mut().map_or(Ok(()), |ledger| ledger.done(id, succeeded))

@@ -21,7 +21,7 @@ use drivelab_core::{Polling, Request};
 
 use crate::verify::JobAccount;
 
-/// What a target for one job on an open file is made from.
+/// The parts of a target for one job on an open file.
 #[derive(Debug, Clone)]
 pub struct TargetSetup {
     /// The file, opened as the job needs it.
@@ -32,11 +32,11 @@ pub struct TargetSetup {
     pub clock: Clock,
     /// When completions are stamped.
     pub stamp: Stamp,
-    /// Who looks for requests and completions, on a ring.
+    /// Polling for requests and completions, on a ring.
     pub polling: Polling,
-    /// Requests outstanding at most.
+    /// Maximum number of requests outstanding.
     pub iodepth: u32,
-    /// Completions that a wait is for, on a ring.
+    /// Number of completions that a wait is for, on a ring.
     pub complete_min: u32,
     /// The largest request.
     pub largest: Bytes,
@@ -46,9 +46,9 @@ pub struct TargetSetup {
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// What a trim of it is.
+    /// How it is trimmed.
     pub trim: Trim,
-    /// A flush leaves the file system's notes of the file alone (`fdatasync`).
+    /// A flush does not include the file's metadata (`fdatasync`).
     pub flush_data_only: bool,
     /// Seed of what it writes.
     pub seed: u64,
@@ -56,16 +56,16 @@ pub struct TargetSetup {
     pub account: Option<JobAccount>,
 }
 
-/// What becomes of blocks that are trimmed.
+/// What happens to trimmed blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
     /// A file gets a hole.
     Punch,
-    /// A block device is told that nobody needs them (TRIM, UNMAP, Deallocate).
+    /// The block device is informed that their data is no longer needed (TRIM, UNMAP, Deallocate).
     Discard,
 }
 
-/// Refuses what can never succeed, before any system is asked.
+/// Refuses requests that can never succeed, before any system call.
 pub(crate) fn check_range(request: &Request, capacity: Bytes) -> Result<(), IoError> {
     if request.end() > Lba::at_byte(capacity) { Err(IoError::OutOfRange) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! A target that answers at once: what is left is the cost of asking.
+//! A target that answers at once: it measures the cost of the loop.
 
 use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, Request, ServedBy};
@@ -7,13 +7,13 @@ use drivelab_core::units::{Bytes, Time};
 
 use super::{Clock, check_range};
 
-/// Nothing behind it: requests are done when they are asked for.
+/// No device: requests complete when they are submitted.
 #[derive(Debug)]
 pub struct Null {
     clock: Clock,
     stamp: Stamp,
     capacity: Bytes,
-    /// As many as may be outstanding; completed at the next wait.
+    /// At most the queue depth; completed at the next wait.
     sent: Vec<Request>,
 }
 

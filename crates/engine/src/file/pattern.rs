@@ -1,14 +1,14 @@
-//! What is written: random bytes that no drive can compress or deduplicate, and that we recognise.
+//! Written data: random bytes that no drive can compress or deduplicate, and that we recognise.
 //!
 //! Every 512-byte sector begins with a signature ([`drivelab_core::label`]) and a number of its
-//! own. The signature tells a file that holds nothing but our data, which may be overwritten, from
-//! one that holds somebody else's (see [`crate::guard`]). Eight bytes of 512 compress; the rest
-//! does not.
+//! own. The signature distinguishes a file that contains only our data, which may be overwritten,
+//! from one with foreign data (see [`crate::guard`]). Eight bytes of 512 can be compressed; the
+//! rest cannot.
 
 use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
 
-/// 2^64 over the golden ratio: multiples of it look random and repeat only after 2^64.
+/// 2^64 divided by the golden ratio: multiples of it look random and repeat only after 2^64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(crate) fn fill(buffer: &mut [u8], rng: &mut Rng) {
@@ -20,9 +20,9 @@ pub(crate) fn fill(buffer: &mut [u8], rng: &mut Rng) {
     }
 }
 
-/// Makes every sector of a filled `buffer` differ from all that were written before.
+/// Makes every sector of a filled `buffer` differ from all sectors written before.
 ///
-/// Only the sector's number changes, eight bytes of 512: a write costs no more than that.
+/// Only the sector's number changes, eight bytes of 512: this is all that a write costs.
 #[inline]
 pub(crate) fn renew(buffer: &mut [u8], written: &mut u64) {
     for sector in buffer.chunks_exact_mut(SECTOR) {
@@ -57,7 +57,7 @@ mod tests {
         let mut buffer = vec![0_u8; 128 * SECTOR];
         fill(&mut buffer, &mut Rng::new(1));
         renew(&mut buffer, &mut 0);
-        // Each byte value is as frequent as in random data, but for the signature's eight.
+        // Each byte value is as frequent as in random data, except in the signature's eight bytes.
         let mut counts = [0_i64; 256];
         for byte in &buffer {
             counts[usize::from(*byte)] += 1;

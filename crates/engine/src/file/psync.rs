@@ -13,10 +13,10 @@ use super::contents::Contents;
 use super::{TargetSetup, Trim, check_moved, check_range, to_move};
 use crate::sys::discard::discard;
 
-/// A file that is read and written with one system call a request.
+/// A file that is read and written with one system call per request.
 ///
-/// Submitting *is* the I/O: the request is done when it is handed over, and the next wait tells so.
-/// A second request is given back until then.
+/// Submitting *is* the I/O: the request is done when it has been submitted, and the next wait
+/// reports it. A second request is refused until then.
 #[derive(Debug)]
 pub struct Psync {
     job: TargetSetup,
@@ -44,7 +44,7 @@ impl Psync {
         }
     }
 
-    /// Once, however often the call is interrupted.
+    /// Done once, however often the call is interrupted.
     fn prepare(&mut self, request: &Request) {
         match request.op {
             Op::Write => {
@@ -65,7 +65,7 @@ impl Psync {
             Op::Read => {
                 let begin = self.buffers.at(0);
                 let into = &mut self.buffers.memory()[begin..begin + length];
-                // Not the C library's, which first asks whether this thread shall be cancelled.
+                // Not the C library's call, which first checks for a cancellation of this thread.
                 Ok(rustix::io::pread(file, into, offset)?)
             }
             Op::Write => {

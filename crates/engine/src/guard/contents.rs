@@ -1,13 +1,13 @@
-//! Tells our own files from those of others.
+//! Distinguishes our own files from others.
 //!
-//! That drivelab made a file is seen from the file itself: every sector we write bears a mark (see
-//! [`drivelab_core::label`]), and sectors spread over the whole file, its first and its last among
-//! them, must all have it. Whoever puts other data there takes the mark away, which a name, an
-//! attribute or a header alone would not notice.
+//! The file itself shows that drivelab created it: every sector that we write has a mark (see
+//! [`drivelab_core::label`]), and sectors spread over the whole file, including its first and its
+//! last, must all have it. Writing other data there removes the mark; a name, an attribute or a
+//! header alone would not detect this.
 //!
-//! Zeros are nobody's: a fresh disk image and a preallocated log are full of them. They are ours
-//! only in a file of which every other sector bears our mark, as after a trim; and in a file of
-//! nothing but zeros only where an attribute says that we laid it out, as long as it is.
+//! Zeros are ambiguous: a new disk image and a preallocated log are full of them. They count as
+//! ours only in a file of which every other sector has our mark, as after a trim; and in a file of
+//! zeros only if an attribute says that we laid it out, with its present length.
 
 use std::fs::File;
 use std::io;
@@ -17,15 +17,15 @@ use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
 use rustix::fs::{SeekFrom, XattrFlags, fgetxattr, fsetxattr, seek};
 
-/// Sectors looked at: other data that fills a tenth of a file escapes them in 0.15 % of files
-/// (0.9^62), and on a slow disk they take half a second.
+/// Number of sectors checked: foreign data that fills a tenth of a file is missed in 0.15 % of
+/// files (0.9^62), and on a slow disk the check takes half a second.
 const SAMPLES: u64 = 64;
 const CHUNK: usize = 1 << 20;
 const ATTRIBUTE: &str = "user.drivelab";
 
-/// Notes on `file` that we laid it out, `length` bytes long.
+/// Records on `file` that we laid it out, `length` bytes long.
 ///
-/// File systems without attributes lose nothing but the knowledge that zeros may be ours.
+/// On file systems without attributes only the knowledge that zeros may be ours is lost.
 pub(crate) fn note_laid_out(file: &File, length: u64) {
     let _ = fsetxattr(file, ATTRIBUTE, length.to_string().as_bytes(), XattrFlags::empty());
 }
@@ -56,8 +56,8 @@ impl SectorKinds {
     }
 }
 
-/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making;
-/// [`io::ErrorKind::Interrupted`] where `stopped` said so meanwhile.
+/// Whether nothing in `file`, which is `length` bytes long, was written by others;
+/// [`io::ErrorKind::Interrupted`] if `stopped` became true meanwhile.
 pub(crate) fn holds_only_ours(
     file: &File,
     length: u64,
@@ -100,7 +100,7 @@ fn sampled(file: &File, length: u64) -> io::Result<SectorKinds> {
     Ok(seen)
 }
 
-/// Looks at every sector that is no hole, until one is foreign.
+/// Reads every sector that is not a hole, until one is foreign.
 fn look_at_all(
     file: &File,
     length: u64,
@@ -113,8 +113,8 @@ fn look_at_all(
         if stopped() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        // Holes are zeros. Behind the last data there is none (ENXIO); where a file system knows
-        // of no holes, everything is data.
+        // Holes are zeros. After the last data there is none (ENXIO); on a file system without
+        // holes, everything is data.
         let data = match seek(file, SeekFrom::Data(at)) {
             Ok(data) => data / SECTOR as u64 * SECTOR as u64,
             Err(rustix::io::Errno::NXIO) => break,
@@ -186,7 +186,7 @@ mod tests {
     fn zeros_are_ours_among_our_own_data_only() {
         check(&changed(0, LENGTH / 2, 0), true);
         check(&changed(1, LENGTH, 0), false);
-        // Where there are zeros no sector escapes.
+        // If there are zeros, every sector is read.
         let mut data = changed(0, LENGTH / 2, 0);
         data[LENGTH / 4 + 77] = b'x';
         check(&data, false);
@@ -196,11 +196,11 @@ mod tests {
     fn a_file_of_zeros_is_ours_where_we_noted_that_we_made_it() {
         let zeros = vec![0; LENGTH];
         if !is_ours(&zeros, Some(LENGTH as u64)) {
-            // A file system that keeps no attributes: nothing more can be known of zeros.
+            // A file system without attributes: nothing more is known about zeros.
             return;
         }
         assert!(!is_ours(&zeros, None));
-        // Somebody made another file of it.
+        // Another program replaced the file's contents.
         assert!(!is_ours(&zeros, Some(LENGTH as u64 / 2)));
         let mut data = zeros.clone();
         data[LENGTH / 4 + 77] = b'x';

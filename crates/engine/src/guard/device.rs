@@ -1,4 +1,4 @@
-//! A block device is written only past every check here.
+//! A block device is written only after every check here.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
@@ -15,21 +15,21 @@ use super::signature::{self, Membership};
 use super::tree::{self, Disk};
 use crate::sys::loop_device;
 
-/// How often one who has a device open is looked for again before it counts: udev reads a device
-/// for some milliseconds whenever somebody who wrote it closes it, as the run before ours did.
+/// How often a process that has a device open is checked again before it counts: udev reads a
+/// device for some milliseconds whenever a writer closes it, as the previous run did.
 const LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A target that may be written, and what it was judged by.
+/// A target that may be written, and the facts on which this was decided.
 #[derive(Debug)]
 pub(crate) struct WritableTarget {
     pub(crate) file: File,
-    /// Who used what right before it was opened.
+    /// The users of all devices immediately before it was opened.
     pub(crate) usage: Usage,
 }
 
-/// Opens the block device at `path`, which is open for reading as `file`, for writing, to nobody
-/// else's use while it stays open.
+/// Opens the block device at `path`, which is open for reading as `file`, for writing, and excludes
+/// all other users while it stays open.
 pub(crate) fn claim(
     path: &Path,
     file: &File,
@@ -55,7 +55,7 @@ pub(crate) fn claim(
     let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
     let claimed = open.map_err(|source| match source.raw_os_error() {
         Some(libc::EBUSY) => {
-            // We have it open ourselves, once, to look at it.
+            // We have it open once ourselves, to check it.
             let openers = census.openers(&numbers).unwrap_or_default();
             let opener = judge::other_opener(openers, 1);
             let by = opener.as_ref().map(|opener| opener.process.clone());
@@ -63,7 +63,7 @@ pub(crate) fn claim(
         }
         _ => unknown(source),
     })?;
-    // What was claimed decides, not what lay under the name while we looked.
+    // The claimed device decides, not the one that the name referred to during the checks.
     if numbered(&claimed).map_err(unknown)? != wish.device {
         return Err(unknown(io::Error::other("the name now refers to another device")));
     }
@@ -74,7 +74,7 @@ pub(crate) fn claim(
     Ok(WritableTarget { file: claimed, usage })
 }
 
-/// A process other than ours that has one of `devices` open and does not soon close it.
+/// Another process that has one of `devices` open and does not close it soon.
 fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<Option<Opener>> {
     let look = || Ok(judge::other_opener(census.openers(devices)?, usize::MAX));
     for _ in 0..LOOKS {
@@ -86,11 +86,11 @@ fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<O
     look()
 }
 
-/// Who uses the regular file that `meta` is about, and all that is used besides.
+/// The users of the regular file of `meta`, and of everything else.
 pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<(Option<Use>, Usage)> {
     let file = identity(meta);
     let mut usage = census.usage()?;
-    // By path alone first: to ask a driver is to open its device.
+    // By path alone first: querying a driver requires opening its device.
     let mut by = judge::judge_file(&usage, file);
     if by.is_none() {
         ask_drivers(&mut usage, |device| judge::must_ask(device, file, Bytes::new(meta.len())));
@@ -99,8 +99,8 @@ pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<(Optio
     Ok((by, usage))
 }
 
-/// Asks the drivers of the `wanted` loop devices what is behind them: the path that sysfs tells may
-/// lead to another file by now, or to none.
+/// Queries the drivers of the `wanted` loop devices for their files: the path in sysfs may by now
+/// refer to another file, or to none.
 fn ask_drivers(usage: &mut Usage, wanted: impl Fn(&BlockDevice) -> bool) {
     for device in usage.devices.iter_mut().filter(|device| wanted(device)) {
         let node = device.node();
@@ -116,8 +116,8 @@ fn ask_drivers(usage: &mut Usage, wanted: impl Fn(&BlockDevice) -> bool) {
     }
 }
 
-/// The disk that the target at `path`, which `meta` is about, is or lies on: by the `usage` that it
-/// was judged by, where it was.
+/// The disk that the target at `path` with metadata `meta` is or lies on; from the `usage` on which
+/// it was judged, if there was one.
 pub(crate) fn disk_under(
     path: &Path,
     meta: &Metadata,
@@ -143,8 +143,8 @@ fn split(number: u64) -> DeviceNumber {
     DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
 }
 
-/// What the device, one of its partitions, or the disk under it is a member of: an array over whole
-/// disks has its superblock outside of their partitions.
+/// The volume that the device, one of its partitions, or the disk under it is a member of: an array
+/// over whole disks has its superblock outside their partitions.
 fn membership<'u>(
     usage: &Usage,
     wish: Wish<'_>,
@@ -153,7 +153,7 @@ fn membership<'u>(
 ) -> io::Result<Option<(&'u BlockDevice, Membership)>> {
     for device in touched {
         let part = device.part.filter(|part| part.disk == wish.device);
-        // A partition is read through its disk, which is open already.
+        // A partition is read through its disk, which is already open.
         let found = match part.and_then(|part| part.extent) {
             Some(extent) => signature::member(file, extent)?,
             None if device.number == wish.device => signature::member(file, whole(file)?)?,
@@ -162,8 +162,8 @@ fn membership<'u>(
                 signature::member(&disk, whole(&disk)?)?
             }
         };
-        // What lies within a partition is that partition's, and was looked at there or is no
-        // concern of ours.
+        // A signature within a partition belongs to that partition; it was checked there or does
+        // not concern us.
         let within = |at: u64| {
             let extents = usage.partitions(device.number).filter_map(|part| part.part?.extent);
             device.number != wish.device && { extents }.any(|extent| extent.contains(at))

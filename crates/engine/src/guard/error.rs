@@ -1,4 +1,4 @@
-//! Why a target is not written.
+//! Why a target is refused for writing.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use drivelab_core::usage::Process;
 
 use super::signature::Membership;
 
-/// Why a target is not written. It was not opened for writing.
+/// Why a target is refused for writing. It was not opened for writing.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
@@ -15,7 +15,7 @@ pub enum GuardError {
         .path.display(), .what.as_ref().map(|what| format!(" ({what})")).unwrap_or_default())]
     BlockDevice {
         path: PathBuf,
-        /// What it is, where the name does not tell: `/dev/sda1, a partition of /dev/sda`.
+        /// Its kind, if the name does not show it: `/dev/sda1, a partition of /dev/sda`.
         what: Option<String>,
         named: Vec<PathBuf>,
     },
@@ -28,7 +28,7 @@ pub enum GuardError {
     #[error("refusing to write {}: {device} {by}", .path.display())]
     InUse {
         path: PathBuf,
-        /// What of it is in use: the target itself, a partition, the disk it lies on.
+        /// The part of it that is in use: the target itself, a partition, the disk that it is on.
         device: String,
         by: Use,
     },
@@ -46,22 +46,22 @@ pub enum GuardError {
     SomebodysData { path: PathBuf },
 }
 
-/// Who uses a device or a file.
+/// A user of a device or a file.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
     Mounted {
         at: String,
-        /// A process in whose mount namespace it is, where that is not ours.
+        /// A process in whose mount namespace it is, if that is not ours.
         seen_by: Option<Process>,
     },
     Swap,
     /// Another device is built on it.
     Holder {
-        /// Its name, and what it is: `dm-0 (LVM volume vg-root)`.
+        /// Its name and kind: `dm-0 (LVM volume vg-root)`.
         name: String,
     },
-    /// A loop device reads and writes it.
+    /// A loop device uses it.
     Loop {
         name: String,
     },
@@ -69,13 +69,13 @@ pub enum Use {
     Member {
         kind: Membership,
     },
-    /// A process has it open, though not to itself.
+    /// A process has it open, but not exclusively.
     Open {
         by: Process,
     },
-    /// A process or the kernel has it to itself.
+    /// A process or the kernel has it open exclusively.
     Exclusive {
-        /// A process that has it open, where that can be seen.
+        /// A process that has it open, if one is visible.
         by: Option<Process>,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether a device or a file may be written: a judgement over what Linux tells, and nothing else.
+//! Whether a device or a file may be written: a pure judgement over the facts that Linux reports.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Wish<'_> {
     }
 }
 
-/// Every device that writing the wished one would change, where none of them is in use.
+/// Every device that writing the requested one would change, if none of them is in use.
 pub(super) fn judge<'u>(
     usage: &'u Usage,
     wish: Wish<'_>,
@@ -50,7 +50,7 @@ pub(super) fn judge<'u>(
     Ok(touched)
 }
 
-/// Who uses one of the devices `touched`, processes that have one open apart.
+/// The user of one of the devices `touched`, without processes that have one open.
 fn user<'u>(usage: &'u Usage, touched: &[&'u BlockDevice]) -> Option<(&'u BlockDevice, Use)> {
     let one_of = |number: DeviceNumber| touched.iter().find(|it| it.number == number).copied();
     let mounted = usage.mounts.iter().find_map(|mount| Some((mount, mounts_one(mount, one_of)?)));
@@ -82,15 +82,15 @@ fn mounts_one<T>(mount: &Mounted, one_of: impl Fn(DeviceNumber) -> Option<T>) ->
     std::iter::once(mount.device).chain(named).find_map(one_of)
 }
 
-/// Where the btrfs file system that `device` is a part of is mounted, by whichever of its devices.
+/// The mount point of the btrfs file system that `device` is a part of, by any of its devices.
 fn part_of_mounted(usage: &Usage, device: &BlockDevice) -> Option<Use> {
     let all = usage.btrfs.iter().find(|devices| devices.contains(&device.number))?;
     let one_of = |number| all.contains(&number).then_some(());
     usage.mounts.iter().find(|mount| mounts_one(mount, one_of).is_some()).map(mounted_at)
 }
 
-/// The first of `openers` that is not us; the first `own` times that we have a device open do not
-/// count.
+/// The first of `openers` that is not this process; the first `own` times that this process has a
+/// device open do not count.
 pub(super) fn other_opener(openers: Vec<Opener>, own: usize) -> Option<Opener> {
     let ours = |process: &Process| process.id == std::process::id();
     let mut spared = 0;
@@ -101,7 +101,7 @@ pub(super) fn other_opener(openers: Vec<Opener>, own: usize) -> Option<Opener> {
     })
 }
 
-/// Who uses the regular file `file`: swap, a loop device, or a file system in it.
+/// The user of the regular file `file`: swap, a loop device, or a file system in it.
 pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
     if usage.swaps.contains(&file) {
         return Some(Use::Swap);
@@ -115,9 +115,9 @@ pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
     usage.mounts.iter().find(inside).map(mounted_at)
 }
 
-/// Whether the driver of a loop device must be asked what file is behind it, to judge `file` of
-/// `length` bytes: under the path that sysfs gives may lie another file, or none. A loop device
-/// that reaches beyond the end of the file is not asked: asking is opening it.
+/// Whether the driver of a loop device must be queried for its file, in order to judge `file` of
+/// `length` bytes: the path in sysfs may refer to another file, or to none. A loop device that
+/// extends beyond the end of the file is not queried, because a query requires opening it.
 pub(super) fn must_ask(device: &BlockDevice, file: Identity, length: Bytes) -> bool {
     let Some(backing) = &device.backing else { return false };
     backing.identity != Some(file) && backing.reach.is_none_or(|reach| reach <= length)

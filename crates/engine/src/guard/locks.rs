@@ -1,7 +1,7 @@
-//! Who has locked a file.
+//! Which process has locked a file.
 //!
-//! Locks are advisory (`man 2 flock`) and bind those who ask: every run that writes a file shares
-//! one, a run that keeps account of what it writes has one to itself.
+//! Locks are advisory (`man 2 flock`) and bind only those who use them: all runs that write a file
+//! share one, and a run that keeps account of its writes has an exclusive one.
 
 use std::fs::{File, TryLockError};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use drivelab_core::usage::{Census, Process};
 
 use super::device::identity;
 
-/// How often a lock is asked for that its holder may give up at this moment: it ends, or has just
-/// laid the file out.
+/// How often a lock is tried whose holder may just be releasing it: the holder is exiting, or has
+/// just laid out the file.
 const LOOKS: u32 = 25;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Another process holds a lock that stands against ours: which one, where that can be seen.
+/// Another process holds a conflicting lock: which one, if that is visible.
 #[derive(Debug)]
 pub(crate) struct LockHolder(pub(crate) Option<Process>);
 
-/// Shares `file`, while it is open, with all who write it without keeping account.
+/// Shares `file`, while it is open, with all writers that do not keep account.
 pub(crate) fn share(file: &File, census: &dyn Census) -> Result<(), LockHolder> {
     taken(file, File::try_lock_shared, census)
 }
@@ -38,7 +38,7 @@ fn taken(
     for _ in 0..LOOKS {
         match lock(file) {
             Err(TryLockError::WouldBlock) => {}
-            // A file system without locks has none that could be held.
+            // On a file system without locks no process can hold one.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
         }
         by = file.metadata().ok().and_then(|meta| census.lock_holder(identity(&meta)));
@@ -69,7 +69,7 @@ mod tests {
         let one = open();
         alone(&one, &QUIET).unwrap();
         assert!(share(&open(), &QUIET).is_err());
-        // One who gives it up meanwhile is waited for.
+        // A process that releases it meanwhile is waited for.
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| share(&open(), &QUIET).is_ok());
             drop(one);

@@ -1,10 +1,10 @@
-//! Keeps data that is not ours.
+//! Protects data that is not ours.
 //!
-//! A writing workload destroys what its target holds. A regular file is written when drivelab made
-//! it, or when the user said that its contents may go, and nobody keeps account of what is written
-//! to it. A block device is written only when the user repeated its name, no process that can be
-//! seen has it open, nothing on this machine uses it, and it is no member of a volume; it is then
-//! held open exclusively, so that nothing can begin to use it for itself during the run.
+//! A writing workload destroys the contents of its target. A regular file is written if drivelab
+//! created it, or if the user allowed its contents to be destroyed, and if no process keeps account
+//! of its contents. A block device is written only if the user repeated its name, no visible
+//! process has it open, nothing on this machine uses it, and it is not a member of a volume. It is
+//! then kept open exclusively, so that nothing can claim it during the run.
 
 mod contents;
 mod device;
@@ -22,7 +22,8 @@ pub(crate) use locks::{LockHolder, alone, share};
 pub use signature::Membership;
 pub(crate) use tree::Disk;
 
-/// Whether the open files of every process can be seen: those of other users only by root.
+/// Whether the open files of every process are visible: those of other users are visible only to
+/// root.
 pub fn sees_all_processes() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -1,5 +1,5 @@
-//! Signatures of volumes that span devices: a member is in use even where no mount shows it, by a
-//! pool that is not imported now or by another machine.
+//! Signatures of volumes that span devices: a member is in use even if no mount shows it, by a pool
+//! that is not imported now or by another machine.
 
 use std::fmt;
 use std::io;
@@ -11,16 +11,16 @@ use super::volume;
 
 const KIB: u64 = 1024;
 
-/// What a device is a member of.
+/// The volume that a device is a member of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
     /// With its article: `an md array`.
     pub kind: &'static str,
-    /// What the volume is called, where that is read easily.
+    /// The volume's name, if it is easy to read.
     pub name: Option<String>,
-    /// What `wipefs` calls the signature.
+    /// The signature's name in `wipefs`.
     pub wipefs: &'static str,
-    /// Where the signature lies, in bytes from the beginning of the device.
+    /// Position of the signature, in bytes from the beginning of the device.
     pub at: u64,
 }
 
@@ -31,11 +31,11 @@ impl fmt::Display for Membership {
     }
 }
 
-/// What the bytes of `extent` are a member of, if of anything.
+/// The volume that the bytes of `extent` are a member of, if any.
 pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<Membership>> {
     let read = |at: u64, length: usize| -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        // What a damaged volume points to may lie anywhere.
+        // A damaged volume may point anywhere.
         if at.checked_add(length as u64).is_some_and(|end| end <= extent.length) {
             file.read_exact_at(&mut bytes, extent.start + at)?;
         }
@@ -47,7 +47,7 @@ pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<M
         let name = volume::lvm_name(&head[label..], &read)?;
         return found("an LVM volume group", "LVM2_member", label as u64, name);
     }
-    // Linux, drivers/md/bcache/bcache.h: the superblock lies in sector 8, its magic 24 bytes on.
+    // Linux, drivers/md/bcache/bcache.h: the superblock is in sector 8, its magic at byte 24.
     if head[4096 + 24..].starts_with(&BCACHE) {
         return found("a bcache set", "bcache", 4096, None);
     }
@@ -58,7 +58,7 @@ pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<M
             return found("an md array", "linux_raid_member", at, name);
         }
     }
-    // Linux, fs/btrfs: the superblock at 64 KiB, its magic 64 bytes on.
+    // Linux, fs/btrfs: the superblock is at 64 KiB, its magic at byte 64.
     let superblock = read(64 * KIB, 1024)?;
     if superblock[64..].starts_with(b"_BHRfS_M") {
         let name = volume::btrfs_name(&superblock);
@@ -85,7 +85,7 @@ fn lvm_label(head: &[u8]) -> Option<usize> {
     Some(sectors.position(is_it)? * 512)
 }
 
-/// Where md superblocks lie: Linux, drivers/md/md.c, versions 1.1, 1.2, 1.0 and 0.90.
+/// The positions of md superblocks: Linux, drivers/md/md.c, versions 1.1, 1.2, 1.0 and 0.90.
 fn md_places(length: u64) -> impl Iterator<Item = u64> {
     let sectors = length / 512;
     let v1_0 = (sectors.saturating_sub(16) & !7) * 512;
@@ -93,7 +93,7 @@ fn md_places(length: u64) -> impl Iterator<Item = u64> {
     [0, 4 * KIB, v1_0, v0_90].into_iter()
 }
 
-/// Version 0.90 is in the byte order of the machine that made it, the others are little-endian.
+/// Version 0.90 is in the byte order of the machine that created it, the others are little-endian.
 fn is_md(bytes: &[u8]) -> bool {
     let magic = 0xA92B_4EFC_u32;
     bytes == magic.to_le_bytes() || bytes == magic.to_be_bytes()
@@ -110,7 +110,7 @@ fn zfs_labels(length: u64) -> impl Iterator<Item = u64> {
 fn is_zfs(ring: &[u8]) -> bool {
     let magic = 0x00BA_B10C_u64;
     let (little, big) = (magic.to_le_bytes(), magic.to_be_bytes());
-    // Uberblocks lie at least 1 KiB apart.
+    // Uberblocks are at least 1 KiB apart.
     ring.chunks(1024).any(|block| block.starts_with(&little) || block.starts_with(&big))
 }
 

@@ -1,4 +1,4 @@
-//! Every refusal over synthetic machines; `crates/cli/tests/devices` asks a real kernel.
+//! Every refusal, over synthetic machines; `crates/cli/tests/devices` uses a real kernel.
 
 use drivelab_core::usage::{Backing, Extent, Part};
 
@@ -26,7 +26,7 @@ fn mounted(device: DeviceNumber, source: Option<Identity>) -> Mounted {
     Mounted { device, at: "/mnt".into(), seen_by: None, source, others: Vec::new() }
 }
 
-/// A disk with two partitions, another disk, and whatever `change` adds.
+/// A disk with two partitions, another disk, and the additions of `change`.
 fn machine(change: impl FnOnce(&mut Usage)) -> Usage {
     let sda = BlockDevice::new(number(0), "sda");
     let sdb = BlockDevice::new(number(16), "sdb");
@@ -36,7 +36,7 @@ fn machine(change: impl FnOnce(&mut Usage)) -> Usage {
     usage
 }
 
-/// What writing `name` is refused for, its name repeated.
+/// Why writing `name` is refused, with its name repeated.
 fn refusal(usage: &Usage, name: &str) -> Option<String> {
     let device = usage.devices.iter().find(|device| device.name == name).unwrap();
     let path = PathBuf::from(device.node());
@@ -47,7 +47,7 @@ fn refusal(usage: &Usage, name: &str) -> Option<String> {
     })
 }
 
-/// `change` keeps the devices `refused` from being written, for the reason `why`, and no other.
+/// Checks that `change` makes the devices `refused` unwritable, for the reason `why`, and no other.
 fn check(change: impl FnOnce(&mut Usage), refused: &[&str], why: &str) {
     let usage = machine(change);
     for name in ["sda", "sda1", "sda2", "sdb"] {
@@ -151,10 +151,10 @@ fn what_is_behind_a_loop_device_is_not_written_nor_is_its_twin() {
     let twins =
         machine(|usage| usage.devices.extend([backed(0, Some(FILE)), backed(1, Some(FILE))]));
     assert!(refusal(&twins, "loop0").unwrap().contains("loop0 is in use by loop1"));
-    // Of a loop device whose file nobody knows nothing can be said, and of two such no more.
+    // Nothing can be said about a loop device whose file is unknown, nor about two of them.
     let unknown = machine(|usage| usage.devices.extend([backed(0, None), backed(1, None)]));
     assert_eq!(refusal(&unknown, "loop0"), None);
-    // Writing a loop device writes the disk behind it.
+    // Writing a loop device writes the disk under it.
     let through = machine(|usage| {
         usage.devices.push(backed(0, Some(Identity::Device(number(16)))));
         usage.mounts.push(mounted(number(16), None));

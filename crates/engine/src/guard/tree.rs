@@ -8,12 +8,12 @@ pub(super) fn behind(device: &BlockDevice) -> Option<Identity> {
     device.backing.as_ref()?.identity
 }
 
-/// Everything whose sectors writing `device` would change: itself, its partitions, the disk that
-/// it is a part of, and the device behind it where it is a loop.
+/// Everything whose sectors writing `device` would change: itself, its partitions, the disk that it
+/// is a part of, and for a loop device the device behind it.
 pub(super) fn touched<'u>(usage: &'u Usage, device: &'u BlockDevice) -> Vec<&'u BlockDevice> {
     let mut found: Vec<&BlockDevice> = Vec::new();
     let mut next = Some(device);
-    // A loop on a loop on a disk is the deepest that anybody builds; eight end a circle.
+    // A loop device on a loop device on a disk is the deepest real stack; eight end a circle.
     for _ in 0..8 {
         let Some(device) = next.take() else { break };
         found.extend(usage.partitions(device.number));
@@ -38,14 +38,15 @@ pub(super) fn loop_on_device<'u>(
     })
 }
 
-/// The device called `path`, where the name does not tell: `/dev/sda1, a partition of /dev/sda`.
+/// The device called `path`, with its kind if the name does not show it: `/dev/sda1, a partition of
+/// /dev/sda`.
 pub(super) fn described(usage: &Usage, path: &Path, device: &BlockDevice) -> Option<String> {
     let named = (path != Path::new(&device.node())).then(|| device.node());
     let parts: Vec<String> = named.into_iter().chain(stands_for(usage, device)).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What the device is other than a disk: `a partition of /dev/sda`.
+/// The kind of a device that is not a disk: `a partition of /dev/sda`.
 fn stands_for(usage: &Usage, device: &BlockDevice) -> Option<String> {
     let whole = usage.whole(device);
     let memory = whole.unwrap_or(device);
@@ -62,17 +63,17 @@ fn stands_for(usage: &Usage, device: &BlockDevice) -> Option<String> {
 
 #[derive(Debug)]
 pub(crate) struct Disk {
-    /// Its number; of a partition that of the whole disk.
+    /// Its number; for a partition that of the whole disk.
     pub(crate) number: DeviceNumber,
-    /// What it really is, where it is no disk of its own.
+    /// Its real nature, if it is not a disk of its own.
     pub(crate) stand_in: Option<String>,
     pub(crate) write_back: bool,
-    /// Whether its queue can be polled; absent where it has no queue.
+    /// Whether its queue can be polled; absent if it has no queue.
     pub(crate) polled: Option<bool>,
 }
 
-/// The disk that the block device `number` is, or that the files of a file system with that number
-/// lie on. `path` is free of links, and decides where the file system shows a number of its own.
+/// The disk that is the block device `number`, or that contains the files of a file system with
+/// that number. `path` has no links, and decides if the file system shows a number of its own.
 pub(super) fn disk_under(
     usage: &Usage,
     number: DeviceNumber,
@@ -92,10 +93,10 @@ pub(super) fn disk_under(
     })
 }
 
-/// The device of the file system that `path` lies on, by the table of mounts.
+/// The device of the file system that contains `path`, by the table of mounts.
 fn mounted_above(usage: &Usage, path: &Path) -> Option<DeviceNumber> {
     let ours = usage.mounts.iter().filter(|mount| mount.seen_by.is_none());
-    // Of mounts on one another the last hides the others.
+    // If several mounts cover one another, the last one hides the others.
     let mount = ours.filter(|mount| path.starts_with(&mount.at)).max_by_key(|it| it.at.len())?;
     mount.source?.device()
 }

@@ -1,10 +1,10 @@
-//! What volumes that span devices are called, read from a member.
+//! The names of volumes that span devices, read from a member.
 //!
-//! A name is for people only: where it is not where it usually is, there is none.
+//! A name is for people only: if it is not at its usual position, there is none.
 
 use std::io;
 
-/// Reads bytes of a member: from where, and how many.
+/// Reads bytes of a member: offset and length.
 pub(super) type Read<'a> = &'a dyn Fn(u64, usize) -> io::Result<Vec<u8>>;
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -16,16 +16,16 @@ fn half(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// The text until the first byte that is `end`; none where it is empty or not printable.
+/// The text up to the first byte that equals `end`; none if it is empty or not printable.
 fn text(bytes: &[u8], end: u8) -> Option<String> {
     let length = bytes.iter().position(|byte| *byte == end)?;
     let plain = bytes[..length].iter().all(u8::is_ascii_graphic);
     (length > 0 && plain).then(|| String::from_utf8_lossy(&bytes[..length]).into_owned())
 }
 
-/// LVM2, `lib/format_text/layout.h`: the label says where the header of the physical volume is; it
-/// ends in two lists of areas, of data and of metadata. An area of metadata begins with a header
-/// that says where in it the text is, and the text begins with the name of the group.
+/// LVM2, `lib/format_text/layout.h`: the label gives the position of the physical volume's header,
+/// which ends in two lists of areas: data and metadata. A metadata area begins with a header that
+/// gives the position of the text in it, and the text begins with the name of the group.
 pub(super) fn lvm_name(label: &[u8], read: Read<'_>) -> io::Result<Option<String>> {
     // The offset of the header in the label; in the header 32 bytes of identity and 8 of size.
     let Some(mut at) = half(label, 20).map(|offset| offset + 40) else { return Ok(None) };
@@ -33,7 +33,8 @@ pub(super) fn lvm_name(label: &[u8], read: Read<'_>) -> io::Result<Option<String
         at += 16;
     }
     let Some(area) = word(label, at + 16).filter(|area| *area != 0) else { return Ok(None) };
-    // A checksum, 16 bytes of magic, a version, where the area is and its size, where the text is.
+    // A checksum, 16 bytes of magic, a version, the position and size of the area, the position of
+    // the text.
     let header = read(area, 64)?;
     let place = word(&header, 40).filter(|place| *place != 0);
     let Some(place) = place.filter(|_| header[4..].starts_with(b" LVM2 x[5A%r0N*>")) else {
@@ -43,14 +44,14 @@ pub(super) fn lvm_name(label: &[u8], read: Read<'_>) -> io::Result<Option<String
     Ok(text(&read(area.saturating_add(place), 128)?, b' '))
 }
 
-/// Linux, `include/uapi/linux/raid/md_p.h`: of version 1 a name of 32 bytes stands at 32.
+/// Linux, `include/uapi/linux/raid/md_p.h`: version 1 has a name of 32 bytes at offset 32.
 pub(super) fn md_name(superblock: &[u8]) -> Option<String> {
     let versioned = half(superblock, 4) == Some(1);
     let padded = [superblock.get(32..64)?, &[0]].concat();
     text(&padded, 0).filter(|_| versioned)
 }
 
-/// Linux, `include/uapi/linux/btrfs_tree.h`: the label, or else the identity.
+/// Linux, `include/uapi/linux/btrfs_tree.h`: the label, otherwise the UUID.
 pub(super) fn btrfs_name(superblock: &[u8]) -> Option<String> {
     if let Some(label) = text(superblock.get(299..299 + 256)?, 0) {
         return Some(label);
@@ -62,7 +63,7 @@ pub(super) fn btrfs_name(superblock: &[u8]) -> Option<String> {
 }
 
 /// ZFS, `include/sys/vdev_impl.h`: a list of names and values at 16 KiB of a label, in XDR: the
-/// name's length and text, the kind of value (9 is a string), how many, the value's length and
+/// name's length and text, the type of value (9 is a string), the count, the value's length and
 /// text.
 pub(super) fn zfs_name(label: u64, read: Read<'_>) -> io::Result<Option<String>> {
     const NAME: &[u8] = b"\0\0\0\x04name\0\0\0\x09\0\0\0\x01";

@@ -1,4 +1,4 @@
-//! What a job does around its requests: a delay before, a flush behind.
+//! What a job does around its requests: a delay before, a flush after.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use drivelab_core::{JobSchedule, Target};
 use super::watch::JobWatch;
 use crate::load::{JobOutcome, Watch as _};
 
-/// How often a job that waits for its turn looks whether the run is over.
+/// How often a job that waits for its turn checks whether the run has ended.
 const LOOK_UP: Span = Span::from_ms(100);
 
 #[derive(Clone, Copy)]
@@ -19,14 +19,14 @@ pub(super) struct JobEdges<'a> {
 }
 
 impl JobEdges<'_> {
-    /// Waits until it is this job's turn, or nobody's any more.
+    /// Waits until it is this job's turn, or until the run has ended.
     pub(super) fn delay<T: Target>(
         self,
         target: &mut T,
         watch: &mut JobWatch<'_>,
     ) -> Result<(), TargetError> {
         let due = target.now() + self.schedule.start_delay;
-        // There is nothing that could complete.
+        // Nothing is outstanding that could complete.
         let mut completed = Vec::new();
         while target.now() < due && !watch.stop() {
             let soon = target.now() + LOOK_UP;
@@ -35,7 +35,7 @@ impl JobEdges<'_> {
         Ok(())
     }
 
-    /// Brings what was written to the medium.
+    /// Flushes what was written to the medium.
     pub(super) fn flush<T: Target>(self, target: &mut T, outcome: &mut JobOutcome) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
@@ -55,7 +55,7 @@ mod tests {
     use crate::load::End;
     use crate::testing::Scratch;
 
-    /// A clock that is a millisecond later each time it is read.
+    /// A clock that advances by a millisecond each time it is read.
     struct Hurried(u64);
 
     impl Target for Hurried {
@@ -81,7 +81,7 @@ mod tests {
     fn a_flush_after_the_end_takes_its_time_and_may_fail() {
         let scratch = Scratch::new("jobs");
         let good = File::open(scratch.file("data", b"data")).unwrap();
-        // A file that is open by name only cannot be flushed.
+        // A file that is opened as a path only (O_PATH) cannot be flushed.
         let bad = rustix::fs::open("/", OFlags::PATH, Mode::empty()).unwrap();
         for (file, errors) in [(good, 0), (bad.into(), 1)] {
             let edges = JobEdges { schedule: JobSchedule::default(), file: &file };

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex};
 
-/// Lets all jobs start together, or none.
+/// Starts all jobs together, or none.
 pub(super) struct Gate {
     numjobs: u32,
     state: Mutex<GateState>,
@@ -12,7 +12,7 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct GateState {
     ready: u32,
-    /// One never will be.
+    /// Some job will never be ready.
     given_up: bool,
 }
 
@@ -21,12 +21,12 @@ impl Gate {
         Self { numjobs, state: Mutex::new(GateState::default()), changed: Condvar::new() }
     }
 
-    /// Waits for the other jobs; false where one of them gave up.
+    /// Waits for the other jobs; returns false if one of them gave up.
     pub(super) fn pass(&self) -> bool {
         let mut state = self.state.lock().expect("no job panics while it holds the lock");
         state.ready += 1;
         if state.ready == self.numjobs {
-            // Not before: each of a thousand would wake all that wait already.
+            // Not earlier: each of a thousand jobs would wake all that are already waiting.
             self.changed.notify_all();
         }
         let waits = |state: &mut GateState| state.ready < self.numjobs && !state.given_up;

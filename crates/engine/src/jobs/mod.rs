@@ -1,4 +1,4 @@
-//! Several jobs at once: a thread each, pinned, started together, merged exactly.
+//! Several jobs at once: one thread each, pinned, started together, merged exactly.
 
 mod edges;
 mod gate;
@@ -40,14 +40,14 @@ use crate::verify::{JobAccount, State};
 pub(crate) struct Group<'a> {
     pub(crate) plan: &'a RunPlan,
     pub(crate) ioengine: IoEngine,
-    /// Says why that is not what was asked for.
+    /// The mark that explains why that differs from the request.
     pub(crate) fallback: Option<Mark>,
     pub(crate) target: OpenTarget,
     pub(crate) state: Option<Arc<State>>,
 }
 
 impl Group<'_> {
-    /// What its target is, on a machine with so much `memory`.
+    /// The facts about its target, on a machine with this much `memory`.
     pub(crate) fn facts(&self, memory: Bytes) -> TargetFacts<'_> {
         let target = &self.target;
         TargetFacts {
@@ -84,19 +84,20 @@ impl Group<'_> {
 pub(crate) struct GroupsOutcome {
     pub(crate) groups: Vec<Vec<JobOutcome>>,
     pub(crate) cpu: CpuTime,
-    /// What the machine counted when each group began to measure and when it ended.
+    /// The machine's counters when each group began to measure and when it ended.
     pub(crate) counters: Vec<Option<CountersAround>>,
 }
 
-/// Processor time of the process from the first job's beginning to measure to the last's end.
+/// Processor time of the process, from the start of the first job's measurement to the end of the
+/// last.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CpuTime {
     pub(crate) used: Span,
-    /// How long all jobs together could have run and had no processor.
+    /// How long all jobs together were runnable but had no processor.
     pub(crate) waited: Span,
 }
 
-/// Runs all jobs of all `groups` to their end, started together; gives what each group left.
+/// Runs all jobs of all `groups` to their end, started together; returns the results of each group.
 pub(crate) fn run(
     groups: &[Group<'_>],
     census: &dyn Census,
@@ -123,7 +124,7 @@ pub(crate) fn run(
     Ok(GroupsOutcome { groups: done, cpu, counters: counters.around() })
 }
 
-/// Does `work` on each of `count` threads, and gives what they left in their order.
+/// Runs `work` on each of `count` threads, and returns their results in order.
 fn on_threads<T: Send>(
     count: u32,
     shared: &RunState<'_>,
@@ -153,7 +154,7 @@ fn on_threads<T: Send>(
     })
 }
 
-/// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
+/// Ends the run if a job's thread panics: the others would wait for it at the start forever.
 struct PanicGuard<'a>(&'a RunState<'a>);
 
 impl Drop for PanicGuard<'_> {
@@ -165,19 +166,19 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-/// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
-/// run is a little less even and no less right.
+/// Pins this thread to one processor and makes its timers exact. If the system does not allow this,
+/// the run is slightly less even, but just as correct.
 ///
-/// A single job goes where the scheduler wants it: beside one other busy process on two processors,
-/// pinning it to the first took 15 % of its requests at depth 1, because it could not move away.
-/// Several jobs would be moved onto one another, and are pinned.
+/// A single job is left to the scheduler: with one other busy process on two processors, pinning
+/// the job to the first took 15 % of its requests at depth 1, because it could not move away.
+/// Several jobs would be scheduled on the same processor, so they are pinned.
 fn settle(cpus: &[usize], thread: u32, threads: u32) {
     if threads > 1 && !cpus.is_empty() {
         let mut set = CpuSet::new();
         set.set(cpus[thread as usize % cpus.len()]);
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
-    // By default a timer may ring up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
+    // By default a timer may expire up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
@@ -232,7 +233,7 @@ fn one(
     }
 }
 
-/// Starts when all have set up, or not at all.
+/// Starts when all jobs have set up, or not at all.
 fn together<T: Target>(
     target: Result<T, RunError>,
     job: Job<'_>,
@@ -251,7 +252,7 @@ fn together<T: Target>(
     edges.delay(&mut target, &mut watch).map_err(LoadError::from)?;
     let mut loaded = load::run(&mut target, job, &mut watch)?;
     if shared.over.load(Ordering::Relaxed) && !shared.control.stopped() {
-        // Its time was that of the first to be done.
+        // Its time was that of the first to finish.
         loaded.end = End::Runtime;
     }
     shared.over.fetch_or(edges.schedule.exit_all, Ordering::Relaxed);
@@ -268,8 +269,8 @@ mod tests {
     use super::*;
     use crate::quiet::Quiet;
 
-    /// Runs three jobs of which the second panics, `before` or behind the start; gives what the
-    /// panic said, or nothing where the run did not end.
+    /// Runs three jobs of which the second panics, `before` or after the start; returns the panic's
+    /// message, or nothing if the run did not end.
     fn with_a_panic(before: bool) -> Option<String> {
         let (tell, told) = std::sync::mpsc::channel();
         thread::spawn(move || {
@@ -294,7 +295,7 @@ mod tests {
                 caught.map_err(|panic| panic.downcast_ref::<&str>().map(ToString::to_string));
             tell.send(said)
         });
-        // So long only where it would be for ever.
+        // This long only if it would last forever.
         let said = told.recv_timeout(std::time::Duration::from_secs(20)).ok()?;
         said.err().flatten()
     }

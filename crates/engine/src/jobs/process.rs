@@ -1,4 +1,4 @@
-//! This process: the processors that it may use, and the time that it takes of them.
+//! This process: the processors that it may use, and its processor time.
 
 use std::fs;
 
@@ -16,14 +16,14 @@ pub(crate) fn usable_cpus() -> Vec<usize> {
 }
 
 /// Processor time of the whole process, user and system: the kernel does part of a ring's work in
-/// threads that are the process's but none of ours.
+/// threads that belong to the process but are not ours.
 pub(crate) fn process_cpu() -> Span {
     let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
     let part = |number: i64| u64::try_from(number).unwrap_or(0);
     Span::from_secs(part(time.tv_sec)) + Span::from_ns(part(time.tv_nsec))
 }
 
-/// How long this thread could have run and had no processor, so far.
+/// How long this thread has so far been runnable but had no processor.
 pub(crate) fn waited() -> Span {
     waited_in(&fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default())
 }

@@ -1,13 +1,13 @@
-//! Which part of the target a job takes, and which random numbers.
+//! The part of the target, and the random numbers, of each job.
 
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::workload::Workload;
 use drivelab_core::{JobSchedule, Rng};
 
-/// The seed of copy `index` of a job: the first draws what a single one would, the others something
+/// The seed of copy `index` of a job: the first draws what a single job would, the others something
 /// else.
 pub fn seed_of(seed: u64, index: u32) -> u64 {
-    // Parts 0 to 4 of a seed belong to the workload and to what is written.
+    // Parts 0 to 4 of a seed belong to the workload and to the written data.
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
 
@@ -17,22 +17,22 @@ pub(crate) struct Sharing {
     pub(crate) capacity: Bytes,
     pub(crate) numjobs: u32,
     pub(crate) schedule: JobSchedule,
-    /// Everything written is read back later.
+    /// Whether everything written is read back later.
     pub(crate) verified: bool,
 }
 
 impl Sharing {
-    /// What job `index` does.
+    /// The workload of job `index`.
     pub(crate) fn part(&self, workload: &Workload, index: u32) -> Workload {
         match self.schedule.offset_increment {
             Some(step) => behind(workload, self.capacity, step, index),
-            // Of two writers to one block nobody could say which was the last.
+            // With two writers to one block it would be unknown which was the last.
             None if self.verified || !workload.rw.is_random() => self.own(workload, index),
             None => workload.clone(),
         }
     }
 
-    /// A part of the region that no other job has: a second one over the same blocks would find
+    /// A part of the region that no other job has: a second job over the same blocks would find
     /// them in a cache.
     fn own(&self, workload: &Workload, index: u32) -> Workload {
         if self.numjobs == 1 {
@@ -49,8 +49,8 @@ impl Sharing {
     }
 }
 
-/// What job `index` does where each begins `step` behind the one before, overlapping or not; what
-/// would lie beyond the end of the target is left out.
+/// The workload of job `index` if each begins `step` after the previous one, overlapping or not;
+/// anything beyond the end of the target is omitted.
 fn behind(workload: &Workload, capacity: Bytes, step: Bytes, index: u32) -> Workload {
     let offset = workload.offset.get().saturating_add(step.get().saturating_mul(index.into()));
     let rest = Bytes::new(capacity.get().saturating_sub(offset));

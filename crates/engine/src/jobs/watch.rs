@@ -1,4 +1,4 @@
-//! What the jobs of a run share while they run.
+//! Shared state of the jobs of a run.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,16 +18,16 @@ pub(super) struct RunState<'a> {
     pub(super) census: &'a dyn Census,
     pub(super) clock: Clock,
     pub(super) gate: Gate,
-    /// A job has failed, and the others may as well stop.
+    /// A job has failed, and the others may stop.
     pub(super) failed: AtomicBool,
-    /// A job is done that ends the others with it.
+    /// A job that ends the others has finished.
     pub(super) over: AtomicBool,
-    /// Requests, bytes and errors of all jobs, as far as they told.
+    /// Requests, bytes and errors of all jobs, as far as reported.
     pub(super) counts: [AtomicU64; 3],
     /// Nanoseconds of processor time when the first job began to measure, and when the last ended.
     pub(super) cpu_begin: AtomicU64,
     pub(super) cpu_end: AtomicU64,
-    /// Nanoseconds that jobs waited for a processor while they measured.
+    /// Nanoseconds that jobs waited for a processor during their measurement.
     pub(super) waited: AtomicU64,
     pub(super) counters: Mutex<CounterLog>,
 }
@@ -55,15 +55,15 @@ impl<'a> RunState<'a> {
     }
 }
 
-/// One job's part in what all jobs tell.
+/// One job's part in the progress that all jobs report.
 pub(super) struct JobWatch<'a> {
     pub(super) shared: &'a RunState<'a>,
     pub(super) thread: u32,
     pub(super) group: usize,
     pub(super) device: Option<DeviceNumber>,
-    /// What it has added to [`RunState::counts`].
+    /// Its contribution to [`RunState::counts`].
     pub(super) told: [u64; 3],
-    /// What it had waited for a processor when it began to measure.
+    /// How long it had waited for a processor when it began to measure.
     pub(super) waited: Span,
 }
 
@@ -89,7 +89,7 @@ impl Watch for JobWatch<'_> {
             self.shared.waited.fetch_add(waited, Ordering::Relaxed);
         }
         self.waited = so_far;
-        // What reading the counters takes is no part of the run.
+        // Reading the counters is not part of the run.
         match phase {
             Phase::Measure => {
                 self.note(true);

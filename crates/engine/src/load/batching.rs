@@ -1,34 +1,38 @@
-//! When requests leave for the device, and how many completions are answered together.
+//! When requests are submitted to the device, and how many completions are processed together.
 
 use drivelab_core::workload::Batches;
 
-/// Requests sent before completions are looked for. What the kernel answers at once is then taken
-/// while its buffers are still in the processor's cache, and the next requests use the same ones.
-const FILL: u32 = 32;
+/// Requests sent before the loop looks for completions.
+const FILL: u32 = 8;
 
-/// Fills that stay together after one that was answered on the spot, before the next is tried: a
-/// call of its own for one request of 32 is 1 % of what the page cache costs.
+/// The same where the kernel answers at once: requests are then completed while their buffers are
+/// still in the processor's cache, and the next requests use the same buffers.
+const FILL_AT_ONCE: u32 = 32;
+
+/// Fills that stay together after one that was answered at once, before the next attempt: a
+/// separate call for one request of 32 is 1 % of the cost of the page cache.
 const TRUSTED: u32 = 31;
 
-/// Requests that a device has to wait for at most while it has others to work on. A virtual disk
-/// with 64 requests outstanding served 0.95 of its rate to refills of up to 32, and all of it to
-/// refills of 8, at the same processor time a request (docs/internals/engine.md).
-const HELD_BACK_MAX: usize = 8;
+/// Maximum number of requests that leave together while the device has others to work on. With 64
+/// requests outstanding a virtual disk served 0.94 of its rate when fills of 32 left in calls of up
+/// to 32 requests, and all of it when fills of 8 left in calls of up to 4, for less processor time
+/// (docs/internals/engine.md).
+const HELD_BACK_MAX: usize = 4;
 
-/// Decides how many requests share one way into the kernel.
+/// Decides how many requests share one system call.
 ///
-/// A share costs the device nothing as long as it has other requests to work on. So no more are
-/// held back than it has, and never more than eight: a queue that ran dry is refilled by 1, 1, 2,
-/// 4, 8, 8, ... requests. Where the first of them are answered on the spot, by the page cache,
-/// there is no queue that could run dry, and the rest of the fill stays together.
+/// Sharing costs the device nothing as long as it has other requests to work on. So no more are
+/// held back than it has, and never more than four: a queue that ran dry is refilled with 1, 1, 2,
+/// 4, 4, ... requests. If the first of them are answered at once, by the page cache, there is no
+/// queue that could run dry, and the rest of the fill stays together.
 #[derive(Debug)]
 pub(super) struct Batching {
     batches: Batches,
-    /// Requests that the target took and holds back.
+    /// Requests that the target accepted and holds back.
     held_back: u32,
-    /// This fill is answered on the spot.
+    /// This fill is answered at once.
     at_once: bool,
-    /// Fills that are expected to be, without a look.
+    /// Number of fills that are assumed to be answered at once, without a check.
     trusted: u32,
 }
 
@@ -37,19 +41,24 @@ impl Batching {
         Self { batches, held_back: 0, at_once: false, trusted: 0 }
     }
 
-    /// Requests that are sent before completions are looked for.
+    /// Requests that are sent before the loop looks for completions.
     #[inline]
     pub(super) fn fill(&self) -> u32 {
-        if self.batches.complete_min == 0 { 1 } else { self.batches.submit.unwrap_or(FILL) }
+        if self.batches.complete_min == 0 {
+            return 1;
+        }
+        let own = if self.at_once || self.trusted > 0 { FILL_AT_ONCE } else { FILL };
+        self.batches.submit.unwrap_or(own)
     }
 
-    /// The target took a request.
+    /// The target accepted a request.
     #[inline]
     pub(super) fn add(&mut self) {
         self.held_back += 1;
     }
 
-    /// Whether what is held back of `outstanding` requests must leave before there is more of it.
+    /// Whether the requests held back, of `outstanding` ones, must be submitted before more are
+    /// added.
     #[inline]
     pub(super) fn is_full(&self, outstanding: usize) -> bool {
         if let Some(size) = self.batches.submit {
@@ -66,7 +75,7 @@ impl Batching {
         self.held_back > 0
     }
 
-    /// All left, and `ready` of `outstanding` requests are answered already.
+    /// All were submitted, and `ready` of `outstanding` requests are already answered.
     #[inline]
     pub(super) fn answered(&mut self, ready: usize, outstanding: usize) {
         self.held_back = 0;
@@ -74,7 +83,7 @@ impl Batching {
         self.trusted = if self.at_once { TRUSTED } else { 0 };
     }
 
-    /// All left with a wait, after which so many are `unanswered`.
+    /// All were submitted by a wait, after which this many are `unanswered`.
     #[inline]
     pub(super) fn waited(&mut self, unanswered: usize) {
         self.held_back = 0;
@@ -82,13 +91,13 @@ impl Batching {
         self.trusted = if self.at_once { self.trusted - 1 } else { 0 };
     }
 
-    /// Completions that a wait is for while `outstanding` requests are not answered.
+    /// Completions that a wait is for while `outstanding` requests are unanswered.
     #[inline]
     pub(super) fn wanted(&self, outstanding: usize) -> usize {
         (self.batches.complete_min.max(1) as usize).min(outstanding.max(1))
     }
 
-    /// How many of `ready` completions are taken now.
+    /// How many of `ready` completions are processed now.
     #[inline]
     pub(super) fn taken(&self, ready: usize) -> usize {
         self.batches.complete_max.map_or(ready, |max| ready.min(max as usize))

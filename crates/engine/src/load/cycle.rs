@@ -13,48 +13,49 @@ use super::pace::Pacer;
 use super::slots::{InFlight, Slots};
 use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch};
 
-/// How often the watch is told how far the run is, in the target's time.
+/// How often progress is reported, in the target's time.
 const TICK: Span = Span::from_ms(100);
-/// A run that is told to stop gives up what is not answered within this time: a command ends within
-/// two seconds of Ctrl-C, and the figures are printed in them, too.
+/// A stopped run abandons requests that are not answered within this time: a command must end
+/// within two seconds of Ctrl-C, and this includes printing the figures.
 const PATIENCE: Span = Span::from_secs(1);
-/// How long an open loop goes on sending what was due before its end, at the most and whatever its
-/// length. As long as the kernel waits for a command of a disk before it takes the disk for hung
-/// (SCSI, `device/timeout`: 30 s), so that the longest stall there is ends within it; and no longer
-/// than the run was, since what a target cannot keep up with is never caught up with.
+/// The longest time for which an open loop continues to send requests that were due before its end.
+/// It equals the time after which the kernel takes a disk for hung (SCSI, `device/timeout`: 30 s),
+/// so the longest possible stall ends within it. It is never longer than the run: a target that
+/// cannot keep up never catches up.
 const DRAIN_MAX: Span = Span::from_secs(30);
 const DRAIN_MIN: Span = Span::from_secs(1);
-/// Requests that were due and never sent are entered one by one up to so many; of more, each entry
-/// stands for several that were due one after the other.
+/// Requests that were due and never sent are recorded one by one up to this number; beyond it, each
+/// entry stands for several consecutive due requests.
 const ENTRIES: u64 = 1 << 18;
 
-/// A job that whoever holds it takes from one wait to the next.
+/// A job that its owner drives from one wait to the next.
 pub(crate) trait Stepped {
-    /// Does all that can be done without waiting; until when to wait then, or `None` at the end.
+    /// Does everything that is possible without waiting; returns until when to wait then, or `None`
+    /// at the end.
     fn step(&mut self) -> Result<Option<Time>, TargetError>;
 
     /// Waits until something completes or the clock reads `until`, and counts.
     fn wait(&mut self, until: Time) -> Result<(), TargetError>;
 
-    /// What the job left, after its last step.
+    /// The job's results, after its last step.
     fn finish(self: Box<Self>) -> JobOutcome;
 }
 
-/// The end of sending, and of patience.
+/// The end of sending, and of waiting.
 #[derive(Debug, Clone, Copy)]
 struct Drain {
     end: End,
-    /// Nothing that was owed is sent any more.
+    /// After this time nothing that was owed is sent.
     last: Time,
     stopped: Option<Time>,
 }
 
-/// One job under way: sends what is due, waits, counts, again.
+/// A running job: sends due requests, waits, counts, and repeats.
 pub(super) struct Cycle<'a, T, P, W> {
     target: &'a mut T,
     pacer: P,
     requests: Requests,
-    /// A request that the target gave back because its queue was full.
+    /// A request that the target refused because its queue was full.
     held: Option<Request>,
     slots: Slots,
     batching: Batching,
@@ -65,9 +66,9 @@ pub(super) struct Cycle<'a, T, P, W> {
     number_ios: u64,
     /// Arrivals that the drain may still send.
     owed: u64,
-    /// The latest moment known; asked for only where no completion told it.
+    /// The latest known time; the clock is read only if no completion supplied it.
     clock: Time,
-    /// When the loop next has to look up from its work: a tick, a phase, the end.
+    /// The next time at which the loop has to do something else: a tick, a phase, the end.
     alarm: Time,
     phase: Phase,
     start: Time,
@@ -126,7 +127,7 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
 }
 
 impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
-    /// Reserves everything that the loop will need, for a run from `start` on.
+    /// Reserves all memory that the loop will need, for a run from `start` on.
     pub(super) fn new(
         target: &'a mut T,
         job: Job<'_>,
@@ -181,7 +182,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         JobOutcome { tally, end }
     }
 
-    /// Ends the measured time: until when what an open loop owes is sent.
+    /// Ends the measured time; returns until when the requests that an open loop owes are sent.
     fn begin_drain(&mut self, end: End) -> Time {
         if matches!(end, End::Stopped | End::Steady) {
             self.meter.cut(self.clock);
@@ -195,7 +196,8 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         last
     }
 
-    /// Sends what an open loop owes, and waits for what is outstanding, however long that takes.
+    /// Sends the requests that an open loop owes, and waits for all outstanding ones, however long
+    /// that takes.
     fn drain(&mut self, last: Time) -> Result<Option<Time>, TargetError> {
         let sends = self.clock < last && self.owes();
         let wake = if sends { self.send_due()? } else { Time::MAX };
@@ -203,7 +205,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         Ok((!done).then_some(wake.min(self.clock + TICK)))
     }
 
-    /// Whether a run that was told to stop has waited long enough for what is outstanding.
+    /// Whether a stopped run has waited long enough for outstanding requests.
     fn gives_up(&mut self, mut drain: Drain) -> bool {
         if self.clock >= self.alarm {
             self.tick();
@@ -217,7 +219,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         self.clock.since(stopped) >= PATIENCE
     }
 
-    /// Arrivals that were due in the run and have not been sent, as far as their number goes.
+    /// Arrivals that were due in the run and have not been sent, within the number of requests.
     fn arrivals_owed(&self) -> u64 {
         if self.meter.end() <= self.meter.from() {
             return 0;
@@ -226,15 +228,15 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         self.pacer.owed(self.meter.end()).min(self.number_ios.saturating_sub(asked))
     }
 
-    /// Whether the next request is to be sent in the drain: an arrival, or the flush behind one.
+    /// Whether the next request must be sent in the drain: an arrival, or the flush after one.
     fn owes(&self) -> bool {
         let flush = self.flush_next();
         let due = self.pacer.due(flush).is_some_and(|due| due < self.meter.end());
         P::OPEN && self.phase == Phase::Drain && due && (flush || self.owed > 0)
     }
 
-    /// Enters what is not answered, and what was due and not even sent: without them a target that
-    /// stands still at the end would have the figures of one that does not.
+    /// Records requests that were not answered, or due and not even sent: otherwise a target that
+    /// stalls at the end would have the figures of one that does not.
     fn enter_undone(&mut self) {
         let now = self.clock;
         for sent in self.slots.outstanding() {
@@ -260,7 +262,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         }
     }
 
-    /// Whether sending is over, and why.
+    /// Whether sending has ended, and why.
     #[inline]
     fn over(&mut self) -> Option<End> {
         if self.watch.stop() {
@@ -285,7 +287,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         }
     }
 
-    /// Sends everything that is due and fits; says when there is more to send.
+    /// Sends everything that is due and fits; returns when there is more to send.
     #[inline]
     fn send_due(&mut self) -> Result<Time, TargetError> {
         let (mut stamped, mut sent) = (None, 0);
@@ -295,10 +297,10 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 return Ok(Time::MAX);
             };
             if sent == self.batching.fill() {
-                // No wait: only a look.
+                // Does not wait, only looks.
                 return Ok(Time::ZERO);
             }
-            // A number of requests is met exactly: what is outstanding will be counted too.
+            // A number of requests is met exactly: outstanding requests will be counted, too.
             let all = self.meter.done() + self.slots.in_use() as u64 >= self.number_ios;
             if all && !flush {
                 return Ok(Time::MAX);
@@ -319,7 +321,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             if self.target.holds_back() && self.batching.is_full(outstanding) {
                 let ready = self.target.hand_over()?;
                 self.batching.answered(ready, outstanding);
-                // That took a while: the next request has a stamp of its own.
+                // That took some time: the next request has a time stamp of its own.
                 stamped = None;
                 continue;
             }
@@ -348,7 +350,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         }
     }
 
-    /// Everything that need not be looked at between any two requests.
+    /// Everything that need not be checked between any two requests.
     #[cold]
     fn look_up(&mut self) {
         if self.phase == Phase::Ramp && self.clock >= self.meter.from() {

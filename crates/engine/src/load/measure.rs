@@ -1,4 +1,4 @@
-//! Counting what was done in the measured time.
+//! Counts what completed in the measured time.
 
 use drivelab_core::record::{Plateau, Second, Tally};
 use drivelab_core::request::{Completion, Op, ServedBy};
@@ -7,8 +7,8 @@ use drivelab_core::workload::{Steady, Workload};
 
 use super::slots::InFlight;
 
-/// The per-second series holds the first day of a run: 86,400 entries, 2.6 MiB, are the most that
-/// is ever reserved, and nothing is allocated while measuring however long a run lasts.
+/// The per-second series contains the first day of a run: 86,400 entries, 2.6 MiB, are the maximum
+/// ever reserved, and nothing is allocated while measuring, however long a run lasts.
 const SECONDS_MAX: u64 = 86_400;
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -22,7 +22,7 @@ struct Success {
     cached: bool,
 }
 
-/// A request that was meant to be done and is not.
+/// A request that was due and is not done.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UndoneRequest {
     pub(super) op: Op,
@@ -32,14 +32,14 @@ pub(super) struct UndoneRequest {
 
 /// Counts completions into a [`Tally`].
 ///
-/// Where a batch has one stamp its requests are alike in everything that is counted, so those that
-/// follow each other are counted together: without that, counting is a quarter of the loop's own
-/// time there (docs/internals/engine.md).
+/// If a batch has one time stamp, its requests are equal in everything that is counted, so
+/// consecutive ones are counted together: otherwise counting is a quarter of the loop's own time
+/// (docs/internals/engine.md).
 #[derive(Debug)]
 pub(super) struct Meter {
     tally: Tally,
     ios: u64,
-    /// The last success, and how many like it are not in the tally yet.
+    /// The last success, and the number of equal ones that are not in the tally yet.
     alike: Option<Success>,
     times: u64,
     /// The measured time: after `from`, up to and including `end`.
@@ -50,7 +50,7 @@ pub(super) struct Meter {
     last: Time,
     seconds_max: usize,
     steady: Option<Steady>,
-    /// Whole seconds that were held against it.
+    /// Complete seconds that were checked for steady state.
     judged: usize,
 }
 
@@ -81,12 +81,12 @@ impl Meter {
         self.from
     }
 
-    /// When measuring ends; far away where only the number of requests ends it.
+    /// When measuring ends; far away if only the number of requests ends it.
     pub(super) fn end(&self) -> Time {
         self.end
     }
 
-    /// Requests for data that completed in the measured time, and all that failed.
+    /// Data requests that completed in the measured time, and all that failed.
     #[inline]
     pub(super) fn done(&self) -> u64 {
         let counts = self.alike.is_some_and(|it| it.op != Op::Flush && self.within(it.at));
@@ -108,7 +108,7 @@ impl Meter {
         self.cut(self.last);
     }
 
-    /// Whether the figures hold still, where that is asked for: judged once a second.
+    /// Whether the figures are steady, if requested: checked once per second.
     pub(super) fn steady(&mut self, now: Time) -> bool {
         let Some(steady) = self.steady else { return false };
         let whole = usize::try_from(now.since(self.from).ns() / NS_PER_S).unwrap_or(usize::MAX);
@@ -136,7 +136,7 @@ impl Meter {
         (at > self.from || self.from_start) && at <= self.end
     }
 
-    /// Whether the latency of what was to be sent at `intended` counts.
+    /// Whether the latency of a request that was due at `intended` counts.
     #[inline]
     fn meant(&self, intended: Time) -> bool {
         intended >= self.from && intended < self.end
@@ -151,7 +151,7 @@ impl Meter {
         }
         if done.result.is_err() {
             self.queued(sent.issued, done.at, 1);
-            // A failure is counted wherever it shows: the drain must not hide it.
+            // A failure counts whenever it occurs: the drain must not hide it.
             self.tally.errors += u64::from(within || self.meant(sent.intended));
             return;
         }
@@ -170,20 +170,21 @@ impl Meter {
         self.times += 1;
     }
 
-    /// Adds to the depth of the queue what `times` requests were of it in the measured time.
+    /// Adds to the depth of the queue the share of `times` requests in the measured time.
     #[inline]
     fn queued(&mut self, issued: Time, at: Time, times: u64) {
         let span = at.min(self.end).ns().saturating_sub(issued.max(self.from).ns());
         self.tally.queued_ns += u128::from(span) * u128::from(times);
     }
 
-    /// The target had no place for a request.
+    /// The target had no space for a request.
     #[cold]
     pub(super) fn target_full(&mut self) {
         self.tally.target_full = true;
     }
 
-    /// Enters `times` requests that were not done at `now`, with what they had waited by then.
+    /// Records `times` requests that were not done at `now`, with the time that they had waited so
+    /// far.
     pub(super) fn enter_undone(&mut self, undone: UndoneRequest, now: Time, times: u64) {
         let UndoneRequest { op, intended, issued } = undone;
         if let Some(issued) = issued {
@@ -220,7 +221,7 @@ impl Meter {
             }
         }
         if within && meant {
-            // No part of it lies outside.
+            // None of it lies outside.
             tally.queued_ns += u128::from(it.at.since(it.issued).ns()) * u128::from(times);
         } else {
             self.queued(it.issued, it.at, times);
@@ -248,7 +249,7 @@ impl Meter {
         }
     }
 
-    /// The second that holds `at`, counted from the beginning of the measured time.
+    /// The second that contains `at`, counted from the beginning of the measured time.
     #[inline]
     fn second_of(&self, at: Time) -> u64 {
         // The measured time includes its end but not its beginning, and so does each second.

@@ -1,13 +1,14 @@
 //! The load loop: written once, over any [`Target`].
 //!
-//! What is simulated is what ships: in virtual time the loop is tested to the nanosecond, on a
-//! ring it measures a disk. It is compiled anew for each target and each kind of pace, so nothing
-//! is called through a pointer between two requests, and it allocates only before the first one.
+//! The code that is simulated is the code that ships: in virtual time the loop is tested to the
+//! nanosecond, on a ring it measures a disk. It is compiled separately for each target and each
+//! kind of pace, so nothing is called through a pointer between two requests, and it allocates only
+//! before the first one.
 //!
-//! Three moments belong to a request: when it was *meant* to be sent, when it *was* sent (stamped
-//! before it is handed over, so submission is part of its latency) and when it was done. A closed
-//! loop means to send a request as soon as a slot falls free, think time added; an open loop when
-//! the arrival process says so, however late the target keeps it.
+//! A request has three times: when it was *due*, when it was *sent* (stamped before submission, so
+//! submission is part of its latency) and when it completed. In a closed loop a request is due as
+//! soon as a slot is free, plus think time; in an open loop when the arrival process says so,
+//! regardless of how late the target makes it.
 
 mod batching;
 mod cycle;
@@ -30,18 +31,18 @@ use cycle::Cycle;
 pub(crate) use cycle::Stepped;
 use pace::{Closed, Open};
 
-/// What one job does.
+/// The workload of one job.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
     /// Requests and their pace.
     pub workload: &'a Workload,
     /// Seed of everything random in it.
     pub seed: u64,
-    /// How often the moment of sending is stamped.
+    /// How often the time of sending is stamped.
     pub stamp: Stamp,
 }
 
-/// What one job left.
+/// The results of one job.
 #[derive(Debug)]
 pub struct JobOutcome {
     /// Its counts.
@@ -55,15 +56,15 @@ pub struct JobOutcome {
 pub enum End {
     /// Its time was up.
     Runtime,
-    /// It made the number of requests it was asked for.
+    /// It made the requested number of requests.
     NumberIos,
-    /// Its figures held still.
+    /// It reached steady state.
     Steady,
-    /// It was told to stop.
+    /// It was stopped.
     Stopped,
 }
 
-/// Why a job could not be done.
+/// Why a job failed.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -74,18 +75,18 @@ pub enum LoadError {
 }
 
 /// Runs `job` against `target` until its time is up, its requests are made, or `watch` stops it,
-/// then waits for what is outstanding.
+/// then waits for outstanding requests.
 ///
-/// Throughput is what completes within the measured time, whenever it was sent: neither the
-/// requests that fill the queue at the start nor those that drain it at the end bias it. Latency
-/// is that of every request *meant* for the measured time, drained ones included, so a stall at
-/// the very end is not cut off. What an open loop owes at the end is sent and drained, too; what is
-/// not done when the drain ends is entered with what it had waited. With `number_ios` the measured
-/// time ends at the last completion. Flushes are timed too, but are neither throughput nor arrivals
-/// of an open loop.
+/// Throughput is what completes within the measured time, regardless of when it was sent: neither
+/// the requests that fill the queue at the start nor those that drain it at the end bias it.
+/// Latency is that of every request *due* in the measured time, including those drained later, so a
+/// stall at the very end is not cut off. Requests that an open loop owes at the end are sent and
+/// drained, too; those not done when the drain ends are recorded with the time that they had
+/// waited. With `number_ios` the measured time ends at the last completion. Flushes are timed too,
+/// but are neither throughput nor arrivals of an open loop.
 ///
 /// # Errors
-/// The workload does not fit the target, or the target breaks. Failed requests are no error: they
+/// The workload does not fit the target, or the target breaks. Failed requests are not errors: they
 /// are counted.
 pub fn run<T: Target, W: Watch>(
     target: &mut T,
@@ -103,7 +104,7 @@ pub fn run<T: Target, W: Watch>(
     }
 }
 
-/// Begins `job` at `start`, for whoever has several to take from step to step.
+/// Begins `job` at `start`, for a caller that drives several jobs step by step.
 ///
 /// # Errors
 /// The workload does not fit the target.
@@ -124,8 +125,8 @@ pub(crate) fn begin<'a, T: Target, W: Watch>(
 }
 
 impl JobOutcome {
-    /// Adds the flush behind the last request: the bytes took so much longer, and a flush that
-    /// fails is one request that did.
+    /// Adds the flush after the last request: it adds its time to that of the bytes, and a failed
+    /// flush is a failed request.
     pub(crate) fn flushed(&mut self, took: Span, failed: bool) {
         self.tally.elapsed += took;
         if failed {

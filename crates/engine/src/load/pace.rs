@@ -1,40 +1,40 @@
-//! When the next request is meant to be sent.
+//! When the next request is due.
 
 use std::collections::VecDeque;
 
 use drivelab_core::units::{Span, Time};
 use drivelab_core::workload::{Arrivals, Pace};
 
-/// Poisson arrivals are counted one by one up to so many, which takes some 5 ms; the number of more
-/// is their mean, from which it differs by a fifth of a percent. Four times as many as the mean
-/// never come.
+/// Poisson arrivals are counted one by one up to this number, which takes about 5 ms. Beyond it
+/// their number is taken to be the mean, from which it differs by a fifth of a percent. Four times
+/// as many as the mean never occur.
 const COUNTED: u64 = 1 << 18;
 
 pub(super) trait Pacer {
     const OPEN: bool;
 
-    /// The intended moment of the next request, which is a `flush` or not; `None` until another
+    /// The due time of the next request, which is a `flush` or not; `None` until another one
     /// completes.
     fn due(&self, flush: bool) -> Option<Time>;
 
-    /// The request that was due has been handed over.
+    /// The due request has been submitted.
     fn sent(&mut self, flush: bool);
 
-    /// A request completed at `at` and left its slot free.
+    /// A request completed at `at` and freed its slot.
     fn freed(&mut self, at: Time);
 
-    /// How many arrivals of an open loop are still due before `end`.
+    /// Number of arrivals of an open loop that are still due before `end`.
     fn owed(&self, end: Time) -> u64;
 
-    /// Passes over `count` arrivals, the next one included.
+    /// Skips `count` arrivals, including the next one.
     fn skip(&mut self, count: u64);
 }
 
-/// A closed loop: a request is due when a slot falls free, think time added.
+/// A closed loop: a request is due when a slot is free, plus think time.
 #[derive(Debug)]
 pub(super) struct Closed {
     /// One entry for each free slot, ascending because completions arrive in order of time and the
-    /// think time is always the same. Never longer than the depth, so it never grows.
+    /// think time is constant. Never longer than the depth, so it never grows.
     due: VecDeque<Time>,
     think_time: Span,
 }
@@ -75,10 +75,10 @@ impl Pacer for Closed {
     fn skip(&mut self, _: u64) {}
 }
 
-/// An open loop: requests are due when the arrival process says so, whatever completes.
+/// An open loop: requests are due when the arrival process says so, regardless of completions.
 ///
-/// A flush is no arrival: it belongs to the write before it, and whoever waits for that to be
-/// durable waits from when the write was meant to be sent.
+/// A flush is not an arrival: it belongs to the write before it, and a user who waits for that
+/// write to be durable waits from the time at which the write was due.
 #[derive(Debug)]
 pub(super) struct Open {
     arrivals: Arrivals,

@@ -1,9 +1,9 @@
-//! What is outstanding.
+//! The outstanding requests.
 
 use drivelab_core::request::{Op, RequestId};
 use drivelab_core::units::{Bytes, Time};
 
-/// What must be remembered of a request until it completes.
+/// The data kept about a request until it completes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InFlight {
     pub(super) intended: Time,
@@ -15,8 +15,8 @@ pub(super) struct InFlight {
 
 /// A table with one slot for each request that may be outstanding.
 ///
-/// The slot that fell free last is used first: its entry, and the buffer a target may keep for it,
-/// are still in the processor's cache. A request's name is the number of its slot.
+/// The slot freed last is used first: its entry, and the buffer that a target may keep for it, are
+/// still in the processor's cache. A request's name is the index of its slot.
 #[derive(Debug)]
 pub(super) struct Slots {
     table: Vec<InFlight>,
@@ -40,13 +40,13 @@ impl Slots {
         self.table.iter().filter(|sent| sent.waiting)
     }
 
-    /// The name that the next request gets, or `None` while every slot is taken.
+    /// The name of the next request, or `None` if every slot is taken.
     #[inline]
     pub(super) fn next_free(&self) -> Option<RequestId> {
         self.free.last().map(|slot| RequestId(u64::from(*slot)))
     }
 
-    /// Takes the slot that [`Slots::next_free`] named.
+    /// Takes the slot that [`Slots::next_free`] returned.
     #[inline]
     pub(super) fn take(&mut self, sent: InFlight) {
         let slot = self.free.pop().expect("the caller saw a free slot");
@@ -54,7 +54,7 @@ impl Slots {
         self.table[slot as usize] = sent;
     }
 
-    /// Frees the slot of a completed request, and lends what it held: a copy would be read back
+    /// Frees the slot of a completed request, and lends its contents: a copy would be read back
     /// before its parts have reached the cache, and the processor waits for that.
     #[inline]
     pub(super) fn release(&mut self, id: RequestId) -> &InFlight {

@@ -1,4 +1,4 @@
-//! The loop to the nanosecond, in virtual time.
+//! Tests the loop to the nanosecond, in virtual time.
 
 mod batches;
 mod due;
@@ -16,16 +16,16 @@ use drivelab_core::{Device, Histogram};
 use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch, run};
 use crate::virtual_target::VirtualTarget;
 
-/// A drive that takes the same time for every request, alone or side by side.
+/// A drive that takes the same time for every request, one at a time or in parallel.
 #[derive(Debug, Clone)]
 struct Steady {
     latency: Span,
-    /// Requests are served one after the other instead of side by side.
+    /// Requests are served in sequence instead of in parallel.
     serial: bool,
     queue: usize,
-    /// Nothing completes within it; what would have does so at its end.
+    /// Nothing completes within this time; completions are delayed to its end.
     frozen: (Time, Time),
-    /// Every so manieth request fails; 0 for none.
+    /// Every n-th request fails; 0 for none.
     fail_every: u64,
     in_flight: VecDeque<(Time, Request)>,
     most_in_flight: usize,
@@ -85,7 +85,7 @@ impl Device for Steady {
     }
 }
 
-/// Notes what it is told; stops at a moment, where one is given.
+/// Records what is reported; stops at a given time, if any.
 #[derive(Default)]
 struct Notes {
     phases: Vec<Phase>,
@@ -167,7 +167,8 @@ fn behind_one_server_latency_grows_with_depth_and_throughput_does_not() {
     let (tally, _) = load(serial, closed(4, SECOND));
     assert_eq!(tally.ios(), 1000);
     assert_eq!((tally.lat().min(), tally.lat().max()), (Some(MS), Some(MS * 4)));
-    // Three requests wait when the time is up; their latency counts, their completion does not.
+    // Three requests are outstanding when the time is up; their latency counts, their completion
+    // does not.
     assert_eq!(tally.lat().n(), 1003);
 }
 
@@ -364,7 +365,7 @@ fn a_workload_that_does_not_fit_is_refused() {
     assert!(error.to_string().contains("past the end"), "{error}");
 }
 
-/// A target whose clock costs: it counts how often it is asked, and breaks after some requests.
+/// A target with an expensive clock: it counts the readings, and breaks after some requests.
 struct Breaking {
     now: Cell<u64>,
     left: u32,
@@ -418,22 +419,22 @@ fn requests_are_stamped_before_they_are_handed_over_one_by_one_or_a_batch_at_a_t
         let tally = run(&mut target, job, &mut Notes::default()).unwrap().tally;
         (tally.service().min().unwrap().ns(), tally.service().max().unwrap().ns(), tally.stamp)
     };
-    // The clock ticks when it is asked, and the target asks once while it takes a request.
+    // The clock advances with each reading, and the target reads it once per request.
     assert_eq!(stamps(Stamp::Io), (1, 1, Stamp::Io));
     assert_eq!(stamps(Stamp::Batch), (1, 4, Stamp::Batch));
 }
 
 #[test]
 fn a_target_that_never_answers_is_given_up_once_the_run_is_told_to_stop() {
-    // Frozen for good from 500 ms on; told to stop after a second.
+    // Frozen from 500 ms on; stopped after a second.
     let frozen = (Time::from_ns(500_000_000), Time::from_ns(u64::MAX - 1));
     let device = Steady { frozen, ..Steady::new(MS) };
     let mut notes = Notes { stop_after_ticks: Some(10), ..Notes::default() };
     let (loaded, _) = load_watched(device, closed(4, Span::from_secs(60)), &mut notes);
     assert_eq!(loaded.end, End::Stopped);
     let tally = loaded.tally;
-    // Four a millisecond until then are kept. The four that are missing are told, and entered with
-    // the 1.4 s that they had waited since they were sent at 499 ms.
+    // Four per millisecond are kept until then. The four that are missing are reported, and
+    // recorded with the 1.4 s that they had waited since they were sent at 499 ms.
     assert_eq!((tally.ios(), tally.unanswered, tally.lat().n()), (4 * 499, 4, 4 * 500));
     assert!(tally.lat().max() >= Some(Span::from_ms(1401)), "{:?}", tally.lat().max());
     let waited = notes.ticks.last().unwrap().elapsed;

@@ -1,64 +1,64 @@
-//! Looking on while a job runs, and stopping it.
+//! Observes a running job, and stops it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::units::Span;
 
-/// What a job is doing.
+/// The phase of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// A file is being written so that there is something to read.
+    /// A file is being laid out, so that there is something to read.
     LayOut,
     /// Requests are sent but not yet measured.
     Ramp,
     /// Requests are measured.
     Measure,
-    /// No more requests are sent; what is outstanding is waited for.
+    /// No more requests are sent; outstanding ones are awaited.
     Drain,
 }
 
-/// How far a job, or a whole run, is.
+/// The progress of a job, or of a whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What it is doing.
+    /// Its phase.
     pub phase: Phase,
     /// Time since its phase began; in the drain, since measuring began.
     pub elapsed: Span,
-    /// How long the phase lasts; absent where only the number of requests ends it.
+    /// Duration of the phase; absent if only the number of requests ends it.
     pub whole: Option<Span>,
     /// Requests measured so far.
     pub ios: u64,
-    /// Bytes they moved, or bytes laid out.
+    /// Bytes that they moved, or bytes laid out.
     pub bytes: u64,
     /// Requests that failed.
     pub errors: u64,
 }
 
-/// Looks on while a job runs. Everything here is called from the loop and must return at once.
+/// Observes a running job. The loop calls all these functions, so they must return at once.
 pub trait Watch {
-    /// Whether the job shall stop sending and keep what is done; asked between any two batches.
+    /// Whether the job must stop sending and keep its results; called between batches.
     fn stop(&mut self) -> bool;
 
     /// A new phase began.
     fn enter(&mut self, _phase: Phase) {}
 
-    /// How far the job is; told about every 100 ms of the target's time. In virtual time those pass
-    /// thousands of times a second: whoever draws limits the drawing.
+    /// The progress of the job; called about every 100 ms of the target's time. In virtual time
+    /// this is thousands of times per second: the caller that draws must limit its drawing.
     fn tick(&mut self, _progress: &Progress) {}
 }
 
-/// The command line's hold on a run: a flag that a signal handler may set, and a listener.
+/// The command line's control of a run: a flag that a signal handler may set, and a listener.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
-    /// Set it, and what is done so far becomes the result.
+    /// When this is set, the results so far become the result.
     pub stop: &'a AtomicBool,
-    /// Told how far the run is; called from the threads of the jobs.
+    /// Receives the progress of the run; called from the threads of the jobs.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
 }
 
 impl Control<'_> {
-    /// Whether the run shall stop.
+    /// Whether the run must stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

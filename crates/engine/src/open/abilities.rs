@@ -1,4 +1,4 @@
-//! What a target must be able to do for some workloads.
+//! Abilities that some workloads require of a target.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,9 +8,9 @@ use drivelab_core::workload::Workload;
 use super::OpenError;
 use crate::sys::discard::discard;
 
-/// Refuses a target whose completions cannot be looked for instead of waited for.
+/// Refuses a target that cannot be polled for completions.
 ///
-/// `is_polled` is what the queue of the disk says that the target is or lies on, if it has one.
+/// `is_polled` is the state of the queue of the disk that the target is or lies on, if it has one.
 pub(super) fn check_polling(
     path: &Path,
     workload: &Workload,
@@ -36,8 +36,8 @@ pub(super) fn check_polling(
 
 /// Refuses a block device without discards before any request fails.
 pub(super) fn check_discards(path: &Path, file: &File) -> Result<(), OpenError> {
-    // Half a block from the second byte on: a device that discards refuses that, and one that does
-    // not says that it never does. Nothing is discarded by either.
+    // Half a block from the second byte on: a device that discards refuses that as invalid, and one
+    // that does not answers that it never discards. Neither discards anything.
     match discard(file, 1, 512).err().and_then(|error| error.raw_os_error()) {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => Err(OpenError::NoDiscard { path: path.into() }),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! What direct I/O must be aligned to.
+//! The alignment that direct I/O requires.
 
 use std::fs::File;
 use std::io;
@@ -11,18 +11,18 @@ use rustix::fs::{AtFlags, StatxFlags};
 
 use super::OpenError;
 
-/// What direct I/O on a file must be a multiple of, in bytes.
+/// The alignment of direct I/O on a file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alignment {
     pub(super) memory: usize,
-    /// Offsets and lengths; 0 where the file takes no direct I/O.
+    /// Of offsets and lengths; 0 if the file does not support direct I/O.
     pub(super) offset: u64,
 }
 
-/// What is safe on every drive we know: sectors of 4096 bytes.
+/// Safe on every drive that we know: sectors of 4096 bytes.
 const SAFE: u64 = 4096;
 
-/// Asks the kernel (`STATX_DIOALIGN`, Linux 6.1), or tries where it does not know.
+/// Asks the kernel (`STATX_DIOALIGN`, Linux 6.1), or tries if the kernel does not know.
 pub(super) fn of(file: &File) -> io::Result<Alignment> {
     let wanted = StatxFlags::DIOALIGN;
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, wanted);

@@ -1,4 +1,4 @@
-//! What a file lies on.
+//! The file system of a file.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileSystem {
     pub(crate) name: &'static str,
-    /// Its files are in memory and nowhere else.
+    /// Its files exist only in memory.
     pub(crate) in_memory: bool,
 }
 

@@ -1,19 +1,19 @@
-//! What of a file was never written.
+//! The parts of a file that were never written.
 
 use std::fs::File;
 
 use drivelab_core::units::Bytes;
 use rustix::fs::{SeekFrom, seek};
 
-/// Pieces that are looked at: each takes two system calls, and a file in more pieces than this is
-/// in so many because somebody wrote it.
+/// Maximum number of pieces checked: each takes two system calls, and a file with more pieces than
+/// this has them because it was written that way.
 const PIECES: usize = 65_536;
 
-/// Bytes from `from` to `to` that reading does not fetch from a disk: holes, and space that was set
-/// aside but not written. Nothing where the file system does not tell.
+/// Number of bytes from `from` to `to` that reading does not fetch from a disk: holes, and space
+/// that was allocated but not written. None if the file system does not report it.
 ///
-/// The number of allocated blocks would not do: it counts what was set aside, and says nothing
-/// about the region.
+/// The number of allocated blocks would not help: it includes unwritten allocations, and says
+/// nothing about the region.
 pub(super) fn within(file: &File, from: u64, to: u64) -> Bytes {
     let (mut at, mut holes) = (from, 0);
     for _ in 0..PIECES {
@@ -21,7 +21,7 @@ pub(super) fn within(file: &File, from: u64, to: u64) -> Bytes {
         if hole >= to {
             break;
         }
-        // Behind the last data there is none (ENXIO).
+        // After the last data there is none (ENXIO).
         let data = seek(file, SeekFrom::Data(hole)).unwrap_or(to).min(to);
         holes += data - hole;
         at = data;

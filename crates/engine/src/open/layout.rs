@@ -1,7 +1,7 @@
-//! Making a file that there is something to read in.
+//! Lays out a file, so that there is something to read.
 //!
-//! It is written as `NAME.unfinished`, locked, and gets its name when it is whole: nobody ever
-//! opens half of it, and of several runs that begin at once one lays it out and the others wait.
+//! It is written as `NAME.unfinished`, locked, and renamed when it is complete: no process ever
+//! opens half of it. Of several runs that begin at once, one lays it out and the others wait.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,15 +20,15 @@ use crate::file::pattern;
 use crate::guard;
 use crate::load::{Control, Phase, Progress};
 
-/// Written at once: large enough for any disk, small enough to stop soon.
+/// Size of one write: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4096;
-/// How often a run that waits for another to lay the file out looks whether it is to stop.
+/// How often a run that waits for another one's layout checks whether it must stop.
 const LOOK_ROUND: Duration = Duration::from_millis(50);
-/// Bytes of a file's name at most, on any file system of Linux.
+/// Maximum length of a file's name in bytes, on any file system of Linux.
 const NAME_MAX: usize = 255;
 
-/// Why a file could not be laid out. Nothing of it is left.
+/// Why a file could not be laid out. No part of it remains.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
@@ -54,7 +54,7 @@ pub enum LayoutError {
 }
 
 impl LayoutError {
-    /// What to type next, where we know.
+    /// What to type next, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Full { .. } => Some("free some space, or lower `--size`".into()),
@@ -64,7 +64,7 @@ impl LayoutError {
     }
 }
 
-/// A file that is removed unless it was finished, and nobody else's while it is open.
+/// A file that is removed unless it was finished, and locked while it is open.
 struct UnfinishedFile {
     file: File,
     path: PathBuf,
@@ -81,12 +81,12 @@ impl Drop for UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// The unfinished file of the target at `target`, once nobody else is at work on it.
+    /// The unfinished file of the target at `target`, once no other process is working on it.
     fn of(target: &Path, control: &Control<'_>) -> Result<Self, LayoutError> {
         let path = name_of(target);
         let system = |source| LayoutError::System { path: target.into(), source };
         loop {
-            // Neither waits for the other end of a pipe nor follows a link to somewhere else.
+            // Neither waits for the other end of a pipe nor follows a link.
             let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create(true).truncate(false);
@@ -97,11 +97,11 @@ impl UnfinishedFile {
             if there.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino())) {
                 return Ok(Self { file, path, keep: false });
             }
-            // Whoever had it locked has finished it, or given it up.
+            // The process that had it locked has finished it, or abandoned it.
         }
     }
 
-    /// Empties what a process left that was killed; refuses what is none of ours.
+    /// Empties the remains of a killed process; refuses a file that is not ours.
     fn empty(&mut self) -> Result<(), LayoutError> {
         let system = |source| LayoutError::System { path: self.path.clone(), source };
         let meta = self.file.metadata().map_err(system)?;
@@ -119,23 +119,23 @@ impl UnfinishedFile {
         let system = |source| LayoutError::System { path: target.into(), source };
         match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            // A file system that cannot promise it; that the name is free was looked at before.
+            // A file system that cannot guarantee it; the name was checked to be free before.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
                 fs::rename(&self.path, target).map_err(system)?;
             }
             Err(error) => return Err(system(error.into())),
         }
         self.keep = true;
-        // Whoever opens it by its name shares it from now on.
+        // From now on, processes that open it by its name share it.
         let _ = self.file.unlock();
-        // A file whose name is lost with the power is lost.
+        // A power failure would otherwise lose the file's name.
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-/// Waits until nobody else is at work on `file`; where a file system has no locks, for nobody.
+/// Waits until no other process is working on `file`; does not wait on a file system without locks.
 fn lock(file: &File, target: &Path, control: &Control<'_>) -> Result<(), LayoutError> {
     while let Err(TryLockError::WouldBlock) = file.try_lock() {
         if control.stopped() {
@@ -153,10 +153,10 @@ fn name_of(target: &Path) -> PathBuf {
     target.with_file_name(OsString::from_vec([kept, ENDING].concat()))
 }
 
-/// Makes a file of `size` bytes of our random data, really written and on the disk; false where
-/// another process made it meanwhile.
+/// Creates a file of `size` bytes of our random data, written and synced; returns false if another
+/// process created it meanwhile.
 ///
-/// A sparse file would be quicker and useless: reading its holes never reaches the disk.
+/// A sparse file would be faster and useless: reading its holes never reaches the disk.
 pub(super) fn lay_out(
     path: &Path,
     size: Bytes,
@@ -178,8 +178,8 @@ pub(super) fn lay_out(
     Ok(true)
 }
 
-/// Writes our random data to `range` of `file`, from the sector on that it begins in, and brings it
-/// to the disk; the file becomes longer where the range ends behind it, and never shorter.
+/// Writes our random data to `range` of `file`, from the sector in which it begins, and syncs it.
+/// The file becomes longer if the range ends beyond it, and never shorter.
 pub(super) fn fill(
     mut file: &File,
     path: &Path,
@@ -205,7 +205,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// What an ordinary user may still write on the file's file system.
+/// Space that an ordinary user may still use on the file's file system.
 fn free_bytes(file: &File) -> io::Result<Bytes> {
     let system = rustix::fs::fstatvfs(file)?;
     Ok(Bytes::new(system.f_bavail.saturating_mul(system.f_frsize)))
@@ -219,8 +219,8 @@ fn write_all(
     control: &Control<'_>,
 ) -> Result<(), LayoutError> {
     let size = Bytes::new(range.end - range.start);
-    // A served drive takes a request from memory that begins within a page in parts that begin and
-    // end within sectors, and refuses those.
+    // A served drive receives a request from memory that begins within a page in parts that begin
+    // and end within sectors, and refuses those.
     let mut memory = vec![0; CHUNK + PAGE];
     let begin = memory.as_ptr().align_offset(PAGE);
     let chunk = &mut memory[begin..begin + CHUNK];
@@ -317,7 +317,7 @@ mod tests {
         check(&long, &format!("{}.unfinished", "n".repeat(244)));
     }
 
-    /// Takes some bytes, then answers as a full disk does.
+    /// Accepts some bytes, then answers like a full disk.
     struct Filling(usize);
 
     impl Write for Filling {

@@ -1,4 +1,4 @@
-//! Opening what is to be measured, or refusing it with a reason.
+//! Opens the target of a measurement, or refuses it with a reason.
 
 mod abilities;
 mod alignment;
@@ -50,7 +50,7 @@ impl OpenTarget {
     }
 }
 
-/// Opens the target, laying it out first where it does not exist and a size is given.
+/// Opens the target; lays it out first if it does not exist and a size is given.
 pub(crate) fn open(
     plan: &RunPlan,
     census: &dyn Census,
@@ -73,14 +73,14 @@ pub(crate) fn open(
     }
     let file_system = if device { Ok(FileSystem::NONE) } else { FileSystem::of(&file) };
     let file_system = file_system.map_err(OpenError::system("stat", path))?;
-    // A read that is measured should not make the file system write down when it was. Only whoever
-    // owns the file may ask for that, and without it the run is as good.
+    // A measured read should not make the file system update the access time. Only the file's owner
+    // may request that, and without it the run is just as good.
     let _ = add_flag(&file, OFlags::NOATIME);
     let memory_align = if plan.direct {
         set_direct(path, workload, &file, file_system)?
     } else {
         if !plan.conduct.keep_cache {
-            // As fio does: begin without what the page cache holds of it. It is advice only.
+            // As in fio: begin without the file's pages in the page cache. This is advice only.
             let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
         }
         1
@@ -110,11 +110,11 @@ fn holes_in(workload: &Workload, file: &File, capacity: Bytes) -> Bytes {
     holes::within(file, from, to)
 }
 
-/// What a run that reaches nothing has: only a size.
+/// The target of a run without I/O: only a size.
 pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
     Ok(OpenTarget {
         file: Arc::new(File::open("/dev/null")?),
-        // Of no consequence, and larger than any drive.
+        // Arbitrary, and larger than any drive.
         capacity: size.unwrap_or(Bytes::gib(1 << 20)),
         memory_align: 1,
         file_system: FileSystem::NONE,
@@ -126,8 +126,8 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
     })
 }
 
-/// Makes the file where there is none, and refuses what has no blocks before it is opened: opening
-/// a pipe waits, and opening a tape rewinds it.
+/// Lays out the file if it is missing, and refuses anything without blocks before it is opened:
+/// opening a pipe waits, and opening a tape rewinds it.
 fn lay_out_if_missing(plan: &RunPlan, control: &Control<'_>) -> Result<bool, OpenError> {
     let path = plan.path.as_path();
     match std::fs::metadata(path) {
@@ -147,10 +147,11 @@ fn make(path: &Path, size: Bytes, seed: u64, control: &Control<'_>) -> Result<bo
     Ok(layout::lay_out(path, size, seed, control)?)
 }
 
-/// Makes a file of `size` bytes at `path` where there is nothing: really written, with random data.
+/// Creates a file of `size` bytes at `path` if nothing is there: completely written, with random
+/// data.
 ///
 /// # Errors
-/// There is no room for it, or it cannot be written.
+/// There is not enough space, or it cannot be written.
 pub fn lay_out(
     path: &Path,
     size: Bytes,
@@ -160,7 +161,7 @@ pub fn lay_out(
     if path.exists() { Ok(()) } else { make(path, size, seed, control).map(drop) }
 }
 
-/// Opens it; for writing only what may be written, with what it was judged by.
+/// Opens it; for writing only if the guard permits, with the facts on which that was decided.
 fn open_checked(plan: &RunPlan, census: &dyn Census) -> Result<(File, Option<Usage>), OpenError> {
     let path = plan.path.as_path();
     if !plan.workload.rw.writes() {
@@ -190,7 +191,7 @@ fn guard_contents(
     Err(GuardError::SomebodysData { path: path.into() }.into())
 }
 
-/// Switches to direct I/O; gives the alignment that buffers need.
+/// Switches to direct I/O; returns the alignment that buffers need.
 fn set_direct(
     path: &Path,
     workload: &Workload,
@@ -199,7 +200,7 @@ fn set_direct(
 ) -> Result<usize, OpenError> {
     let (refused_path, file_system) = (path.to_owned(), on.name);
     if on.in_memory {
-        // Since Linux 6.6 tmpfs takes O_DIRECT and ignores it.
+        // Since Linux 6.6 tmpfs accepts O_DIRECT and ignores it.
         return Err(OpenError::InMemory { path: refused_path, file_system });
     }
     match add_flag(file, OFlags::DIRECT) {
@@ -232,8 +233,8 @@ mod tests {
 
     const BLOCKS: u64 = 256;
 
-    /// How many blocks of a file that was just read the page cache has once it is open; `None`
-    /// where this file system does not tell.
+    /// Number of blocks of a file just read that are in the page cache once it is open; `None` if
+    /// this file system does not report it.
     fn cached(keep_cache: bool) -> Option<u64> {
         let scratch = Scratch::new("open");
         let path = scratch.file("data", &vec![1; 4096 * 256]);
@@ -252,7 +253,7 @@ mod tests {
         let mut found = 0;
         for block in 0..BLOCKS {
             let mut data = [0; 4096];
-            // What would have to be fetched is not waited for.
+            // Does not wait for blocks that would have to be fetched.
             let (into, flags) = (&mut [IoSliceMut::new(&mut data)], ReadWriteFlags::NOWAIT);
             match rustix::io::preadv2(&opened.file, into, block * 4096, flags) {
                 Ok(_) => found += 1,
@@ -266,8 +267,8 @@ mod tests {
     #[test]
     fn a_buffered_run_begins_with_a_cold_cache_unless_it_is_to_keep_it() {
         let (Some(dropped), Some(kept)) = (cached(false), cached(true)) else { return };
-        // A page that the kernel is busy with meanwhile counts as not there, and one that somebody
-        // else looks at stays.
+        // A page that the kernel is working on meanwhile counts as absent, and one that another
+        // process is reading stays.
         assert!(kept > BLOCKS / 2, "{kept} of {BLOCKS}");
         assert!(dropped < BLOCKS / 2, "{dropped} of {BLOCKS}");
     }

@@ -1,4 +1,4 @@
-//! Opening what is to be written: past the guard, or not at all.
+//! Opens a target for writing, after the guard has permitted it.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
@@ -12,13 +12,14 @@ use super::{OpenError, layout};
 use crate::guard::{self, GuardError, LockHolder, WritableTarget};
 use crate::load::Control;
 
-/// Opens a file, or a block device whose name is among `allow_destructive`, to be read and written.
+/// Opens a file, or a block device whose name is among `allow_destructive`, for reading and
+/// writing.
 ///
-/// A device stays ours while it is open; of a file all others that keep account of what they write
-/// stay away. Whether the contents of a file may go is for the caller to know.
+/// A device stays ours while it is open; processes that keep account of a file's contents are
+/// excluded from a file. Whether the contents of a file may be destroyed is the caller's decision.
 ///
 /// # Errors
-/// It cannot be opened, somebody uses it, or its name was not repeated.
+/// It cannot be opened, a process uses it, or its name was not repeated.
 pub fn open_for_writing(
     path: &Path,
     allow_destructive: &[PathBuf],
@@ -27,7 +28,7 @@ pub fn open_for_writing(
     Ok(shared(path, allow_destructive, census)?.file)
 }
 
-/// As [`open_for_writing`]; with what the target was judged by.
+/// As [`open_for_writing`]; with the facts on which the target was judged.
 pub(super) fn shared(
     path: &Path,
     allow_destructive: &[PathBuf],
@@ -38,8 +39,8 @@ pub(super) fn shared(
     Ok(target)
 }
 
-/// Refuses what [`open_for_writing`] would refuse, but for other writers of the file: whoever opens
-/// it next sees to those.
+/// Refuses what [`open_for_writing`] would refuse, except for other writers of the file: the next
+/// process to open it checks those.
 pub fn may_be_opened_for_writing(path: &Path, census: &dyn Census) -> Result<(), OpenError> {
     open_target(path, &[], census).map(drop)
 }
@@ -50,11 +51,11 @@ fn open_target(
     census: &dyn Census,
 ) -> Result<WritableTarget, OpenError> {
     let system = |operation| OpenError::system(operation, path);
-    // Before it is opened: to open a pipe is to wait for its other end.
+    // Before it is opened: opening a pipe waits for its other end.
     has_blocks(path, std::fs::metadata(path).map_err(system("open"))?.file_type())?;
     let file = File::open(path).map_err(system("open"))?;
-    // What was opened decides, not what lay under the name a moment ago; and a device that must
-    // not be written is not even opened for writing.
+    // The opened device decides, not the one that the name referred to a moment ago; and a device
+    // that must not be written is not even opened for writing.
     let meta = file.metadata().map_err(system("stat"))?;
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive, census)?);
@@ -74,7 +75,7 @@ fn open_target(
     Ok(WritableTarget { file, usage })
 }
 
-/// Keeps every other writer away from a `file` that was opened for writing, while it is open.
+/// Excludes every other writer from a `file` that was opened for writing, while it is open.
 pub(super) fn alone(path: &Path, file: &File, census: &dyn Census) -> Result<(), OpenError> {
     lock(path, file, guard::alone, census)
 }
@@ -107,31 +108,31 @@ pub(super) fn length(mut file: &File) -> io::Result<Bytes> {
     file.seek(SeekFrom::End(0)).map(Bytes::new)
 }
 
-/// A target for pages that somebody keeps account of.
+/// A target for pages with an account.
 #[derive(Debug, Clone, Copy)]
 pub struct Room<'a> {
-    /// A file, which is made where there is none, or a block device.
+    /// A file, which is created if it is missing, or a block device.
     pub path: &'a Path,
-    /// Bytes from its beginning that are to be written; of a device at most as many as it has.
+    /// Number of bytes from its beginning to be written; at most the size of a device.
     pub size: Bytes,
-    /// A device must have room for all of them.
+    /// A device must have space for all of them.
     pub exactly: bool,
-    /// A file's data may go, whoever wrote them.
+    /// A file's data may be destroyed, even foreign data.
     pub allow_overwrite: bool,
     /// Block devices that may be written, by the names the user repeated.
     pub allow_destructive: &'a [PathBuf],
-    /// Seed of what a file is filled with.
+    /// Seed of the data that fills a file.
     pub seed: u64,
-    /// Who uses it.
+    /// Reports the users of the target.
     pub census: &'a dyn Census,
 }
 
-/// Opens the target for one writer alone, with every block of it written; gives how many bytes may
-/// be written from its beginning. A file becomes as long as it must be and never shorter, and what
-/// it holds behind those bytes is left as it is.
+/// Opens the target for a single writer, with every block of it written; returns how many bytes may
+/// be written from its beginning. A file becomes as long as necessary and never shorter, and data
+/// after those bytes is left unchanged.
 ///
 /// # Errors
-/// It cannot be opened, somebody uses it, it holds somebody's data, or there is no room.
+/// It cannot be opened, a process uses it, it contains foreign data, or there is not enough space.
 pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), OpenError> {
     let Room { path, size, seed, .. } = room;
     let missing = std::fs::metadata(path).is_err_and(|it| it.kind() == io::ErrorKind::NotFound);
@@ -154,7 +155,7 @@ pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes),
     if !ours && !room.allow_overwrite {
         return Err(GuardError::SomebodysData { path: path.into() }.into());
     }
-    // What is ours has been written already; of others nothing stays where pages will be.
+    // Our own data has already been written; foreign data is overwritten where pages will be.
     let from = if ours { held.get().min(size.get()) } else { 0 };
     if from < size.get() {
         layout::fill(&file, path, from..size.get(), seed, control)?;

@@ -1,4 +1,4 @@
-//! A command as a workload: in a process group of its own, within a time, its output kept.
+//! A command as a workload: in its own process group, with a time limit, its output kept.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -14,32 +14,32 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::sys::child;
 
-/// How often the stop flag, the time and the size of the output are looked at. The end itself is
-/// not polled for.
+/// How often the stop flag, the time and the size of the output are checked. The end itself is not
+/// polled.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a group that was asked to end may take; less than an interrupted verb has.
+/// How long a group may take to end after a request; less than an interrupted verb has.
 const GRACE: Duration = Duration::from_millis(500);
-/// Most that a command may print: what it prints is held in memory, off the disk that is measured.
+/// Maximum output of a command: it is kept in memory, off the disk under test.
 const OUTPUT_MAX: Bytes = Bytes::mib(64);
 const HELD: &str = "no code panics while it holds the lock";
 
-/// A command that is to be run.
+/// A command to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Program<'a> {
-    /// What a POSIX shell is given.
+    /// The text passed to a POSIX shell.
     pub command: &'a str,
-    /// How long it may take.
+    /// Its time limit.
     pub timeout: Span,
     /// Ends it when set.
     pub stop: &'a AtomicBool,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// How it ended.
     pub end: ProgramEnd,
-    /// From just before the shell was started to its end.
+    /// From immediately before the shell was started to its end.
     pub wall: Span,
     /// Processor time of it and of the processes that it waited for, user and system.
     pub cpu: Span,
@@ -56,11 +56,11 @@ pub enum ProgramEnd {
     Exited(i32),
     /// By a signal that is not ours.
     Signalled(i32),
-    /// It took too long.
+    /// It exceeded its time limit.
     TimedOut,
     /// It printed too much.
     TooLoud,
-    /// The user asked to stop.
+    /// The user stopped it.
     Stopped,
 }
 
@@ -74,7 +74,7 @@ impl ProgramEnd {
 }
 
 impl Program<'_> {
-    /// Runs it to its end. Whatever is left of its process group then is killed.
+    /// Runs it to its end. Any remaining processes of its group are then killed.
     ///
     /// # Errors
     /// The shell cannot be started.
@@ -101,7 +101,7 @@ impl Program<'_> {
         })
     }
 
-    /// Waits for the end, and brings it about where it must come; says why it did.
+    /// Waits for the end, and causes it if necessary; returns the reason.
     fn watch(
         &self,
         group: &Group,
@@ -142,14 +142,14 @@ impl Program<'_> {
 
 type Ended = (Instant, ExitStatus, Span);
 
-/// The process group of a command; its number stays taken until the shell is reaped.
+/// The process group of a command; its id stays in use until the shell is reaped.
 struct Group {
     pid: Pid,
     reaped: Mutex<bool>,
 }
 
 impl Group {
-    /// Waits for the shell to end, and ends what it left behind.
+    /// Waits for the shell to end, and ends any processes that it left behind.
     fn wait(&self) -> io::Result<Ended> {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = waitid(WaitId::Pid(self.pid), ended) {
@@ -168,13 +168,13 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let reaped = self.reaped.lock().expect(HELD);
         if !*reaped {
-            // A group without processes is what is wanted.
+            // A group without processes is the desired state.
             let _ = kill_process_group(self.pid, signal);
         }
     }
 }
 
-/// What a command prints, in memory.
+/// The output of a command, in memory.
 struct Output(File);
 
 impl Output {
@@ -206,7 +206,7 @@ mod tests {
         Program { command, timeout, stop: &AtomicBool::new(false) }.run().unwrap()
     }
 
-    /// Waits for a killed process to be gone: a signal is not answered at once.
+    /// Waits for a killed process to disappear: a signal does not act at once.
     fn is_killed(pid: &str) -> bool {
         let since = Instant::now();
         let stat = format!("/proc/{}/stat", pid.trim());
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_command_that_takes_too_long_dies_with_all_that_it_started() {
-        // The second process does not hear a request to end.
+        // The second process ignores a request to end.
         let deaf = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 1000";
         let ran = run(deaf, Span::from_ms(300));
         assert_eq!(ran.end, ProgramEnd::TimedOut);

@@ -1,4 +1,4 @@
-//! A target of this machine lent to someone who sends requests of its own.
+//! Lends a target of this machine to a caller that sends its own requests.
 
 use drivelab_core::record::{Mark, Tally};
 use drivelab_core::units::Span;
@@ -14,10 +14,10 @@ use crate::marks::{self, RunFacts};
 use crate::plan::RunPlan;
 use crate::sys::ring::Ring;
 
-/// Opens the target of `plan` behind the guard, with room for requests as its workload has them,
-/// and lends it to `user`; gives what it made of it, and what the figures are.
+/// Opens the target of `plan` after the guard's checks, with buffers for requests of its workload,
+/// and lends it to `user`; returns the user's result, and the marks of the figures.
 ///
-/// `user` also returns how many bytes it moved, so that those of others are seen.
+/// `user` also returns how many bytes it moved, so that other I/O is detected.
 ///
 /// # Errors
 /// As [`RunError`].

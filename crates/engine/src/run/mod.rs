@@ -25,27 +25,27 @@ use crate::sys::discard::ring_discards;
 use crate::sys::ring;
 use crate::verify::State;
 
-/// What a run left.
+/// The results of a run.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// One entry a job.
+    /// One entry per job.
     pub jobs: Vec<Tally>,
     /// All jobs together.
     pub total: Tally,
-    /// Why it ended; stopped, where any job was.
+    /// Why it ended; `Stopped` if any job was.
     pub end: End,
-    /// What the figures are, and what casts doubt on them.
+    /// What the figures measure, and reasons to doubt them.
     pub marks: Vec<Mark>,
     /// How I/O was done.
     pub ioengine: IoEngine,
-    /// Bytes that could be addressed.
+    /// Number of addressable bytes.
     pub capacity: Bytes,
 }
 
-/// Makes a run: opens or lays out the target, starts the jobs, merges what they did.
+/// Makes a run: opens or lays out the target, starts the jobs, merges their results.
 ///
 /// # Errors
-/// As [`RunError`]. Failed requests are no error: they are counted and marked.
+/// As [`RunError`]. Failed requests are not errors: they are counted and marked.
 pub fn run(
     plan: &RunPlan,
     census: &dyn Census,
@@ -55,9 +55,9 @@ pub fn run(
     Ok(outcomes.pop().expect("one outcome a plan"))
 }
 
-/// Makes several runs at the same time, started together when all are ready: one outcome a plan.
+/// Makes several runs at the same time, started together when all are ready: one outcome per plan.
 ///
-/// The processor time of the process cannot be told apart by plan, so with several none has it.
+/// The processor time of the process cannot be divided among plans, so with several none has it.
 pub fn run_together(
     plans: &[RunPlan],
     census: &dyn Census,
@@ -87,7 +87,7 @@ pub fn run_together(
 }
 
 /// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,
-/// laying it out where it is missing, and lets go of it again. No state file is touched.
+/// lays it out if it is missing, and closes it again. No state file is touched.
 pub fn try_out(
     plans: &[RunPlan],
     census: &dyn Census,
@@ -129,7 +129,7 @@ fn prepare<'a>(
     Ok(Group { plan, ioengine, fallback, target, state: state.map(Arc::new) })
 }
 
-/// What went on around a run, in which the runs on its device moved `ours` bytes.
+/// The marks for activity around a run, in which the runs on its device moved `ours` bytes.
 fn around(
     plan: &RunPlan,
     counters: Option<CountersAround>,
@@ -142,7 +142,7 @@ fn around(
     marks.into_iter().flatten().chain(governor).collect()
 }
 
-/// What the jobs of a group did, together.
+/// The results of the jobs of a group together.
 fn outcome(
     group: &Group<'_>,
     done: Vec<JobOutcome>,
@@ -160,8 +160,8 @@ fn outcome(
     }
     total.cpu = cpu.map(|cpu| cpu.used);
     if total.unanswered > 0 {
-        // A file system that does not answer would not answer to closing the file either, and
-        // nobody would ever see the figures: it stays open until the process ends.
+        // A file system that does not answer would not answer to closing the file either, and the
+        // figures would never be printed: it stays open until the process ends.
         std::mem::forget(target.file.clone());
     }
     if let [only] = &mut jobs[..] {
@@ -180,7 +180,7 @@ fn outcome(
 }
 
 /// Refuses what can be refused before anything is touched: too many jobs, or buffers that do not
-/// fit the memory.
+/// fit into memory.
 pub fn fits(plans: &[RunPlan], memory: Bytes) -> Result<(), RunError> {
     let mut numjobs = plans.iter().map(|plan| u64::from(plan.numjobs)).sum();
     if plans.iter().any(|plan| plan.numjobs == 0) {

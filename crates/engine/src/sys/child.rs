@@ -1,4 +1,4 @@
-//! The end of a child process, and the processor time that it took.
+//! The end of a child process, and the processor time that it used.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use drivelab_core::units::Span;
 use rustix::process::Pid;
 
-/// Waits for a child to end: how it ended, and the processor time of it and of those of its
+/// Waits for a child to end; returns how it ended, and its processor time and that of its
 /// descendants that were waited for.
 pub(crate) fn wait(pid: Pid) -> io::Result<(ExitStatus, Span)> {
     let mut status = 0;

@@ -1,7 +1,7 @@
-//! Discards of a block device, by the call that waits and by the ring.
+//! Discards of a block device, by a blocking call and by the ring.
 //!
-//! A hole punched in a block device is no discard: the kernel writes zeroes there, which is another
-//! command to the drive and takes another time (Linux, `block/fops.c`, `blkdev_fallocate`).
+//! Punching a hole in a block device is not a discard: the kernel writes zeroes there, which is
+//! another command to the drive and takes another time (Linux, `block/fops.c`, `blkdev_fallocate`).
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ const RING_DISCARD: u32 = 0x1200;
 /// Discards `length` bytes from `start` of the block device that is open as `file`.
 ///
 /// # Errors
-/// EOPNOTSUPP: the device has no discard. EINVAL: these are no whole blocks of it.
+/// EOPNOTSUPP: the device has no discard. EINVAL: the range is not whole blocks of it.
 pub(crate) fn discard(file: &File, start: u64, length: u64) -> io::Result<()> {
     let range = [start, length];
     // SAFETY: the kernel reads two numbers of eight bytes from where we point, where `range` holds
@@ -36,15 +36,16 @@ pub(super) fn entry(file: Fixed, start: u64, length: u64) -> Entry {
     UringCmd16::new(file, RING_DISCARD).addr(Some(start)).cmd(length_of(length)).build()
 }
 
-/// The length lies in the entry's `addr3`, where the bytes of a command begin.
+/// The length is in the entry's `addr3`, where the bytes of a command begin.
 fn length_of(length: u64) -> [u8; 16] {
     let mut command = [0; 16];
     command[..8].copy_from_slice(&length.to_ne_bytes());
     command
 }
 
-/// Whether rings discard blocks of the device that is open as `file`, asked by a discard of what is
-/// no block: a kernel that knows the command finds that, and any other knows no command.
+/// Whether rings can discard blocks of the device that is open as `file`, tested by a discard of a
+/// range that is not whole blocks: a kernel that supports the command detects that, any other
+/// rejects the command.
 pub(crate) fn ring_discards(file: &File) -> bool {
     probe(file).is_ok_and(|result| result == -libc::EINVAL)
 }

@@ -1,6 +1,6 @@
-//! What no safe call does: the one place in this crate with `unsafe`.
+//! Operations for which there is no safe call: the only place in this crate with `unsafe`.
 //!
-//! Everything above calls down into it, and each block names its invariant and who keeps it.
+//! Everything above calls down into it, and each block names its invariant and its keeper.
 
 pub(crate) mod child;
 pub(crate) mod discard;

@@ -1,8 +1,9 @@
 //! The processor's time stamp counter.
 //!
-//! It lies here because reading it is no safe function, and nothing else may hold such a call.
+//! It is in this folder because reading it is not a safe function, and only this folder may contain
+//! such calls.
 
-/// The counter now, read after everything that precedes it in the program.
+/// The present value of the counter, read after everything that precedes it in the program.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ticks() -> u64 {

@@ -1,4 +1,4 @@
-//! Reading back, and saying what is wrong.
+//! Reads back, and reports faults.
 
 use std::fs::File;
 use std::io;
@@ -11,32 +11,32 @@ use rustix::fs::Advice;
 
 use super::state::State;
 
-/// Blocks read at once: a megabyte, or one block where that is larger.
+/// Size of one read: a megabyte, or one block if that is larger.
 const CHUNK: u64 = 1 << 20;
 const PAGE: usize = 4096;
 
-/// What must be there.
+/// The writes that must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
-    /// Every acknowledged write: the power stayed on, whatever became of the run.
+    /// Every acknowledged write: the power stayed on, however the run ended.
     Acknowledged,
     /// Every write that a completed flush covers, or that was itself durable: the power was cut.
     Flushed,
 }
 
-/// Reads everything that `state` tells of from `file`, from the disk and not from memory as far as
-/// the kernel lets go of what it holds.
+/// Reads everything that `state` lists from `file`, from the disk and not from memory as far as the
+/// kernel drops its cache.
 pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<Verification> {
     let header = &state.header;
-    // What is dirty cannot be dropped. A device without a cache to flush refuses, harmlessly.
+    // Dirty pages cannot be dropped. A device without a cache to flush refuses, harmlessly.
     let _ = file.sync_all();
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     let block = usize::try_from(header.block_bytes).map_err(io::Error::other)?;
     let at_once = (CHUNK / header.block_bytes).max(1);
     let mut found = Verification::default();
     let durable = Durable::read(state, promise)?;
-    // Read past the page cache, as a served drive is, a buffer that begins within a page is cut
-    // into requests that begin and end within sectors.
+    // If read without the page cache, as from a served drive, a buffer that begins within a page is
+    // split into requests that begin and end within sectors.
     let room = usize::try_from(at_once).map_err(io::Error::other)? * block;
     let mut memory = vec![0; room + PAGE];
     let begin = memory.as_ptr().align_offset(PAGE);
@@ -60,9 +60,9 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
     Ok(found)
 }
 
-/// Up to which of its acknowledged writes each job promises that they are there.
+/// Up to which of its acknowledged writes each job guarantees that they are there.
 struct Durable {
-    /// By job; empty where every one is promised.
+    /// By job; empty if every one is guaranteed.
     flushed: Vec<u64>,
 }
 
@@ -73,8 +73,8 @@ impl Durable {
         Ok(Self { flushed })
     }
 
-    /// Each job flushes its own writes. Where nobody knows whose a block is, the least of what any
-    /// of them flushed holds for all.
+    /// Each job flushes its own writes. If it is unknown which job wrote a block, the least that
+    /// any of them flushed applies to all.
     fn of(&self, job: Option<u32>) -> u64 {
         let own = job.and_then(|job| self.flushed.get(job as usize));
         let least = || self.flushed.iter().min();
@@ -98,7 +98,7 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// What a block must hold: write `floor` of `run`, or a later one; nothing where that is 0.
+/// The required content of a block: write `floor` of `run`, or a later one; none if that is 0.
 #[derive(Debug, Clone, Copy)]
 struct Requirement {
     run: u64,

@@ -1,4 +1,4 @@
-//! Keeping the account while a job runs.
+//! Keeps the account while a job runs.
 
 use std::io;
 
@@ -11,15 +11,15 @@ use super::state::JobAccount;
 struct Pending {
     id: RequestId,
     op: Op,
-    /// The answer promises that it is durable.
+    /// The answer guarantees that it is durable.
     fua: bool,
     /// First sector and the one after the last; both 0 for a flush.
     sectors: (u64, u64),
-    /// Its generation; of a flush, the last one that it makes durable.
+    /// Its generation; for a flush, the last one that it makes durable.
     generation: u64,
 }
 
-/// One job's account: labels what is written, and enters what was acknowledged.
+/// One job's account: labels written data, and records acknowledged writes.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     account: JobAccount,
@@ -27,19 +27,19 @@ pub(crate) struct Ledger {
     /// Every write up to this one was flushed.
     durable: u64,
     pending: Vec<Pending>,
-    /// What flushes under way will promise of blocks that were written again since.
+    /// What flushes in progress will guarantee of blocks that have been rewritten since.
     covered: Vec<CoveredWrite>,
 }
 
-/// As many blocks are remembered that are rewritten while flushes are under way: more than come by
-/// in the time of one. Of others the flush promises less than it could, never more.
+/// Maximum number of remembered blocks that are rewritten while flushes are in progress: more than
+/// occur during one. For other blocks the flush guarantees less than it could, never more.
 const COVERED_MAX: usize = 4096;
 
-/// A block that was written again while a flush of its older content was under way.
+/// A block that was rewritten while a flush of its older content was in progress.
 #[derive(Debug, Clone, Copy)]
 struct CoveredWrite {
     block: u64,
-    /// The older content, which the entry of the block no longer tells.
+    /// The older content, which the block's entry no longer shows.
     generation: u64,
 }
 
@@ -54,8 +54,8 @@ impl Ledger {
         }
     }
 
-    /// Whether `request` may be handed over now. Of two writes to one block at the same time nobody
-    /// could say which one must be there afterwards, so the second waits for the first.
+    /// Whether `request` may be submitted now. With two simultaneous writes to one block it would
+    /// be unknown which one must be there afterwards, so the second waits for the first.
     pub(crate) fn ready(&self, request: &Request) -> bool {
         let (first, end) = (request.lba.get(), request.end().get());
         let meets = |it: &Pending| first < it.sectors.1 && it.sectors.0 < end;
@@ -72,7 +72,7 @@ impl Ledger {
         self.pending.push(Pending { id, op, fua, sectors, generation });
     }
 
-    /// A flush is about to be handed over: it covers every write acknowledged by now.
+    /// A flush is about to be submitted: it covers every write acknowledged so far.
     pub(crate) fn flush(&mut self, request: &Request) {
         let writes = self.pending.iter().filter(|it| it.op == Op::Write);
         let first = writes.map(|it| it.generation).min();
@@ -81,7 +81,7 @@ impl Ledger {
         self.pending.push(Pending { id, op, fua, sectors: (0, 0), generation });
     }
 
-    /// The target answered the request that was handed over as `id`; of reads nothing is entered.
+    /// The target answered the request that was submitted as `id`; reads are not recorded.
     pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
         let Some(place) = self.pending.iter().position(|it| it.id == id) else {
             return Ok(());
@@ -89,7 +89,7 @@ impl Ledger {
         let it = self.pending.swap_remove(place);
         let state = &self.account.state;
         if !succeeded {
-            // Nothing was promised: the block may hold either.
+            // Nothing was promised: the block may contain either.
             return Ok(());
         }
         if it.op == Op::Flush {

@@ -1,10 +1,10 @@
-//! Whether what was written is what is there.
+//! Checks that written data is still there.
 //!
 //! A verified run labels every 512-byte sector that it writes with its place, the number of the
-//! write (its generation), the run's own number and a checksum, and keeps in a state file which
-//! write each block must hold. Reading it all back then tells apart what can go wrong: see
+//! write (its generation), the run's own number and a checksum. A state file records which write
+//! each block must contain. Reading everything back then distinguishes the possible faults: see
 //! [`drivelab_core::record::Damage`]. The state file may outlive the run that wrote it, whether it
-//! was killed or the power went.
+//! was killed or the power failed.
 
 mod check;
 mod ledger;
@@ -26,7 +26,7 @@ use drivelab_core::usage::Census;
 
 use crate::guard::{self, LockHolder};
 
-/// Checks what a verified run wrote to `target` against the account it kept in `state`.
+/// Checks what a verified run wrote to `target` against the account in `state`.
 ///
 /// # Errors
 /// There is no account of this target, or one of the two cannot be read.
@@ -48,7 +48,7 @@ pub fn verify(
         });
     }
     check(&file, &account, promise).map_err(|source| match source.kind() {
-        // Only the account's own entries are found damaged so.
+        // Only the account's own entries are reported as damaged in this way.
         io::ErrorKind::InvalidData => {
             StateError::Damaged { path: state.into(), what: source.to_string() }
         }

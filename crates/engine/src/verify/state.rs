@@ -1,10 +1,10 @@
-//! The state file: which write each block must hold.
+//! The state file: the required write of each block.
 //!
-//! One page names the run, one holds two numbers for each job, and then come sixteen bytes for each
-//! block: the write that was last acknowledged, and the one that was last known to be durable. All
-//! are written in place and none straddles a sector, so the file is whole at any moment. If it lies
-//! on a machine that loses its power too, what it has lost makes it promise less, never more. Every
-//! entry and the first page carry a checksum: an account that is damaged must not accuse the drive.
+//! One page names the run and one contains two numbers for each job. Sixteen bytes for each block
+//! follow: the write that was last acknowledged, and the last one known to be durable. All are
+//! written in place and none straddles a sector, so the file is consistent at any moment. If it is
+//! on a machine that also loses its power, any loss in it makes it promise less, never more. Every
+//! entry and the first page have a checksum: a damaged account must not accuse the drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,36 +25,36 @@ use crate::jobs::Sharing;
 use crate::plan::RunPlan;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
-/// How every version begins.
+/// The beginning of every version.
 const ANY_SCHEMA: &[u8] = b"{\"schema\":\"drivelab.verify-state/";
 const PAGE: u64 = 4096;
 /// Bytes of a job's numbers, and of a block's.
 const ENTRY: u64 = ENTRY_BYTES as u64;
-/// As many jobs as one page has room for.
+/// The number of jobs that fit into one page.
 const VERIFIED_JOBS_MAX: u32 = 256;
-/// The kernel reads and writes less than this at once (`man 2 read`).
+/// The kernel reads and writes less than this in one call (`man 2 read`).
 const BLOCK_MAX: u64 = 1 << 31;
 /// The end of the longest file (`off_t`).
 const END_MAX: u64 = i64::MAX as u64;
 
-/// What a state file is about.
+/// The subject of a state file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     schema: String,
     target: String,
-    /// What stands in every label of this run and of no other.
+    /// The number in every label of this run and of no other.
     pub(super) run: u64,
     pub(super) offset_bytes: u64,
     pub(super) block_bytes: u64,
     pub(super) blocks: u64,
     pub(super) jobs: u32,
-    /// Bytes of the part that each job wrote, one behind the other; 0 of a single job.
+    /// Size of the part that each job wrote, in sequence; 0 for a single job.
     #[serde(default)]
     part_bytes: u64,
 }
 
 impl Header {
-    /// What in it no run of ours can have written: an account is believed, and memory is set aside
+    /// Values that no run of ours can have written: an account is trusted, and memory is reserved
     /// for its blocks.
     fn impossible(&self) -> Option<String> {
         let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
@@ -73,10 +73,10 @@ impl Header {
         Some(wrong)
     }
 
-    /// The job that writes the block of this number; `None` where that is not known.
+    /// The job that writes the block with this number; `None` if that is unknown.
     pub(super) fn writer(&self, block: u64) -> Option<u32> {
         let job = (block * self.block_bytes).checked_div(self.part_bytes)?;
-        // What is left over behind the last part belongs to nobody.
+        // The rest after the last part belongs to no job.
         u32::try_from(job).ok().filter(|job| *job < self.jobs)
     }
 }
@@ -142,17 +142,17 @@ pub struct JobAccount {
 }
 
 impl State {
-    /// Begins the account of what `plan` writes to its target, which holds `capacity`.
+    /// Begins the account of what `plan` writes to its target, which has `capacity`.
     ///
     /// # Errors
-    /// `path` holds something else, or cannot be written.
+    /// `path` contains something else, or cannot be written.
     pub fn create(path: &Path, plan: &RunPlan, capacity: Bytes) -> Result<Self, StateError> {
         let RunPlan { path: target, workload, numjobs, seed, .. } = plan;
         if *numjobs > VERIFIED_JOBS_MAX {
             return Err(StateError::Jobs { numjobs: *numjobs });
         }
         if path.exists() {
-            // Only what is ours is written over, and no account of something else.
+            // Overwrites only our own files, and no account of another target.
             Self::open(path)?.about(path, target)?;
         }
         let offset_bytes = workload.offset.get();
@@ -160,7 +160,7 @@ impl State {
         let size = workload.size.map_or(rest, Bytes::get);
         let sizes = workload.blocks.sizes().chain(workload.stride).map(Bytes::get);
         let block_bytes = sizes.fold(0, gcd);
-        // What an earlier run with the same seed left must not pass for this one's.
+        // The data of an earlier run with the same seed must not be taken for this one's.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(*seed)).bits();
         let header = Header {
@@ -183,7 +183,7 @@ impl State {
         Ok(Self { file, header })
     }
 
-    /// Opens the account that an earlier run left.
+    /// Opens the account of an earlier run.
     ///
     /// # Errors
     /// There is none at `path`.
@@ -206,7 +206,7 @@ impl State {
         let text = first_line(&page);
         let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
         let header: Header =
-            serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
+            serde_json::from_str(text).map_err(|_| damaged("its first page is not an account"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
         }
@@ -221,15 +221,15 @@ impl State {
         Ok(Self { file, header })
     }
 
-    /// Refuses to check `target` by the account of another.
+    /// Refuses to check `target` by the account of another target.
     ///
     /// # Errors
-    /// It is about another.
+    /// It is about another target.
     pub fn about(self, path: &Path, target: &Path) -> Result<Self, StateError> {
         let (about, other) = (self.header.target.clone(), target);
         let target = target.display().to_string();
         let found = |path: &Path| path.canonicalize().ok();
-        // Other names of the same file are as good.
+        // Other names of the same file are accepted.
         let same = || found(Path::new(&about)).is_some_and(|path| Some(path) == found(other));
         if about == target || same() {
             return Ok(self);
@@ -241,7 +241,7 @@ impl State {
         Ok(self.blocks(number, 1)?[0])
     }
 
-    /// Those of `count` blocks from `first` on.
+    /// The entries of `count` blocks from `first` on.
     pub(super) fn blocks(&self, first: u64, count: usize) -> io::Result<Vec<BlockAccount>> {
         let mut bytes = vec![0; count * ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
@@ -268,7 +268,7 @@ impl State {
     }
 
     pub(super) fn set_durable(&self, job: u32, generation: u64) -> io::Result<()> {
-        // Entries first: an account that promises a flush must know what was flushed.
+        // Entries first: an account that guarantees a flush must know what was flushed.
         self.file.sync_data()?;
         let bytes = entry(of_job(job), [generation, 0]);
         self.file.write_all_at(&bytes, PAGE + u64::from(job) * ENTRY)
@@ -284,13 +284,13 @@ fn begin(file: &File, header: &Header) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Brings the name of a new file to the disk, as far as its folder lets itself be synced.
+/// Syncs the name of a new file to the disk, as far as its folder can be synced.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
 }
 
-/// What a job's entry is checked as: no block has so high a number.
+/// The index that a job's checksum covers: no block has so high a number.
 fn of_job(job: u32) -> u64 {
     u64::MAX - u64::from(job)
 }
@@ -299,7 +299,7 @@ fn first_line(page: &[u8]) -> Option<&str> {
     unsealed(std::str::from_utf8(page.split(|byte| *byte == b'\n').next()?).ok()?)
 }
 
-/// An entry that is not as it was written, among errors of the system.
+/// An entry that changed since it was written, as an error of the system.
 fn damage(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what + " is not as it was written")
 }

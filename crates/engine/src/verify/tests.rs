@@ -1,4 +1,4 @@
-//! Planted faults: each is named as what it is.
+//! Planted faults: each is reported by its kind.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -17,21 +17,21 @@ use crate::testing::Scratch;
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 16;
 
-/// What becomes of a write.
+/// The fate of a write.
 #[derive(Clone, Copy)]
 enum Fate {
     Arrives,
-    /// Acknowledged and thrown away.
+    /// Acknowledged and dropped.
     Dropped,
     /// Acknowledged, and only the first sectors arrive.
     Half,
-    /// Acknowledged, and it arrives at another block.
+    /// Acknowledged, and written to another block.
     Astray(u64),
-    /// It arrives half, and the power goes before it is acknowledged.
+    /// Half of it arrives, and the power fails before it is acknowledged.
     CutOff,
 }
 
-/// A drive that does to each write what the test says.
+/// A drive that handles each write as the test specifies.
 struct Disk {
     file: File,
     state: Arc<State>,
@@ -171,7 +171,7 @@ fn after_a_power_cut_only_what_was_flushed_is_promised() {
     disk.check(Promise::Flushed, &[]);
     disk.check(Promise::Acknowledged, &[(Damage::Stale, 3), (Damage::Torn, 4)]);
     assert_eq!(disk.verify(Promise::Flushed).unfinished, 2);
-    // What was flushed is gone all the same: that is a broken promise.
+    // Flushed data is nevertheless gone: that is a broken promise.
     disk.file.write_all_at(&[0; BLOCK], 3 * BLOCK as u64).unwrap();
     disk.check(Promise::Flushed, &[(Damage::Lost, 3)]);
 }
@@ -186,7 +186,7 @@ fn two_writes_to_one_block_wait_for_one_another() {
     assert!(disk.ledger.ready(&Request::flush(2)));
     disk.ledger.done(write(1, 0).id, false).unwrap();
     assert!(disk.ledger.ready(&write(2, 4)));
-    // A write that failed promised nothing.
+    // A failed write promised nothing.
     assert_eq!(disk.verify(Promise::Acknowledged).promised, 0);
 }
 
@@ -213,7 +213,7 @@ fn what_a_flush_under_way_covers_stays_promised_when_its_block_is_rewritten() {
     disk.write(3, Fate::Arrives);
     let flush = Request::flush(1000);
     disk.ledger.flush(&flush);
-    // The cache has the second write, and the flush promises the first.
+    // The cache has the second write, and the flush guarantees the first.
     disk.write(3, Fate::Dropped);
     disk.write(3, Fate::Dropped);
     disk.ledger.done(flush.id, true).unwrap();

@@ -7,7 +7,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
 use crate::found::{Found, detail, figure, labelled, number};
 
 const BANNER: &str = "This is ApacheBench, Version ";
-/// Lines that say how it was run, and progress.
+/// Lines that describe the settings, and progress.
 const SETTINGS: [&str; 24] = [
     "Copyright",
     "Licensed to",
@@ -35,7 +35,7 @@ const SETTINGS: [&str; 24] = [
     "you should increase",
 ];
 
-/// Whether a text holds the output of `ab`.
+/// Whether a text contains the output of `ab`.
 pub fn is_ab(text: &str) -> bool {
     text.contains(BANNER)
 }
@@ -75,7 +75,7 @@ fn add(found: &mut Found, line: usize, figures: Vec<Figure>) {
     found.run(line, "", vec![phase]);
 }
 
-/// The figure of a line, where it has one.
+/// The figure of a line, if it has one.
 fn row(line: Line) -> Result<Option<Figure>, ParseError> {
     let text = line.text.trim();
     let mut words = text.split_whitespace();
@@ -95,7 +95,7 @@ fn row(line: Line) -> Result<Option<Figure>, ParseError> {
             detail("requests_interval_mean", first()?, "ms", Better::Less)
         }
         "Time per request" => detail("requests_latency_mean", first()?, "ms", Better::Less),
-        // `received`, and with a body `kb/s sent` and `kb/s total` in lines of their own.
+        // `received`, and with a body `kb/s sent` and `kb/s total` in separate lines.
         "Transfer rate" => detail("requests_transfer_rate", first()?, "KiB/s", Better::More),
         "Connect" | "Processing" | "Waiting" | "Total" => {
             let mean = number(line, words.nth(2).unwrap_or(""))?;

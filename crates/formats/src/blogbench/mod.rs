@@ -8,16 +8,16 @@ use crate::found::{Found, figure, labelled, number};
 
 const WRITES: &str = "Final score for writes:";
 const READS: &str = "Final score for reads :";
-/// Lines that say how it was run.
+/// Lines that describe the settings.
 const SETTINGS: [&str; 5] =
     ["Frequency", "Scratch dir", "Spawning", "Benchmarking for", "Nb blogs"];
 
-/// Whether a text holds final scores.
+/// Whether a text contains final scores.
 pub fn is_blogbench(text: &str) -> bool {
     text.contains(WRITES) || text.contains(READS)
 }
 
-/// Reads the scores of every run of a text; the rows of its intervals are passed over.
+/// Reads the scores of every run of a text; the rows of its intervals are skipped.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("blogbench");
     let (mut begin, mut phases) = (0, Vec::<Phase>::new());

@@ -2,12 +2,12 @@
 
 use drivelab_core::record::Better;
 
-/// What a phase does, as far as it tells what its number may be taken for.
+/// The work of a phase, as far as it determines what its number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// One byte a system call, over 3 MiB.
+    /// One byte per system call, over 3 MiB.
     Bytes,
-    /// Chunks of the big file, one after another.
+    /// Chunks of the big file, in order.
     Chunks,
     /// Chunks at random, from several threads.
     Seeks,
@@ -47,7 +47,7 @@ pub(super) const PHASES: [Phase; 12] = [
 /// Phases on the big file; the rest is on many small ones.
 pub(super) const FILE_PHASES: usize = 6;
 
-/// Which of a phase's columns.
+/// The kinds of columns of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Rate,

@@ -1,4 +1,4 @@
-//! A line of CSV, and where the columns of each format stand.
+//! A line of CSV, and the positions of the columns in each format.
 
 use super::column::{self, FILE_PHASES, Kind, PHASES};
 use super::row::Row;
@@ -11,9 +11,9 @@ pub(super) enum Format {
     /// No version field, no latencies.
     V103,
     V196,
-    /// As 1.96, but directories stand in the column of the chunk size.
+    /// As 1.96, but with the directories in the column of the chunk size.
     V197,
-    /// Number of seeks and of seek threads added; the rest moves by two.
+    /// With the number of seeks and of seek threads, which shift the rest by two.
     V198,
 }
 
@@ -50,7 +50,7 @@ impl Format {
     }
 
     /// The column of the first rate on many files: after number, sizes, directories and chunk,
-    /// which 1.03 writes into one.
+    /// which 1.03 writes into one column.
     const fn file_rates(self) -> usize {
         match self {
             Self::V103 => self.files() + 1,
@@ -66,12 +66,12 @@ impl Format {
     }
 }
 
-/// A line with its columns in their places.
+/// A line with its columns in their positions.
 #[derive(Debug)]
 struct Layout {
     format: Format,
     fields: Vec<String>,
-    /// Empty columns put in, because 1.96 leaves some out where the big file was skipped.
+    /// Number of empty columns inserted, because 1.96 omits some if the big file was skipped.
     inserted: usize,
 }
 
@@ -82,14 +82,14 @@ pub(super) const OPTIONS: [&str; 6] =
 pub(super) const FILE_OPTIONS: [&str; 5] =
     ["num_files", "max_size", "min_size", "num_dirs", "file_chunk_size"];
 
-/// Commas from which a line is meant as CSV: the text tables hold none.
+/// Number of commas that identify a line as CSV: the text tables contain none.
 const COMMAS_MIN: usize = 12;
 
 pub(super) fn is_header(text: &str) -> bool {
     text.starts_with("format_version,")
 }
 
-/// Whether a line is CSV of this tool, whole or cut off.
+/// Whether a line is CSV of this tool, complete or truncated.
 pub(super) fn is_csv(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let versioned = text.split_once(',').is_some_and(|(first, _)| {
@@ -114,8 +114,8 @@ impl Layout {
         let format = format(line, &fields)?;
         let (count, expected) = (fields.len(), format.count());
         let mut inserted = 0;
-        // 1.96 with `-s 0` writes a wrong number of commas for the phases it skipped (1.97 does
-        // not): what follows them is still complete, so it is counted from the end.
+        // With `-s 0`, 1.96 writes a wrong number of commas for the phases it skipped (1.97 does
+        // not): the columns after them are complete, so they are counted from the end.
         let skips_file = format == Format::V196 && fields.get(5).is_some_and(String::is_empty);
         let empty = |fields: &[String]| fields.iter().all(String::is_empty);
         let tail = expected - format.files();
@@ -137,7 +137,7 @@ impl Layout {
         Ok(Self { format, fields, inserted })
     }
 
-    /// Whether the number of directories stands in the column of the chunk size.
+    /// Whether the number of directories is in the column of the chunk size.
     fn swaps(&self) -> bool {
         let chunk = self.format.files() + 4;
         matches!(self.format, Format::V197 | Format::V198)
@@ -167,7 +167,7 @@ impl Layout {
         row
     }
 
-    /// The column of a phase, or `None` where the format has no such column.
+    /// The column of a phase, or `None` if the format has no such column.
     fn column(&self, phase: usize, kind: Kind) -> Option<usize> {
         let rate = match phase.checked_sub(FILE_PHASES) {
             None => self.format.rates() + 2 * phase,
@@ -186,7 +186,7 @@ impl Layout {
         column + 1 - shift
     }
 
-    /// What was put right in this line.
+    /// The corrections made to this line.
     fn notes(&self, line: usize) -> Vec<String> {
         let mut notes = Vec::new();
         if self.swaps() {
@@ -206,7 +206,7 @@ impl Layout {
     }
 }
 
-/// Reads a line, and what was put right in it.
+/// Reads a line; also returns the corrections made to it.
 pub(super) fn read(line: Line) -> Result<(Row, Vec<String>), ParseError> {
     let layout = Layout::new(line)?;
     let mut row = layout.begin(line);
@@ -217,7 +217,7 @@ pub(super) fn read(line: Line) -> Result<(Row, Vec<String>), ParseError> {
             let value = value::read(&layout.fields[column], part.kind).map_err(|what| {
                 let hint = format!("bonnie++ writes {} here", part.kind.expected());
                 let what = format!("{what} ({})", part.name);
-                // Columns are counted as they stand in the file.
+                // Columns are counted as they are in the file.
                 ParseError::new(line.number, what, hint).at(layout.in_file(column))
             })?;
             row.set(place, part.kind, value);
@@ -237,7 +237,7 @@ fn check_concurrency(line: Line, row: &Row) -> Result<(), ParseError> {
     }
 }
 
-/// Keeps `16:4096:1024/4`: the number of files, their sizes, and the number of directories.
+/// Records `16:4096:1024/4`: the number of files, their sizes, and the number of directories.
 pub(super) fn file_options(row: &mut Row, text: &str) {
     let (sizes, dirs) = text.split_once('/').unwrap_or((text, ""));
     for (name, value) in FILE_OPTIONS.iter().zip(sizes.split(':')) {

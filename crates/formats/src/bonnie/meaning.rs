@@ -1,14 +1,14 @@
-//! What a number of bonnie++ may be taken for.
+//! What a number of bonnie++ measures.
 
 use super::column::{Kind, PHASES, Phase, Work};
 use super::row::Row;
 use super::value::Value;
 use drivelab_core::record::{Label, Nature, Remark};
 
-/// From this load on the processor was the limit.
+/// At and above this load the processor was the limit.
 const CPU_BOUND: f64 = 90.0;
-/// KiB/s above which no single device answered: 15.75 GB/s is all that four lanes of PCI Express
-/// 5.0 carry.
+/// KiB/s above which no single device answered: 15.75 GB/s is the maximum of four lanes of PCI
+/// Express 5.0.
 const DEVICE_MAX: f64 = 15.75e9 / 1024.0;
 
 /// What a phase measures, and why.
@@ -17,7 +17,7 @@ pub(super) struct Meaning {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Rate and processor load of a phase, where they were measured.
+/// Rate and processor load of a phase, if they were measured.
 #[derive(Clone, Copy)]
 struct Measured {
     rate: Option<f64>,
@@ -26,11 +26,11 @@ struct Measured {
 
 /// The facts about one run.
 pub(super) struct Run {
-    /// Of each phase.
+    /// For each phase.
     measured: Vec<Measured>,
     /// `-c` was given.
     concurrent: bool,
-    /// Files of the file phases hold data.
+    /// Files of the file phases contain data.
     filled: bool,
     counts_seek_cpu_double: bool,
 }
@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// What a column of a phase gets wrong.
+    /// Why a column of a phase is wrong.
     pub(super) fn defect(&self, phase: &Phase, kind: Kind) -> Option<Remark> {
         let counts_double = kind == Kind::Cpu && phase.work == Work::Seeks;
         let why = "bonnie++ 2.00 charges each of its seek threads for the whole process, so this \
@@ -62,7 +62,7 @@ impl Run {
         (counts_double && self.counts_seek_cpu_double).then(|| Remark::new(Label::ToolDefect, why))
     }
 
-    /// What a phase measures, and what casts doubt on it.
+    /// What a phase measures, and reasons to doubt it.
     pub(super) fn meaning(&self, phase: &Phase, place: usize) -> Meaning {
         let mut meaning = self.of_work(phase.work, self.measured[place]);
         if self.concurrent {

@@ -27,13 +27,13 @@ use crate::found::Found;
 const HINT: &str =
     "the CSV line is the last line of bonnie++'s output, or its only output with `-q`";
 
-/// Whether a text holds a line of bonnie++ CSV, whole or cut off, or one of its tables.
+/// Whether a text contains a line of bonnie++ CSV, complete or truncated, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
     text.lines().any(|line| layout::is_csv(line) || table::is_heading(line))
 }
 
-/// Reads every line of CSV of a text, and passes over the tables above it: they are rounded. Where
-/// there is no line of CSV the tables are read.
+/// Reads every line of CSV of a text, and skips the tables above it, which are rounded. If there is
+/// no line of CSV, it reads the tables.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("bonnie++");
     let all = lines(text)?;
@@ -64,7 +64,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish(HINT)
 }
 
-/// Adds a run with what its numbers mean.
+/// Adds a run with the meaning of its numbers.
 fn add(mut row: Row, found: &mut Found) {
     found.version(&row.tool_version);
     let too_fast = row.too_fast().join(", ");
@@ -80,7 +80,7 @@ fn add(mut row: Row, found: &mut Found) {
     let phase = |(place, phase): (usize, &column::Phase)| {
         let parts = column::parts(phase).into_iter();
         let figures = parts.filter_map(|part| match row.value(place, part.kind) {
-            // Where the rate is missing, so is the load.
+            // If the rate is missing, so is the load.
             Value::TooFast | Value::NotRun => None,
             Value::Number(value) => Some(Figure {
                 name: part.name,

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use super::column::{Kind, PHASES};
 use super::value::Value;
 
-/// The name in the setup of the phases whose columns hold `+++++`.
+/// The name in the setup of the phases whose columns contain `+++++`.
 pub(super) const TOO_FAST: &str = "too_fast";
 
-/// Everything that one run printed.
+/// All values printed by one run.
 #[derive(Debug)]
 pub(super) struct Row {
     /// Where it begins.
     pub(super) line: usize,
     pub(super) tool_version: String,
     pub(super) machine: String,
-    /// What is not empty of the options, by the names of the CSV header.
+    /// The non-empty options, by the names of the CSV header.
     pub(super) setup: BTreeMap<String, String>,
     /// Rate, load and latency of each phase.
     values: [[Value; 3]; PHASES.len()],
@@ -32,7 +32,7 @@ impl Row {
         }
     }
 
-    /// Keeps an option, unless it is empty.
+    /// Records an option, unless it is empty.
     pub(super) fn option(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             self.setup.insert(name.to_owned(), value.to_owned());
@@ -47,7 +47,7 @@ impl Row {
         self.values[phase][kind as usize] = value;
     }
 
-    /// The phases that were done in under half a second.
+    /// The phases that took less than half a second.
     pub(super) fn too_fast(&self) -> Vec<&'static str> {
         let is = |place: &usize| self.value(*place, Kind::Rate) == Value::TooFast;
         (0..PHASES.len()).filter(is).map(|place| PHASES[place].name).collect()

@@ -1,7 +1,7 @@
 //! The tables that bonnie++ prints above its line of CSV.
 //!
-//! Columns are ten characters wide from the twentieth on. A larger number moves those to its right,
-//! so a row is split at its spaces where every column is filled.
+//! Columns are ten characters wide from the twentieth on. A longer number shifts those to its
+//! right, so a row in which every column is filled is split at its spaces.
 
 use super::column::{FILE_PHASES, Kind, PHASES};
 use super::layout;
@@ -21,7 +21,7 @@ pub(super) fn is_heading(text: &str) -> bool {
     text.starts_with("Version ") && (is_of("Sequential Output") || is_of("Sequential Create"))
 }
 
-/// What the next row is.
+/// The kind of the next row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     BigFile,
@@ -53,14 +53,14 @@ pub(super) fn read(lines: &[Line], found: &mut Found) -> Result<Vec<Row>, ParseE
     Ok(rows)
 }
 
-/// A table while it is read.
+/// A table during reading.
 #[derive(Debug)]
 struct Table {
     version: String,
     part: Part,
     machine: String,
     concurrency: String,
-    /// The table of the same run before this one.
+    /// The preceding table of the same run.
     follows: bool,
 }
 
@@ -134,7 +134,7 @@ impl Table {
     }
 }
 
-/// Takes rates and loads behind `skipped` words.
+/// Takes rates and loads after `skipped` words.
 fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
     for place in 0..FILE_PHASES {

@@ -1,4 +1,4 @@
-//! Lines that bonnie++ really wrote, and lines broken on purpose.
+//! Lines that bonnie++ really wrote, and deliberately broken lines.
 
 use super::*;
 use drivelab_core::record::Label;
@@ -97,7 +97,7 @@ fn columns_of_1_98_are_shifted_by_two() {
         imported.unknown.iter().any(|u| u.contains("`+++++` for put_block, rewrite, get_block"))
     );
     assert!(imported.notes[0].contains("number of directories"), "{:?}", imported.notes);
-    // The files hold data, so looking them up reads it.
+    // The files contain data, so looking them up reads it.
     assert_eq!(
         labels(&imported, "seq_stat_latency"),
         [Label::Nature(Nature::PageCache), Label::SingleRun]
@@ -124,7 +124,7 @@ fn seek_load_of_2_00_is_a_defect() {
 
 #[test]
 fn version_1_96_miscounts_commas_of_a_skipped_file() {
-    // The file phases as published, all before them empty, with one comma too few.
+    // The file phases as published, all earlier ones empty, with one comma too few.
     let files = PIIX.split(',').skip(19).collect::<Vec<_>>().join(",");
     let files = files.replace("48125us,1645ms,1545ms,16144us,137ms,863ms", ",,,,,");
     let line = format!("1.96,1.96,kvm,1,1252886317{}{files}", ",".repeat(14));
@@ -237,8 +237,8 @@ kvm                 -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
                 384 17299  43 379058  99   777   1 24781  49 522877 100   579   1
 Latency              1773ms     169us   18519ms    1403ms      14us   14935ms
 ";
-/// Tables of `bonnie++ -s 16M -r 0 -n 1:4096:1024:4`, 2.00a; its line of CSV has 344 and 1158
-/// files deleted a second where the second table has 1024.
+/// Tables of `bonnie++ -s 16M -r 0 -n 1:4096:1024:4`, 2.00a; its line of CSV has 344 and 1158 files
+/// deleted per second where the second table has 1024.
 const TABLES_200: &str = "\
 Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-
                     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--

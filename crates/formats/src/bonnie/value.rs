@@ -3,7 +3,7 @@
 use super::column::Kind;
 use drivelab_core::csv::quote;
 
-/// What stands in a column.
+/// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
     /// Empty: the phase was not run.
@@ -14,7 +14,7 @@ pub(super) enum Value {
     Number(f64),
 }
 
-/// More than any machine of this world: a slip or a broken file.
+/// More than any real machine: a mistake or a broken file.
 const RATE_MAX: f64 = 1e12;
 /// Five threads may each be charged for the whole process, and a core more than once.
 const CPU_MAX: f64 = 1e6;

@@ -12,10 +12,10 @@ use crate::exported::Exported;
 /// The version that the converters of bonnie++ 2.00 insist on.
 const FORMAT: &str = "1.98";
 
-/// Writes one line a run. Only figures of its own phases have a column.
+/// Writes one line per run. Only figures of its own phases have a column.
 ///
 /// # Errors
-/// Where no figure has one.
+/// No figure has one.
 pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut exported = Exported::default();
     let mut is_empty = true;
@@ -54,13 +54,13 @@ impl Line<'_> {
         };
         let mut fields = vec![FORMAT.to_owned(), version, plain(&self.run.arm)];
         fields.extend(OPTIONS.iter().map(|name| match self.option(name) {
-            // `-c` was not given; the format asks for a number.
+            // `-c` was not given; the format requires a number.
             concurrency if *name == "concurrency" && concurrency.is_empty() => "1".to_owned(),
             value => value,
         }));
         fields.extend((0..FILE_PHASES).flat_map(|place| self.rate_and_load(place)));
         fields.extend(["num_files", "max_size", "min_size"].map(|name| self.option(name)));
-        // Where the chunk size is known both have their columns; else directories stand in the
+        // If the chunk size is known both have their columns; otherwise directories are in the
         // second one, as in bonnie++ itself.
         let (dirs, chunk) = (self.option("num_dirs"), self.option("file_chunk_size"));
         fields.extend(if chunk.is_empty() { [chunk, dirs] } else { [dirs, chunk] });
@@ -103,7 +103,7 @@ impl Line<'_> {
     }
 }
 
-/// What a number in one unit is in another: bonnie++'s own, or those of drivelab's runs.
+/// The factor from one unit to another: bonnie++'s own, or those of drivelab's runs.
 fn scale(from: &str, to: &str) -> f64 {
     match (from, to) {
         ("MiB/s", "KiB/s") => 1024.0,
@@ -115,7 +115,7 @@ fn scale(from: &str, to: &str) -> f64 {
     }
 }
 
-/// A field without what would end it.
+/// A field without characters that would end it.
 fn plain(text: &str) -> String {
     text.replace([',', '\n', '\r', '"'], "_")
 }

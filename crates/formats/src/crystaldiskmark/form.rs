@@ -1,4 +1,4 @@
-//! How the lines of each generation look.
+//! The format of the lines of each generation.
 
 use drivelab_core::record::Figure;
 
@@ -7,7 +7,7 @@ use super::row::Direction;
 /// A generation of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// 2: rates alone.
+    /// 2: only rates.
     V2,
     /// 3 and 4: `(QD=32)`, and IOPS.
     V3,
@@ -27,7 +27,7 @@ impl Form {
         }
     }
 
-    /// Characters of the rules, and of the address that ends with them.
+    /// Width of the rules, and of the address that ends with them.
     pub(super) const fn width(self) -> usize {
         match self {
             Self::V2 => 50,
@@ -47,7 +47,7 @@ impl Form {
         matches!(self, Self::V8)
     }
 
-    /// What its units are.
+    /// Its units.
     pub(super) const fn units(self) -> &'static [&'static str] {
         match self {
             Self::V2 => &[],
@@ -74,7 +74,7 @@ impl Form {
         format!("{label}{colon} {value}{iops}{latency}")
     }
 
-    /// How it was run; a comment may have several lines.
+    /// A line about a setting; a comment may have several lines.
     pub(super) fn setting(self, name: &str, value: &str) -> String {
         match (self, name) {
             (Self::V2, "Comment") => format!("::Comment::\r\n{}", value.replace('\n', "\r\n")),
@@ -85,11 +85,11 @@ impl Form {
     }
 }
 
-/// A test with what its line holds.
+/// A test with the content of its line.
 pub(super) struct Rate<'a> {
     pub(super) name: &'a str,
     pub(super) is_sequential: bool,
-    /// Of a request, `1` and `m`; empty in version 2 for sequential tests.
+    /// Size of a request, `1` and `m`; empty in version 2 for sequential tests.
     pub(super) size: &'a str,
     pub(super) unit: &'a str,
     pub(super) queue: Option<u32>,

@@ -1,7 +1,8 @@
 //! `CrystalDiskMark`'s text, versions 2.2 to 8.
 //!
-//! The test file is read and written past the cache of Windows. The figure of a test is its fastest
-//! run (and its shortest latency, from version 8 on), so a file holds one run and no variation.
+//! The test file is read and written without the cache of Windows. The figure of a test is its
+//! fastest run (and its shortest latency, from version 8 on), so a file contains one run and no
+//! variation.
 
 mod form;
 pub(crate) mod row;
@@ -18,11 +19,11 @@ use row::{Direction, Row};
 
 /// The beginning of its banner.
 const BANNER: &str = "CrystalDiskMark ";
-/// The beginnings of lines that say how it was run.
+/// The beginnings of lines that describe the settings.
 const SETTINGS: [&str; 9] =
     ["* ", "--", "Crystal Dew World", "Profile:", "Test", "Mode:", "Time:", "Date", "OS"];
 
-/// Whether a text holds its banner.
+/// Whether a text contains its banner.
 pub fn is_crystaldiskmark(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
@@ -78,7 +79,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("save the result as text after the test finished")
 }
 
-/// What is kept of how it was run, in the order of version 8.
+/// The settings that are kept, in the order of version 8.
 const KEPT: [&str; 8] = ["Profile", "Test", "Test Size", "Mode", "Time", "Date", "OS", "Comment"];
 
 fn setting(run: &mut ImportedRun, text: &str) {
@@ -91,7 +92,7 @@ fn setting(run: &mut ImportedRun, text: &str) {
     }
 }
 
-/// Characters of a comment that are kept.
+/// Number of characters of a comment that are kept.
 const COMMENT_MAX: usize = 1000;
 
 fn comment(run: &mut ImportedRun, text: &str) {

@@ -1,11 +1,11 @@
-//! A row of figures, as `CrystalDiskMark` and `KDiskMark` write it.
+//! A row of figures, as written by `CrystalDiskMark` and `KDiskMark`.
 
 use drivelab_core::csv::{Line, ParseError, quote};
 use drivelab_core::record::{Better, Phase, Remark};
 
 use crate::found::{detail, figure, number, transfer};
 
-/// What a test did.
+/// The operation of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
@@ -14,7 +14,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// What the line of a section says: `[Read]`, `[Mix] Read 70%/Write 30%`.
+    /// The direction in the line of a section: `[Read]`, `[Mix] Read 70%/Write 30%`.
     pub(crate) fn of_section(line: &str) -> Option<Self> {
         let directions = [("[Read]", Self::Read), ("[Write]", Self::Write), ("[Mix]", Self::Mix)];
         directions.into_iter().find_map(|(name, it)| line.starts_with(name).then_some(it))
@@ -32,11 +32,11 @@ impl Direction {
 /// One test with its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// `seq1m_q8t1_read`; what the row does not say is not in it.
+    /// `seq1m_q8t1_read`; without the parts that the row does not state.
     pub(crate) name: String,
-    /// Bytes a request, where the row says it.
+    /// Bytes per request, if the row states it.
     pub(crate) request_bytes: Option<f64>,
-    /// Million bytes a second.
+    /// Million bytes per second.
     pub(crate) rate: f64,
     pub(crate) iops: Option<f64>,
     /// Microseconds.
@@ -44,7 +44,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Reads a row; `None` where the line is none.
+    /// Reads a row; `None` if the line is not one.
     pub(crate) fn new(line: Line, section: Option<Direction>) -> Result<Option<Self>, ParseError> {
         let Some((label, values)) = line.text.split_once(':') else { return Ok(None) };
         let Some((rate, rest)) = values.split_once("MB/s") else { return Ok(None) };
@@ -65,7 +65,7 @@ impl Row {
         Ok(Some(Self { name, request_bytes: test.request_bytes, rate, iops, latency }))
     }
 
-    /// Its figures, with what is doubted of the rate.
+    /// Its figures, with the remarks on the rate.
     pub(crate) fn phase(&self, of_rate: Vec<Remark>) -> Phase {
         let name = &self.name;
         let mut rate = figure(name, self.rate, "MB/s", Better::More);
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// What the label of a row says.
+/// The content of a row's label.
 #[derive(Debug, PartialEq)]
 struct Test {
     name: String,
@@ -118,7 +118,7 @@ impl Test {
     }
 }
 
-/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, and nothing as nothing.
+/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, and an empty text as an empty text.
 fn depth(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some(String::new());

@@ -1,4 +1,4 @@
-//! Reports of each generation, in the form that their source prints.
+//! Reports of each generation, in the format that their source prints.
 
 use super::*;
 use drivelab_core::record::{Figure, Label, Nature, Phase};

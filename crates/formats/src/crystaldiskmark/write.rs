@@ -1,4 +1,4 @@
-//! The text of `CrystalDiskMark`, in the form of the version that measured, or of version 8.
+//! The text of `CrystalDiskMark`, in the format of the version that measured, or of version 8.
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
@@ -12,11 +12,11 @@ use crate::exported::Exported;
 /// Lines end as in Windows.
 const END: &str = "\r\n";
 
-/// Writes a report a run. Only rates in MB/s that are named as its tests are (`seq1m_q8t1_read`)
+/// Writes one report per run. Only rates in MB/s with the names of its tests (`seq1m_q8t1_read`)
 /// have a line, with their IOPS and latencies.
 ///
 /// # Errors
-/// Where no figure is one.
+/// No figure is one.
 pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut exported = Exported::default();
     let mut is_empty = true;

@@ -1,7 +1,7 @@
 //! diskspd's XML (`-Rxml`).
 //!
-//! Each measured time span is a run. Its rates are computed as diskspd's own text has them: the
-//! requests and bytes of all threads and targets over the measured seconds.
+//! Each measured time span is a run. Its rates are computed as in diskspd's own text: the requests
+//! and bytes of all threads and targets divided by the measured seconds.
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
@@ -47,14 +47,14 @@ struct Side {
     requests: f64,
 }
 
-/// One measured time while it is read.
+/// One measured time span during reading.
 #[derive(Debug, Default)]
 struct Span {
     line: usize,
     seconds: f64,
     reads: Side,
     writes: Side,
-    /// The percentile of the bucket that is open.
+    /// The percentile of the current bucket.
     percentile: String,
     details: Vec<Figure>,
 }

@@ -9,7 +9,8 @@ use drivelab_core::record::Better;
 use crate::exported::Exported;
 use crate::series::Table;
 
-/// Writes one line a run and metric; what has no direction, or no number above zero, has none.
+/// Writes one line per run and metric; metrics without a direction, or without a number above zero,
+/// have none.
 pub(super) fn write(results: &Imported) -> Exported {
     let mut exported = Exported::default();
     let table = Table::new(results);
@@ -21,7 +22,8 @@ pub(super) fn write(results: &Imported) -> Exported {
             exported.leave_out(name);
             continue;
         }
-        // A unit has one direction in this format: a metric that goes the other way has its own.
+        // A unit has one direction in this format: a metric with the other direction has its own
+        // unit.
         let mut unit = word(series.figure.unit());
         if unit.is_empty() || units.get(&unit).is_some_and(|known| *known != better) {
             unit = word(name);
@@ -42,7 +44,7 @@ pub(super) fn write(results: &Imported) -> Exported {
     exported
 }
 
-/// A text without blanks, which end a name, and slashes, which part it.
+/// A text without blanks, which end a name, and slashes, which divide it.
 fn word(text: &str) -> String {
     if text == "1/s" {
         return "op/s".to_owned();

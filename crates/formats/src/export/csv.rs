@@ -1,4 +1,4 @@
-//! CSV that `compare --pairs` reads; units and labels stand in comments.
+//! CSV that `compare --pairs` reads; units and labels are in comments.
 
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, label_names};
@@ -6,8 +6,8 @@ use drivelab_core::record::{Better, label_names};
 use crate::exported::Exported;
 use crate::series::Table;
 
-/// Writes one line a run, arm and metric. What has no direction, or is zero, is not compared and
-/// has no line.
+/// Writes one line per run, arm and metric. Metrics without a direction, and zeros, are not
+/// compared and have no line.
 pub(super) fn write(results: &Imported) -> Exported {
     let mut exported = Exported::default();
     let table = Table::new(results);
@@ -40,7 +40,7 @@ pub(super) fn write(results: &Imported) -> Exported {
     exported
 }
 
-/// A field, quoted where it must be (RFC 4180).
+/// A field, quoted if necessary (RFC 4180).
 fn field(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     if text.contains([',', '"', '#']) || text.trim() != text {

@@ -6,7 +6,8 @@ use drivelab_core::record::{Better, label_names};
 use crate::exported::Exported;
 use crate::series::{Table, mean, spread};
 
-/// Writes a row a metric and a column an arm: the mean, its standard deviation, and the runs.
+/// Writes one row per metric and one column per arm: the mean, its standard deviation, and the
+/// number of runs.
 pub(super) fn write(results: &Imported) -> Exported {
     let table = Table::new(results);
     let mut text = String::from("| metric | unit | better |");
@@ -39,7 +40,7 @@ pub(super) fn write(results: &Imported) -> Exported {
     Exported { text, left_out: Vec::new() }
 }
 
-/// Four significant digits, or all before the decimal point.
+/// Four significant digits, or all digits before the decimal point.
 fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         it if it >= 1000.0 => 0,

@@ -1,4 +1,4 @@
-//! Results out, in the formats of other tools.
+//! Exports results in the formats of other tools.
 
 mod benchstat;
 mod csv;
@@ -12,7 +12,7 @@ use drivelab_core::{Refusal, choice_as_text};
 
 use crate::{bonnie, crystaldiskmark, phoronix};
 
-/// A format that is written.
+/// An export format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// bonnie++ CSV, format 1.98.
@@ -47,7 +47,7 @@ choice_as_text!(Format);
 /// Writes results; runs of one name are the runs of one arm.
 ///
 /// # Errors
-/// Where the format has no place for any of them.
+/// The format cannot represent any of them.
 pub fn write(results: &Imported, format: Format) -> Result<Exported, Refusal> {
     match format {
         Format::Bonnie => bonnie::write(results),

@@ -1,4 +1,4 @@
-//! Out and in again: nothing changes on the way.
+//! Exports and imports again: nothing changes.
 
 use super::*;
 use crate::results;
@@ -55,7 +55,7 @@ AHCI\r
 caching off\r
 ";
 
-/// Exports the text, and again what was read from that.
+/// Exports the text, and again the result of reading that.
 fn twice(text: &str, format: Format) -> (String, String) {
     let first = write(&results::parse(text).unwrap(), format).unwrap().text;
     let second = write(&results::parse(&first).unwrap(), format).unwrap().text;

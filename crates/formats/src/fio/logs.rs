@@ -1,8 +1,8 @@
-//! fio's logs (`--write_bw_log`, `--write_iops_log`, `--write_lat_log`): one line an interval, or
-//! one a request.
+//! fio's logs (`--write_bw_log`, `--write_iops_log`, `--write_lat_log`): one line per interval, or
+//! one per request.
 //!
-//! A line holds milliseconds, value, direction, block size and offset. What the value is, only the
-//! name of the file says.
+//! A line contains milliseconds, value, direction, block size and offset. Only the name of the file
+//! shows the meaning of the value.
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
@@ -12,18 +12,18 @@ use drivelab_core::units::{Ratio, Span};
 
 use crate::found::{Found, detail, figure, phase};
 
-/// What the values of a log are.
+/// The kind of values in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// KiB/s.
     Bandwidth,
-    /// Requests a second.
+    /// Requests per second.
     Iops,
     /// Nanoseconds, under the name of the latency.
     Latency(&'static str),
 }
 
-/// The names of files by what they hold: `NAME_bw.1.log`, or `NAME_bw.log`.
+/// The names of files by their content: `NAME_bw.1.log`, or `NAME_bw.log`.
 const NAMES: [(&str, Kind); 5] = [
     ("_bw", Kind::Bandwidth),
     ("_iops", Kind::Iops),
@@ -32,17 +32,17 @@ const NAMES: [(&str, Kind); 5] = [
     ("_lat", Kind::Latency("lat")),
 ];
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// Milliseconds, value, direction and block size; fio 3 adds offset, priority and time of issue.
+/// Milliseconds, value, direction and block size; fio 3 adds offset, priority and issue time.
 const FIELDS_MIN: usize = 4;
 
-/// What a file of this name holds.
+/// The content of a file with this name.
 pub fn kind_of(name: &str) -> Option<Kind> {
     let name = name.strip_suffix(".log")?;
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('.');
     NAMES.iter().find_map(|(end, kind)| name.ends_with(end).then_some(*kind))
 }
 
-/// Whether a text begins as a log does.
+/// Whether a text begins like a log.
 pub fn is_log(text: &str) -> bool {
     let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
     first.is_some_and(|text| Entry::read(Line { number: 1, text }).is_ok())
@@ -73,7 +73,7 @@ struct Entry {
     at_ms: u64,
     value: u64,
     direction: usize,
-    /// Of the request; 0 where the line is the mean of an interval.
+    /// Size of the request; 0 if the line is the mean of an interval.
     bytes: u64,
 }
 
@@ -135,7 +135,7 @@ impl Side {
         let of = |name: &str, value, better| figure(&format!("{prefix}{name}"), value, "", better);
         let rates = match kind {
             Kind::Latency(name) => return self.latencies(prefix, name),
-            // Lines of single requests hold the rate of each, whose mean is not the rate of all.
+            // Lines of single requests contain the rate of each, whose mean is not the rate of all.
             Kind::Bandwidth | Kind::Iops if !self.is_averaged => vec![
                 of("iops", self.count as f64 / seconds, Better::More),
                 of("bytes_per_s", self.bytes as f64 / seconds, Better::More),

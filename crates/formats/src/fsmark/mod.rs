@@ -1,6 +1,7 @@
 //! `fs_mark`'s table.
 //!
-//! Each row is an iteration (`-L`), and so a run; the metric holds the size of the files.
+//! Each row is an iteration (`-L`), and therefore a run; the metric's name contains the size of the
+//! files.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
@@ -8,7 +9,7 @@ use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
 
-/// The columns, and those that `-v` adds: shortest, mean and longest call.
+/// The columns, and those added by `-v`: shortest, mean and longest call.
 const COLUMNS: [&str; 5] = ["FSUse%", "Count", "Size", "Files/sec", "App Overhead"];
 const CALLS: [&str; 6] = ["creat", "write", "fsync", "sync", "close", "unlink"];
 const OF_CALL: [&str; 3] = ["min", "avg", "max"];
@@ -22,7 +23,7 @@ fn is_header(line: &str) -> bool {
     true
 }
 
-/// Whether a text holds a table of `fs_mark`.
+/// Whether a text contains a table of `fs_mark`.
 pub fn is_fsmark(text: &str) -> bool {
     text.lines().any(is_header)
 }
@@ -50,11 +51,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of a call of `fs_mark` that finished")
 }
 
-/// What the lines above the table say.
+/// The settings in the lines above the table.
 #[derive(Debug, Default)]
 struct Setup {
     threads: u32,
-    /// `NO SYNC: ...`, `INBAND FSYNC: ...`; empty where it does not say.
+    /// `NO SYNC: ...`, `INBAND FSYNC: ...`; empty if not stated.
     sync: String,
 }
 

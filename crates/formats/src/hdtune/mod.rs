@@ -1,7 +1,7 @@
 //! HD Tune's text.
 //!
-//! The program is closed: whether its MB are 10⁶ or 2²⁰ bytes, and how many places the curve has,
-//! is not known.
+//! The program is closed source: whether its MB are 10⁶ or 2²⁰ bytes, and how many places the curve
+//! has, is unknown.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
@@ -9,7 +9,7 @@ use drivelab_core::record::{Better, Figure, Nature, Phase};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
 
-/// The drive in the line that a result begins with: `HD Tune: <model> Benchmark`.
+/// The drive in the first line of a result: `HD Tune: <model> Benchmark`.
 fn model(line: &str) -> Option<&str> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let rest = line.strip_prefix("HD Tune")?;
@@ -17,7 +17,7 @@ fn model(line: &str) -> Option<&str> {
     rest.strip_suffix("Benchmark").map(str::trim)
 }
 
-/// Whether a text holds such a line.
+/// Whether a text contains such a line.
 pub fn is_hdtune(text: &str) -> bool {
     text.lines().any(|line| model(line).is_some())
 }
@@ -41,7 +41,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("copy the text of a benchmark that finished")
 }
 
-/// Takes a figure; whether the line is one.
+/// Takes a figure; returns whether the line is one.
 fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     let Some((key, value)) = line.text.split_once(" :").or_else(|| line.text.split_once(':'))
     else {

@@ -1,7 +1,7 @@
 //! hyperfine's results (`--export-json`).
 //!
-//! Each command is an arm, and each of its timed runs a run. The processor times are means over all
-//! runs, so only a result without single times has them.
+//! Each command is an arm, and each of its timed runs is a run. The processor times are means over
+//! all runs, so only a result without single times has them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Output {
     results: Vec<Command>,
 }
 
-/// One command with what was measured of it, in seconds.
+/// One command with its measurements, in seconds.
 #[derive(Deserialize)]
 struct Command {
     #[serde(rename = "command")]
@@ -81,7 +81,7 @@ impl Command {
         }
     }
 
-    /// The command; its parameters, where they are not part of it.
+    /// The command, with its parameters if they are not part of it.
     fn arm(&self) -> String {
         let value = |value: &Value| match value {
             Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! `KDiskMark`'s text: rows as `CrystalDiskMark` 7 writes them, measured by fio.
+//! `KDiskMark`'s text: rows in the format of `CrystalDiskMark` 7, measured by fio.
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
@@ -7,10 +7,10 @@ use drivelab_core::record::{Label, Remark};
 use crate::crystaldiskmark::row::{Direction, Row};
 use crate::found::Found;
 
-/// The beginnings of lines that say how it was run.
+/// The beginnings of lines that describe the settings.
 const SETTINGS: [&str; 8] =
     ["* ", "--", "Flexible I/O Tester", "Test:", "Mode:", "Time:", "Date:", "OS:"];
-/// fio's KiB/s divided by 1000 are called MB/s: 1000 of them are 1024 of a million bytes.
+/// fio's KiB/s divided by 1000 are labelled MB/s: 1000 of them are 1024 of a million bytes.
 const SLIP: f64 = 1000.0 / 1024.0;
 /// How far rounding moves the ratio of a row with two digits of each figure.
 const SLIP_TOLERANCE: f64 = 0.01;
@@ -21,7 +21,7 @@ fn version(line: &str) -> Option<&str> {
     Some(line.strip_prefix("KDiskMark (")?.split_once(')')?.0)
 }
 
-/// Whether a text holds its banner.
+/// Whether a text contains its banner.
 pub fn is_kdiskmark(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("save the result as text after the test finished")
 }
 
-/// The row itself shows the slip: its IOPS times the size of a request are another rate.
+/// The row itself shows the error: its IOPS times the size of a request give another rate.
 fn defect(row: &Row) -> Option<Remark> {
     let bytes_per_s = row.iops? * row.request_bytes?;
     let ratio = row.rate * 1e6 / bytes_per_s;

@@ -6,9 +6,9 @@ use drivelab_core::record::{Better, Figure, Nature};
 
 use crate::found::{Found, detail, figure, number, phase, slug};
 
-/// The line that a summary begins with.
+/// The first line of a summary.
 const BEGIN: &str = "transaction type:";
-/// Lines that say how it was run.
+/// Lines that describe the settings.
 const SETTINGS: [&str; 12] = [
     "scaling factor:",
     "partition method:",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 12] = [
     "number of transactions actually processed:",
 ];
 
-/// Whether a text holds a summary of pgbench.
+/// Whether a text contains a summary of pgbench.
 pub fn is_pgbench(text: &str) -> bool {
     text.contains(BEGIN) && text.contains("\ntps = ")
 }
@@ -53,18 +53,18 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of a call of pgbench that finished")
 }
 
-/// One summary while it is read.
+/// One summary during reading.
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
     /// `<builtin: TPC-B (sort of)>`, or the file of the script.
     kind: String,
-    /// Numbers named without their phase.
+    /// Figures named without their phase.
     figures: Vec<Figure>,
 }
 
 impl Run {
-    /// Takes a figure; whether the line is one.
+    /// Takes a figure; returns whether the line is one.
     fn take(&mut self, line: Line) -> Result<bool, ParseError> {
         let text = line.text.trim();
         // 9.4 writes a colon.
@@ -94,7 +94,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Scripts differ in what a transaction is, so the name of the metric says which it was.
+    /// Scripts define different transactions, so the name of the metric states which script it was.
     fn finish(mut self, found: &mut Found) {
         let kind = self.kind.replace("(sort of)", "").replace("builtin:", "");
         let name = format!("tps_{}", slug(&kind));

@@ -8,10 +8,10 @@ use crate::found::{labelled, phase, transfer};
 pub(super) struct Meaning {
     nature: Nature,
     why: &'static str,
-    /// No disk takes part in it.
+    /// No disk is involved.
     not_disk: Option<&'static str>,
     defect: Option<&'static str>,
-    /// Bytes in the unit of its figure, where that is a rate of transfer.
+    /// Bytes per unit of its figure, if that is a transfer rate.
     unit_bytes: Option<f64>,
 }
 
@@ -32,7 +32,7 @@ impl Meaning {
     }
 }
 
-/// What a test measures, from its identifier and description; `None` where its profile is unknown.
+/// What a test measures, from its identifier and description; `None` if its profile is unknown.
 pub(super) fn of(identifier: &str, description: &str) -> Option<Meaning> {
     let profile = identifier.rsplit('/').next().unwrap_or("");
     // The version follows the last hyphen.
@@ -78,7 +78,7 @@ pub(super) fn of(identifier: &str, description: &str) -> Option<Meaning> {
 fn tiobench(description: &str, version: &str) -> Meaning {
     let test = description.to_lowercase();
     let mut meaning = Meaning { unit_bytes: Some(f64::from(1_u32 << 20)), ..DISK };
-    // `Thread` holds the letters of `read`.
+    // `Thread` contains the letters of `read`.
     if test.split(|c: char| !c.is_alphanumeric()).any(|word| word == "read") {
         meaning.nature = Nature::PageCache;
         meaning.why = "the files were just written and are read back from memory";

@@ -1,7 +1,7 @@
 //! The Phoronix Test Suite: `composite.xml`.
 //!
-//! Each system is an arm, and each trial a run. The metric holds the version of the test profile:
-//! 1.8 of `sqlite` inserts 12,500 rows where 1.9 inserts 7,500.
+//! Each system is an arm, and each trial a run. The metric's name contains the version of the test
+//! profile: 1.8 of `sqlite` inserts 12,500 rows where 1.9 inserts 7,500.
 
 mod meaning;
 mod own;
@@ -36,13 +36,13 @@ struct Test {
     entries: Vec<Entry>,
 }
 
-/// What a system reached in it.
+/// The result of a system in it.
 #[derive(Debug, Default)]
 struct Entry {
     line: usize,
     system: String,
     value: String,
-    /// The value of each trial, joined by colons.
+    /// The value of each trial, separated by colons.
     raw: String,
     json: String,
 }
@@ -55,12 +55,12 @@ struct System {
     runs: Vec<Vec<Phase>>,
 }
 
-/// The systems in the order in which they appear.
+/// The systems in order of appearance.
 #[derive(Debug, Default)]
 struct Systems {
     all: Vec<System>,
     places: BTreeMap<String, usize>,
-    /// When each was measured, by name: all trials of one before those of the next.
+    /// When each was measured, by name: all trials of one come before those of the next.
     times: BTreeMap<String, u64>,
 }
 
@@ -123,7 +123,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 }
 
 impl Test {
-    /// Takes an element below `Result`.
+    /// Processes an element below `Result`.
     fn take(&mut self, path: &[&str], line: usize, step: Step) {
         let text = match step {
             Step::Open if path == ["Data", "Entry"] => {
@@ -147,7 +147,7 @@ impl Test {
         }
     }
 
-    /// Its name among the metrics: the profile without its origin, and what was chosen.
+    /// Its name among the metrics: the profile without its origin, and the chosen options.
     fn metric(&self, names: &mut BTreeMap<String, usize>) -> String {
         if let Some(own) = self.identifier.strip_prefix(own::ORIGIN) {
             return own.to_owned();
@@ -163,7 +163,7 @@ impl Test {
         if *count > 1 { format!("{name}-{count}") } else { name }
     }
 
-    /// Puts the trials of each system into its runs.
+    /// Adds the trials of each system to its runs.
     fn read(&self, names: &mut BTreeMap<String, usize>, systems: &mut Systems, found: &mut Found) {
         let name = self.metric(names);
         let better = match self.proportion.as_str() {
@@ -202,14 +202,14 @@ impl Test {
     }
 }
 
-/// A figure that drivelab exported, with what it knew of it.
+/// A figure that drivelab exported, with its attributes.
 fn own_phase(mut figure: Figure, own: &Own) -> Phase {
     own.restore(&mut figure);
     phase("", own.nature().unwrap_or(Nature::Disk), vec![figure])
 }
 
 impl Entry {
-    /// The value of each trial; or the one value, which is their mean, and that it is.
+    /// The value of each trial; or the single value, which is their mean, and a flag that says so.
     fn trials(&self) -> Option<(Vec<f64>, bool)> {
         let trials: Option<Vec<f64>> = self.raw.split(':').map(decimal).collect();
         match trials {

@@ -1,4 +1,4 @@
-//! What drivelab adds to a result that it exports, so that nothing is lost on the way back.
+//! Data that drivelab adds to an exported result, so that nothing is lost on the way back.
 
 use drivelab_core::record::{Figure, Nature, Remark};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The origin of tests that drivelab names.
 pub(super) const ORIGIN: &str = "drivelab/";
 
-/// What stands before the name of the tool that measured, where the suite names itself.
+/// The prefix of the name of the tool that measured, in the field where the suite names itself.
 pub(super) const CLIENT: &str = "drivelab export of ";
 
 /// The content of an entry's `JSON`; the suite itself reads other keys of it.
@@ -41,7 +41,7 @@ impl Own {
         serde_json::from_str(json).ok()
     }
 
-    /// What a figure measures, where that is known.
+    /// What a figure measures, if known.
     pub(super) fn nature(&self) -> Option<Nature> {
         self.drivelab.nature
     }

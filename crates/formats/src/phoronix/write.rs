@@ -9,7 +9,7 @@ use crate::exported::Exported;
 use crate::series::{Series, Table, mean};
 use crate::single_run::SINGLE_RUN;
 
-/// Writes a system an arm, a result a metric, and a trial a run.
+/// Writes one system per arm, one result per metric, and one trial per run.
 pub fn write(results: &Imported) -> Exported {
     let table = Table::new(results);
     let tool = [results.tool.as_str(), &results.tool_version].join(" ");
@@ -44,7 +44,7 @@ fn result(text: &mut String, series: &Series, arms: &[String]) {
     let figure = &series.figure;
     *text += "  <Result>\n";
     element(text, 4, "Identifier", &format!("{ORIGIN}{}", figure.name));
-    // The schema asks for two characters at least.
+    // The schema requires at least two characters.
     element(text, 4, "Title", &format!("{:<2}", limited(&figure.name, 50)));
     element(text, 4, "AppVersion", "");
     element(text, 4, "Arguments", "");
@@ -92,7 +92,7 @@ fn element(text: &mut String, indent: usize, name: &str, content: &str) {
     *text += &format!("{:indent$}<{name}>{}</{name}>\n", "", escaped(content));
 }
 
-/// Text without what XML takes for markup; other control characters have no form in XML.
+/// Text without XML markup; other control characters cannot be represented in XML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for sign in text.chars() {

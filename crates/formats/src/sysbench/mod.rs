@@ -28,7 +28,7 @@ const DESCRIPTIONS: [&str; 17] = [
     "operation",
     "scope",
 ];
-/// What sysbench does to its files, and the name of the mode.
+/// sysbench's operations on its files, and the names of the modes.
 const MODES: [(&str, &str); 6] = [
     ("random r/w", "rndrw"),
     ("random read", "rndrd"),
@@ -38,14 +38,14 @@ const MODES: [(&str, &str); 6] = [
     ("sequential rewrite", "seqrewr"),
 ];
 
-/// The version in the banner that a run begins with.
+/// The version in the banner of a run.
 fn version(line: &str) -> Option<&str> {
     let version = line.trim_start_matches('\u{feff}').strip_prefix("sysbench ")?;
     let version = version.split_whitespace().next()?.trim_end_matches(':');
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
-/// Whether a text holds the output of sysbench.
+/// Whether a text contains the output of sysbench.
 pub fn is_sysbench(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
@@ -69,18 +69,18 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of `sysbench ... run`")
 }
 
-/// One run while it is read.
+/// One run during reading.
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
     /// The heading above, without its colon.
     heading: String,
-    /// What is done to files, where files are tested.
+    /// The operation on files, if files are tested.
     mode: Option<String>,
-    /// Requests go past the page cache.
+    /// Requests bypass the page cache.
     is_direct: bool,
     kind: Kind,
-    /// Numbers named without their phase.
+    /// Figures named without their phase.
     figures: Vec<Figure>,
 }
 
@@ -130,7 +130,7 @@ impl Run {
 
     fn add(&mut self, line: Line, name: &str, text: &str, unit: &str) -> Result<(), ParseError> {
         let value = number(line, text)?;
-        // What a test does not do it counts as zero.
+        // A test reports operations that it does not perform as zero.
         if value > 0.0 {
             self.figures.push(figure(name, value, unit, Better::More));
         }
@@ -153,7 +153,7 @@ impl Run {
         Ok(total.or(moved).is_some())
     }
 
-    /// A figure below its heading; whether the line is one.
+    /// A figure below its heading; returns whether the line is one.
     fn figure(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
         let Some((key, value)) = text.split_once(':') else { return Ok(false) };
         let per_second = || value.rsplit_once('(')?.1.strip_suffix("per sec.)");
@@ -188,7 +188,7 @@ impl Run {
         Ok(true)
     }
 
-    /// `read:  IOPS=1234.56 19.29 MiB/s (20.23 MB/s)`, as 1.1 writes it.
+    /// `read:  IOPS=1234.56 19.29 MiB/s (20.23 MB/s)`, in the format of 1.1.
     fn direction(&mut self, line: Line, key: &str, value: &str) -> Result<bool, ParseError> {
         let mut words = value.split_whitespace();
         let Some(iops) = words.next().and_then(|word| word.strip_prefix("IOPS=")) else {

@@ -1,4 +1,4 @@
-//! tiobench's `tiotest`: its tables, and what `-T` prints.
+//! tiobench's `tiotest`: its tables, and the output of `-T`.
 //!
 //! Its MB are MiB. The files are written first and read afterwards, without being dropped from
 //! memory in between.
@@ -9,7 +9,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
 use crate::found::{Found, detail, figure, labelled, number, transfer};
 
-/// A kind of access, as the tables and as `-T` call it, longest first.
+/// A kind of access, as named by the tables and by `-T`, longest first.
 const KINDS: [(&str, &str, &str); 4] = [
     ("Random Write", "rwrite", "random_write"),
     ("Random Read", "rread", "random_read"),
@@ -18,7 +18,7 @@ const KINDS: [(&str, &str, &str); 4] = [
 ];
 const MIB: f64 = 1_048_576.0;
 
-/// Whether a text holds results of `tiotest`.
+/// Whether a text contains results of `tiotest`.
 pub fn is_tiotest(text: &str) -> bool {
     text.lines().any(|line| is_banner(line.trim()) || terse(line).is_some())
 }
@@ -60,7 +60,7 @@ fn terse(line: &str) -> Option<(&'static str, &str)> {
     (values.matches(',').count() == 7).then_some((name, values))
 }
 
-/// One run while it is read.
+/// One run during reading.
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
@@ -70,7 +70,7 @@ struct Run {
 #[derive(Debug)]
 struct Access {
     name: &'static str,
-    /// What it says it moved.
+    /// The amount that it reports to have moved.
     mib: f64,
     mib_per_s: f64,
     details: Vec<Figure>,
@@ -118,7 +118,7 @@ impl Run {
         Ok(())
     }
 
-    /// Takes a row of a table; whether the line is one.
+    /// Takes a row of a table; returns whether the line is one.
     fn row(&mut self, line: Line) -> Result<bool, ParseError> {
         let inside = line.text.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|'));
         let cells: Vec<&str> = inside.unwrap_or("").split('|').map(str::trim).collect();
@@ -156,7 +156,7 @@ impl Run {
 }
 
 impl Access {
-    /// `whole_mib` is the size of all files, where the run tells it.
+    /// `whole_mib` is the size of all files, if the run states it.
     fn phase(self, whole_mib: Option<f64>) -> Phase {
         let name = self.name;
         let rate = figure(name, self.mib_per_s, "MiB/s", Better::More);

@@ -1,4 +1,4 @@
-//! Tables in the form of `tiotest` 0.3.3 and of its fork.
+//! Tables in the format of `tiotest` 0.3.3 and of its fork.
 
 use super::*;
 

@@ -1,13 +1,13 @@
-//! What `blkparse` prints: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
+//! The output of `blkparse`: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
 
 use super::fields::{Parsed, is_device, time, transfer, whole};
 use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Op, Request};
 
-/// What was seen of the trace.
+/// The state of the trace so far.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// The device whose requests these are, `major,minor`.
+    /// The device of these requests, `major,minor`.
     device: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl State {
         Ok(parsed)
     }
 
-    /// Addresses of two devices are no addresses of one drive.
+    /// Addresses of two devices are not addresses of one drive.
     fn same_device(&mut self, device: &str) -> Result<(), String> {
         let known = self.device.get_or_insert_with(|| device.to_owned());
         if known == device {
@@ -36,7 +36,7 @@ impl State {
 fn read(text: &str) -> Result<Option<Parsed>, String> {
     let mut words = text.split_whitespace();
     if !words.next().is_some_and(is_device) {
-        // The summary at the end, which counts per processor.
+        // The summary at the end, with counts per processor.
         return Ok(None);
     }
     let (_cpu, _sequence) = (words.next(), words.next());
@@ -67,7 +67,7 @@ fn read(text: &str) -> Result<Option<Parsed>, String> {
         Request { fua, ..request }
     };
     let entry = Entry { request, at: None, think: None, measured: None };
-    // An F before the direction: the cache is emptied first (`REQ_PREFLUSH`).
+    // An F before the direction: the cache is flushed first (`REQ_PREFLUSH`).
     let flushes_before = op != Op::Flush && kind.starts_with('F');
     Ok(Some(Parsed { entry, flushes_before, arrival_ns: Some(arrival.ns()) }))
 }

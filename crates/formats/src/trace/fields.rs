@@ -1,18 +1,18 @@
-//! What traces write on a line.
+//! Fields of the lines of traces.
 
 use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Lba, Op, Request, RequestId, Sectors, Span};
 
-/// What a format makes of a line.
+/// The parsed form of a line.
 pub(super) struct Parsed {
     pub(super) entry: Entry,
-    /// The drive's cache is emptied before it.
+    /// The drive's cache is flushed before it.
     pub(super) flushes_before: bool,
     /// The recorded arrival in nanoseconds, from any origin.
     pub(super) arrival_ns: Option<u64>,
 }
 
-/// The longest request that is taken for one: 1 GiB.
+/// The longest valid request: 1 GiB.
 const LONGEST: u64 = 1 << 21;
 
 /// A transfer of `sectors` from `lba` on.
@@ -34,13 +34,13 @@ pub(super) fn transfer_of_bytes(op: Op, offset: u64, bytes: u64) -> Result<Reque
     transfer(op, first, end.saturating_sub(first))
 }
 
-/// A whole number; `what` says of what.
+/// A whole number; `what` names it in messages.
 pub(super) fn whole(word: Option<&str>, what: &str) -> Result<u64, String> {
     let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
     word.parse().map_err(|_| format!("`{word}` is not a whole number for the {what}"))
 }
 
-/// A time in `unit_ns` units, in nanoseconds: digits, exactly, without floats on the way.
+/// A time in `unit_ns` units, in nanoseconds: digits, exactly, without floats.
 pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span, String> {
     let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
     let refuse = || format!("`{word}` is not a time for the {what}");

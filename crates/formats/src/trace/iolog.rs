@@ -4,7 +4,7 @@ use super::fields::{Parsed, time, transfer_of_bytes, whole};
 use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Op, Request};
 
-/// What a log says in its heading and with its waits.
+/// The state from the heading and from the waits.
 #[derive(Debug, Default)]
 pub(super) struct State {
     version: Option<u64>,

@@ -1,4 +1,4 @@
-//! Recorded requests, read line by line, so that a trace of any length takes no memory.
+//! Recorded requests, read line by line, so that a trace of any length takes constant memory.
 
 mod blkparse;
 mod disksim;
@@ -10,16 +10,16 @@ use drivelab_core::config::Choice;
 use drivelab_core::{Request, Time, TraceEntry as Entry, choice_as_text};
 use fields::{Parsed, is_device};
 
-/// The formats that are read.
+/// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `R|W action LBN sectors measured_us think_us`, the validation traces of `DiskSim`.
     DiskSim,
-    /// The text that `blkparse` prints; the events `Q` (queued) are taken.
+    /// The text output of `blkparse`; the events `Q` (queued) are used.
     Blkparse,
     /// The I/O log of fio, versions 2 and 3.
     Iolog,
-    /// `ASU,LBA,bytes,opcode,seconds`, as the Storage Performance Council lays down.
+    /// `ASU,LBA,bytes,opcode,seconds`, as specified by the Storage Performance Council.
     Spc,
 }
 
@@ -34,7 +34,7 @@ impl Choice for Format {
 }
 choice_as_text!(Format);
 
-/// Why a line of a trace cannot be used.
+/// Why a line of a trace is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct TraceError {
@@ -57,7 +57,7 @@ pub struct Parser {
     latest: u64,
 }
 
-/// The requests of a line, in order: none, one, or a flush and the write behind it.
+/// The requests of a line, in order: none, one, or a flush and the following write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entries {
     flush: Option<Entry>,
@@ -73,7 +73,7 @@ impl Iterator for Entries {
 }
 
 impl Parser {
-    /// A reader of `format`, or of whatever the first line turns out to be.
+    /// A reader of `format`, or of the format detected from the first line.
     pub fn new(format: Option<Format>) -> Self {
         Self {
             format,
@@ -91,10 +91,10 @@ impl Parser {
         self.format
     }
 
-    /// Reads the next line, which holds at most two requests.
+    /// Reads the next line, which contains at most two requests.
     ///
     /// # Errors
-    /// The line is none of this format, or names times that run backwards by more than a second.
+    /// The line is not in this format, or its time runs backwards by more than a second.
     pub fn line(&mut self, text: &str) -> Result<Entries, TraceError> {
         self.line += 1;
         self.read(text).map_err(|message| TraceError { line: self.line, message })
@@ -140,7 +140,7 @@ impl Parser {
         })
     }
 
-    /// Gives it the next id.
+    /// Assigns the next id.
     fn number(&mut self, mut entry: Entry) -> Entry {
         entry.request.id.0 = self.requests;
         self.requests += 1;
@@ -148,7 +148,7 @@ impl Parser {
     }
 }
 
-/// The format that a first line is of.
+/// The format of a first line.
 fn guess(first: &str) -> Result<Format, String> {
     let mut words = first.split_whitespace();
     match (words.next().unwrap_or_default(), words.next()) {

@@ -42,7 +42,7 @@ fn blkparse_text_gives_what_was_queued() {
     let expected = [
         (Op::Write, 223_490, 8, Some(0)),
         (Op::Read, 8, 64, Some(1_000_000_000)),
-        // A flush before the write: both are asked of the drive.
+        // A flush before the write: both are sent to the drive.
         (Op::Flush, 0, 0, Some(1_500_000_000)),
         (Op::Write, 16, 8, Some(1_500_000_000)),
         (Op::Flush, 0, 0, Some(1_600_000_000)),

@@ -16,7 +16,7 @@ const AMOUNTS: [(&str, f64); 5] = [
     ("TB", 1_073_741_824.0),
     ("B", 1.0 / 1024.0),
 ];
-/// Lines that say how it was run, and the heads of tables.
+/// Lines that describe the settings, and the heads of tables.
 const SETTINGS: [&str; 3] = ["Thread Stats", "Latency Distribution", "Thread calibration"];
 
 /// `Running 30s test @ http://...`
@@ -24,7 +24,7 @@ fn is_begin(line: &str) -> bool {
     line.trim_start_matches('\u{feff}').starts_with("Running ") && line.contains(" test @ ")
 }
 
-/// Whether a text holds the output of wrk.
+/// Whether a text contains the output of wrk.
 pub fn is_wrk(text: &str) -> bool {
     text.lines().any(is_begin)
 }
@@ -76,7 +76,7 @@ fn scaled(line: Line, text: &str, units: &[(&str, f64)]) -> Result<f64, ParseErr
     })
 }
 
-/// The figures of a line, where it has some.
+/// The figures of a line, if it has any.
 fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().collect();
     let time = |name: &str, text: &str| {
@@ -92,7 +92,7 @@ fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
         ["Latency", avg, stddev, max, _] => {
             vec![time("avg", avg)?, time("stddev", stddev)?, time("max", max)?]
         }
-        // A mean of each thread: their sum is the rate below.
+        // A mean over threads: their sum is the rate below.
         ["Req/Sec", ..] => Vec::new(),
         ["Requests/sec:", rate] => {
             vec![figure("requests", crate::found::number(line, rate)?, "1/s", Better::More)]

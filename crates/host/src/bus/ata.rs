@@ -1,4 +1,4 @@
-//! A drive on an ATA port: what the drive says of itself, its link, and what libata made of both.
+//! A drive on an ATA port: the drive's own data, its link, and libata's settings for both.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,19 +16,19 @@ pub struct Ata {
     pub port: u32,
     /// The number of the drive on it: 0 for `ata1.00`.
     pub device: u32,
-    /// Whether the drive is SATA; `None` where nothing tells.
+    /// Whether the drive is SATA; `None` if unknown.
     pub sata: Option<bool>,
     /// Whether the drive has native command queuing.
     pub ncq_supported: Option<bool>,
-    /// Commands the drive takes at once.
+    /// Number of commands that the drive accepts at once.
     pub drive_queue_depth: Option<u32>,
-    /// Whether the drive's write cache is on, as the drive said when it was found.
+    /// Whether the drive's write cache is on, as the drive reported when it was attached.
     pub write_cache: Option<bool>,
     /// Whether the drive reads ahead.
     pub look_ahead: Option<bool>,
     /// Transfer mode: `UDMA/133`.
     pub transfer_mode: Option<String>,
-    /// Times the kernel slowed the link down.
+    /// How often the kernel slowed down the link.
     pub downshifts: Option<u64>,
     /// Errors in the kernel's own list for the drive.
     pub errors_kept: Option<u64>,
@@ -37,7 +37,7 @@ pub struct Ata {
 }
 
 impl Ata {
-    /// Its place, as options of the kernel name it.
+    /// Its port and number, as options of the kernel name it.
     pub fn unit(&self) -> AtaUnit {
         AtaUnit { port: self.port, device: self.device }
     }
@@ -47,15 +47,15 @@ impl Ata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NcqOff {
-    /// The drive has none.
+    /// The drive does not support it.
     Drive,
-    /// The controller, or its mode or driver, has none.
+    /// The controller, or its mode or driver, does not support it.
     Host,
-    /// `libata.force` says so.
+    /// `libata.force` turns it off.
     Forced,
-    /// The kernel's list of drives that do it badly says so.
+    /// The kernel's list of drives with broken queuing turns it off.
     Quirk,
-    /// The kernel gave it up after errors.
+    /// The kernel turned it off after errors.
     Errors,
     /// It was turned off while running, through `queue_depth`.
     Runtime,
@@ -68,7 +68,7 @@ pub(crate) struct AtaView<'a> {
     pub(crate) link: Link,
 }
 
-/// The number in `ata7`, the port that holds `device`.
+/// The number in `ata7`, the port of `device`.
 pub(crate) fn port_of<'r>(device: &Node<'r>) -> Option<(Node<'r>, u32)> {
     device.ancestors().find_map(|node| {
         let number = node.name().strip_prefix("ata")?.parse().ok()?;
@@ -83,7 +83,7 @@ pub(crate) fn read<'a>(
 ) -> AtaView<'a> {
     let (node, number) = port;
     let (channel, target) = unit;
-    // libata puts drives of a port multiplier on channels of their own (`ata_scsi_scan_host`).
+    // libata puts drives of a port multiplier on separate channels (`ata_scsi_scan_host`).
     let device = if channel > 0 { channel } else { target };
     let names = Names::new(number, channel, target);
     let mut facts = Ata { port: number, device, ..Ata::default() };
@@ -107,7 +107,7 @@ pub(crate) fn read<'a>(
     AtaView { facts, identify, log: device_log, link }
 }
 
-/// What the log alone tells of drive `device` on port `number`.
+/// The facts from the log alone about drive `device` on port `number`.
 pub(crate) fn from_log(number: u32, device: u32, log: &KernelLog) -> AtaView<'_> {
     let port_log = log.port(number);
     let link_log = port_log.and_then(|port| port.link(device));
@@ -135,7 +135,7 @@ impl Names {
         Self { link: format!("link{port}"), device: format!("dev{port}.{target}") }
     }
 
-    /// The folder of `class/name`: by the class, or where the tree has no class, on the spot.
+    /// The folder of `class/name`: through the class, or directly if the tree has no class.
     fn folder<'r>(&self, port: &Node<'r>, class: &str, name: &str) -> Option<Node<'r>> {
         let root: &'r Root = port.root();
         let spot = match class {

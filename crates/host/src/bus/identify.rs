@@ -1,4 +1,4 @@
-//! The 256 words by which an ATA drive identifies itself, as `ata_device/devN.M/id` has them.
+//! The 256 words of an ATA drive's identity, as in `ata_device/devN.M/id`.
 
 use crate::speed::Speed;
 
@@ -13,7 +13,7 @@ pub struct Identify {
 }
 
 impl Identify {
-    /// Reads 256 words in hexadecimal; `None` where they are not all there.
+    /// Reads 256 words in hexadecimal; `None` if they are incomplete.
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = [0; 256];
         let mut read = text.split_ascii_whitespace();
@@ -23,8 +23,8 @@ impl Identify {
         read.next().is_none().then_some(Self { words })
     }
 
-    /// The words as the kernel prints them, eight a line, without what tells one drive from
-    /// another of its model.
+    /// The words as the kernel prints them, eight per line, without the words that identify a
+    /// single drive.
     pub fn redacted(&self) -> String {
         let mut text = String::new();
         for (index, word) in self.words.iter().enumerate() {
@@ -51,22 +51,22 @@ impl Identify {
         self.word(index) >> bit & 1 == 1
     }
 
-    /// Whether it is a SATA drive: word 76 is 0 or all ones in one that is not.
+    /// Whether it is a SATA drive: in any other drive word 76 is 0 or all ones.
     pub fn is_sata(&self) -> bool {
         !matches!(self.word(76), 0 | 0xffff)
     }
 
-    /// Whether it has native command queuing: word 76, bit 8.
+    /// Whether it supports native command queuing: word 76, bit 8.
     pub fn has_ncq(&self) -> bool {
         self.is_sata() && self.bit(76, 8)
     }
 
-    /// Commands it takes at once: word 75, bits 0 to 4, plus one.
+    /// Number of commands that it accepts at once: word 75, bits 0 to 4, plus one.
     pub fn queue_depth(&self) -> u32 {
         u32::from(self.word(75) & 0x1f) + 1
     }
 
-    /// The fastest link it has: word 76, bits 1 to 3.
+    /// The fastest link that it supports: word 76, bits 1 to 3.
     pub fn max_speed(&self) -> Option<Speed> {
         if !self.is_sata() {
             return None;
@@ -75,7 +75,7 @@ impl Identify {
         speeds.iter().find(|(bit, _)| self.bit(76, *bit)).map(|(_, mbps)| Speed::mbps(*mbps))
     }
 
-    /// Whether its write cache is on: word 85, bit 5; `None` where it has none (word 82, bit 5).
+    /// Whether its write cache is on: word 85, bit 5; `None` if it has none (word 82, bit 5).
     pub fn write_cache(&self) -> Option<bool> {
         self.bit(82, 5).then(|| self.bit(85, 5))
     }
@@ -85,23 +85,24 @@ impl Identify {
         self.bit(85, 6)
     }
 
-    /// Whether it knows SMART, and whether that is on: words 82 and 85, bit 0.
+    /// Whether it supports SMART, and whether that is on: words 82 and 85, bit 0.
     pub fn smart(&self) -> (bool, bool) {
         (self.bit(82, 0), self.bit(85, 0))
     }
 
-    /// Turns a minute; `Some(0)` for one without platters (word 217 is 1), `None` where unsaid.
+    /// Revolutions per minute; `Some(0)` for a drive without platters (word 217 is 1), `None` if
+    /// not reported.
     pub fn rpm(&self) -> Option<u32> {
         match self.word(217) {
             1 => Some(0),
-            // 0x0401 to 0xfffe are rates; what lies between is reserved.
+            // 0x0401 to 0xfffe are rates; the values in between are reserved.
             rpm @ 0x0401..=0xfffe => Some(u32::from(rpm)),
             _ => None,
         }
     }
 
-    /// Bytes of a physical sector: word 106 (valid where bits 15..14 are 01), bits 0 to 3 are the
-    /// power of two of logical sectors in one.
+    /// Bytes of a physical sector: word 106 (valid if bits 15..14 are 01); bits 0 to 3 are the
+    /// number of logical sectors in it as a power of two.
     pub fn physical_sector_bytes(&self) -> Option<u64> {
         let word = self.word(106);
         (word >> 14 == 1 && word & 0x2000 != 0).then(|| 512 << (word & 0xf))

@@ -1,4 +1,4 @@
-//! The way from a disk up to the processor: SCSI, ATA, NVMe, USB, virtio, and the PCI function.
+//! The path from a disk to the processor: SCSI, ATA, NVMe, USB, virtio, and the PCI function.
 
 pub mod ata;
 pub mod identify;

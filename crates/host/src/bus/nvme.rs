@@ -10,13 +10,13 @@ use crate::root::Node;
 pub struct Nvme {
     /// Its name: `nvme0`.
     pub controller: String,
-    /// `live` where all is well.
+    /// `live` if it works.
     pub state: Option<String>,
     /// `pcie`, `tcp`, `rdma`, `fc`, `loop`.
     pub transport: Option<String>,
-    /// Queues, the one for administration among them.
+    /// Number of queues, including the administration queue.
     pub queue_count: Option<u32>,
-    /// Commands in one queue, less one (it is full with one place empty).
+    /// Commands in one queue, minus one (it is full with one place empty).
     pub sqsize: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn controller_of<'r>(block: &Node<'r>) -> Option<Node<'r>> {
     names.iter().filter(|name| is_controller(name)).find_map(|name| subsystem.child(name))
 }
 
-/// `nvme0`, and not `nvme0n1` or `nvme`.
+/// True for `nvme0`, but not for `nvme0n1` or `nvme`.
 fn is_controller(name: &str) -> bool {
     let number = name.strip_prefix("nvme").unwrap_or("");
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())

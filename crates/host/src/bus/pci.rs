@@ -32,7 +32,7 @@ pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Controller {
         ..Controller::default()
     };
     let class = log.class.or_else(|| log.driver.as_deref().and_then(class_by_driver));
-    // A class that is only inferred from the driver is not claimed as read.
+    // A class that is only inferred from the driver is not reported as read.
     if let Some(class) = log.class {
         controller.set_class(class);
     }
@@ -102,7 +102,7 @@ fn ide(prog_if: u32) -> (&'static str, String) {
     (native.0, format!("IDE, {}{switchable}{master}", native.1))
 }
 
-/// The class that a driver serves, where a log names only the driver.
+/// The class that a driver serves, if a log names only the driver.
 pub(crate) fn class_by_driver(driver: &str) -> Option<u32> {
     Some(match driver {
         "ahci" => 0x01_0601,
@@ -114,7 +114,7 @@ pub(crate) fn class_by_driver(driver: &str) -> Option<u32> {
     })
 }
 
-/// Makers whose disk controllers are common, from pci.ids.
+/// Vendors of common disk controllers, from pci.ids.
 fn vendor_name(id: &str) -> &'static str {
     match id.split(':').next().unwrap_or("") {
         "8086" => "Intel ",

@@ -13,26 +13,26 @@ use crate::speed::Speed;
 /// the chip set have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
-    /// Transfers a second and lane, now.
+    /// Present transfers per second and lane.
     pub speed_gts: Option<Speed>,
-    /// Lanes, now.
+    /// Present number of lanes.
     pub width: Option<u32>,
-    /// Transfers a second and lane that the controller has.
+    /// Transfers per second and lane that the controller supports.
     pub max_speed_gts: Option<Speed>,
-    /// Lanes that the controller has.
+    /// Lanes that the controller supports.
     pub max_width: Option<u32>,
-    /// Transfers a second and lane that the slot has.
+    /// Transfers per second and lane that the slot supports.
     pub slot_max_speed_gts: Option<Speed>,
-    /// Lanes that the slot has.
+    /// Lanes that the slot supports.
     pub slot_max_width: Option<u32>,
-    /// What the narrowest link up to the processor carries.
+    /// The bandwidth of the narrowest link up to the processor.
     pub bandwidth_gbps: Option<Speed>,
-    /// What the controller could take.
+    /// The maximum bandwidth of the controller.
     pub max_bandwidth_gbps: Option<Speed>,
-    /// Whether the controller sleeps; its link is then not asked for, which would wake it.
+    /// Whether the controller sleeps; its link is then not read, which would wake it.
     #[serde(default)]
     pub asleep: bool,
-    /// The bridge behind which the narrowest link lies, where it is not the controller's own.
+    /// The bridge above the narrowest link, if that is not the controller's own.
     pub limited_by: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
         let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));
         let about = match link {
             (Some(speed), Some(width)) => format!("PCIe bridge, {speed} GT/s x{width}"),
-            // Intel's volume management device: drives of a root port of its own hang below it.
+            // Intel's volume management device: drives on a separate root port are below it.
             _ if node.link_name("driver").as_deref() == Some("vmd") => {
                 "Intel VMD (a RAID mode for NVMe drives), driver vmd".into()
             }
@@ -111,13 +111,13 @@ fn speed(node: &Node<'_>, name: &str) -> Option<Speed> {
     speed
 }
 
-/// Lanes; 0 and 255 stand for unknown (`drivers/pci/pci-sysfs.c`).
+/// Number of lanes; 0 and 255 mean unknown (`drivers/pci/pci-sysfs.c`).
 fn width(node: &Node<'_>, name: &str) -> Option<u32> {
     node.number(name).filter(|width| (1..=32).contains(width))
 }
 
-/// What so many lanes carry after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, none
-/// from 64 GT/s on (`PCIE_SPEED2MBS_ENC`, `drivers/pci/pci.h`).
+/// Bandwidth of this many lanes after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s,
+/// none from 64 GT/s on (`PCIE_SPEED2MBS_ENC`, `drivers/pci/pci.h`).
 pub(crate) fn bandwidth(speed: Option<Speed>, width: Option<u32>) -> Option<Speed> {
     let speed = speed?.get();
     let lane = match speed {

@@ -1,4 +1,4 @@
-//! What the SCSI layer knows of a disk and of the host it hangs on.
+//! The SCSI layer's facts about a disk and its host.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use super::{Hop, HopKind, Link};
 use crate::root::Node;
 use crate::speed::Speed;
 
-/// Facts of a disk of the SCSI layer; SATA and USB disks are among them.
+/// Facts of a disk of the SCSI layer, including SATA and USB disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scsi {
     /// Host, channel, target, unit: `0:0:0:0`.
     pub address: String,
-    /// `ATA` for SATA drives, else the maker.
+    /// `ATA` for SATA drives, otherwise the vendor.
     pub vendor: Option<String>,
     /// The driver of the host: `ahci`, `usb-storage`.
     pub host_driver: Option<String>,
-    /// Commands the host takes at once, from all its disks.
+    /// Number of commands that the host accepts at once, over all its disks.
     pub host_queue_depth: Option<u32>,
     /// Whether the drive is behind SAS.
     pub sas: bool,
@@ -67,7 +67,7 @@ pub(crate) fn numbers(address: &str) -> Option<(u32, u32, u32, u64)> {
     parts.next().is_none().then_some((found.0, found.1, found.2, unit))
 }
 
-/// How the drive says it caches writes: `class/scsi_disk/H:C:T:L/cache_type`.
+/// How the drive reports its write cache: `class/scsi_disk/H:C:T:L/cache_type`.
 pub(crate) fn cache_type(device: &Node<'_>) -> Option<String> {
     let name = device.name();
     let class = device.root().node(&format!("sys/class/scsi_disk/{name}"));

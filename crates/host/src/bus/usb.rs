@@ -9,11 +9,11 @@ use crate::speed::Speed;
 /// Facts of a USB bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usb {
-    /// Its place: `2-1` (bus and ports).
+    /// Its location: `2-1` (bus and ports).
     pub place: String,
     /// The driver of its interface: `usb-storage` (one command at a time) or `uas`.
     pub driver: Option<String>,
-    /// The USB version it speaks, as it says: `3.20`.
+    /// The USB version that it reports: `3.20`.
     pub version: Option<String>,
     /// Vendor and product: `174c:55aa`.
     pub vendor_product: Option<String>,
@@ -32,13 +32,13 @@ impl Usb {
             driver: interface.link_name("driver"),
             version: node.text("version"),
             vendor_product: pair.map(|(vendor, product)| format!("{vendor}:{product}")),
-            // `1.5` is the one rate that is no whole number, and no disk's.
+            // `1.5` is the only rate that is not a whole number, and no disk has it.
             speed_mbps: node.number("speed"),
         })
     }
 
-    /// Whether it is a USB 3 device that runs at the speed of USB 2: such a device says version
-    /// 2.10 there, and 3.x where it has its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
+    /// Whether it is a USB 3 device that runs at the speed of USB 2: such a device reports version
+    /// 2.10 there, and 3.x at its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
     pub fn is_slowed_usb3(&self) -> bool {
         let says = self.version.as_deref().is_some_and(|text| text.starts_with("2.1"));
         says && self.speed_mbps.is_some_and(|mbps| mbps <= 480)
@@ -63,7 +63,7 @@ impl Usb {
     }
 }
 
-/// `2-1:1.0`, `2-1.4:1.0`: place, configuration and number of an interface.
+/// `2-1:1.0`, `2-1.4:1.0`: location, configuration and number of an interface.
 fn is_interface(name: &str) -> bool {
     let Some((place, interface)) = name.split_once(':') else { return false };
     let Some((bus, ports)) = place.split_once('-') else { return false };

@@ -1,4 +1,4 @@
-//! A virtio device: a disk of the host's choosing.
+//! A virtio device: a disk that the host provides.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Virtio {
     pub name: String,
     /// Its driver: `virtio_blk`, `virtio_scsi`.
     pub driver: Option<String>,
-    /// Whether it takes flushes; a block device only.
+    /// Whether it supports flushes; only for a block device.
     pub flush: Option<bool>,
 }
 
@@ -24,7 +24,7 @@ impl Virtio {
         let node = device.ancestors().find(|node| is_virtio(node.name()))?;
         let driver = node.link_name("driver");
         let block = driver.as_deref() == Some("virtio_blk");
-        // One character a feature, number 0 first (`drivers/virtio/virtio.c`).
+        // One character per feature, number 0 first (`drivers/virtio/virtio.c`).
         let features = node.text("features").filter(|_| block);
         let flush = features.and_then(|text| text.as_bytes().get(FLUSH).map(|bit| *bit == b'1'));
         Some(Self { name: node.name().to_owned(), driver, flush })

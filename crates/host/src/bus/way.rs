@@ -1,11 +1,11 @@
-//! The stations between a disk and the processor, and what is known of each.
+//! The stations between a disk and the processor, and the facts about each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::root::Node;
 use crate::speed::Speed;
 
-/// The controller a disk hangs on. Absent facts are null, and the keys are always there.
+/// The controller of a disk. Absent facts are null, and the keys are always there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controller {
     /// Its PCI address: `0000:00:1f.2`.
@@ -18,7 +18,8 @@ pub struct Controller {
     pub vendor_device: Option<String>,
     /// The kernel driver that owns it.
     pub driver: Option<String>,
-    /// What class and programming interface mean, in a word: `ahci`, `ide-compatibility`, `raid`.
+    /// The meaning of class and programming interface, in a word: `ahci`, `ide-compatibility`,
+    /// `raid`.
     pub mode: Option<String>,
     /// The same in words.
     pub meaning: Option<String>,
@@ -27,13 +28,13 @@ pub struct Controller {
 /// The link between controller and disk. Absent facts are null.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The rate it runs at.
+    /// The present rate.
     pub speed_gbps: Option<Speed>,
-    /// The rate that drive and controller both have.
+    /// The rate that both drive and controller support.
     pub max_gbps: Option<Speed>,
-    /// The rate that the drive has.
+    /// The rate that the drive supports.
     pub drive_gbps: Option<Speed>,
-    /// The rate that the controller has.
+    /// The rate that the controller supports.
     pub host_gbps: Option<Speed>,
     /// A limit set by the kernel or the user.
     pub limit_gbps: Option<Speed>,
@@ -48,14 +49,14 @@ impl Link {
     }
 }
 
-/// One station on the way from the processor to the disk.
+/// One station on the path from the processor to the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     /// What it is.
     pub kind: HopKind,
     /// Its name in the tree.
     pub name: String,
-    /// What there is to say about it.
+    /// Its description.
     pub about: String,
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn functions<'r>(device: &Node<'r>) -> Vec<Node<'r>> {
     device.ancestors().filter(|node| crate::log::is_address(node.name())).collect()
 }
 
-/// Where there is no PCI function, the paravirtual bus that carries the disk.
+/// The paravirtual bus of the disk, if there is no PCI function.
 pub(crate) fn paravirtual(device: &Node<'_>) -> Option<(Controller, Hop)> {
     let about = |node: &Node<'_>, mode: &str, meaning: &str| {
         let driver = node.link_name("driver");
@@ -117,7 +118,7 @@ pub(crate) fn in_brackets(text: &str) -> String {
 }
 
 impl Controller {
-    /// Splits a class code as `/sys` has it, `0x010601`.
+    /// Splits a class code as in `/sys`, `0x010601`.
     pub(crate) fn set_class(&mut self, class: u32) {
         self.pci_class = Some(format!("0x{:04x}", class >> 8));
         self.prog_if = Some(format!("0x{:02x}", class & 0xff));

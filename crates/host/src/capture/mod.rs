@@ -1,7 +1,7 @@
 //! A tree as an archive, to be read elsewhere with `--root`.
 //!
-//! It holds exactly what an inspection reads, so that reading it gives the same result, and nothing
-//! that tells one drive or machine from another of its kind, unless that is asked for.
+//! It contains exactly what an inspection reads, so that reading it gives the same result. It
+//! contains nothing that identifies a single drive or machine, unless that is requested.
 
 mod places;
 
@@ -14,14 +14,14 @@ use crate::log::KernelLog;
 use crate::root::{Item, Recording};
 use places::Places;
 
-/// What goes into an archive besides the tree.
+/// The contents of an archive in addition to the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Capture {
     /// What was read.
     pub recording: Recording,
     /// The kernel log, where there is one.
     pub log: Option<String>,
-    /// Whether serial numbers, mount points, names of files and the like may stay in.
+    /// Whether serial numbers, mount points, names of files and the like are kept.
     pub serials: bool,
 }
 
@@ -35,7 +35,7 @@ impl Capture {
         }
         let mut items = recording.items;
         if let Some(log) = self.log {
-            // Lines that are not about disks name hosts, addresses and people.
+            // Lines that are not about disks contain names of hosts, addresses and people.
             let kept =
                 if serials { log } else { KernelLog::parse(&log).understood.join("\n") + "\n" };
             items.insert("dmesg".into(), Item::File(kept.into_bytes()));
@@ -77,7 +77,7 @@ fn append(
     }
 }
 
-/// The text of a file without what tells one drive or machine from another.
+/// The text of a file without anything that identifies a drive or machine.
 fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
     let name = path.rsplit('/').next().unwrap_or("");
@@ -92,13 +92,13 @@ fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
     masked(&kept).unwrap_or_else(|| kept.into_bytes())
 }
 
-/// Mounts of devices; what else is mounted is nobody's business.
+/// Mounts of devices; other mounts are private.
 fn disks_only(text: &str) -> String {
     let of_disk = |line: &&str| line.contains(" /dev/") || line.starts_with("/dev/");
     text.lines().filter(of_disk).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The text with zeros for the digits of each UUID in it; `None` where it has none.
+/// The text with zeros for the digits of each UUID in it; `None` if it contains none.
 fn masked(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.as_bytes().to_vec();
     let mut found = false;

@@ -1,5 +1,5 @@
-//! Names of places in a file system, which say whose machine it is: replaced, each by the same
-//! name wherever it stands.
+//! Names of places in a file system, which identify the machine's owner: replaced, each by the same
+//! name wherever it occurs.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const STANDARD: &[&str] = &[
     "/var/tmp",
 ];
 
-/// What each name is replaced by.
+/// The replacement of each name.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     points: BTreeMap<String, String>,
@@ -50,7 +50,7 @@ impl Places {
         }
     }
 
-    /// A table of mounts: fields at `names` are places, and options may hold some.
+    /// A table of mounts: fields at `names` are places, and options may contain some.
     fn table(&mut self, text: &str, names: &[usize]) -> String {
         let field = |places: &mut Self, (index, field): (usize, &str)| {
             if names.contains(&index) { places.point(field) } else { options(field) }
@@ -71,7 +71,7 @@ impl Places {
         self.points.entry(name.to_owned()).or_insert(next).clone()
     }
 
-    /// The file behind a loop device; that it was deleted is kept.
+    /// The file behind a loop device; the remark that it was deleted is kept.
     fn file(&mut self, text: &str) -> String {
         const DELETED: &str = " (deleted)";
         let name = text.trim_end();
@@ -81,7 +81,7 @@ impl Places {
     }
 }
 
-/// Options of a mount, without the values that are paths of something else than a device.
+/// Options of a mount, without values that are paths of anything but a device.
 fn options(field: &str) -> String {
     let option = |option: &str| match option.split_once('=') {
         Some((key, value)) if value.contains('/') && !value.starts_with("/dev/") => {

@@ -1,4 +1,4 @@
-//! Reads one block device of the tree, with everything on the way to it.
+//! Reads one block device of the tree, with everything on the path to it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::forced::Forced;
 use crate::log::KernelLog;
 use crate::root::Node;
 
-/// What is known of the machine before a device is looked at.
+/// The facts about the machine, collected before any device is read.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) log: KernelLog,
@@ -72,7 +72,7 @@ fn stacked(device: &mut Device, block: &Node<'_>, machine: &Machine) {
     device.backing = block.child("loop").map(|node| BackingFile::read(&node));
 }
 
-/// Partitions are the folders that hold an attribute `partition`.
+/// Partitions are the folders with an attribute `partition`.
 fn partitions(device: &mut Device, block: &Node<'_>, machine: &Machine) {
     if device.kind == Kind::Loop && device.capacity_bytes == Some(0) {
         return;
@@ -85,7 +85,7 @@ fn partitions(device: &mut Device, block: &Node<'_>, machine: &Machine) {
     }
 }
 
-/// Follows the way up, from the disk to the PCI function.
+/// Follows the path up, from the disk to the PCI function.
 fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, machine: &Machine) {
     if !device.is_drive() && device.kind != Kind::Removable && device.kind != Kind::Other {
         return;
@@ -109,7 +109,7 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     }
     attach_scsi(device, start, machine);
     device.write_cache.device = device.write_cache.device.take().or_else(|| {
-        // virtio keeps it beside the queue; NVMe tells the kernel, and no one else.
+        // virtio has the attribute next to the queue; NVMe reports it only to the kernel.
         block.text("cache_type").or_else(|| scsi::cache_type(start))
     });
     device.power.runtime_control = start.text("power/control");
@@ -192,7 +192,7 @@ fn attach_ata(device: &mut Device, start: &Node<'_>, machine: &Machine) {
     apply_ata(device, view, machine);
 }
 
-/// Adds what an ATA drive says of itself, and the kernel of it.
+/// Adds the facts that an ATA drive reports, and the kernel's facts about it.
 pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machine) {
     let AtaView { facts, identify, log, mut link } = view;
     let address = device.controller.address.clone().unwrap_or_default();
@@ -238,10 +238,10 @@ pub(crate) fn is_ide(controller: &Controller) -> bool {
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
 }
 
-/// From the sensor that `drivetemp` or `nvme` offers, in thousandths of a degree.
+/// From the sensor of `drivetemp` or `nvme`, in thousandths of a degree.
 ///
-/// Each read sends the drive a command (SMART or SCT, Get Log Page), which may reset the timer by
-/// which it spins down (`Documentation/hwmon/drivetemp.rst`).
+/// Each read sends the drive a command (SMART or SCT, Get Log Page), which may reset its spin-down
+/// timer (`Documentation/hwmon/drivetemp.rst`).
 fn temperature(start: &Node<'_>) -> Option<i32> {
     let folder = start.child("hwmon").unwrap_or_else(|| start.clone());
     let names = folder.folders();
@@ -250,7 +250,8 @@ fn temperature(start: &Node<'_>) -> Option<i32> {
     Some(millidegrees / 1000)
 }
 
-/// A drive's is known to the kernel; a virtio disk's takes a request to its host (`GET_ID`).
+/// The kernel knows a drive's serial number; a virtio disk's requires a request to its host
+/// (`GET_ID`).
 fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
     if hardware.is_some_and(|node| !node.is_awake()) {
         return None;
@@ -260,7 +261,7 @@ fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
 }
 
 impl Device {
-    /// A partition as a device of its own, for one who asks for it.
+    /// A partition as a device of its own, if it was requested.
     pub(crate) fn of_partition(partition: Partition, disk: &Self) -> Self {
         Self {
             name: partition.name.clone(),
@@ -283,7 +284,7 @@ impl Device {
     }
 }
 
-/// The owner's name of a uuid is all that a capture keeps of it.
+/// A capture keeps only the owner's part of a uuid.
 pub(crate) fn redacted_uuid(uuid: &str) -> String {
     stack::owner(uuid.trim()).map_or_else(String::new, |owner| format!("{owner}-\n"))
 }

@@ -1,4 +1,4 @@
-//! What a block device is.
+//! The kind of a block device.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::Node;
 
-/// Declares the kinds, each with its key in JSON and what people call it.
+/// Declares the kinds, each with its key in JSON and its name for people.
 macro_rules! kinds {
     ($($name:ident = $key:literal, $words:literal,)+) => {
         /// The kinds of block device.
@@ -82,7 +82,7 @@ impl Kind {
         device.map_or(Self::Other, Self::by_path)
     }
 
-    /// By the prefix that the owner of a device-mapper device puts before its uuid.
+    /// By the prefix of a device-mapper device's uuid, which names its owner.
     fn mapped(block: &Node<'_>) -> Self {
         let uuid = block.text("dm/uuid").unwrap_or_default();
         match uuid.split('-').next() {
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// By the stations on the way to it.
+    /// By the stations on the path to it.
     fn by_path(device: &Node<'_>) -> Self {
         let mut found = Self::Other;
         for part in device.path().split('/') {

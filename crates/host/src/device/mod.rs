@@ -1,7 +1,7 @@
-//! One block device: what it is, how it is attached, how it is set.
+//! One block device: its kind, how it is attached, and its settings.
 //!
-//! The field names are the keys of `drivelab inspect --json`: a contract with whoever scripts
-//! against them. What is not known is null; numbers carry their unit in the name.
+//! The field names are the keys of `drivelab inspect --json`: a contract with scripts. Unknown
+//! values are null; numbers have their unit in the name.
 
 mod build;
 mod kind;
@@ -36,65 +36,65 @@ use crate::found::Finding;
 /// A block device, or a drive that only the kernel log knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// The kernel's name: `sda`, `nvme0n1`, `dm-0`; `ata2.00` for what only the log knows.
+    /// The kernel's name: `sda`, `nvme0n1`, `dm-0`; `ata2.00` for a drive that only the log knows.
     pub name: String,
-    /// Its node: `/dev/sda`.
+    /// Its device file: `/dev/sda`.
     pub path: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Whether only the kernel log knows it.
     pub log_only: bool,
-    /// As the drive calls itself.
+    /// The drive's own name.
     pub model: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
-    /// Its serial number, where asked for.
+    /// Its serial number, if requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub serial: Option<String>,
     /// Its size.
     pub capacity_bytes: Option<u64>,
-    /// Whether it takes no writes.
+    /// Whether it is read-only.
     pub read_only: Option<bool>,
-    /// Whether the medium can be taken out.
+    /// Whether the medium can be removed.
     pub removable: Option<bool>,
-    /// The controller it hangs on.
+    /// Its controller.
     pub controller: Controller,
     /// The link to it.
     pub link: Link,
     /// The PCIe link of the controller.
     pub pcie: Pcie,
-    /// Commands it takes at once.
+    /// Number of commands that it accepts at once.
     pub queue_depth: Option<u32>,
-    /// Whether native command queuing is on; null where there is no such thing.
+    /// Whether native command queuing is on; null if it does not apply.
     pub ncq: Option<bool>,
-    /// Why not.
+    /// Why it is off.
     pub ncq_off_cause: Option<NcqOff>,
     /// Its write cache.
     pub write_cache: WriteCache,
     /// The queue in front of it.
     #[serde(flatten)]
     pub queue: Queue,
-    /// Turns a minute; 0 for one without platters.
+    /// Revolutions per minute; 0 for a drive without platters.
     pub rpm: Option<u32>,
     /// Power management.
     pub power: Power,
-    /// Its temperature, where asked for.
+    /// Its temperature, if requested.
     pub temperature_celsius: Option<i32>,
-    /// Whether it watches its own health.
+    /// Whether it has self-monitoring (SMART).
     pub smart: Smart,
     /// The stations from the processor down to it.
     pub hops: Vec<Hop>,
     /// Its partitions.
     pub partitions: Vec<Partition>,
-    /// Where it is a partition itself.
+    /// Its position, if it is itself a partition.
     pub partition: Option<Partition>,
-    /// The devices it is made of.
+    /// The devices that it is built on.
     pub slaves: Vec<String>,
-    /// The devices made of it.
+    /// The devices built on it.
     pub holders: Vec<String>,
-    /// File systems on it; those of partitions stand there.
+    /// File systems on it; those of partitions are listed there.
     pub mounts: Vec<Mount>,
-    /// Requests that were under way when it was looked at.
+    /// Requests that were in flight when it was read.
     pub in_flight: InFlight,
     /// Facts of an ATA drive.
     pub ata: Option<Ata>,
@@ -112,21 +112,21 @@ pub struct Device {
     pub md: Option<Raid>,
     /// The file behind a loop device.
     pub backing: Option<BackingFile>,
-    /// What is wrong with it, worst first.
+    /// Its findings, worst first.
     pub findings: Vec<Finding>,
 }
 
-/// How writes are cached, by two accounts.
+/// How writes are cached, according to two sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteCache {
-    /// As the device says: `write back`, `write through`, `none`.
+    /// According to the device: `write back`, `write through`, `none`.
     pub device: Option<String>,
     /// As the kernel treats it: with `write through` it sends no flushes.
     pub kernel: Option<String>,
 }
 
 impl WriteCache {
-    /// Whether the device keeps acknowledged writes in a cache; `None` where it doesn't say.
+    /// Whether the device keeps acknowledged writes in a cache; `None` if it does not report it.
     pub fn device_caches(&self) -> Option<bool> {
         self.device.as_deref().map(|text| text.starts_with("write back"))
     }
@@ -137,7 +137,7 @@ impl WriteCache {
     }
 }
 
-/// Power management, as far as files tell.
+/// Power management, as far as files report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Power {
     /// Of the SATA link: `max_performance`, `med_power_with_dipm`, `min_power`.
@@ -148,7 +148,7 @@ pub struct Power {
     pub runtime_status: Option<String>,
 }
 
-/// Self-monitoring, as far as files tell: whether, and not what it says.
+/// Self-monitoring, as far as files report it: its presence, not its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Smart {
     /// Whether the drive has it.
@@ -158,13 +158,13 @@ pub struct Smart {
 }
 
 impl Device {
-    /// Whether it is a drive, real or virtual, and not made of other devices or of memory.
+    /// Whether it is a drive, real or virtual, and not built on other devices or in memory.
     pub fn is_drive(&self) -> bool {
         self.kind.is_drive()
     }
 
-    /// Whether it is a spinning disk that is known to be one: a drive that says so itself, or a
-    /// physical one that the kernel takes for one.
+    /// Whether it is known to be a rotating disk: a drive that reports it, or a physical one that
+    /// the kernel treats as one.
     pub fn is_known_to_rotate(&self) -> bool {
         if let Some(rpm) = self.rpm {
             return rpm > 0;

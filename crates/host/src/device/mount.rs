@@ -18,15 +18,15 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// What the file at `path`, from the root on and free of links, is mounted with.
+    /// The mount that applies to the file at `path`, absolute and without links.
     ///
-    /// A file system that is bound elsewhere, too, may have other options there: what counts is
-    /// the mount that the path goes through.
+    /// A file system that is also bound elsewhere may have other options there: the mount that the
+    /// path goes through counts.
     pub fn of_file(root: &Root, path: &str) -> Option<Self> {
         Mounts::read(root).above(path).cloned()
     }
 
-    /// The option by which the file system leaves out flushes.
+    /// The option by which the file system sends no flushes.
     pub fn without_barriers(&self) -> Option<&str> {
         let off = |option: &&String| matches!(option.as_str(), "nobarrier" | "barrier=0");
         self.options.iter().find(off).map(String::as_str)
@@ -35,9 +35,9 @@ impl Mount {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Major and minor number, where the table has them.
+    /// Major and minor number, if the table has them.
     pub(crate) number: Option<String>,
-    /// What is mounted: `/dev/sda1`.
+    /// The mounted source: `/dev/sda1`.
     pub(crate) source: String,
     pub(crate) mount: Mount,
 }
@@ -74,8 +74,8 @@ impl Mounts {
         all
     }
 
-    /// What is mounted of the device with this number (`8:1`) or one of these names (`/dev/sda1`).
-    /// A file system that is mounted in several places counts once: at the first.
+    /// The mounts of the device with this number (`8:1`) or one of these names (`/dev/sda1`). A
+    /// file system that is mounted in several places counts once: at the first.
     pub fn of_device(&self, number: Option<&str>, names: &[String]) -> Vec<Mount> {
         let by_number = number.and_then(|number| self.by_number.get(number)).into_iter();
         let by_source = names.iter().filter_map(|name| self.by_source.get(name));
@@ -91,8 +91,8 @@ impl Mounts {
         found
     }
 
-    /// What is mounted with the number that `stat` gives for a file, or where the file's path is
-    /// below: source and kind of file system.
+    /// The mount with the number that `stat` returns for a file, or above the file's path: source
+    /// and kind of file system.
     pub(crate) fn source_of(&self, number: &str, path: &str) -> Option<(&str, &str)> {
         let numbered = self.by_number.get(number).and_then(|indices| indices.first());
         let line = numbered.map(|index| &self.lines[*index]).or_else(|| self.line_above(path))?;
@@ -104,7 +104,7 @@ impl Mounts {
         self.line_above(path).map(|line| &line.mount)
     }
 
-    /// The deepest mount above the path; of those in one place the last, which covers the others.
+    /// The deepest mount above the path; of several in one place the last, which hides the others.
     fn line_above(&self, path: &str) -> Option<&Line> {
         let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
         above.max_by_key(|line| line.mount.point.len())
@@ -151,7 +151,7 @@ fn joined(first: &str, second: &str) -> Vec<String> {
     options
 }
 
-/// Blanks, tabs, line ends and backslashes stand as `\040` and so on.
+/// Blanks, tabs, line ends and backslashes are written as `\040` and so on.
 pub(crate) fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut whole = parts.next().unwrap_or("").to_owned();
@@ -212,7 +212,7 @@ mod tests {
         check("/b/x", "/b", "rw,relatime");
         check("/b/file", "/b/file", "ro,noatime,rw");
         check("/bb", "/", "rw,relatime");
-        // What was mounted last covers what was there before.
+        // The latest mount hides earlier ones.
         check("/t/x", "/t", "rw,sync");
         assert_eq!(all.above("/t").unwrap().file_system, "xfs");
     }

@@ -1,4 +1,4 @@
-//! Partitions, and whether they start where a physical sector does.
+//! Partitions, and whether they start at a physical sector.
 
 use drivelab_core::units::{Lba, Sectors};
 use serde::{Deserialize, Serialize};
@@ -17,16 +17,16 @@ pub struct Partition {
     pub start_bytes: Option<u64>,
     /// Its size.
     pub size_bytes: Option<u64>,
-    /// Bytes from its start to the next physical sector, as the kernel works it out; negative where
-    /// the kernel cannot tell.
+    /// Bytes from its start to the next physical sector, as computed by the kernel; negative if the
+    /// kernel cannot compute it.
     pub alignment_offset_bytes: Option<i64>,
-    /// Devices made of it.
+    /// Devices built on it.
     pub holders: Vec<String>,
     /// File systems on it.
     pub mounts: Vec<Mount>,
 }
 
-/// What a disk says of its sectors.
+/// The alignment of a disk's sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alignment {
     /// Bytes of a physical sector.
@@ -65,8 +65,8 @@ impl Partition {
         }
     }
 
-    /// Whether it only holds a table of further partitions: such an extended partition shows two
-    /// sectors (`block/partitions/msdos.c`), and where it starts does not matter.
+    /// Whether it only contains a table of further partitions: such an extended partition shows two
+    /// sectors (`block/partitions/msdos.c`), and its start does not matter.
     pub fn is_container(&self) -> bool {
         self.size_bytes.is_some_and(|size| size <= 1024)
     }
@@ -84,12 +84,12 @@ mod tests {
         };
         check(2048, 4096, 0, 0);
         check(63, 4096, 0, 3584);
-        // A drive shifted by one sector for the sake of Windows XP: 63 is right, 64 is not.
+        // A drive shifted by one sector for Windows XP: 63 is right, 64 is not.
         check(63, 4096, 3584, 0);
         check(64, 4096, 3584, 512);
         check(63, 512, 0, 0);
         check(63, 0, 0, 0);
-        // Absurd, and still no overflow: 2^64 - 512 misses by 1 less than it would without shift.
+        // Absurd, but no overflow: 2^64 - 512 misses by 1 less than it would without shift.
         check(u64::MAX / 512, 4096, u64::MAX, 3585);
     }
 }

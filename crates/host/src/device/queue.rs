@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::Node;
 
-/// Settings of a queue, as `queue/` has them.
+/// Settings of a queue, as in `queue/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
     /// Whether writes can be forced to the medium one by one.
     pub fua: Option<bool>,
-    /// The scheduler at work: `mq-deadline`.
+    /// The active scheduler: `mq-deadline`.
     pub scheduler: Option<String>,
-    /// Those that could be.
+    /// The available schedulers.
     pub schedulers: Vec<String>,
-    /// Requests that the scheduler holds at most.
+    /// Maximum number of requests in the scheduler.
     pub nr_requests: Option<u32>,
     /// Hardware queues.
     pub hardware_queues: Option<u32>,
@@ -25,19 +25,19 @@ pub struct Queue {
     pub max_sectors_kb: Option<u64>,
     /// 0: requests are merged; 1: only simple ones; 2: none.
     pub nomerges: Option<u32>,
-    /// 1: completions go to the processor group that asked; 2: to the processor itself.
+    /// 1: completions go to the processor group of the submitter; 2: to the processor itself.
     pub rq_affinity: Option<u32>,
     /// Target latency of the writeback throttle; 0 is off.
     pub wbt_lat_usec: Option<u64>,
-    /// Whether the kernel takes it for a spinning disk.
+    /// Whether the kernel treats it as a rotating disk.
     pub rotational: Option<bool>,
     /// Smallest unit that can be addressed.
     pub logical_sector_bytes: Option<u64>,
-    /// Smallest unit that is written without reading it first.
+    /// Smallest unit that is written without a preceding read.
     pub physical_sector_bytes: Option<u64>,
     /// Smallest request that is efficient.
     pub minimum_io_bytes: Option<u64>,
-    /// Request that is best; 0 where the device does not say.
+    /// Optimal request size; 0 if the device does not report it.
     pub optimal_io_bytes: Option<u64>,
     /// Bytes by which the start of the disk misses a physical sector.
     pub alignment_offset_bytes: Option<i64>,
@@ -45,7 +45,7 @@ pub struct Queue {
     pub zoned: Option<String>,
 }
 
-/// Requests under way.
+/// Requests in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Reads.
@@ -112,7 +112,7 @@ impl InFlight {
     }
 }
 
-/// Splits `none [mq-deadline] kyber bfq`; a lone name without brackets is the one at work.
+/// Splits `none [mq-deadline] kyber bfq`; a single name without brackets is the active one.
 fn schedulers(line: &str) -> (Option<String>, Vec<String>) {
     let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
     let all: Vec<String> = line.split_whitespace().map(bare).collect();

@@ -1,4 +1,4 @@
-//! Devices made of other devices or of files: device mapper, md, loop.
+//! Devices built on other devices or on files: device mapper, md, loop.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::root::Node;
 pub struct Mapped {
     /// Its name below `/dev/mapper`.
     pub name: Option<String>,
-    /// Who made it, from the start of its uuid: `LVM`, `CRYPT-LUKS2`, `mpath`.
+    /// The owner, from the start of its uuid: `LVM`, `CRYPT-LUKS2`, `mpath`.
     pub owner: Option<String>,
     /// Whether it is suspended.
     pub suspended: Option<bool>,
@@ -24,13 +24,13 @@ pub struct Raid {
     pub level: Option<String>,
     /// Disks it should have.
     pub disks: Option<u32>,
-    /// Disks it lacks.
+    /// Number of missing disks.
     pub degraded: Option<u32>,
     /// `clean`, `active`, `readonly`, `inactive`.
     pub array_state: Option<String>,
     /// `idle`, `resync`, `recover`, `check`, `repair`, `reshape`.
     pub sync_action: Option<String>,
-    /// How far that is, as the kernel says it: `1024 / 4096` sectors, or `12.6%`.
+    /// Its progress, as the kernel reports it: `1024 / 4096` sectors, or `12.6%`.
     pub sync_completed: Option<String>,
     /// Bytes on one disk before the next one's turn.
     pub chunk_bytes: Option<u64>,
@@ -43,9 +43,9 @@ pub struct Raid {
 pub struct BackingFile {
     /// Its path.
     pub path: Option<String>,
-    /// Whether the loop device passes the page cache by.
+    /// Whether the loop device bypasses the page cache.
     pub direct_io: Option<bool>,
-    /// Where in the file the device starts.
+    /// Offset in the file at which the device starts.
     pub offset_bytes: Option<u64>,
 }
 
@@ -59,8 +59,8 @@ impl Mapped {
     }
 }
 
-/// The part of a uuid that says who made the device: `LVM-abc` is LVM's, `CRYPT-LUKS2-abc-name`
-/// that of cryptsetup.
+/// The part of a uuid that names the owner: `LVM-abc` is LVM's, `CRYPT-LUKS2-abc-name` that of
+/// cryptsetup.
 pub(crate) fn owner(uuid: &str) -> Option<String> {
     let mut parts = uuid.split('-');
     let first = parts.next().filter(|first| !first.is_empty())?;
@@ -96,7 +96,7 @@ impl Raid {
         }
     }
 
-    /// What it is doing besides serving; `None` where nothing.
+    /// Its background operation; `None` if there is none.
     pub fn busy_with(&self) -> Option<&str> {
         self.sync_action.as_deref().filter(|action| !matches!(*action, "idle" | "frozen"))
     }

@@ -1,5 +1,5 @@
-//! Drives and controllers that the tree does not show as disks: known from the log alone, or
-//! hidden by a RAID mode.
+//! Drives and controllers that the tree does not show as disks: known only from the log, or hidden
+//! by a RAID mode.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::bus::{Controller, ata};
 use crate::log::{AtaPortLog, ControllerLog};
 use crate::root::Root;
 
-/// What is not among the devices `seen`, by name.
+/// The ones that are not among the devices `seen`, by name.
 pub(crate) fn unseen(
     root: &Root,
     seen: &BTreeMap<String, Device>,
@@ -64,7 +64,7 @@ fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Devi
     found
 }
 
-/// The drives that the lines on a port speak of.
+/// The drives that the lines on a port mention.
 fn units(port: &AtaPortLog) -> Vec<u32> {
     let up = |link: &crate::log::AtaLinkLog| link.speed.is_some() || !link.downshifts.is_empty();
     let links = port.links.iter().filter(|(_, link)| up(link)).map(|(unit, _)| unit.unwrap_or(0));
@@ -78,7 +78,7 @@ fn units(port: &AtaPortLog) -> Vec<u32> {
     units
 }
 
-/// RAID controllers of the tree without any disk behind them.
+/// RAID controllers of the tree without any disk under them.
 fn hiding_controllers(root: &Root, used: &dyn Fn(&str) -> bool) -> Vec<Device> {
     let Some(functions) = root.node("sys/bus/pci/devices") else { return Vec::new() };
     let mut found = Vec::new();
@@ -103,13 +103,13 @@ fn device_of(controller: Controller, log_only: bool) -> Device {
     }
 }
 
-/// Whether a line of the log makes a controller worth an entry of its own.
+/// Whether a line of the log justifies an entry for a controller.
 fn is_of_disks(log: &ControllerLog) -> bool {
     let class = log.class.or_else(|| log.driver.as_deref().and_then(pci::class_by_driver));
     !log.remapped_nvme.is_empty() || class.is_some_and(|class| class >> 16 == 1)
 }
 
-/// Whether the tree has the function, so that the log adds no controller.
+/// Whether the tree has the function; the log then adds no controller.
 fn is_in_tree(root: &Root, address: &str) -> bool {
     root.node(&format!("sys/bus/pci/devices/{address}")).is_some()
 }

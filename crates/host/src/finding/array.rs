@@ -1,4 +1,4 @@
-//! Software RAID: disks missing, or copying under way.
+//! Software RAID: missing disks, or a resync in progress.
 
 use drivelab_core::outline::Severity;
 

@@ -1,4 +1,4 @@
-//! Others use the disk while it is looked at.
+//! Another program is using the disk.
 
 use drivelab_core::outline::Severity;
 

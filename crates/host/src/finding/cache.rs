@@ -1,4 +1,4 @@
-//! Write caches: volatile, off, or not what the kernel takes them for; file systems that leave out
+//! Write caches: volatile, off, or different from the kernel's view; file systems that send no
 //! flushes.
 
 use drivelab_core::outline::Severity;
@@ -7,8 +7,8 @@ use super::context::{Context, Findings, attribute};
 use crate::device::{Device, Kind};
 use crate::found::FindingId;
 
-/// Starts of the names of drives whose makers' data sheets promise protection of cached writes at a
-/// loss of power.
+/// Prefixes of the names of drives whose data sheets promise to protect cached writes against power
+/// failure.
 const PROTECTED: &[&str] = &[
     // Intel and Solidigm data centre drives (product briefs of each series).
     "INTEL SSDSC2BA",
@@ -93,7 +93,7 @@ fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
         );
 }
 
-/// The kernel could not ask, and took the better case for granted.
+/// The kernel could not ask the drive, and assumed the better case.
 fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
     let log = context.machine.log.disks.get(&context.device.name);
     let Some(log) = log.filter(|log| !log.assumed_write_through.is_empty()) else { return };
@@ -113,7 +113,7 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
         );
 }
 
-/// A device made of others must flush where one of them must.
+/// A device built on others must flush if one of them must.
 fn stacked(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     if device.write_cache.kernel_flushes() != Some(false) || device.kind == Kind::Partition {
@@ -135,7 +135,7 @@ fn stacked(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
-/// Whether its maker promises that cached writes survive a loss of power.
+/// Whether its maker promises that cached writes survive a power failure.
 fn is_protected(device: &Device) -> bool {
     let model = device.model.as_deref().unwrap_or("").to_uppercase();
     PROTECTED.iter().any(|start| model.starts_with(&start.to_uppercase()))
@@ -146,7 +146,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     if !device.is_drive() || is_protected(device) {
         return;
     }
-    // NVMe tells only the kernel whether it has a volatile cache.
+    // NVMe reports only to the kernel whether it has a volatile cache.
     let nvme = device.kind == Kind::Nvme && device.write_cache.kernel_flushes() == Some(true);
     if device.write_cache.device_caches() != Some(true) && !nvme {
         return;
@@ -180,7 +180,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
 
 fn off(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
-    // A USB bridge often answers for a drive it did not ask; RAID firmware keeps its own cache.
+    // A USB bridge often reports a value without asking the drive; RAID firmware has its own cache.
     let asks = matches!(device.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
     if !asks || device.write_cache.device_caches() != Some(false) {
         return;

@@ -1,4 +1,4 @@
-//! What a check is given, and how it says what it found.
+//! The input of a check, and how it reports a finding.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use drivelab_core::outline::Severity;
 use crate::device::{Device, Machine};
 use crate::found::{Finding, FindingId};
 
-/// What is known of a device and of the machine around it.
+/// The facts about a device and the machine around it.
 pub(crate) struct Context<'a> {
     pub(crate) device: &'a Device,
     pub(crate) all: &'a BTreeMap<String, Device>,
@@ -21,7 +21,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding, whose words are then added.
+    /// Adds a finding, whose texts are then added.
     pub(super) fn add(&mut self, id: FindingId, severity: Severity) -> &mut Finding {
         let (message, evidence, fix) = Default::default();
         self.found.push(Finding { id, severity, message, evidence, fix });
@@ -30,26 +30,26 @@ impl Findings {
 }
 
 impl Finding {
-    /// Says what it is, in a sentence.
+    /// Sets its description, in a sentence.
     pub(super) fn says(&mut self, message: impl Into<String>) -> &mut Self {
         self.message = message.into();
         self
     }
 
-    /// Says where it was read, and what stood there; empty parts are left out.
+    /// Sets where it was read, and the text found there; empty parts are omitted.
     pub(super) fn seen(&mut self, evidence: Vec<String>) -> &mut Self {
         let parts: Vec<String> = evidence.into_iter().filter(|part| !part.is_empty()).collect();
         self.evidence = parts.join("; ");
         self
     }
 
-    /// Says what to do about it.
+    /// Sets what to do about it.
     pub(super) fn fix(&mut self, fix: impl Into<String>) {
         self.fix = fix.into();
     }
 }
 
-/// `` `echo 128 | sudo tee /sys/block/sda/queue/read_ahead_kb` ``, to be pasted.
+/// `` `echo 128 | sudo tee /sys/block/sda/queue/read_ahead_kb` ``, for pasting.
 pub(super) fn write(context: &Context<'_>, name: &str, value: &str) -> String {
     format!("`echo {value} | sudo tee /sys/block/{}/{name}`", context.device.name)
 }

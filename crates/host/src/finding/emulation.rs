@@ -1,4 +1,4 @@
-//! Modes of a controller that hide what the drive can: IDE emulation, RAID, plain USB storage.
+//! Modes of a controller that hide abilities of the drive: IDE emulation, RAID, plain USB storage.
 
 use drivelab_core::outline::Severity;
 
@@ -17,7 +17,7 @@ const INTEL_SATA_AS_IDE: &[&str] = &[
     "1e08", "1e09", "8c00", "8c01", "8c08", "8c09", "8d00", "8d08", "8d60", "8d68", "0f20", "0f21",
 ];
 
-/// What says that the drive, or the controller, is a SATA one.
+/// The evidence that the drive, or the controller, is SATA.
 enum Sata {
     Yes(Vec<String>),
     No,
@@ -39,7 +39,7 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     }
     let (severity, sata) = match sata(context, log) {
         Sata::Yes(evidence) => (Severity::Error, evidence),
-        // The default of a SATA-less machine is not a fault of its set-up.
+        // The default of a machine without SATA is not a fault of its firmware setup.
         Sata::No => return,
         Sata::Unknown => (Severity::Warn, vec!["unknown whether the drive is SATA".into()]),
     };
@@ -96,7 +96,7 @@ fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
     Sata::Yes(evidence)
 }
 
-/// Parallel functions that are common: Intel PIIX and ICH, QEMU's among them, and VIA's.
+/// Common parallel functions: Intel PIIX and ICH, including QEMU's, and VIA's.
 fn is_parallel(id: &str) -> bool {
     let known = [
         "8086:7010",
@@ -168,7 +168,7 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
-/// Hidden drives are an error; drives that are seen through RAID firmware a warning.
+/// Hidden drives are an error; drives that are visible through RAID firmware are a warning.
 fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if remapped {
         let message = "a RAID mode in the firmware hides NVMe drives: the kernel cannot use them";

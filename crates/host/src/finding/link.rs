@@ -1,4 +1,4 @@
-//! The SATA, SAS or USB link: slower than it could be, slowed down, or with errors.
+//! The SATA, SAS or USB link: slower than possible, slowed down, or with errors.
 
 use drivelab_core::outline::Severity;
 
@@ -24,11 +24,11 @@ fn link_log<'a>(context: &'a Context<'_>) -> Option<&'a AtaLinkLog> {
     port(context)?.link(context.device.ata.as_ref()?.device)
 }
 
-/// How fast the link should run, and whether that is certain.
+/// The expected rate of the link, and whether that is certain.
 fn expected(device: &Device, seen: Option<Speed>, forced: bool) -> Option<(Speed, Severity)> {
     let Link { drive_gbps, host_gbps, limit_gbps, speed_gbps, .. } = device.link;
     let speed = speed_gbps?;
-    // `libata.force` lowers what the kernel then gives as the limit of the hardware.
+    // `libata.force` lowers the value that the kernel then reports as the limit of the hardware.
     let host_gbps = host_gbps.filter(|host| !forced || *host > speed);
     if forced && let Some(drive) = drive_gbps {
         return Some((host_gbps.map_or(drive, |host| drive.min(host)), Severity::Error));
@@ -36,16 +36,17 @@ fn expected(device: &Device, seen: Option<Speed>, forced: bool) -> Option<(Speed
     if let (Some(drive), Some(host)) = (drive_gbps, host_gbps) {
         return Some((drive.min(host), Severity::Error));
     }
-    // It ran faster before: so both ends can.
+    // It was faster before: so both ends support that rate.
     if let Some(seen) = seen.filter(|seen| *seen > speed) {
         return Some((seen, Severity::Error));
     }
     if let Some(drive) = drive_gbps {
-        // A limit at the very speed it runs at tells that the link could do more.
+        // A limit equal to the present rate shows that the link could be faster.
         let limited = limit_gbps.is_some_and(|limit| limit <= speed);
         return Some((drive, if limited { Severity::Error } else { Severity::Warn }));
     }
-    // Only the limit is known: 1.5 and 3.0 are what SATA 1 and 2 have, so the step above is meant.
+    // Only the limit is known: 1.5 and 3.0 are the rates of SATA 1 and 2, so the next higher one is
+    // expected.
     let limit = limit_gbps.filter(|limit| *limit <= speed && limit.get() < 6000)?;
     let step = Speed::mbps(limit.get() * 2);
     Some((host_gbps.map_or(step, |host| host.min(step)), Severity::Error))
@@ -148,8 +149,8 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
             evidence.push(format!("log: {}", unit.errors.evidence()));
         }
     }
-    // Requests to a file, to memory or to another machine fail for reasons that are no link's; and
-    // the kernel gives such names again and again without a word in its log.
+    // Requests to a file, to memory or to another machine do not fail because of a link; and the
+    // kernel reuses such names without a line in its log.
     let disk = log.disks.get(&device.name).filter(|_| device.is_drive());
     if let Some(disk) = disk.filter(|disk| !disk.errors.is_empty()) {
         evidence.push(format!("log: {}", disk.errors.evidence()));

@@ -1,7 +1,7 @@
-//! What is wrong: each finding with its evidence and what to do about it.
+//! The rules that find what is wrong: each finding with its evidence and a remedy.
 //!
-//! One file a family. A check is a pure function from what was read to findings; it claims nothing
-//! it has no evidence for. The page on each is `docs/findings/<id>.md`.
+//! One file per family. A check is a pure function from the facts to findings; it reports nothing
+//! without evidence. The page on each is `docs/findings/<id>.md`.
 
 mod array;
 mod busy;

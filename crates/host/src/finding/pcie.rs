@@ -1,4 +1,4 @@
-//! The PCIe link of the controller: fewer lanes or a lower speed than it has.
+//! The PCIe link of the controller: fewer lanes or a lower speed than supported.
 
 use drivelab_core::outline::Severity;
 
@@ -9,7 +9,8 @@ use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
-    // A virtual link has no width of its own, and an onboard USB controller's is its maker's.
+    // A virtual link has no width of its own, and that of an onboard USB controller is fixed by its
+    // maker.
     if matches!(device.kind, Kind::Virtio | Kind::Usb) {
         return;
     }
@@ -51,8 +52,8 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         );
 }
 
-/// In what it falls short. A slot of an older generation is a fact of the board, and a warning;
-/// everything else could be otherwise.
+/// The respects in which it is below its maximum. A slot of an older generation is a property of
+/// the board, and a warning; everything else can be changed.
 fn reasons(pcie: &Pcie) -> Option<(Severity, Vec<String>)> {
     let mut reasons = Vec::new();
     let mut severity = Severity::Warn;

@@ -1,4 +1,4 @@
-//! Queues: native command queuing off, or fewer commands than the drive takes.
+//! Queues: native command queuing off, or fewer commands than the drive supports.
 
 use drivelab_core::outline::Severity;
 
@@ -7,9 +7,9 @@ use crate::bus::ata::NcqOff;
 use crate::device::Kind;
 use crate::found::FindingId;
 
-/// Requests that an elevator needs to have something to sort: on IDE the kernel leaves it two, and
-/// with 64 random reads of a hard disk become 1.5 times as many (measured at depth 32 with
-/// mq-deadline behind `ata_piix`: 73 and 107 a second).
+/// Number of requests that an elevator needs in order to sort: on IDE the kernel leaves it two, and
+/// with 64 a hard disk serves 1.5 times as many random reads (measured at depth 32 with mq-deadline
+/// behind `ata_piix`: 73 and 107 per second).
 const SORTABLE_REQUESTS_MIN: u32 = 16;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -21,7 +21,8 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let (Some(false), Some(cause)) = (device.ncq, device.ncq_off_cause) else { return };
     let known = device.ata.as_ref().and_then(|ata| ata.ncq_supported) == Some(true);
-    // Without any sign that the drive could, only somebody's order to leave it counts.
+    // Without any evidence that the drive supports it, only an explicit option to turn it off
+    // counts.
     if cause == NcqOff::Drive || !known && matches!(cause, NcqOff::Host | NcqOff::Runtime) {
         return;
     }
@@ -117,7 +118,7 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
             .fix(write(context, "queue/nr_requests", "64"));
     }
     let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
-    // 31 of 32 is as deep as libata went until Linux 4.18.
+    // 31 of 32 is the depth that libata used until Linux 4.18.
     let cut = takes.filter(|takes| depth > 1 && depth + 1 < *takes);
     let cut = cut.map(|takes| {
         format!(

@@ -6,10 +6,10 @@ use super::context::{Context, Findings, attribute, write};
 use crate::device::{Alignment, Kind};
 use crate::found::FindingId;
 
-/// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
+/// A read-ahead beyond this is extreme: 32 times the kernel's default of 128 KiB
 /// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
 const READ_AHEAD_KB_MAX: u64 = 4096;
-/// What flash writes at least, whatever it says its sector is.
+/// The smallest write of flash, whatever sector size it reports.
 const FLASH_PAGE_BYTES: u64 = 4096;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -52,7 +52,7 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
         ));
 }
 
-/// The kernel chooses by this flag; the drive knows better.
+/// The kernel uses this flag; the drive's own value is more reliable.
 fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let (Some(rpm), Some(rotational)) = (device.rpm, device.queue.rotational) else { return };
@@ -90,7 +90,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else {
         return;
     };
-    // A large one is often meant so in the image of a machine whose disk is far away.
+    // A large one is often a deliberate choice in the image of a machine whose disk is remote.
     let is_meant = read_ahead > 0 && is_virtual(device.kind);
     let severity = if is_meant { Severity::Info } else { Severity::Warn };
     findings
@@ -122,7 +122,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     };
     let own = device.partition.iter();
     for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {
-        // A partition asked for by name carries its disk's units, and not its disk's shift.
+        // A partition requested by name has its disk's units, but not its disk's shift.
         let Some(start) = part.start_bytes else { continue };
         let disk =
             if device.partition.is_some() { part_alignment(context, alignment) } else { alignment };
@@ -150,7 +150,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// The disk's shift, for a partition that stands alone.
+/// The disk's shift, for a partition that is inspected alone.
 fn part_alignment(context: &Context<'_>, alignment: Alignment) -> Alignment {
     let disk = context.device.partition.as_ref().and_then(|part| context.all.get(&part.disk));
     let offset = disk.and_then(|disk| disk.queue.alignment_offset_bytes);

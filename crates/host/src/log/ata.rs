@@ -1,6 +1,6 @@
-//! What libata says of a port, its links and its drives.
+//! libata's messages about a port, its links and its drives.
 //!
-//! Texts after `drivers/ata/libata-core.c` and `libata-eh.c` of Linux 2.6.27 to 6.18.
+//! Texts from `drivers/ata/libata-core.c` and `libata-eh.c` of Linux 2.6.27 to 6.18.
 
 use std::collections::BTreeMap;
 
@@ -12,48 +12,48 @@ use crate::speed::Speed;
 pub struct AtaPortLog {
     /// `SATA max UDMA/133 cmd 0x1f0 ctl 0x3f6 bmdma 0x30b0 irq 14`.
     pub line: Option<String>,
-    /// The PCI function whose driver made the port.
+    /// The PCI function whose driver created the port.
     pub controller: Option<String>,
-    /// Whether a port multiplier hangs on it, so that `ata1.01` is a link of its own.
+    /// Whether a port multiplier is attached, so that `ata1.01` is a separate link.
     pub multiplier: bool,
-    /// Links by number: `None` where the port has one, else 0 for `ata1.00` and so on.
+    /// Links by number: `None` if the port has one, otherwise 0 for `ata1.00` and so on.
     pub links: BTreeMap<Option<u32>, AtaLinkLog>,
     /// Drives by number: 0 is `ata1.00`.
     pub devices: BTreeMap<u32, AtaDeviceLog>,
     /// Exceptions, resets and bus errors.
     pub errors: Lines,
-    /// Of them those that name the medium: no fault of the link.
+    /// Those that name the medium: not a fault of the link.
     pub medium_errors: u64,
-    /// What `libata.force` did.
+    /// Lines about `libata.force`.
     pub forced: Lines,
 }
 
 /// One SATA link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AtaLinkLog {
-    /// The speed it came up with last.
+    /// The latest speed at which it came up.
     pub speed: Option<Speed>,
-    /// The fastest speed it ever came up with.
+    /// The fastest speed at which it ever came up.
     pub fastest: Option<Speed>,
-    /// The limit in `SControl`, where one is set.
+    /// The limit in `SControl`, if one is set.
     pub limit: Option<Speed>,
-    /// The line that says so.
+    /// The line that reports it.
     pub line: Option<String>,
-    /// Times it was slowed down after errors.
+    /// Lines about its being slowed down after errors.
     pub downshifts: Lines,
 }
 
-/// What the log says of a drive's native command queuing.
+/// The log's line about a drive's native command queuing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NcqLine {
-    /// `NCQ (depth 31/32)`, `NCQ (depth 32)`: commands that the host and the drive take.
+    /// `NCQ (depth 31/32)`, `NCQ (depth 32)`: commands that the host and the drive accept.
     Depth {
-        /// What the host takes; 0 where its driver has no queuing.
+        /// Commands that the host accepts; 0 if its driver has no queuing.
         host: u32,
-        /// What the drive takes.
+        /// Commands that the drive accepts.
         device: u32,
     },
-    /// `NCQ (not used)`: the drive has it, and the kernel was told to leave it.
+    /// `NCQ (not used)`: the drive supports it, and the kernel was configured not to use it.
     NotUsed,
 }
 
@@ -64,9 +64,9 @@ pub struct AtaDeviceLog {
     pub model: Option<String>,
     /// Its capacity in 512-byte sectors.
     pub sectors: Option<u64>,
-    /// Whether it has queuing, and how deep.
+    /// Whether it has queuing, and its depth.
     pub ncq: Option<NcqLine>,
-    /// The line that says so.
+    /// The line that reports it.
     pub ncq_line: Option<String>,
     /// Quirks that the kernel applies: `noncq`.
     pub quirks: Lines,
@@ -81,10 +81,10 @@ impl AtaPortLog {
         (line.starts_with("SATA") && line.contains("bmdma")) || self.shares_port()
     }
 
-    /// Whether two SATA links answer as master and slave of this port.
+    /// Whether two SATA links appear as master and slave of this port.
     ///
-    /// libata writes `ata2.00:` before a message about a *link* only where a port has several: with
-    /// a port multiplier, or with SATA links emulating an IDE channel (`ata_link_printk`).
+    /// libata writes `ata2.00:` before a message about a *link* only if a port has several: with a
+    /// port multiplier, or with SATA links emulating an IDE channel (`ata_link_printk`).
     pub fn shares_port(&self) -> bool {
         !self.multiplier && self.links.keys().any(Option::is_some)
     }
@@ -136,7 +136,7 @@ impl AtaPortLog {
         let Some(link) = entry(&mut self.links, unit) else { return false };
         if let Some(slower) = slower {
             link.downshifts.add_at(message, at);
-            // The reset that follows brings it up at the new limit; what comes up later counts.
+            // The reset that follows brings it up at the new limit; later speeds count.
             link.limit = Speed::parse(slower);
             link.speed = link.limit.or(link.speed);
         }
@@ -220,7 +220,7 @@ impl<'t> DeviceLine<'t> {
     }
 }
 
-/// What stands after `NCQ` in `LBA48 NCQ (depth 31/32)`.
+/// The text after `NCQ` in `LBA48 NCQ (depth 31/32)`.
 fn ncq(text: &str) -> Option<NcqLine> {
     let (_, rest) = text.split_once("NCQ (")?;
     if rest.starts_with("not used") {

@@ -1,30 +1,30 @@
-//! What the log, or a listing of `lspci -nnk` put in its place, says of a PCI function.
+//! What the log, or a listing of `lspci -nnk` used instead of it, says about a PCI function.
 
 use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
 
-/// One PCI function that has to do with disks.
+/// One PCI function that is related to disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ControllerLog {
-    /// The driver that speaks for it.
+    /// The driver that reports it.
     pub driver: Option<String>,
     /// Class and programming interface: `0x01018a`.
     pub class: Option<u32>,
     /// Vendor and device.
     pub id: Option<(u16, u16)>,
-    /// The fastest link that its ports have (`AHCI ... 6 Gbps`).
+    /// The fastest link that its ports support (`AHCI ... 6 Gbps`).
     pub link_max: Option<Speed>,
-    /// Its mode as its own registers have it: `SATA`, `IDE` or `RAID`.
+    /// Its mode according to its own registers: `SATA`, `IDE` or `RAID`.
     pub mode: Option<String>,
-    /// The lines all that is from.
+    /// The lines from which all this was read.
     pub lines: Lines,
     /// NVMe drives that the firmware hides behind it.
     pub remapped_nvme: Lines,
-    /// Its PCIe link is narrower or slower than it could be.
+    /// Lines saying that its PCIe link is narrower or slower than possible.
     pub bandwidth: Lines,
 }
 
-/// Drivers of disk controllers, by how their names begin.
+/// Drivers of disk controllers, by prefix.
 const DRIVERS: &[&str] = &[
     "ahci", "ata_", "pata_", "sata_", "nvme", "mpt", "megaraid", "aacraid", "hpsa", "smartpqi",
     "arcmsr", "stex", "3w-", "isci", "mvsas", "pm80", "vmd", "aic94xx",
@@ -124,7 +124,7 @@ impl ControllerLog {
     }
 }
 
-/// Splits a line of `lspci -nn` after the address that it starts with.
+/// Splits a line of `lspci -nn` after its leading address.
 fn listed(message: &str) -> Option<(&str, &str)> {
     let (address, rest) = message.split_once(' ')?;
     let short = address.len() == 7 && is_address(&format!("0000:{address}"));

@@ -1,4 +1,4 @@
-//! What the log says of SCSI disks, USB bridges and NVMe controllers.
+//! The log's lines about SCSI disks, USB bridges and NVMe controllers.
 
 use super::{KernelLog, Lines, entry};
 
@@ -7,18 +7,18 @@ use super::{KernelLog, Lines, entry};
 pub struct DiskLog {
     /// `Write cache: enabled, read cache: enabled, doesn't support DPO or FUA`.
     pub write_cache: Option<String>,
-    /// The kernel could not ask the drive, and took the cache for written through.
+    /// The kernel could not ask the drive, and assumed a write-through cache.
     pub assumed_write_through: Lines,
     /// Reads or writes that failed.
     pub errors: Lines,
 }
 
-/// A named unit on the way to a disk (`2-1`, `nvme0`).
+/// A named unit on the path to a disk (`2-1`, `nvme0`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitLog {
     /// Resets, time-outs, aborted commands.
     pub errors: Lines,
-    /// The kernel passed over UAS for this bridge.
+    /// The kernel did not use UAS for this bridge.
     pub uas_ignored: Lines,
 }
 
@@ -36,7 +36,7 @@ impl KernelLog {
         let Some((_, rest)) = message.split_once('[') else { return false };
         let Some((name, rest)) = rest.split_once("] ") else { return false };
         if rest.starts_with("Attached SCSI ") {
-            // Names are given anew: what failed under this one before was another attachment.
+            // Names are reused: earlier errors under this name belong to another attachment.
             if let Some(disk) = self.disks.get_mut(name) {
                 disk.errors = Lines::default();
             }
@@ -50,7 +50,7 @@ impl KernelLog {
         if assumed {
             disk.assumed_write_through.add(message);
         } else {
-            // The drive answered after all, or again: what it says now counts.
+            // The drive answered after all, or again: the latest answer counts.
             disk.assumed_write_through = Lines::default();
             disk.write_cache = Some(rest.to_owned());
         }
@@ -63,7 +63,7 @@ impl KernelLog {
         let Some((name, rest)) = rest.split_once(": ") else { return false };
         let at = self.at_s;
         if kind == "nvme" && rest.starts_with("pci function ") {
-            // A controller that is found anew has a past of its own.
+            // A controller that is found again starts without a history.
             self.units.remove(name);
             return true;
         }
@@ -93,8 +93,8 @@ impl KernelLog {
     }
 }
 
-/// The disk in `I/O error, dev sda, sector 2048 op 0x0:(READ)`, with the words of old and new
-/// kernels before it (`blk_update_request:`, `end_request:`).
+/// The disk in `I/O error, dev sda, sector 2048 op 0x0:(READ)`, with the prefixes of old and new
+/// kernels (`blk_update_request:`, `end_request:`).
 fn failed_disk(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("I/O error, dev ")?;
     let name = rest.split([',', ' ']).next()?;

@@ -1,10 +1,10 @@
-//! One line of a kernel log, whoever printed it: what stands before the message is taken off.
+//! Strips the prefix from one line of a kernel log, whichever program printed it.
 
 /// The message of a line.
 ///
-/// Understands `dmesg` (with or without `[ 1.234567]`, `<6>`, `-T` dates, `-x` facility and level),
-/// records of `/dev/kmsg` (`6,339,5140900,-;...`), and syslog or `journalctl` lines
-/// (`... host kernel: ...`).
+/// Supports `dmesg` (with or without `[ 1.234567]`, `<6>`, `-T` dates, `-x` facility and level),
+/// records of `/dev/kmsg` (`6,339,5140900,-;...`), and syslog or `journalctl` lines (`... host
+/// kernel: ...`).
 pub(super) fn message(line: &str) -> &str {
     let line = line.trim_end();
     let line = after_kernel(line).unwrap_or(line);
@@ -14,8 +14,8 @@ pub(super) fn message(line: &str) -> &str {
     after_stamp(line).trim_start()
 }
 
-/// When a line came, in seconds since the boot, where it has such a stamp: `[ 1.234567]`, or the
-/// microseconds of a record of `/dev/kmsg`. Dates say nothing without the date of the boot.
+/// The time of a line, in seconds since the boot, if it has such a stamp: `[ 1.234567]`, or the
+/// microseconds of a record of `/dev/kmsg`. Dates are useless without the date of the boot.
 pub(super) fn seconds(line: &str) -> Option<u64> {
     if after_kmsg(line).is_some() {
         let microseconds: u64 = line.split(',').nth(2)?.parse().ok()?;
@@ -26,7 +26,7 @@ pub(super) fn seconds(line: &str) -> Option<u64> {
     if digits(fraction) { whole.parse().ok() } else { None }
 }
 
-/// After `kernel: `, where what stands before it looks like a date and a host.
+/// The text after `kernel: `, if the text before it looks like a date and a host.
 fn after_kernel(line: &str) -> Option<&str> {
     let (before, after) = line.split_once(" kernel: ")?;
     let words = before.split_whitespace().count();
@@ -34,7 +34,7 @@ fn after_kernel(line: &str) -> Option<&str> {
     dated.then_some(after)
 }
 
-/// After `level,sequence,microseconds,flags;`.
+/// The text after `level,sequence,microseconds,flags;`.
 fn after_kmsg(line: &str) -> Option<&str> {
     let (before, after) = line.split_once(';')?;
     let mut fields = before.split(',');
@@ -42,7 +42,7 @@ fn after_kmsg(line: &str) -> Option<&str> {
     (number() && number() && number() && fields.next().is_some()).then_some(after)
 }
 
-/// After `kern  :info  : `.
+/// The text after `kern  :info  : `.
 fn after_facility(line: &str) -> Option<&str> {
     let (facility, rest) = line.split_once(':')?;
     let (level, rest) = rest.split_once(": ")?;
@@ -53,14 +53,14 @@ fn after_facility(line: &str) -> Option<&str> {
     (facility.starts_with("kern") && word(facility) && word(level)).then_some(rest)
 }
 
-/// After `<6>`.
+/// The text after `<6>`.
 fn after_level(line: &str) -> &str {
     let level = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     level.filter(|(level, _)| digits(level)).map_or(line, |(_, rest)| rest.trim_start())
 }
 
-/// After `[    1.234567]`, `[Mon Sep 13 12:00:00 2009]`, and the thread or processor that newer
-/// kernels put behind it, `[    T1]`.
+/// The text after `[    1.234567]`, `[Mon Sep 13 12:00:00 2009]`, and the thread or processor that
+/// newer kernels add, `[    T1]`.
 fn after_stamp(mut line: &str) -> &str {
     for _ in 0..2 {
         let Some((stamp, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']'))

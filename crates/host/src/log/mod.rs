@@ -1,7 +1,7 @@
-//! What the kernel said about disks, their links and controllers.
+//! The kernel's messages about disks, their links and controllers.
 //!
-//! Only the last boot in a text counts: at each `Linux version` the reading starts over, since port
-//! numbers and modes may differ from boot to boot.
+//! Only the last boot in a text counts: at each `Linux version` the reading starts over, because
+//! port numbers and modes may differ from boot to boot.
 
 mod ata;
 mod controller;
@@ -17,21 +17,22 @@ pub use ring::ring;
 
 use std::collections::BTreeMap;
 
-/// Longest line that is looked at; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
+/// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
 const LINE_BYTES_MAX: usize = 4096;
-/// Most ports, controllers or disks; a text that names more is no log of one machine.
+/// Maximum number of ports, controllers or disks; a text that names more is not the log of one
+/// machine.
 const NAMES_MAX: usize = 4096;
-/// Lines kept word for word as evidence of one thing.
+/// Number of lines kept verbatim as evidence of one thing.
 const LINES_KEPT: usize = 3;
 
-/// Lines of one sort: the first few, and how many there were.
+/// Lines of one kind: the first few, and their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lines {
     /// The first ones, without time stamps.
     pub first: Vec<String>,
-    /// All of them.
+    /// Number of all lines.
     pub count: u64,
-    /// When the last one came, in seconds since the machine was booted; where the log says so.
+    /// Time of the last one, in seconds since the boot; if the log has time stamps.
     pub last_s: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ impl Lines {
         self.count == 0
     }
 
-    /// The first lines and how many more there are, as one line of evidence.
+    /// The first lines and the number of further ones, as one line of evidence.
     pub fn evidence(&self) -> String {
         let mut text = self.first.join("; ");
         let more = self.count - self.first.len() as u64;
@@ -67,7 +68,7 @@ impl Lines {
     }
 }
 
-/// What a kernel log says, by the names the kernel uses.
+/// The content of a kernel log, by the names that the kernel uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelLog {
     /// ATA ports by number: 1 is `ata1`.
@@ -78,18 +79,18 @@ pub struct KernelLog {
     pub disks: BTreeMap<String, DiskLog>,
     /// USB devices (`2-1`), NVMe controllers (`nvme0`) and other named units, with their errors.
     pub units: BTreeMap<String, UnitLog>,
-    /// Lines that were understood, in order, as a capture keeps them.
+    /// Lines that were understood, in order, for a capture.
     pub understood: Vec<String>,
-    /// Whether lines were seen at all.
+    /// Whether there were any lines.
     pub present: bool,
-    /// When the line at hand came, in seconds since the boot.
+    /// Time of the current line, in seconds since the boot.
     at_s: Option<u64>,
-    /// The PCI function that spoke last: the ports that follow are its own.
+    /// The PCI function of the latest message: the ports that follow belong to it.
     speaking: Option<String>,
 }
 
 impl KernelLog {
-    /// Reads a log as `dmesg`, `/dev/kmsg`, `journalctl -k` or syslog write it.
+    /// Reads a log in the format of `dmesg`, `/dev/kmsg`, `journalctl -k` or syslog.
     pub fn parse(text: &str) -> Self {
         let mut log = Self::default();
         for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The kernel's own log, as the kernel keeps it.
+//! The kernel's own log, as stored by the kernel.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -8,11 +8,11 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::root::LOG_BYTES_MAX;
 
-/// Longest record: `PRINTKRB_RECORD_MAX` and what stands around it (`kernel/printk/internal.h`).
+/// Longest record: `PRINTKRB_RECORD_MAX` and its prefix (`kernel/printk/internal.h`).
 const RECORD_BYTES_MAX: usize = 16 << 10;
 
-/// What `/dev/kmsg` holds now, one record a line; `None` where it cannot be read (a container, or
-/// `kernel.dmesg_restrict`) or is empty.
+/// The present content of `/dev/kmsg`, one record per line; `None` if it cannot be read (a
+/// container, or `kernel.dmesg_restrict`) or is empty.
 pub fn ring(kmsg: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut kmsg: File = rustix::fs::open(kmsg, flags, Mode::empty()).ok()?.into();
@@ -22,7 +22,7 @@ pub fn ring(kmsg: &Path) -> Option<String> {
         match kmsg.read(&mut record) {
             Ok(0) => break,
             Ok(count) => text.extend_from_slice(&record[..count]),
-            // EPIPE: a record was overwritten before it was read; the next read goes on behind it.
+            // EPIPE: a record was overwritten before it was read; the next read continues after it.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
             // EAGAIN: that was the last one.

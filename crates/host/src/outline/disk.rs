@@ -13,7 +13,7 @@ use crate::inspection::Inspection;
 
 /// Columns before the drawing: two, a mark, two.
 const MARGIN: usize = 9;
-/// Partitions that are drawn.
+/// Maximum number of partitions drawn.
 const PARTITIONS_SHOWN: usize = 16;
 
 pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
@@ -30,7 +30,7 @@ pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
         !device.hops.iter().any(|hop| touches(id, hop.kind)) && id != FindingId::Misaligned
     });
     let about = settings(device);
-    // Of a drive that only the log knows, the port may be all there is to draw.
+    // For a drive that only the log knows, the port may be all there is to draw.
     if !(device.log_only && about.is_empty() && !device.hops.is_empty()) {
         drawing.station(own, &device.name, &about);
     }
@@ -63,12 +63,12 @@ fn mark(severity: Option<Severity>) -> &'static str {
     }
 }
 
-/// The worst finding that is more than good to know.
+/// The worst finding above the severity `info`.
 fn trouble(device: &Device) -> Option<Severity> {
     worst_of(device, |_| true).filter(|worst| *worst != Severity::Info)
 }
 
-/// A size as makers of disks count: `1.0 TB`.
+/// A size in the units of disk makers: `1.0 TB`.
 fn size(bytes: u64) -> String {
     let units =
         [("TB", 1_000_000_000_000_u64), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)];
@@ -130,7 +130,7 @@ fn worst_of(device: &Device, about: impl Fn(FindingId) -> bool) -> Option<Severi
     findings.map(|finding| finding.severity).min()
 }
 
-/// The settings on one line: what decides a benchmark comes first.
+/// The settings on one line: those that matter most for a benchmark come first.
 fn settings(device: &Device) -> String {
     if device.kind == Kind::Controller {
         return device.hops.last().map(|hop| hop.about.clone()).unwrap_or_default();
@@ -202,7 +202,7 @@ fn by_name(all: &Inspection) -> BTreeMap<&str, &Device> {
     all.devices.iter().map(|device| (device.name.as_str(), device)).collect()
 }
 
-/// The drawing, one station a line.
+/// The drawing, one station per line.
 struct Drawing<'o> {
     lines: &'o mut Vec<Line>,
     depth: usize,
@@ -224,7 +224,7 @@ impl Drawing<'_> {
         self.lines.push(line.part(tone(severity), mark(severity)).part(Tone::Plain, name));
     }
 
-    /// What a device is made of, down to drives.
+    /// The components of a device, down to drives.
     fn slaves(
         &mut self,
         device: &Device,
@@ -232,7 +232,7 @@ impl Drawing<'_> {
         seen: &mut BTreeSet<String>,
     ) {
         for name in &device.slaves {
-            // Broken trees can have devices that are made of each other.
+            // A broken tree can have devices that are built on each other.
             if !seen.insert(name.clone()) {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Drawing<'_> {
     }
 }
 
-/// A finding, what was seen of it, and what helps.
+/// A finding, its evidence, and its remedy.
 fn told(finding: &Finding) -> Vec<Line> {
     let severity = Some(finding.severity);
     let head = Line::new(&finding.message, MARGIN)

@@ -1,4 +1,4 @@
-//! An inspection in words: a block for each disk, with a drawing of the way to it.
+//! An inspection in words: a block for each disk, with a drawing of the path to it.
 
 mod disk;
 mod moment;
@@ -11,7 +11,7 @@ use drivelab_core::outline::{Line, Severity, Tone};
 use self::plural::plural;
 use crate::inspection::Inspection;
 
-/// Problems that are shown; all of them are in the JSON.
+/// Maximum number of problems shown; all of them are in the JSON.
 const PROBLEMS_SHOWN: usize = 5;
 
 /// The first screen.

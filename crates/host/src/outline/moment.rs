@@ -7,8 +7,8 @@ use crate::watch::Rate;
 /// Columns of the bar that shows the depth in use.
 const BAR: usize = 16;
 
-/// One line a disk. A queue that is used to less than a quarter while the disk is busy is yellow:
-/// its tags lie idle.
+/// One line per disk. A queue of which less than a quarter is used while the disk is busy is
+/// yellow: its tags are idle.
 pub fn watched(rates: &[Rate]) -> Vec<Line> {
     let head = format!(
         "{:12} {:>7} {:>6} {:BAR$} {:>5} {:>5} {:>8} {:>8} {:>9} {:>9} {:>5}",

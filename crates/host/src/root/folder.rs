@@ -1,8 +1,8 @@
-//! Folders of the tree that are open: what is in them, known from one listing.
+//! Open folders of the tree: their contents, known from one listing.
 //!
-//! A disk is described by some sixty attributes in some ten folders. Asking the kernel for each by
-//! its whole path walks ten names each time, and asking first whether it is there doubles the
-//! calls; an open folder that was listed once answers both.
+//! A disk is described by about sixty attributes in about ten folders. Asking the kernel for each
+//! attribute by its whole path walks ten names each time, and first checking whether it exists
+//! doubles the calls; an open folder that was listed once saves both.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -13,12 +13,12 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags, RawDir};
 
-/// Most entries of one folder; a machine with more disks than that is another's problem.
+/// Maximum number of entries of one folder; machines with more disks are not supported.
 pub(super) const ENTRIES_MAX: usize = 16_384;
-/// Folders that are kept open: the ten or so of a disk, and the classes that all disks share.
-/// The usual limit of a process is 1024 open files.
+/// Number of folders kept open: the ten or so of a disk, and the classes that all disks share. The
+/// usual limit of a process is 1024 open files.
 const OPEN_MAX: usize = 32;
-/// Look-ups in a folder before it is listed: on the way to a disk most are passed through once or
+/// Look-ups in a folder before it is listed: most folders on the path to a disk are used once or
 /// twice, and listing them costs more than it saves.
 const LOOKUPS_FIRST: u8 = 2;
 
@@ -34,7 +34,7 @@ pub(super) struct Folder {
 pub(super) enum Told {
     Kind(FileType),
     Missing,
-    /// The file system does not say, or the listing was cut.
+    /// The file system does not report it, or the listing was truncated.
     Unknown,
 }
 
@@ -77,10 +77,10 @@ impl Folder {
     }
 }
 
-/// A folder that was asked for.
+/// A requested folder.
 pub(super) type Opened = rustix::io::Result<Folder>;
 
-/// The folders that are open, the one used last at the end.
+/// The open folders, the most recently used one at the end.
 #[derive(Debug, Default)]
 pub(super) struct Folders {
     lookups: RefCell<HashMap<String, u8>>,
@@ -88,8 +88,8 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// The folder at `path` below the root, where it is open or worth opening with `open`; `None`
-    /// where its entries are looked up by their paths.
+    /// The folder at `path` below the root, if it is open or worth opening with `open`; `None` if
+    /// its entries are looked up by their paths.
     pub(super) fn at(&self, path: &str, open: impl FnOnce() -> Opened) -> Option<Rc<Folder>> {
         let mut lookups = self.lookups.borrow_mut();
         let Some(count) = lookups.get_mut(path) else {
@@ -101,7 +101,7 @@ impl Folders {
             return None;
         }
         drop(lookups);
-        // A folder that cannot be listed may let us look things up all the same.
+        // In a folder that cannot be listed, look-ups may still work.
         self.listed(path, open).ok()
     }
 

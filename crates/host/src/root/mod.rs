@@ -1,8 +1,8 @@
-//! A tree of attributes below a root: `/` of this machine, or a captured copy of another's.
+//! A tree of attributes below a root: `/` of this machine, or a captured copy of another one's.
 //!
 //! Nothing outside the root is ever opened: symbolic links are followed by hand, absolute ones
-//! start at the root again, and one that climbs above it is refused. Nothing is trusted to be
-//! small, text, or finished. What cannot be read is noted ([`Root::problems`]) and left out.
+//! start at the root again, and one that leads above it is refused. Nothing is assumed to be small,
+//! text, or complete. What cannot be read is recorded ([`Root::problems`]) and skipped.
 
 mod folder;
 mod node;
@@ -33,24 +33,24 @@ use folder::{Folder, Folders, Opened, Told};
 use path::{Ending, join, split};
 use waiting::{SILENCE, Waiting, silence};
 
-/// Most bytes of one attribute: sysfs gives at most a page (4096, or 64 KiB on some machines).
+/// Maximum size of an attribute: sysfs returns at most a page (4096, or 64 KiB on some machines).
 pub const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
-/// Most bytes of one table in /proc: 10,000 mounts or disks of 100 bytes.
+/// Maximum size of a table in /proc: 10,000 mounts or disks of 100 bytes.
 pub const TABLE_BYTES_MAX: usize = 1 << 20;
-/// Most bytes of a kernel log; the ring buffer of a large machine is some megabytes.
+/// Maximum size of a kernel log; the ring buffer of a large machine is a few megabytes.
 pub const LOG_BYTES_MAX: usize = 16 << 20;
-/// Most problems that are kept; one more line says that there are others.
+/// Maximum number of recorded problems; one more line says that there are others.
 const PROBLEMS_MAX: usize = 200;
-/// How problems begin that are a limit of ours.
+/// The beginning of problems that are due to a limit of ours.
 const TOO_LARGE: &str = "is larger than";
 const TOO_MANY: &str = "has over";
 
-/// Something that could not be read, or not be understood.
+/// Something that could not be read or understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The path below the root.
     pub path: String,
-    /// What is the matter with it.
+    /// The problem.
     pub message: String,
 }
 
@@ -60,7 +60,7 @@ impl Problem {
         self.message.starts_with(SILENCE)
     }
 
-    /// Whether a part of the file or folder was left out because there was too much of it.
+    /// Whether part of the file or folder was omitted because it was too large.
     pub fn is_cut(&self) -> bool {
         self.message.starts_with(TOO_LARGE) || self.message.starts_with(TOO_MANY)
     }
@@ -71,18 +71,18 @@ impl Problem {
 pub struct Root {
     base: PathBuf,
     problems: RefCell<BTreeMap<String, String>>,
-    /// Folders that were seen to be no links, so that they are asked after only once.
+    /// Folders known not to be links, so that each is checked only once.
     known: RefCell<HashSet<String>>,
     folders: Folders,
     recording: Option<RefCell<Recording>>,
-    /// What is waited for at the moment, for whoever watches.
+    /// The path that is being waited for, for the watchdog.
     waiting: Arc<Waiting>,
     /// Files that do not answer, and folders below which nothing does.
     silent: BTreeSet<String>,
 }
 
 impl Root {
-    /// The tree below `base`, which holds `sys/`, `proc/` and perhaps `dmesg`.
+    /// The tree below `base`, which contains `sys/`, `proc/` and perhaps `dmesg`.
     pub fn new(base: impl Into<PathBuf>) -> Self {
         Self {
             base: base.into(),
@@ -95,7 +95,7 @@ impl Root {
         }
     }
 
-    /// A tree that a [`Reader`] watches; `silent` is passed over, and reported.
+    /// A tree that a [`Reader`] watches; `silent` paths are skipped, and reported.
     fn watched(
         base: PathBuf,
         records: bool,
@@ -110,12 +110,12 @@ impl Root {
         Self { waiting, silent: silent.clone(), ..root }
     }
 
-    /// Every call to the system goes through here: what may never return says what it waits for.
+    /// Every system call goes through here: a call that may never return first records its path.
     fn ask<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
         self.waiting.for_path(path, ask)
     }
 
-    /// Whether this path, or a folder above it, did not answer before.
+    /// Whether this path, or a folder above it, has already failed to answer.
     fn is_silent(&self, path: &str) -> bool {
         let above = |known: &String| {
             path.strip_prefix(known.as_str())
@@ -124,12 +124,12 @@ impl Root {
         !self.silent.is_empty() && self.silent.iter().any(above)
     }
 
-    /// The same, keeping a copy of all that is read.
+    /// The same, with a copy of all that is read.
     pub fn recording(base: impl Into<PathBuf>) -> Self {
         Self { recording: Some(RefCell::default()), ..Self::new(base) }
     }
 
-    /// Where the tree lies.
+    /// The path of the tree.
     pub fn base(&self) -> &Path {
         &self.base
     }
@@ -143,12 +143,12 @@ impl Root {
             .collect()
     }
 
-    /// What was read so far, where this root keeps it.
+    /// What was read so far, if this root records it.
     pub fn into_recording(self) -> Recording {
         self.recording.map(RefCell::into_inner).unwrap_or_default()
     }
 
-    /// The folder at `path` below the root, links followed.
+    /// The folder at `path` below the root, with links followed.
     pub fn node(&self, path: &str) -> Option<Node<'_>> {
         let (path, ending) = self.follow(path)?;
         (ending == Ending::Folder).then(|| Node::new(self, path))
@@ -159,7 +159,7 @@ impl Root {
         self.node("sys/block").or_else(|| self.node("sys/class/block"))
     }
 
-    /// The text of a file of at most `limit` bytes; of a longer one, what comes first.
+    /// The text of a file, at most `limit` bytes; a longer one is truncated.
     pub fn text(&self, path: &str, limit: usize) -> Option<String> {
         let (resolved, ending) = self.follow(path)?;
         if ending != Ending::File {
@@ -170,7 +170,7 @@ impl Root {
         self.content(Place { open: open.as_deref(), folder, name }, path, limit)
     }
 
-    /// The text of the attribute `name` in `folder`, which is resolved, and no link itself.
+    /// The text of the attribute `name` in `folder`, which is resolved and not itself a link.
     fn attribute(&self, folder: &str, name: &str) -> Option<String> {
         let open = self.folder(folder);
         let place = Place { open: open.as_deref(), folder, name };
@@ -179,15 +179,15 @@ impl Root {
                 self.content(place, &join(folder, name), ATTRIBUTE_BYTES_MAX)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            // A link, or something that is to be told.
+            // A link, or something that must be reported.
             _ => self.text(&join(folder, name), ATTRIBUTE_BYTES_MAX),
         }
     }
 
-    /// The block device or regular file at `path`, links followed; nothing is opened, and no server
-    /// is asked.
+    /// The block device or regular file at `path`, with links followed; nothing is opened, and no
+    /// server is contacted.
     pub fn identity(&self, path: &str) -> Option<Identity> {
-        // Links below /proc/PID lead into other namespaces, where only the kernel can follow.
+        // Links below /proc/PID lead into other namespaces, which only the kernel can follow.
         let place = if self.base == Path::new("/") { path.into() } else { self.follow(path)?.0 };
         if self.is_silent(path) {
             return None;
@@ -209,12 +209,12 @@ impl Root {
         }
     }
 
-    /// The folder at `path`, where it is open or worth opening.
+    /// The folder at `path`, if it is open or worth opening.
     fn folder(&self, path: &str) -> Option<Rc<Folder>> {
         self.folders.at(path, || self.open_folder(path))
     }
 
-    /// The same where all of its entries are wanted.
+    /// The same if all of its entries are needed.
     fn listed(&self, path: &str) -> rustix::io::Result<Rc<Folder>> {
         self.folders.listed(path, || self.open_folder(path))
     }
@@ -232,7 +232,7 @@ impl Root {
         None
     }
 
-    /// The text of a regular file; `path` is what was asked for.
+    /// The text of a regular file; `path` is the requested one.
     fn content(&self, place: Place<'_>, path: &str, limit: usize) -> Option<String> {
         let mut bytes = match self.read(place, limit) {
             Ok(bytes) => bytes,
@@ -253,7 +253,7 @@ impl Root {
         }
         Some(String::from_utf8(bytes).unwrap_or_else(|error| {
             let (at, bytes) = (error.utf8_error(), error.as_bytes());
-            // A character cut in two by the limit is no fault of the file.
+            // A character split by the limit is not a fault of the file.
             if cut && at.error_len().is_none() {
                 return String::from_utf8_lossy(&bytes[..at.valid_up_to()]).into_owned();
             }
@@ -262,7 +262,7 @@ impl Root {
         }))
     }
 
-    /// Notes that something is wrong with `path`.
+    /// Records a problem with `path`.
     pub fn report(&self, path: &str, message: &str) {
         let mut problems = self.problems.borrow_mut();
         if problems.len() < PROBLEMS_MAX {
@@ -272,7 +272,7 @@ impl Root {
         }
     }
 
-    /// One byte more than `limit` where the file has it, so that the caller can tell.
+    /// One byte more than `limit` if the file has it, so that the caller can detect it.
     fn read(&self, place: Place<'_>, limit: usize) -> std::io::Result<Vec<u8>> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let path = join(place.folder, place.name);
@@ -288,7 +288,7 @@ impl Root {
         })
     }
 
-    /// What stands at a place, without following it.
+    /// The kind of file at a place, without following a link.
     fn kind(&self, place: Place<'_>) -> std::io::Result<FileType> {
         match place.open.map(|open| open.tell(place.name)) {
             Some(Told::Kind(kind)) => return Ok(kind),
@@ -312,16 +312,17 @@ impl Root {
     }
 }
 
-/// A name in a folder that is resolved, and no link itself.
+/// A name in a folder that is resolved and not itself a link.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// The folder, where it is open.
+    /// The folder, if it is open.
     open: Option<&'a Folder>,
     folder: &'a str,
     name: &'a str,
 }
 
-/// Reads to the end or one byte past `limit`. A page at once: sysfs makes its text at each read.
+/// Reads to the end or one byte past `limit`. A page at once: sysfs generates its text at each
+/// read.
 fn read_up_to(mut file: File, limit: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut page = [0_u8; 4096];
@@ -333,7 +334,8 @@ fn read_up_to(mut file: File, limit: usize) -> std::io::Result<Vec<u8>> {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // An attribute comes whole at the first read; a table of /proc in parts, and 0 at the end.
+        // The first read returns a complete attribute; a table of /proc comes in parts, and 0 at
+        // the end.
         if limit == ATTRIBUTE_BYTES_MAX && bytes.len() < 1024 && bytes.ends_with(b"\n") {
             break;
         }

@@ -9,14 +9,14 @@ use super::folder::ENTRIES_MAX;
 use super::path::{join, parent};
 use super::{ATTRIBUTE_BYTES_MAX, Item, Place, Root, TOO_MANY, plain};
 
-/// A folder of the tree; its path holds no links.
+/// A folder of the tree; its path contains no links.
 #[derive(Debug, Clone)]
 pub struct Node<'r> {
     root: &'r Root,
     path: String,
 }
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name.
@@ -45,27 +45,27 @@ impl<'r> Node<'r> {
         self.root
     }
 
-    /// The folder that holds it.
+    /// The parent folder.
     pub fn parent(&self) -> Option<Self> {
         parent(&self.path).map(|path| Self::new(self.root, path.to_owned()))
     }
 
-    /// Itself, the folder that holds it, and so on to the root.
+    /// The folder itself, its parent, and so on to the root.
     pub fn ancestors(&self) -> impl Iterator<Item = Self> {
         std::iter::successors(Some(self.clone()), Self::parent)
     }
 
-    /// The folder `name` in it, links followed.
+    /// The folder `name` in it, with links followed.
     pub fn child(&self, name: &str) -> Option<Self> {
         self.root.node(&join(&self.path, name))
     }
 
-    /// An attribute as text without the white space around it; `None` where absent or empty.
+    /// An attribute as text without surrounding white space; `None` if absent or empty.
     pub fn text(&self, name: &str) -> Option<String> {
         self.lines(name).map(|text| printable(text.trim())).filter(|text| !text.is_empty())
     }
 
-    /// An attribute of several lines, as it is.
+    /// An attribute of several lines, unchanged.
     pub fn lines(&self, name: &str) -> Option<String> {
         if name.contains('/') {
             return self.root.text(&join(&self.path, name), ATTRIBUTE_BYTES_MAX);
@@ -73,7 +73,7 @@ impl<'r> Node<'r> {
         self.root.attribute(&self.path, name)
     }
 
-    /// An attribute that is a number; what is none is reported.
+    /// An attribute that is a number; anything else is reported.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         let text = printable(self.lines(name)?.trim());
         let number = text.parse().ok();
@@ -98,26 +98,26 @@ impl<'r> Node<'r> {
         number
     }
 
-    /// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel
-    /// without run-time power management says nothing, and puts nothing to sleep.
+    /// Whether the kernel keeps it active: a sleeping device is not woken up. A kernel without
+    /// run-time power management reports nothing, and puts no device to sleep.
     pub fn is_awake(&self) -> bool {
         let status = self.text("power/runtime_status");
         status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
     }
 
-    /// Reports an attribute that holds something else than it should.
+    /// Reports an attribute with an unexpected value.
     pub fn misread(&self, name: &str, wanted: &str, text: &str) {
         let shown: String = text.chars().take(40).collect();
         self.root.report(&join(&self.path, name), &format!("should hold {wanted}: `{shown}`"));
     }
 
-    /// The last part of what the link `name` points to, whether or not that exists.
+    /// The last part of the target of the link `name`, whether or not that exists.
     pub fn link_name(&self, name: &str) -> Option<String> {
         let target = self.root.read_link(&join(&self.path, name))?;
         Some(printable(target.trim_end_matches('/').rsplit('/').next().unwrap_or("")))
     }
 
-    /// What is in it, by name.
+    /// Its entries, by name.
     pub fn entries(&self) -> Vec<Entry> {
         let root = self.root;
         let listed = match root.listed(&self.path) {
@@ -171,7 +171,7 @@ impl<'r> Node<'r> {
     }
 }
 
-/// Text without what would drive a terminal: a drive's name is under the drive's control.
+/// Text without control sequences for a terminal: the drive controls its own name.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
 }

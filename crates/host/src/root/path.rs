@@ -1,11 +1,11 @@
-//! Paths below the root as text, and what stands at the end of one.
+//! Paths below the root as text, and the kind of file at the end of one.
 
-/// What a path leads to.
+/// The kind of file that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Folder,
     File,
-    /// A pipe, a device, a socket: nothing to be opened.
+    /// A pipe, a device, a socket: never opened.
     Other,
 }
 
@@ -14,7 +14,7 @@ pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// The folder that holds `path`; `None` at the root.
+/// The parent folder of `path`; `None` at the root.
 pub(super) fn parent(path: &str) -> Option<&str> {
     if path.is_empty() {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn parent(path: &str) -> Option<&str> {
     Some(path.rsplit_once('/').map_or("", |(parent, _)| parent))
 }
 
-/// Goes on from `folder` to `name`.
+/// Extends `folder` by `name`.
 pub(super) fn push(folder: &mut String, name: &str) {
     if !folder.is_empty() {
         folder.push('/');

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-/// One thing in a tree.
+/// An item of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A folder.
     Folder,
     /// A symbolic link and its text.
     Link(String),
-    /// A file and what is in it.
+    /// A file and its content.
     File(Vec<u8>),
 }
 
-/// All that was read of a tree, by path below its root.
+/// Everything that was read of a tree, by path below its root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// Each path once.
@@ -21,7 +21,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps what lies at a path; a folder only where nothing else is known of it.
+    /// Records the item at a path; a folder only if nothing else is recorded for it.
     pub(super) fn keep(&mut self, path: &str, item: Item) {
         if item != Item::Folder || !self.items.contains_key(path) {
             self.items.insert(path.to_owned(), item);

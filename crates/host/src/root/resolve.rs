@@ -1,4 +1,4 @@
-//! Following symbolic links by hand, inside the root.
+//! Follows symbolic links by hand, inside the root.
 
 use std::io::ErrorKind;
 
@@ -7,20 +7,21 @@ use rustix::fs::FileType;
 use super::path::{Ending, join, parent, push, split};
 use super::{Item, Place, Root, plain};
 
-/// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
+/// Maximum number of links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`,
+/// `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
-/// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
+/// Longest path, links resolved; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// What stands at one place.
+/// What exists at one place.
 enum Found {
     Link(String),
     Ending(Ending),
 }
 
 impl Root {
-    /// The path below the root that `path` leads to, all links followed; `None` where there is
-    /// nothing, or nothing inside the root.
+    /// The path below the root that `path` leads to, with all links followed; `None` if nothing
+    /// exists there, or nothing inside the root.
     pub(super) fn follow(&self, path: &str) -> Option<(String, Ending)> {
         let (mut here, mut rest) = self.start(path);
         let (mut at, mut links, mut ending) = (0, 0, Ending::Folder);
@@ -65,7 +66,7 @@ impl Root {
         Some((here, ending))
     }
 
-    /// Where to begin: behind the longest part of `path` that was seen before.
+    /// Where to begin: after the longest part of `path` that was already seen.
     fn start(&self, path: &str) -> (String, String) {
         let folders = self.known.borrow();
         for (at, _) in path.rmatch_indices('/') {
@@ -76,7 +77,7 @@ impl Root {
         (String::new(), path.to_owned())
     }
 
-    /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
+    /// What exists at `place`, whose folder is already resolved; `None` if nothing does.
     fn look(&self, asked: &str, place: &str) -> Option<Found> {
         let (folder, name) = split(place);
         let open = self.folder(folder);
@@ -106,7 +107,7 @@ impl Root {
         }))
     }
 
-    /// The text of the link at `place`, whose folder is resolved already.
+    /// The text of the link at `place`, whose folder is already resolved.
     pub(super) fn read_link(&self, place: &str) -> Option<String> {
         if self.is_silent(place) {
             return None;

@@ -1,25 +1,26 @@
-//! What a reading thread waits for, so that another can tell when that takes too long.
+//! The path that a reading thread waits for, so that another thread can detect when it takes too
+//! long.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the reading thread waits for at the moment.
+/// The path that the reading thread waits for at present.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     now: Mutex<Moment>,
 }
 
-/// One look at it.
+/// One observation of it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Moment {
-    /// Counts what was asked, so that two waits for one file are told apart.
+    /// Number of queries so far, which distinguishes two waits for one file.
     count: u64,
     pub(super) path: String,
     pub(super) waits: bool,
 }
 
 impl Waiting {
-    /// Does what may never return, and says meanwhile for which path.
+    /// Runs a call that may never return, and records its path meanwhile.
     pub(super) fn for_path<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
         self.set(path, true);
         let answer = ask();
@@ -40,7 +41,7 @@ impl Waiting {
     }
 }
 
-/// How a problem begins that is a file's silence.
+/// The beginning of the problem that a file does not answer.
 pub(super) const SILENCE: &str = "did not answer within";
 
 pub(super) fn silence(deadline: Duration) -> String {

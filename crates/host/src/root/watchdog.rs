@@ -1,10 +1,10 @@
-//! Reading that cannot hang: whatever a file below the root does not answer is left behind.
+//! Reading that cannot hang: a file below the root that does not answer is skipped.
 //!
 //! The kernel answers most attributes from memory, and some by asking a device, which may be dead;
-//! a captured tree may lie on a file system whose server is. Such a read cannot be interrupted. So
-//! all reading is done by a thread that says what it waits for, and one that waits too long is
-//! abandoned: reading begins again in a fresh thread that passes the silent file over. That costs
-//! nothing where all answer, and needs no thread for each file.
+//! a captured tree may be on a file system whose server is dead. Such a read cannot be interrupted.
+//! So a thread does all reading and records the path that it waits for. If it waits too long, it is
+//! abandoned, and reading begins again in a new thread that skips the silent file. This costs
+//! nothing if all files answer, and needs no thread per file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use std::time::Duration;
 use super::Root;
 use super::waiting::Waiting;
 
-/// How long a file may take: ten times what a sleeping disk needs to answer from its electronics,
-/// and less than anybody waits for a list of disks.
+/// Time limit of a file: ten times what a sleeping disk needs to answer from its electronics, and
+/// less than a user waits for a list of disks.
 pub const DEADLINE: Duration = Duration::from_secs(2);
-/// Looks at what is waited for, in one deadline.
+/// Number of checks per deadline.
 const LOOKS: u32 = 8;
-/// Most files that are left behind; each of them keeps a thread.
+/// Maximum number of skipped files; each of them occupies a thread.
 pub const SILENT_MAX: usize = 8;
 
-/// Reads a tree, and remembers what did not answer.
+/// Reads a tree, and records the files that did not answer.
 #[derive(Debug)]
 pub struct Reader {
     base: PathBuf,
@@ -32,13 +32,13 @@ pub struct Reader {
     silent: BTreeSet<String>,
 }
 
-/// More files than can be left behind do not answer.
+/// More files than can be skipped do not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("more than {SILENT_MAX} files below `{}` do not respond, e.g. `{last}`", base.display())]
 pub struct Unanswered {
-    /// Where the tree lies.
+    /// The path of the tree.
     pub base: PathBuf,
-    /// The last one that was tried.
+    /// The last file that was tried.
     pub last: String,
 }
 
@@ -49,7 +49,7 @@ impl Reader {
         Self { base: base.into(), records: false, deadline: DEADLINE, silent }
     }
 
-    /// The same, whose roots keep a copy of all that is read.
+    /// The same, with roots that copy all that is read.
     #[must_use]
     pub fn recording(self) -> Self {
         Self { records: true, ..self }
@@ -61,13 +61,13 @@ impl Reader {
         Self { deadline, ..self }
     }
 
-    /// Where the tree lies.
+    /// The path of the tree.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// Runs `look` with a fresh root; again where it came upon a file that does not answer, which
-    /// is then a problem of that root. The clock is the receiver's time-out: none is asked.
+    /// Runs `look` with a new root; repeats it if it met a file that does not answer, which is then
+    /// a problem of that root. The receiver's time-out serves as the clock; no clock is read.
     pub fn read<T: Send + 'static>(
         &mut self,
         look: impl Fn(Root) -> T + Send + Sync + 'static,
@@ -79,7 +79,7 @@ impl Reader {
             let (work, base, records) = (Arc::clone(&look), self.base.clone(), self.records);
             let (silent, waits) = (self.silent.clone(), Arc::clone(&waiting));
             let deadline = self.deadline;
-            // Abandoned where it hangs: whoever ends the process ends it.
+            // Abandoned if it hangs: it ends with the process.
             let thread = std::thread::spawn(move || {
                 let root = Root::watched(base, records, waits, &silent, deadline);
                 let _ = told.send(work(root));
@@ -98,8 +98,8 @@ impl Reader {
         }
     }
 
-    /// The answer; or the path that has been waited for too long; or nothing where the thread
-    /// ended without one.
+    /// The answer; or the path that has been waited for too long; or nothing if the thread ended
+    /// without an answer.
     fn wait<T>(
         &self,
         answer: &std::sync::mpsc::Receiver<T>,
@@ -147,7 +147,7 @@ mod tests {
         root.ask(path, || drop(fs::File::open(root.base().join(path))));
     }
 
-    /// Lets the threads go that hang.
+    /// Releases the threads that hang.
     fn release(folder: &tempfile::TempDir, pipe: &str) {
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let mut options = fs::File::options();
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(problems[0].message, "did not answer within 0.04 s");
         assert!(problems[0].is_silence());
         assert_eq!(tries.load(Ordering::Relaxed), 2);
-        // What was silent once is not waited for again.
+        // A file that did not answer once is not waited for again.
         reader.read(look).unwrap();
         assert_eq!(tries.load(Ordering::Relaxed), 3);
         release(&folder, "sys/block/sda/model");

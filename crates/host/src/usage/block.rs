@@ -1,4 +1,4 @@
-//! Block devices as far as it matters who uses them.
+//! Block devices, with the facts that show which of them are used.
 
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Backing, BlockDevice, DeviceNumber, Extent, Part};
@@ -6,7 +6,7 @@ use drivelab_core::usage::{Backing, BlockDevice, DeviceNumber, Extent, Part};
 use crate::device::Mapped;
 use crate::root::{Node, Root};
 
-/// Every disk, and behind it its partitions.
+/// Every disk, each followed by its partitions.
 pub(super) fn devices(root: &Root) -> Vec<BlockDevice> {
     let Some(blocks) = root.block_devices() else { return Vec::new() };
     let disks = blocks.folders().into_iter().filter_map(|name| blocks.child(&name));
@@ -15,7 +15,7 @@ pub(super) fn devices(root: &Root) -> Vec<BlockDevice> {
     disks.flat_map(|node| disk(&node)).collect()
 }
 
-/// The device of this number and, of a partition, the disk that it lies on.
+/// The device with this number and, for a partition, its disk.
 pub(super) fn device_at(root: &Root, number: DeviceNumber) -> Vec<BlockDevice> {
     let Some(node) = root.node(&format!("sys/dev/block/{number}")) else { return Vec::new() };
     let disk = node.text("partition").and_then(|_| device(&node.parent()?, None));
@@ -33,8 +33,8 @@ fn disk(node: &Node<'_>) -> Vec<BlockDevice> {
     std::iter::once(disk).chain(parts).collect()
 }
 
-/// The device in this folder; `None` where it has no number, as the single paths of a disk of
-/// several.
+/// The device in this folder; `None` if it has no number, like the single paths of a multipath
+/// disk.
 fn device(node: &Node<'_>, disk: Option<DeviceNumber>) -> Option<BlockDevice> {
     let number = DeviceNumber::parse(&node.text("dev")?)?;
     let holders = node.child("holders").map(|holders| holders.folders());
@@ -50,7 +50,7 @@ fn device(node: &Node<'_>, disk: Option<DeviceNumber>) -> Option<BlockDevice> {
     })
 }
 
-/// Sysfs counts in sectors of 512 bytes, whatever the disk's are.
+/// Sysfs counts in sectors of 512 bytes, whatever the disk's sector size is.
 fn sectors(node: &Node<'_>, name: &str) -> Option<u64> {
     node.number::<u64>(name)?.checked_mul(512)
 }

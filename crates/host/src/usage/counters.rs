@@ -1,4 +1,4 @@
-//! What the machine counts while a run is measured: stolen time, throttling, bytes moved.
+//! The machine's counters around a measured run: stolen time, throttling, bytes moved.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use drivelab_core::usage::{Counters, DeviceNumber, Ticks};
 
 use crate::root::{ATTRIBUTE_BYTES_MAX, Root, TABLE_BYTES_MAX};
 
-/// Reads the counters; those of `device` where there is one.
+/// Reads the counters; those of `device` if there is one.
 pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
     let stat = device.and_then(|number| root.node(&format!("sys/dev/block/{number}")));
     Counters {
@@ -17,7 +17,7 @@ pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
 }
 
 /// The first line of `/proc/stat` (`man 5 proc_stat`): the eighth number is stolen time, and the
-/// two behind it are in the first two already.
+/// two after it are already included in the first two.
 fn ticks(stat: &str) -> Option<Ticks> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let numbers: Vec<u64> =
@@ -25,8 +25,7 @@ fn ticks(stat: &str) -> Option<Ticks> {
     Some(Ticks { stolen: *numbers.get(7)?, all: numbers.iter().sum() })
 }
 
-/// How often the control groups that this process is in, and those around them, used up their
-/// quota.
+/// How often the control groups of this process, and those around them, used up their quota.
 fn quotas(root: &Root) -> u64 {
     let list = root.text("proc/self/cgroup", TABLE_BYTES_MAX).unwrap_or_default();
     let files = list.lines().flat_map(statistics);
@@ -34,8 +33,8 @@ fn quotas(root: &Root) -> u64 {
     texts.map(|text| throttles(&text)).sum()
 }
 
-/// The files of a line of `/proc/self/cgroup` (`man 7 cgroups`), where its hierarchy shares out
-/// processors: in the folders that it is mounted at by custom.
+/// The files of a line of `/proc/self/cgroup` (`man 7 cgroups`), if its hierarchy controls the
+/// processors: in the folders where it is usually mounted.
 fn statistics(line: &str) -> Vec<String> {
     let parts = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'));
     let Some((controllers, group)) = parts else { return Vec::new() };
@@ -57,7 +56,7 @@ fn throttles(stat: &str) -> u64 {
     line.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// How often a core of this machine was too hot; x86 counts it.
+/// How often a core of this machine was too hot; x86 counts this.
 fn heat(root: &Root) -> u64 {
     let Some(cpus) = root.node("sys/devices/system/cpu") else { return 0 };
     let nodes = cpus.folders().into_iter().filter_map(|name| cpus.child(&name));

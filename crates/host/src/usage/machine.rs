@@ -1,11 +1,11 @@
-//! What identifies a machine, and its memory and processors.
+//! The identity of a machine, its memory and its processors.
 
 use drivelab_core::record::Host;
 use drivelab_core::units::Bytes;
 
 use crate::root::{Root, TABLE_BYTES_MAX};
 
-/// What identifies the machine, below any root; `unknown` where it does not tell.
+/// The identity of the machine below any root; `unknown` if it is not available.
 pub(super) fn host(root: &Root) -> Host {
     let text = |path: &str| root.text(path, TABLE_BYTES_MAX).unwrap_or_default();
     let kernel = [text("proc/sys/kernel/ostype"), text("proc/sys/kernel/osrelease")];
@@ -45,10 +45,10 @@ fn cpu_model(cpuinfo: &str) -> String {
     line.and_then(|line| line.split_once(':')).map_or_else(|| known(""), |(_, n)| n.trim().into())
 }
 
-/// Sixteen digits that tell machines apart and do not give the machine's identity away.
+/// Sixteen digits that distinguish machines without revealing the machine's identity.
 ///
-/// FNV-1a, 64 bits (Fowler, Noll and Vo). Of 128 random bits it keeps 64, so 2^64 identities share
-/// a fingerprint and none can be told from it; the prefix keeps it apart from other programs'
+/// FNV-1a, 64 bits (Fowler, Noll and Vo). It keeps 64 of 128 random bits, so 2^64 identities share
+/// a fingerprint and none can be derived from it; the prefix distinguishes it from other programs'
 /// hashes of the same identity.
 fn fingerprint(machine_id: &str) -> String {
     let machine_id = machine_id.trim();

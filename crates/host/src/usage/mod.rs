@@ -1,5 +1,5 @@
-//! Who uses the disks below a root, and what the machine around them counts: what a run needs to
-//! know before it writes, and what its figures are judged by.
+//! The users of the disks below a root, and the counters of the machine around them: the facts that
+//! a run needs before it writes, and by which its figures are judged.
 
 mod block;
 mod counters;
@@ -20,12 +20,12 @@ use crate::root::{Reader, Root};
 
 pub(crate) use machine::cpu_governor;
 
-/// Linux below a root path, asked anew at each call.
+/// Linux below a root path, read again at each call.
 #[derive(Debug)]
 pub struct Linux {
     base: PathBuf,
-    /// For facts of which none decides whether data is destroyed: what did not answer once is not
-    /// waited for again.
+    /// For facts that do not decide whether data is destroyed: a file that did not answer once is
+    /// not waited for again.
     reader: Mutex<Reader>,
 }
 
@@ -36,12 +36,12 @@ impl Linux {
         Self { reader: Mutex::new(Reader::new(&base)), base }
     }
 
-    /// What identifies the machine. What cannot be read is `unknown`: no reason not to measure.
+    /// The identity of the machine. What cannot be read is `unknown`: no reason not to measure.
     pub fn host(&self) -> Host {
         self.read(machine::host).unwrap_or_else(|| machine::host(&Root::new("/nowhere")))
     }
 
-    /// Memory that is free or can be freed; absent where the kernel does not tell.
+    /// Memory that is free or can be freed; absent if the kernel does not report it.
     pub fn memory_available(&self) -> Option<Bytes> {
         self.read(|root| machine::memory(root, "MemAvailable:")).flatten()
     }
@@ -54,8 +54,8 @@ impl Linux {
         reader.read(move |root| look(&root)).ok()
     }
 
-    /// Reads what must be complete: a file that does not answer, or of which a part is left out,
-    /// may name the very user of a disk that is to be written.
+    /// Reads facts that must be complete: a file that does not answer, or of which part is omitted,
+    /// may name the very user of a disk that is about to be written.
     fn read_whole<T: Send + 'static>(
         &self,
         look: impl Fn(&Root) -> io::Result<T> + Send + Sync + 'static,
@@ -88,7 +88,8 @@ impl Census for Linux {
             if !devices.is_empty() {
                 return Usage { devices, ..Usage::default() };
             }
-            // Btrfs and overlayfs show a number of their own: the mount tells what they lie on.
+            // Btrfs and overlayfs show a number of their own: the mount shows the device under
+            // them.
             let devices = block::devices(root);
             let mounts = users::own_mounts(root, &devices).unwrap_or_default();
             Usage { devices, mounts, ..Usage::default() }

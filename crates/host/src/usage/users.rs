@@ -1,4 +1,4 @@
-//! What uses a disk or a file: mounts in every namespace that can be seen, swap, processes, locks.
+//! The users of a disk or a file: mounts in every visible namespace, swap, processes, locks.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener,
 use crate::device::{mount_line, unescaped};
 use crate::root::{LOG_BYTES_MAX, Root, TABLE_BYTES_MAX};
 
-/// What a path stands for. Where nothing lies there, as in a capture or in a namespace without that
+/// The identity of a path. If nothing exists there, as in a capture or in a namespace without that
 /// device file, the kernel's name of a device is enough.
 fn identity(root: &Root, devices: &[BlockDevice], below: &str, path: &str) -> Option<Identity> {
     let name = path.strip_prefix('/')?;
@@ -41,8 +41,8 @@ pub(super) fn own_mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec
     Ok(mounts_in(root, devices, "proc/self", &own))
 }
 
-/// All mounts that can be seen: those of our own namespace first, then of every other one that a
-/// process which we see is in.
+/// All visible mounts: those of our own namespace first, then those of every other namespace of a
+/// visible process.
 ///
 /// # Errors
 /// As [`own_mounts`].
@@ -52,7 +52,7 @@ pub(super) fn mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mou
     let mut seen: Vec<String> = namespace("proc/self").into_iter().collect();
     for id in processes(root) {
         let folder = format!("proc/{id}");
-        // Processes end while we look, and without rights we do not see into those of others.
+        // Processes end during this, and without privileges some are not accessible.
         let Some(name) = namespace(&folder).filter(|name| !seen.contains(name)) else { continue };
         seen.push(name);
         let Some(table) = mount_table(root, &folder) else { continue };
@@ -81,7 +81,7 @@ fn mounts_in(root: &Root, devices: &[BlockDevice], folder: &str, table: &str) ->
     table.lines().filter_map(mounted).collect()
 }
 
-/// What memory is swapped to; nothing on a kernel without swap.
+/// The swap areas; none on a kernel without swap.
 pub(super) fn swaps(root: &Root, devices: &[BlockDevice]) -> Vec<Identity> {
     let table = root.text("proc/swaps", TABLE_BYTES_MAX).unwrap_or_default();
     let paths = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
@@ -110,22 +110,22 @@ pub(super) fn openers(root: &Root, wanted: &[DeviceNumber]) -> Vec<Opener> {
     processes(root).into_iter().flat_map(open).collect()
 }
 
-/// The running process that holds a `flock(2)` lock on `file`: the kernel lets go of the files of a
-/// killed one's ring some milliseconds after it is gone.
+/// The running process that holds a `flock(2)` lock on `file`: the kernel releases the files of a
+/// killed process's ring some milliseconds after its end.
 pub(super) fn lock_holder(root: &Root, file: Identity) -> Option<Process> {
     let table = root.text("proc/locks", TABLE_BYTES_MAX)?;
     let id = table.lines().find_map(|line| lock(line, file))?;
     let stat = root.node(&format!("proc/{id}"))?.lines("stat")?;
-    // The state stands behind the name, which may hold anything.
+    // The state is after the name, which may contain anything.
     let (_, state) = stat.rsplit_once(") ")?;
     (!state.starts_with(['Z', 'X'])).then(|| process(root, id))
 }
 
-/// The process in a line of `/proc/locks` (`man 5 proc_locks`), where it is about this file.
+/// The process in a line of `/proc/locks` (`man 5 proc_locks`), if the line is about this file.
 fn lock(line: &str, file: Identity) -> Option<u32> {
     let Identity::File { device, inode } = file else { return None };
     let mut words = line.split_ascii_whitespace().skip(1);
-    // `->` in this place is one who waits.
+    // `->` at this position marks a waiting process.
     if words.next()? != "FLOCK" {
         return None;
     }

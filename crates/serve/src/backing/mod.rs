@@ -1,9 +1,8 @@
 //! A real file behind the server, with a dispatch policy in front.
 //!
-//! No model: requests become reads and writes of the file, in as many threads as there are tags.
-//! Which request gets the next tag is the policy's business ([`drivelab_core::dispatch`]), which is
-//! how the same rule that once freed `DragonFly`'s writers from its readers can be tried on any
-//! disk.
+//! No model: requests become reads and writes of the file, in one thread per tag. The policy
+//! decides which request gets the next tag ([`drivelab_core::dispatch`]). The rule that once
+//! separated `DragonFly`'s writers from its readers can thus be tried on any disk.
 
 mod workers;
 
@@ -29,18 +28,18 @@ pub struct Backing {
     pool: TagPool,
     queue: Queue<Command>,
     workers: Workers,
-    /// What reads found, until it is sent.
+    /// Data of reads until it is sent.
     found: HashMap<u64, Box<[u8]>>,
     in_flight: usize,
-    /// Counts resets: what a thread began before the last one is not answered.
+    /// Counts resets: a request that a thread began before the last one is not answered.
     epoch: u64,
 }
 
 impl Backing {
-    /// Serves a file or block device that is open for reading and writing, past the page cache
-    /// where its file system allows it.
+    /// Serves a file or block device that is open for reading and writing, without the page cache
+    /// if its file system allows it.
     pub fn new(mut file: File, dispatch: Dispatch, tags: usize) -> io::Result<Self> {
-        // Some file systems, such as tmpfs of old, know no direct I/O.
+        // Some file systems, such as older tmpfs, do not support direct I/O.
         let flags = rustix::fs::fcntl_getfl(&file)? | OFlags::DIRECT;
         let direct = rustix::fs::fcntl_setfl(&file, flags).is_ok();
         // Whole pages: direct I/O of the last few sectors would be refused.
@@ -56,7 +55,7 @@ impl Backing {
         Ok(Self { capacity, direct, pool, queue, workers, found, in_flight: 0, epoch: 0 })
     }
 
-    /// Whether the page cache is left out.
+    /// Whether the page cache is bypassed.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
@@ -81,7 +80,7 @@ impl Disk for Backing {
 
     fn submit(&mut self, _now: Time, command: Command) -> io::Result<()> {
         self.in_flight += 1;
-        // What a read found for a client that had gone was never taken.
+        // The data of a read for a client that has disconnected is never fetched.
         self.found.remove(&command.token);
         self.queue.push(Class::from(command.op), command);
         self.dispatch();
@@ -115,7 +114,7 @@ impl Disk for Backing {
     }
 
     fn extents(&self, _lba: Lba, sectors: Sectors, _limit: usize) -> io::Result<Vec<Extent>> {
-        // All data: to ask the file system would take its time in the loop.
+        // All data: querying the file system would take time in the loop.
         Ok(vec![Extent { sectors, hole: false }])
     }
 

@@ -1,4 +1,4 @@
-//! Threads that do the reading and writing, one for each tag.
+//! Threads that read and write, one per tag.
 
 use std::fs::File;
 use std::io;
@@ -14,19 +14,19 @@ use drivelab_core::{IoError, Op, Time};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::FallocateFlags;
 
-/// What direct I/O wants of memory, on every drive we know.
+/// Alignment of memory for direct I/O, on every drive that we know.
 const ALIGNMENT: usize = 4096;
 
-/// Zeros written at once.
+/// Number of zeros written at once.
 const ZEROS: usize = 1 << 20;
 
 /// A command that a thread has carried out.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) answer: Answer,
-    /// What a read found.
+    /// The data of a read.
     pub(super) data: Option<Box<[u8]>>,
-    /// As it was handed over.
+    /// The epoch at its submission.
     pub(super) epoch: u64,
 }
 
@@ -63,13 +63,14 @@ impl Workers {
     }
 
     pub(super) fn finished(&self) -> Vec<Finished> {
-        // Cleared before the channel is looked at: what comes in between rings again. Empty is
-        // no error here, for the loop also looks without having been woken.
+        // Cleared before the channel is read: anything that arrives in between sets it again. An
+        // empty one is not an error here, because the loop also calls this without having been
+        // woken.
         let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
         self.finished.try_iter().collect()
     }
 
-    /// What becomes readable when something has been carried out.
+    /// Becomes readable when a command has been carried out.
     pub(super) fn wakes(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
@@ -104,13 +105,13 @@ fn work(
         };
         let Command { token, op, lba, sectors, .. } = command;
         let answer = Answer { token, due: Time::ZERO, result, op, lba, sectors };
-        // The server may be gone: then nobody wants to know.
+        // The server may have ended; the result is then not needed.
         let _ = done.send(Finished { answer, data, epoch });
         let _ = rustix::io::write(wake, &1_u64.to_ne_bytes());
     }
 }
 
-/// Zeroed memory, and where in it `bytes` begin as direct I/O wants them.
+/// Zeroed memory, and the range in it with the alignment that direct I/O needs.
 fn aligned(bytes: usize) -> (Vec<u8>, Range<usize>) {
     let buffer = vec![0; bytes + ALIGNMENT];
     let start = buffer.as_ptr().align_offset(ALIGNMENT);
@@ -144,7 +145,7 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
     }
 }
 
-/// Frees a range, which then reads as zeros; where that is not to be had it is zeroed.
+/// Frees a range, which then reads as zeros; if that is not supported it is zeroed.
 fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     match rustix::fs::fallocate(file, flags, at, length) {

@@ -1,10 +1,10 @@
-//! As much of HTTP/1.1 as the control port needs: one request, with a small body.
+//! The part of HTTP/1.1 that the control port needs: one request, with a small body.
 
-/// The longest head and the longest body that are read.
+/// The longest head and the longest body that are accepted.
 const LONGEST_HEAD: usize = 8 << 10;
 const LONGEST_BODY: usize = 64 << 10;
 
-/// A request that has come in whole.
+/// A complete request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// `GET` and so on.
@@ -23,15 +23,15 @@ pub enum Bad {
     /// Not HTTP.
     #[error("this is not an HTTP/1.1 request")]
     Malformed,
-    /// Larger than anything that makes sense here.
+    /// Larger than any valid request.
     #[error("the request is too large")]
     TooLarge,
 }
 
-/// The most headers that are read; curl and browsers send about ten.
+/// Maximum number of headers; curl and browsers send about ten.
 const MOST_HEADERS: usize = 64;
 
-/// Reads a request; `None` while some of it is missing.
+/// Reads a request; `None` while it is incomplete.
 pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
@@ -70,8 +70,8 @@ pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
 }
 
 impl HttpRequest {
-    /// Whether it was meant for this machine and, if a browser sent it, comes from a page of it:
-    /// a web page anywhere can otherwise have the browser ask a port of the local machine.
+    /// Whether it was addressed to this machine and, if a browser sent it, comes from a page of
+    /// this machine: otherwise any web page could make the browser send requests to a local port.
     pub fn is_local(&self) -> bool {
         let host = self.host.as_deref().is_none_or(names_this_machine);
         let of_this_machine = |origin: &str| {

@@ -1,4 +1,4 @@
-//! The control port: what can be asked of a served drive while it runs.
+//! The control port: requests to a served drive while it runs.
 
 mod http;
 
@@ -9,20 +9,20 @@ pub use http::{Bad, HttpRequest, parse};
 use crate::drive::PowerCut;
 use crate::fault::{Fault, FaultId};
 
-/// What a request asks for.
+/// The action that a request asks for.
 #[derive(Debug)]
 pub enum Action {
-    /// How the drive is doing.
+    /// Report the drive's statistics.
     Stats,
-    /// Count anew from now on.
+    /// Reset the counts.
     ResetStats,
-    /// Cut the power; the answer comes when it is cut.
+    /// Cut the power; the answer is sent after the cut.
     PowerCut(PowerCut),
-    /// The faults in force.
+    /// List the active faults.
     ListFaults,
-    /// One fault more.
+    /// Add a fault.
     AddFault(Fault),
-    /// One fault less.
+    /// Remove a fault.
     RemoveFault(FaultId),
 }
 
@@ -36,13 +36,13 @@ pub struct Response {
 }
 
 impl Response {
-    /// All is well.
+    /// A success.
     pub fn ok(body: &impl serde::Serialize) -> Self {
         let body = serde_json::to_string(body).expect("plain structs become JSON");
         Self { status: 200, body }
     }
 
-    /// Something is wrong with what was asked.
+    /// An error in the request.
     pub fn error(status: u16, what: &str) -> Self {
         Self { status, body: serde_json::json!({ "error": what }).to_string() }
     }
@@ -68,16 +68,16 @@ impl Response {
     }
 }
 
-/// How a request reached us.
+/// How a request arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
-    /// A socket file: whoever may open it may ask, under any name.
+    /// A socket file: a process that may open it may send requests, under any host name.
     SocketFile,
-    /// A TCP port of this machine, which a browser reaches for any page.
+    /// A TCP port of this machine, which a browser can reach on behalf of any page.
     Port,
 }
 
-/// What a request that came at `now` asks for, or the answer that refuses it.
+/// The action of a request that arrived at `now`, or the answer that refuses it.
 pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Response> {
     if via == Via::Port && !request.is_local() {
         let what = "the Host or Origin header names another machine: only local programs may \

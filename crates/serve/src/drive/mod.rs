@@ -1,7 +1,7 @@
 //! A drive with bytes in it: a device model, the store, and faults, as one state machine.
 //!
-//! It is told the time, like every [`Device`]; the server drives it against a clock, and the tests
-//! drive it in virtual time.
+//! It receives the time as an argument, like every [`Device`]; the server drives it against a
+//! clock, and the tests drive it in virtual time.
 
 mod null;
 mod power_cut;
@@ -23,19 +23,19 @@ pub use power_cut::PowerCut;
 use crate::fault::{Fault, FaultId, Faults, Incident, Listed, Plan};
 use crate::store::{Choose, KeepAll, Store, Survival, TrimId, Write};
 
-/// What a host is told of a drive, besides its size.
+/// Properties of a drive that a host is informed of, in addition to its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
-    /// What it writes as a whole: a power of two.
+    /// Its physical sector: a power of two.
     pub physical_sector: Sectors,
-    /// Whether it is a spinning disk.
+    /// Whether it is a rotating disk.
     pub rotational: bool,
-    /// Whether what it acknowledges can be lost until it is flushed.
+    /// Whether acknowledged data can be lost until it is flushed.
     pub volatile_cache: bool,
 }
 
 impl Attributes {
-    /// What is safe to say of a file of which nothing is known.
+    /// Safe values for a file of unknown properties.
     pub const UNKNOWN: Self =
         Self { physical_sector: Sectors::new(8), rotational: false, volatile_cache: true };
 }
@@ -46,7 +46,7 @@ struct Pending {
     submitted: Time,
     change: Change,
     plan: Plan,
-    /// A reset came: the device finishes it, and nobody is told.
+    /// A reset occurred: the device finishes the command, but it is not answered.
     is_aborted: bool,
 }
 
@@ -58,18 +58,18 @@ enum Change {
     Flush,
 }
 
-/// A drive that holds data, loses it as the rules allow, and misbehaves as it is told.
+/// A drive that contains data, loses it as the rules allow, and misbehaves as its faults specify.
 pub struct ServedDrive {
     device: Box<dyn Device>,
     store: Store,
     faults: Faults,
-    /// The write cache survives a power cut: a capacitor or battery keeps it.
+    /// The write cache survives a power cut, by a capacitor or a battery.
     has_protected_cache: bool,
     pending: Slab<Pending>,
     aborted: usize,
-    /// Commands that the device had no room for.
+    /// Commands for which the device had no space.
     waiting: VecDeque<Request>,
-    /// Answers that are held back or need no device, by (time, sequence).
+    /// Answers that are delayed or need no device, by (time, sequence).
     held: BTreeMap<(Time, u64), Answer>,
     sequence: u64,
     completions: Vec<Completion>,
@@ -83,7 +83,7 @@ impl fmt::Debug for ServedDrive {
 }
 
 impl ServedDrive {
-    /// A drive that behaves as `device`, holds its bytes in `store`, and draws its faults from
+    /// A drive that behaves like `device`, keeps its bytes in `store`, and draws its faults from
     /// `seed`.
     pub fn new(device: impl Device + 'static, store: Store, seed: u64) -> Self {
         let mut device: Box<dyn Device> = Box::new(device);
@@ -104,12 +104,12 @@ impl ServedDrive {
         }
     }
 
-    /// The same drive with power-loss protection: what it acknowledges is durable.
+    /// The same drive with power-loss protection: acknowledged data is durable.
     pub fn with_protected_cache(self) -> Self {
         Self { has_protected_cache: true, ..self }
     }
 
-    /// The store, to look into.
+    /// The store, for inspection.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -128,7 +128,7 @@ impl ServedDrive {
         Ok(())
     }
 
-    /// Hands over what waited; says whether anything was taken.
+    /// Submits waiting commands; returns whether any was accepted.
     fn resubmit(&mut self, now: Time) -> bool {
         let mut any = false;
         while let Some(request) = self.waiting.pop_front() {
@@ -141,7 +141,7 @@ impl ServedDrive {
         any
     }
 
-    /// Carries out what a command does, and answers it now or when its faults let it.
+    /// Carries out a command, and answers it now or when its faults permit.
     fn finish(&mut self, completion: Completion) -> io::Result<()> {
         let Pending { mut answer, submitted, change, plan, is_aborted } =
             self.pending.remove(place(completion.id));
@@ -158,7 +158,8 @@ impl ServedDrive {
             Change::Nothing => {}
             Change::Write { write, .. } if answer.result.is_err() => self.store.forget(&write),
             Change::Write { write, lands } => {
-                // A device that does not tell where the data went has no cache to lose it from.
+                // A device that does not report where the data went has no cache that could lose
+                // it.
                 let cached = completion.served_by == ServedBy::DriveWriteCache;
                 let volatile = cached && !self.has_protected_cache;
                 self.store.complete(&write, !volatile || lands != answer.lba)?;
@@ -181,13 +182,13 @@ impl ServedDrive {
         self.held.insert((answer.due, self.sequence), answer);
     }
 
-    /// Fills `data` with what a read finds from `lba` on.
+    /// Fills `data` with the data that a read finds from `lba` on.
     pub fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
         self.store.read(lba, data)
     }
 
-    /// Cuts the power at `now`: what is on its way is never answered, and the medium holds what
-    /// survives. The device is of no more use.
+    /// Cuts the power at `now`: commands in flight are never answered, and the medium keeps the
+    /// data that survives. The device is unusable afterwards.
     pub fn cut(&mut self, now: Time, choose: &mut dyn Choose) -> io::Result<Survival> {
         let faults = &mut self.faults;
         let survival = self.store.cut(choose, |lba, sectors| faults.torn(now, lba, sectors))?;
@@ -199,17 +200,17 @@ impl ServedDrive {
         Ok(survival)
     }
 
-    /// Adds a fault; gives the number it can be removed by.
+    /// Adds a fault; returns the number by which it can be removed.
     pub fn add_fault(&mut self, now: Time, fault: Fault) -> FaultId {
         self.faults.add(now, fault)
     }
 
-    /// Removes a fault; says whether there was one of that number.
+    /// Removes a fault; returns whether one with that number existed.
     pub fn remove_fault(&mut self, now: Time, id: FaultId) -> bool {
         self.faults.remove(now, id)
     }
 
-    /// The faults in force, with how often each struck.
+    /// The active faults, with the number of their strikes.
     pub fn faults(&self) -> impl Iterator<Item = (FaultId, &Fault, u64)> {
         self.faults.iter()
     }
@@ -218,7 +219,7 @@ impl ServedDrive {
         self.faults().map(|(id, fault, strikes)| Listed::new(id, fault, strikes)).collect()
     }
 
-    /// Takes what the faults did since the last call.
+    /// Takes the incidents since the last call.
     pub fn take_incidents(&mut self) -> Vec<Incident> {
         self.faults.take_incidents()
     }
@@ -247,7 +248,7 @@ impl Disk for ServedDrive {
             Op::Read => Change::Nothing,
             Op::Flush => Change::Flush,
             Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)),
-            // It fails, and changes nothing: not even a power cut lets a part of it survive.
+            // It fails, and changes nothing: no part of it survives, even in a power cut.
             Op::Write if plan.result.is_err() => Change::Nothing,
             Op::Write => {
                 let data = data.expect("a write brings its data");
@@ -277,7 +278,7 @@ impl Disk for ServedDrive {
     fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()> {
         self.advance_device(now)?;
         while self.resubmit(now) {
-            // What was let in may be answered at once and let more in.
+            // An accepted command may be answered at once and make space for more.
             self.advance_device(now)?;
         }
         while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
@@ -300,7 +301,7 @@ impl Disk for ServedDrive {
 
     fn reset(&mut self) -> io::Result<()> {
         self.held.clear();
-        // The device never saw these.
+        // The device never received these.
         for request in std::mem::take(&mut self.waiting) {
             match self.pending.remove(place(request.id)).change {
                 Change::Write { write, .. } => self.store.forget(&write),
@@ -311,7 +312,8 @@ impl Disk for ServedDrive {
         self.aborted = self.pending.len();
         for (_, pending) in &mut self.pending {
             pending.is_aborted = true;
-            // Done now as far as a read can tell, or its result would change under the host.
+            // Done now as far as a read can detect; otherwise its result would change under the
+            // host.
             match std::mem::replace(&mut pending.change, Change::Nothing) {
                 Change::Trim(trim) => self.store.complete_trim(trim)?,
                 Change::Write { write, lands } => {
@@ -324,7 +326,7 @@ impl Disk for ServedDrive {
         Ok(())
     }
 
-    /// The device is of no more use after it.
+    /// The device is unusable afterwards.
     fn power_off(&mut self) -> io::Result<()> {
         self.store.cut(&mut KeepAll, |_, _| None)?;
         self.store.sync()

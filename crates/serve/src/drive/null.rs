@@ -1,4 +1,4 @@
-//! A drive that takes no time: what it costs to be served at all.
+//! A drive that takes no time: it measures the cost of serving.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! When the power goes.
+//! When the power is cut.
 
 use drivelab_core::{Rng, Span, Time};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::json;
 use crate::store::Dice;
 
-/// A power cut that was asked for: at a moment, or after this many more writes.
+/// A requested power cut: at a time, or after this many more writes.
 #[derive(Debug, Clone)]
 pub struct PowerCut {
     at: Option<Time>,
@@ -16,7 +16,7 @@ pub struct PowerCut {
 }
 
 impl PowerCut {
-    /// The moment that was drawn, if the cut depends on time.
+    /// The drawn time, if the cut depends on time.
     pub fn at(&self) -> Option<Time> {
         self.at
     }
@@ -28,17 +28,17 @@ impl PowerCut {
         }
     }
 
-    /// Whether the power goes at `now`.
+    /// Whether the cut is due at `now`.
     pub fn is_due(&self, now: Time) -> bool {
         self.at.is_some_and(|at| at <= now) || self.writes == Some(0)
     }
 
-    /// What chooses the survivors.
+    /// The source of the choice of survivors.
     pub fn dice(&self) -> Dice {
         Dice::new(self.seed)
     }
 
-    /// The seed it was asked for with.
+    /// The seed of the request.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -55,7 +55,8 @@ struct Asked {
 }
 
 impl PowerCut {
-    /// Reads what `POST /power-cut` was sent at `now`; an error says what can be asked for.
+    /// Reads the body of a `POST /power-cut` that arrived at `now`; an error names the valid
+    /// requests.
     pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}" } else { text };
         let Asked { when, seed } = json::object(text).map_err(|error| error.to_string())?;
@@ -75,7 +76,7 @@ impl PowerCut {
         }
         let [low, high] = object.get("random_ms")?.as_array()?.as_slice() else { return None };
         let (low, high) = (low.as_u64()?, high.as_u64()?);
-        // A week, in ms: longer than anybody waits, and far from overflow.
+        // A week, in ms: longer than any test, and far from overflow.
         if low > high || high > 604_800_000 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Where the promises are kept: in a file, on another machine, or for another machine.
+//! Where the ledger is kept: in a file, on another machine, or here for another machine.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use drivelab_core::{Refusal, Rng};
 use super::ledger::{Ledger, Notes, may_be_replaced};
 use super::remote::Remote;
 
-/// Who keeps the promises.
+/// The keeper of the ledger.
 #[derive(Debug, Clone)]
 pub enum Keeper {
     /// A file.
@@ -19,7 +19,7 @@ pub enum Keeper {
 }
 
 impl Keeper {
-    /// Begins to keep the promises of a run.
+    /// Begins the ledger of a run.
     pub fn begin(&self, ledger: &Ledger) -> Result<Box<dyn Notes>, Refusal> {
         match self {
             Self::File(path) => {
@@ -38,7 +38,7 @@ impl Keeper {
     }
 }
 
-/// Refuses a file that holds anything but an earlier ledger, before the target is touched.
+/// Refuses a file that contains anything but an earlier ledger, before the target is touched.
 pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
     if !path.metadata().is_ok_and(|meta| meta.is_file()) {
         return Ok(());
@@ -49,13 +49,13 @@ pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
     })
 }
 
-/// Listens for a machine whose promises are to be kept.
+/// Listens for a machine whose ledger will be kept here.
 pub fn listen(address: &str) -> Result<TcpListener, Refusal> {
     TcpListener::bind(address)
         .map_err(|error| Refusal::machine(format!("cannot listen at {address}")).because(error))
 }
 
-/// A number that tells the pages of a run from those of an earlier one on the same file.
+/// A number that distinguishes the pages of a run from those of an earlier one on the same file.
 pub fn new_run(seed: u64) -> u64 {
     let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     let drawn = Rng::for_part(seed, u64::from(since_1970.subsec_nanos())).bits();

@@ -1,4 +1,4 @@
-//! What was promised, kept where the power cut does not reach.
+//! The promises, kept where the power cut does not reach.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -10,29 +10,29 @@ use drivelab_core::{Span, Time};
 
 use super::PAGE_BYTES;
 
-/// The longest line that is listened to: the head of a ledger and its notes are a few numbers, and
-/// a file or whoever connects could hold anything.
+/// The longest line that is accepted: the head of a ledger and its notes are a few numbers, but a
+/// file or a client could send anything.
 pub(super) const LINE_MAX: u64 = 1024;
-/// The page behind the end of the longest file (`off_t`).
+/// The page after the end of the longest file (`off_t`).
 const PAGES_MAX: u64 = i64::MAX as u64 / PAGE_BYTES as u64;
-/// Pages that are kept in memory while they are verified: 256 GiB of them, in one GiB.
+/// Maximum number of pages kept in memory during verification: 256 GiB of them, in one GiB.
 const NOTED_MAX: usize = 1 << 24;
 
-/// One line: what may be in a page from now on, or what must be.
+/// One line: what a page may contain from now on, or what it must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
-    /// Which page.
+    /// The page.
     pub page: u64,
-    /// Which write.
+    /// The number of the write.
     pub sequence: u64,
     /// It was synced: from now on it must be there.
     pub promised: bool,
-    /// When, on the writer's clock.
+    /// Its time, on the writer's clock.
     pub at: Time,
 }
 
 impl Note {
-    /// The line that says so.
+    /// The line for it.
     pub fn to_line(self) -> String {
         let kind = if self.promised { "kept" } else { "begun" };
         sealed(&format!("{kind} {} {} {}", self.page, self.sequence, self.at.ns()))
@@ -54,36 +54,36 @@ impl Note {
     }
 }
 
-/// Keeps notes.
+/// Records notes.
 pub trait Notes {
-    /// Keeps one; what is not promised must be safe when this returns.
+    /// Records one; a note that is not yet a promise must be safe when this returns.
     fn note(&mut self, note: Note) -> io::Result<()>;
 
-    /// That was all.
+    /// Ends the ledger.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// What is known of one page.
+/// The state of one page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Promise {
-    /// Its newest write that was begun, and the newest that was promised.
+    /// The newest write that was begun, and the newest that was promised.
     pub(super) account: BlockAccount,
-    /// When the latter was.
+    /// When the latter was promised.
     pub(super) at: Time,
 }
 
-/// What was promised in one run.
+/// The promises of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// The run.
     pub run: u64,
-    /// How many pages it had.
+    /// Number of its pages.
     pub pages: u64,
     pub(super) promises: BTreeMap<u64, Promise>,
     kept: u64,
-    /// The first and the last moment that is noted.
+    /// The first and the last recorded time.
     first: Option<Time>,
     last: Time,
     /// Whether its lines have checksums: those of earlier versions have none.
@@ -97,10 +97,10 @@ impl Ledger {
         Self { run, pages, promises, kept: 0, first: None, last, is_sealed: true }
     }
 
-    /// Reads a ledger; a last line that the end of the writer cut short does not count.
+    /// Reads a ledger; a last line that was cut off by the end of the writer does not count.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut lines = Lines { text: BufReader::new(File::open(path)?), number: 0 };
-        // Bytes that are no text are no ledger either.
+        // Bytes that are not text are not a ledger either.
         let head = lines.next().and_then(Result::ok).unwrap_or_default();
         let mut ledger = Self::from_head(&head).ok_or_else(|| invalid(NO_LEDGER.into()))?;
         if !ledger.fits_a_file() {
@@ -159,27 +159,27 @@ impl Ledger {
         }
     }
 
-    /// How much was promised, and how long that took.
+    /// Number of promises, and the time that they took.
     pub fn pace(&self) -> PromiseRate {
         let took = self.first.map_or(Span::ZERO, |first| self.last.since(first));
         PromiseRate { promised: self.kept, took }
     }
 
-    /// How long before the end something was.
+    /// How long before the end something happened.
     pub(super) fn age(&self, at: Time) -> Span {
         self.last.since(at)
     }
 }
 
-/// Notes kept in a file, which must not lie on the drive that is tested.
+/// Notes kept in a file, which must not be on the drive under test.
 #[derive(Debug)]
 pub struct LedgerFile {
     file: File,
 }
 
 impl Ledger {
-    /// Begins its file, which is on the disk when this returns. An earlier ledger may be there and
-    /// nothing else.
+    /// Creates its file, which is on the disk when this returns. It may replace only an earlier
+    /// ledger.
     pub fn keep_in(&self, path: &Path) -> io::Result<LedgerFile> {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
@@ -193,7 +193,7 @@ impl Ledger {
             file.seek(SeekFrom::Start(0))?;
         }
         file.write_all(self.head().as_bytes())?;
-        // A pipe or `/dev/null` has nothing to sync.
+        // A pipe or `/dev/null` cannot be synced.
         let _ = file.sync_all();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
@@ -201,7 +201,7 @@ impl Ledger {
     }
 }
 
-/// Refuses to begin a ledger in a file that holds anything but an earlier one.
+/// Refuses to begin a ledger in a file that contains anything but an earlier one.
 pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
     let mut lines = Lines { text: BufReader::new(file), number: 0 };
     let is_ledger = match lines.next() {
@@ -217,16 +217,16 @@ fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The lines of a ledger, none longer than they may be.
+/// The lines of a ledger, each of limited length.
 struct Lines<R> {
     text: BufReader<R>,
-    /// The line that was read last, from 1.
+    /// Number of the line read last, from 1.
     number: u64,
 }
 
 impl<R: io::Read> Lines<R> {
-    /// The next whole line. Where a machine lost its power, a file may end in the middle of one, or
-    /// in zeros.
+    /// The next complete line. After a power failure of its machine, a file may end in the middle
+    /// of a line, or in zeros.
     fn next(&mut self) -> Option<io::Result<String>> {
         self.number += 1;
         let mut line = Vec::new();
@@ -245,7 +245,7 @@ impl<R: io::Read> Lines<R> {
 
 impl Notes for LedgerFile {
     fn note(&mut self, note: Note) -> io::Result<()> {
-        // The kernel has it: it survives us, and the drive under test going away.
+        // The kernel has it: it survives this process, and the loss of the drive under test.
         self.file.write_all(note.to_line().as_bytes())
     }
 
@@ -254,7 +254,7 @@ impl Notes for LedgerFile {
     }
 }
 
-/// In memory, where the drive that is cut is a model.
+/// In memory, if the drive that is cut is a model.
 impl Notes for Ledger {
     fn note(&mut self, note: Note) -> io::Result<()> {
         self.add(note);

@@ -1,8 +1,8 @@
-//! Whether a drive keeps what it promised: pages are written, synced and noted, and looked at again
-//! after the power was cut.
+//! Tests whether a drive keeps its promises: pages are written, synced and recorded, and checked
+//! after a power cut.
 //!
-//! The idea is diskchecker.pl's (Brad Fitzpatrick, 2005); ours numbers every write, so that a lost
-//! page can be told from a torn one and from one that landed elsewhere.
+//! The idea is from diskchecker.pl (Brad Fitzpatrick, 2005). This version numbers every write, so
+//! that a lost page can be distinguished from a torn one and from one that was written elsewhere.
 
 mod keeper;
 mod ledger;
@@ -30,34 +30,34 @@ pub use watch::{Progress, unless_stuck};
 
 use page::Stamp;
 
-/// What is written.
+/// The writing phase.
 #[derive(Debug, Clone, Copy)]
 pub struct Writing<'a> {
-    /// Tells the pages of one run from those of another.
+    /// Distinguishes the pages of one run from those of another.
     pub run: u64,
-    /// How many pages there are.
+    /// Number of pages.
     pub pages: u64,
     /// When to stop.
     pub until: Time,
-    /// Stops it before that.
+    /// Stops it earlier.
     pub stop: &'a AtomicBool,
 }
 
-/// Why no more is written.
+/// Why writing ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// It was time.
+    /// The time was up.
     Time,
     /// The user stopped it.
     Stopped,
-    /// The drive went away, or refused.
+    /// The drive disappeared, or refused.
     Place(PlaceError),
-    /// The promises cannot be kept account of any more.
+    /// The ledger cannot be written any more.
     Notes(io::Error),
 }
 
-/// Writes and syncs random pages until the time is over or the drive goes away, and notes before
-/// each what may be there from now on, and after each what must be.
+/// Writes and syncs random pages until the time is up or the drive disappears. Before each page it
+/// records what the page may contain from now on, and after it what it must contain.
 pub fn write(
     place: &mut dyn Place,
     notes: &mut dyn Notes,
@@ -92,7 +92,7 @@ pub fn write(
     (PromiseRate { promised, took }, ended)
 }
 
-/// Writes and syncs one page, noted before and after.
+/// Writes and syncs one page, recorded before and after.
 fn promise(place: &mut dyn Place, notes: &mut dyn Notes, stamp: Stamp) -> Result<(), Ended> {
     let Stamp { page, sequence, .. } = stamp;
     let note = |promised, at| Note { page, sequence, promised, at };

@@ -1,4 +1,4 @@
-//! Writing, cutting and verifying a modelled drive in virtual time.
+//! Writes, cuts and verifies a modelled drive in virtual time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,35 +11,35 @@ use crate::fault::Fault;
 use crate::medium::Memory;
 use crate::store::{Dice, Store};
 
-/// What is tried.
+/// The parameters of a trial.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// Governs the pages, the moment of the cut, the faults and what survives.
+    /// Seed of the pages, the time of the cut, the faults and the survivors.
     pub seed: u64,
-    /// How much of the drive is used, from its beginning.
+    /// Size of the part of the drive that is used, from its beginning.
     pub size: Bytes,
-    /// Memory that its data may take.
+    /// Memory limit of its data.
     pub memory: Bytes,
-    /// The power goes in the second half of it.
+    /// The power is cut in the second half of it.
     pub runtime: Span,
-    /// What the drive does wrong.
+    /// The faults of the drive.
     pub faults: Vec<Fault>,
 }
 
-/// What became of a modelled drive whose power was cut.
+/// The result for a modelled drive whose power was cut.
 #[derive(Debug)]
 pub struct Cut {
-    /// How much was promised.
+    /// Number of promises, and the time that they took.
     pub pace: PromiseRate,
-    /// Why no more was written.
+    /// Why writing ended.
     pub ended: Ended,
-    /// When the power was to go.
+    /// When the power was to be cut.
     pub power_goes: Time,
-    /// What became of the pages.
+    /// The result for the pages.
     pub pages: Judgement,
 }
 
-/// Writes pages to `device`, cuts its power and looks at them again.
+/// Writes pages to `device`, cuts its power and checks them.
 pub fn try_device(
     device: impl Device + 'static,
     physical_sector: Sectors,
@@ -63,7 +63,7 @@ pub fn try_device(
     let (pace, ended) = write(&mut drive, &mut ledger, writing);
     let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
     drive.cut(&mut Dice::new(trial.seed)).map_err(failed)?;
-    // What was found until it was stopped is kept, and there is little of it to look at.
+    // The result until it was stopped is kept, and there is little left to check.
     let pages = verify(&mut drive, &ledger, &AtomicBool::new(false))?;
     Ok(Cut { pace, ended, power_goes, pages })
 }

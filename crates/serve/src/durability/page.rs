@@ -1,10 +1,10 @@
-//! A page of labelled sectors, each of which says what it is.
+//! A page of labelled sectors.
 
 use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
 use drivelab_core::verification::BlockContent;
 
-/// Bytes in a page, as diskchecker.pl's.
+/// Bytes in a page, as in diskchecker.pl.
 pub const PAGE_BYTES: usize = 16 << 10;
 const SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
@@ -19,7 +19,7 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     let Stamp { run, page, sequence } = stamp;
     let mut bytes = vec![0; PAGE_BYTES];
     for (place, sector) in (page * SECTORS..).zip(bytes.chunks_exact_mut(SECTOR)) {
-        // Data that no compression makes smaller and no other page has.
+        // Data that cannot be compressed and that no other page has.
         let mut rng = Rng::for_part(run ^ sequence.rotate_left(32), place);
         for word in sector.chunks_exact_mut(8) {
             word.copy_from_slice(&rng.bits().to_le_bytes());
@@ -29,7 +29,7 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     bytes
 }
 
-/// What `bytes` hold, found in the place of `page` of this run.
+/// The content of `bytes`, read at the place of `page` of this run.
 pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContent {
     BlockContent::of(bytes, run, page * SECTORS)
 }

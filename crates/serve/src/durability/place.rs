@@ -1,4 +1,4 @@
-//! Where pages are written: a real file, or a modelled drive in virtual time.
+//! The target of pages: a real file, or a modelled drive in virtual time.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
@@ -15,7 +15,7 @@ use crate::store::{Choose, Survival};
 
 const PAGE_SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
-/// The drive is gone, or something else is wrong with it.
+/// The drive disappeared, or failed otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     /// The power was cut.
@@ -24,29 +24,29 @@ pub enum PlaceError {
     /// The user stopped it.
     #[error("it was stopped")]
     Stopped,
-    /// The system refused.
+    /// The system returned an error.
     #[error("{operation} failed")]
     Io {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
-/// Somewhere to keep pages.
+/// A target for pages.
 pub trait Place {
     /// Its clock.
     fn now(&self) -> Time;
     /// Writes a page.
     fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError>;
-    /// Makes what was written durable.
+    /// Makes written pages durable.
     fn sync(&mut self) -> Result<(), PlaceError>;
     /// Reads a page.
     fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError>;
-    /// The first page from `page` on that may hold more than zeros, so that verifying takes as long
-    /// as there is data, whatever the size.
+    /// The first page from `page` on that may contain more than zeros, so that the time of a
+    /// verification depends on the data and not on the size.
     fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError>;
 }
 
@@ -105,7 +105,7 @@ impl Place for RealFile {
         match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset(page))) {
             Ok(data) => Ok(Some(data / PAGE_BYTES as u64)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
-            // A device, or a file system that knows of no holes.
+            // A device, or a file system without support for holes.
             Err(_) => {
                 let end = self.file.seek(SeekFrom::End(0)).map_err(failed("finding data"))?;
                 Ok((offset(page) < end).then_some(page))
@@ -114,28 +114,28 @@ impl Place for RealFile {
     }
 }
 
-/// A modelled drive in virtual time, whose power goes at a moment set in advance.
+/// A modelled drive in virtual time, whose power is cut at a time set in advance.
 #[derive(Debug)]
 pub struct ModelledPlace {
     drive: ServedDrive,
     now: Time,
     power_goes: Option<Time>,
-    /// The pages that hold data, in order, since the power was cut.
+    /// The pages with data, in order, since the power was cut.
     data: Vec<u64>,
 }
 
 impl ModelledPlace {
-    /// A drive whose power goes at `power_goes`.
+    /// A drive whose power is cut at `power_goes`.
     pub fn new(drive: ServedDrive, power_goes: Time) -> Self {
         Self { drive, now: Time::ZERO, power_goes: Some(power_goes), data: Vec::new() }
     }
 
-    /// Pages that fit.
+    /// Number of pages that fit.
     pub fn pages(&self) -> u64 {
         self.drive.capacity().bytes().get() / PAGE_BYTES as u64
     }
 
-    /// Cuts the power; what is left can be read.
+    /// Cuts the power; the remaining data can be read.
     pub fn cut(&mut self, choose: &mut dyn Choose) -> io::Result<Survival> {
         self.power_goes = None;
         let survival = self.drive.cut(self.now, choose)?;
@@ -170,7 +170,7 @@ impl ModelledPlace {
             self.now = next.max(self.now);
             self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
         }
-        // What a program does between two requests.
+        // The time of a program between two requests.
         self.now += Span::from_us(10);
         let operation = if flush { "a flush" } else { "writing a page" };
         answers[0].result.map_err(|error| failed(operation)(io::Error::other(error.kind)))

@@ -1,6 +1,6 @@
-//! The ledger on another machine, for when the plug of this one is pulled.
+//! The ledger on another machine, for a test that unplugs this one.
 //!
-//! Lines over TCP: the head of the ledger, then its notes; a note that something was begun is
+//! Lines over TCP: the head of the ledger, then its notes. A note that a write was begun is
 //! answered with `ok` once it is in the other machine's file.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
@@ -39,11 +39,11 @@ impl Notes for Remote {
     }
 }
 
-/// How often a keeper that hears nothing looks whether it is to stop.
+/// How often a keeper that receives nothing checks whether it must stop.
 const LOOK_ROUND: Duration = Duration::from_millis(100);
 
-/// Keeps the ledger of one writer in the file at `path`, until the writer goes away or `stop` is
-/// set; gives how many notes there are.
+/// Keeps the ledger of one writer in the file at `path`, until the writer disappears or `stop` is
+/// set; returns the number of notes.
 pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
     let Some(stream) = accept(listener, stop)? else { return Ok(0) };
     let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
@@ -64,7 +64,7 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     Ok(notes)
 }
 
-/// The writer, unless the wait for it is to stop.
+/// Waits for the writer; returns nothing if `stop` was set.
 fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStream>> {
     listener.set_nonblocking(true)?;
     while !stop.load(Ordering::Relaxed) {
@@ -84,15 +84,15 @@ fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStr
     Ok(None)
 }
 
-/// The lines of a writer that may fall silent.
+/// The lines of a writer that may stop sending.
 struct Lines {
     stream: BufReader<TcpStream>,
     line: Vec<u8>,
 }
 
 impl Lines {
-    /// The next whole line; a writer whose plug was pulled ends with an error or not at all, and
-    /// what came before counts.
+    /// The next complete line. A writer whose plug was pulled ends with an error or not at all; its
+    /// earlier lines count.
     fn next(&mut self, stop: &AtomicBool) -> Option<String> {
         self.line.clear();
         while !stop.load(Ordering::Relaxed) {
@@ -102,7 +102,7 @@ impl Lines {
                     self.line.pop();
                     return String::from_utf8(std::mem::take(&mut self.line)).ok();
                 }
-                // What came of a line before the writer fell silent stays in it.
+                // The part of a line that came before the writer stopped stays in it.
                 Err(error) if is_silence(&error) => {}
                 Ok(_) | Err(_) => return None,
             }

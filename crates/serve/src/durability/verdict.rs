@@ -1,4 +1,4 @@
-//! What became of the promises.
+//! The verdict on the promises.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use super::ledger::{Ledger, Promise};
 use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
 
-/// Looks at every page again that was written or that holds data.
+/// Checks every page that was written or that contains data.
 pub fn verify(
     place: &mut dyn Place,
     ledger: &Ledger,
@@ -27,14 +27,14 @@ pub fn verify(
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
             Some(promise) => count(&mut verdict, &found, promise, ledger),
-            // Nothing was ever written here.
+            // This page was never written.
             None => verdict.misdirected += u64::from(found.elsewhere.is_some()),
         }
     }
     Ok(verdict)
 }
 
-/// The first page from `next` on that was written, or holds what may belong elsewhere.
+/// The first page from `next` on that was written, or may contain data that belongs elsewhere.
 fn to_look_at(
     place: &mut dyn Place,
     ledger: &Ledger,
@@ -45,21 +45,21 @@ fn to_look_at(
     Ok(noted.into_iter().chain(data).min())
 }
 
-/// Counts a page by what it holds and what it must.
+/// Counts a page by its content and its required content.
 fn count(pages: &mut Judgement, found: &BlockContent, promise: &Promise, ledger: &Ledger) {
     let Promise { account, at } = *promise;
-    // A write that the ledger does not know of was begun after its end was lost.
+    // A write that is not in the ledger was begun after the end of the ledger was lost.
     let is_whole = !found.is_damaged && found.elsewhere.is_none();
     let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
     let overwriting = account.newest.max(newest) > account.durable;
     pages.promised += u64::from(account.durable > 0);
     let broken = match found.damage(account.durable) {
-        // A write in flight excuses sectors that hold it, and no others.
+        // A write in flight excuses sectors that contain it, and no others.
         None => None,
         Some(Damage::Misdirected) => Some(&mut pages.misdirected),
         Some(Damage::Lost) => Some(&mut pages.lost),
         Some(Damage::Stale) if !found.is_mixed() => Some(&mut pages.lost),
-        // No write leaves a sector that is half of it.
+        // No write leaves a sector that contains half of it.
         Some(_) => Some(&mut pages.torn),
     };
     match broken {
@@ -111,12 +111,12 @@ mod tests {
         check(torn(5, 6), 5, 6, [0, 0, 0, 0, 1]);
         check(damaged, 0, 6, [0, 0, 0, 0, 1]);
         check(whole(6), 5, 6, [0, 0, 0, 0, 1]);
-        // A write in flight does not excuse the loss of what was promised before it.
+        // A write in flight does not excuse the loss of an earlier promise.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
         check(blank, 0, 3, [0, 0, 0, 0, 1]);
     }
 
-    /// A page that is still there.
+    /// A page that still exists.
     struct Page(Vec<u8>);
 
     impl Place for Page {
@@ -142,8 +142,8 @@ mod tests {
         }
     }
 
-    /// What becomes of a page that was kept as write 5 where its first sectors are of write
-    /// `first` and the others of write `rest`, while `begun` was under way; 0 is no write.
+    /// The verdict on a page that was promised as write 5, if its first sectors are of write
+    /// `first` and the others of write `rest`, while `begun` was in flight; 0 is no write.
     fn mixture(first: u64, rest: u64, begun: u64) -> Judgement {
         let of = |sequence| match sequence {
             0 => vec![0; PAGE_BYTES],
@@ -169,7 +169,7 @@ mod tests {
         check(3, 6, 6, [1, 0]);
         check(6, 0, 6, [1, 0]);
         check(5, 4, 5, [1, 0]);
-        // The end of the ledger was lost: write 7 is proof of itself.
+        // The end of the ledger was lost: write 7 proves itself.
         check(7, 5, 5, [0, 1]);
     }
 

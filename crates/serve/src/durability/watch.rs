@@ -1,4 +1,4 @@
-//! Work that a user can give up, whatever does not answer, and how far it had come.
+//! Work that a user can abandon even if something does not answer, and its progress.
 
 use std::io;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use drivelab_core::verification::PromiseRate;
 
 use super::ledger::{Note, Notes};
 
-/// How often it is looked whether the user asked to stop.
+/// How often it is checked whether the user asked to stop.
 const LOOK_ROUND: Duration = Duration::from_millis(50);
-/// What is under way may end by itself for so long: a sync of a healthy disk takes some tenths of a
-/// second, and an interrupted command must be gone after two.
+/// Time for an operation in progress to end by itself: a sync of a healthy disk takes a few tenths
+/// of a second, and an interrupted command must end after two.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Does `work` in a thread of its own; `None` where `stop` was set and the work does not end,
+/// Does `work` in a thread of its own; returns `None` if `stop` was set and the work does not end,
 /// because it waits for a disk, a ledger or another machine that does not answer.
 pub fn unless_stuck<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Option<T>> {
     let (result, results) = mpsc::channel();
-    // Nobody listens any more where the wait was given up.
+    // If the wait was abandoned, the result is not received.
     let thread = std::thread::Builder::new().spawn(move || drop(result.send(work())))?;
     let mut deadline = None;
     loop {
@@ -45,7 +45,7 @@ pub fn unless_stuck<T: Send + 'static>(
     }
 }
 
-/// What was promised so far, seen from another thread.
+/// The promises so far, visible from another thread.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     promised: Arc<AtomicU64>,
@@ -53,13 +53,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How much that is.
+    /// Their number and time.
     pub fn pace(&self) -> PromiseRate {
         let promised = self.promised.load(Ordering::Relaxed);
         PromiseRate { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
     }
 
-    /// The same `notes`, counted as they are kept.
+    /// The same `notes`, counted as they are recorded.
     pub fn count(&self, notes: Box<dyn Notes>) -> impl Notes + use<> {
         Counter { notes, progress: self.clone() }
     }

@@ -1,6 +1,6 @@
-//! Faults: what a drive does wrong when it is told to.
+//! Faults: misbehaviour of a drive on request.
 //!
-//! Everything a fault does is drawn from the server's seed and the fault's own number, and is
+//! Everything that a fault does is drawn from the server's seed and the fault's own number, and is
 //! logged, so that a run can be replayed with the same requests.
 
 mod sector;
@@ -20,17 +20,17 @@ use sector::Sector;
 /// The number of a fault.
 pub type FaultId = u64;
 
-/// Incidents kept until they are taken; beyond it they are only counted.
+/// Maximum number of incidents kept until they are taken; further ones are only counted.
 const MOST_INCIDENTS: usize = 10_000;
 
-/// Something that a fault did.
+/// An action of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
     /// When.
     pub at: Time,
-    /// Which fault.
+    /// The fault.
     pub fault: FaultId,
-    /// What it did.
+    /// The action.
     pub what: String,
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for Incident {
     }
 }
 
-/// Strikes of a fault that are told one by one; from then on each power of ten is, so that a fault
-/// that strikes everything does not drown what else is said.
+/// Number of strikes of a fault that are logged one by one; after that each power of ten is, so
+/// that a fault that always strikes does not flood the log.
 const TOLD_STRIKES: u64 = 5;
 
 #[derive(Debug, Clone, Copy)]
@@ -53,13 +53,13 @@ pub(crate) struct Plan {
     slow: u64,
 }
 
-/// Parts of a slow-down factor: it is kept as whole thousandths.
+/// Denominator of a slow-down factor: it is stored in whole thousandths.
 pub(crate) const SLOW_PARTS: u64 = 1_000;
 
 impl Plan {
     const NONE: Self = Self { result: Ok(()), lies: false, stall: Span::ZERO, slow: SLOW_PARTS };
 
-    /// When a command that the drive has done is answered.
+    /// When a command that the drive has completed is answered.
     pub(crate) fn due(&self, submitted: Time, done: Time) -> Time {
         let took = done.since(submitted);
         let slowed = u128::from(took.ns()) * u128::from(self.slow) / u128::from(SLOW_PARTS);
@@ -72,10 +72,11 @@ impl Plan {
 struct Active {
     fault: Fault,
     rng: Rng,
-    /// Governs which sectors are damaged.
+    /// Seed of which sectors are damaged.
     seed: u64,
     strikes: u64,
-    /// Sectors that were damaged and have been rewritten, or whose damage is done.
+    /// Sectors that were damaged and have been rewritten, or that are already damaged on the
+    /// medium.
     settled: BTreeMap<u64, Sector>,
 }
 
@@ -134,7 +135,7 @@ impl Faults {
         }
     }
 
-    /// The faults of the kinds that `wanted` names which strike this command now.
+    /// The faults of the kinds selected by `wanted` that strike this command now.
     fn striking(
         &mut self,
         op: Op,
@@ -195,7 +196,7 @@ impl Faults {
         let misdirected = |kind| kind == Kind::Misdirected;
         for (id, fault, strikes) in self.striking(Op::Write, lba, sectors, misdirected) {
             let (first, end) = fault.within(capacity);
-            // Aligned as the write is, so that a page lands on a page.
+            // Aligned like the write, so that a page is written to the place of a page.
             let places = (end.get() - first.get()) / sectors.get().max(1);
             if places < 2 {
                 continue;
@@ -209,8 +210,8 @@ impl Faults {
         lands
     }
 
-    /// How many bytes of a physical sector, `sectors` long, that is written as the power goes are
-    /// new, if not all.
+    /// How many bytes of a physical sector, `sectors` long, that is being written at the power cut
+    /// are new, if not all.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
         let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
         let (id, _, strikes) = striking.into_iter().next()?;
@@ -221,7 +222,7 @@ impl Faults {
         Some(usize::try_from(bytes).expect("within a sector"))
     }
 
-    /// What damage to its sectors does to a read: an error, or wrong data on the medium.
+    /// The effect of damaged sectors on a read: an error, or wrong data on the medium.
     pub(crate) fn damage(
         &mut self,
         now: Time,
@@ -238,7 +239,7 @@ impl Faults {
             }
             for sector in active.damaged(lba, sectors) {
                 active.strikes += 1;
-                // The same sectors struck again and again are not worth a line each.
+                // Repeated strikes of the same sectors are not logged each time.
                 let what = if kind == Kind::LatentError {
                     first_bad = Some(first_bad.map_or(sector, |first| first.min(sector)));
                     format!("sector {sector} cannot be read")
@@ -292,7 +293,7 @@ impl Active {
         }
     }
 
-    /// Flips the bit of `sector` that this fault flips; says which.
+    /// Flips the bit of `sector` that this fault flips; returns which.
     fn rot(&mut self, sector: u64, medium: &mut dyn Medium) -> io::Result<usize> {
         let bit = sector::bit(self.seed, sector);
         let mut bytes = [0; 512];

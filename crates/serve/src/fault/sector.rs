@@ -1,5 +1,5 @@
 //! Which sectors a fault of the medium has damaged: a function of seed and sector, so that nothing
-//! has to be kept for the sectors that nobody reads.
+//! needs to be stored for sectors that are never read.
 
 use drivelab_core::{Ratio, Rng};
 

@@ -1,4 +1,4 @@
-//! A fault as a user writes it.
+//! A fault as written by a user.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::SLOW_PARTS;
 use crate::json;
 
-/// What goes wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The answer is held back for a while.
+    /// The answer is delayed.
     Stall,
     /// The answer takes a multiple of its time.
     Slow,
@@ -23,7 +23,7 @@ pub enum Kind {
     WriteError,
     /// A power cut mixes old and new bytes within a sector.
     Torn,
-    /// A flush is acknowledged and nothing is done.
+    /// A flush is acknowledged but not performed.
     LyingFlush,
     /// Sectors cannot be read until they are written again.
     LatentError,
@@ -63,17 +63,17 @@ impl Kind {
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What goes wrong.
+    /// Its kind.
     pub kind: Kind,
-    /// With which operation only, if not with all that it can strike.
+    /// The only operation that it strikes, if not all possible ones.
     pub op: Option<Op>,
-    /// In which sectors only, first and beyond the last.
+    /// The only sectors that it strikes, first and beyond the last.
     pub range: Option<(Lba, Lba)>,
-    /// How often.
+    /// Its probability.
     pub probability: Ratio,
-    /// How long a stall lasts.
+    /// Duration of a stall.
     pub duration: Span,
-    /// By what a slow-down multiplies, in thousandths.
+    /// Factor of a slow-down, in thousandths.
     pub factor: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Fault {
 #[error("{0}")]
 pub struct FaultError(String);
 
-/// The keys as they stand in the contract; those that change nothing are left out.
+/// The keys as in the contract; those that change nothing are omitted.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
@@ -99,12 +99,12 @@ struct Keys {
     factor: Option<f64>,
 }
 
-/// A day in ms, and a factor of a million: beyond them a fault is a mistake.
+/// A day in ms, and a factor of a million: larger values are mistakes.
 const LONGEST_MS: f64 = 86_400_000.0;
 const GREATEST_FACTOR: f64 = 1e6;
 
 impl Fault {
-    /// Reads what `POST /faults` was sent.
+    /// Reads the body of `POST /faults`.
     pub fn from_json(text: &str) -> Result<Self, FaultError> {
         let keys: Keys = json::object(text).map_err(|error| FaultError(error.to_string()))?;
         let wrong = |key: &str, what: &str| FaultError(format!("`{key}` {what}"));
@@ -126,7 +126,7 @@ impl Fault {
         if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
             return Err(wrong("op", "does not apply to this kind of fault"));
         }
-        // In bytes: within one sector, rounding outwards would make a range of any two numbers.
+        // In bytes: within one sector, rounding outwards would turn any two numbers into a range.
         if keys.range.is_some_and(|[start, end]| start >= end) {
             return Err(wrong("range", "is empty: give [first byte, byte after the last]"));
         }
@@ -144,7 +144,7 @@ impl Fault {
         })
     }
 
-    /// Whether it can strike this command. A flush has no address: a range does not spare it.
+    /// Whether it can strike this command. A flush has no address, so a range does not exclude it.
     pub(super) fn concerns(&self, op: Op, lba: Lba, sectors: Sectors) -> bool {
         let here = |(start, end)| op == Op::Flush || (lba < end && start < lba + sectors);
         self.kind.strikes(op)
@@ -167,7 +167,7 @@ fn rounded(value: f64) -> u64 {
     (value + 0.5) as u64
 }
 
-/// As `POST /faults` takes it: what is logged can be asked for again.
+/// In the form that `POST /faults` accepts: a logged fault can be requested again.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_string(&Keys::from(self)).expect("plain keys become JSON");

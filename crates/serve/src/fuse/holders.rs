@@ -1,4 +1,5 @@
-//! Who has the drive's file open, and how the kernel is asked to write back what it keeps for them.
+//! The processes that have the drive's file open, and how the kernel is made to write back their
+//! data.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,9 +22,9 @@ struct LoopDevice {
 }
 
 impl Holders {
-    /// Who of `pids` still lives, and which loop devices are on `file`.
+    /// Those of `pids` that still live, and the loop devices on `file`.
     pub(super) fn of(file: &Path, pids: impl Iterator<Item = u32>) -> Self {
-        // The kernel names the thread that asked; a user knows its process.
+        // The kernel reports the thread; a user knows its process.
         let pids: BTreeSet<u32> = pids.filter_map(process_of).collect();
         let process = |pid: u32| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
@@ -42,7 +43,7 @@ impl Holders {
         names
     }
 
-    /// What to type so that nobody has it open.
+    /// The commands that release the file.
     pub(crate) fn release(&self) -> String {
         let mut commands = Vec::new();
         for device in &self.loops {
@@ -53,9 +54,8 @@ impl Holders {
         if commands.is_empty() { "close the file".to_owned() } else { commands.join("; ") }
     }
 
-    /// Has the kernel write back what it keeps of the drive. Programs do it, for they wait in the
-    /// kernel for what this very process has to answer; a thread that waits there could not be
-    /// ended.
+    /// Makes the kernel write back its data of the drive. Programs do this, because they wait in
+    /// the kernel for answers from this very process; a thread that waits there could not be ended.
     pub(crate) fn write_back(&self) -> WriteBack {
         let mounts = self.loops.iter().flat_map(|device| &device.mounted_on);
         let mounts: Vec<&Path> = mounts.map(PathBuf::as_path).collect();
@@ -84,7 +84,7 @@ impl WriteBack {
         }
     }
 
-    /// Whether everything is written back; `false` as long as it is not known to be.
+    /// Whether everything is written back; `false` as long as that is unknown.
     pub(crate) fn is_done(&mut self) -> bool {
         let mut failed = self.failed;
         self.running.retain_mut(|child| match child.try_wait() {
@@ -122,7 +122,7 @@ fn process_of(thread: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// The loop devices on `file`, with what is mounted of them and their partitions.
+/// The loop devices on `file`, with the mounts of them and of their partitions.
 fn loops_on(file: &Path) -> Vec<LoopDevice> {
     let mounts = mounts::read().unwrap_or_default();
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();

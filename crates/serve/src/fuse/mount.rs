@@ -1,4 +1,4 @@
-//! Mounting: by the system call as root, by `fusermount3` as anybody else.
+//! Mounts: by the system call as root, by `fusermount3` as any other user.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -16,17 +16,17 @@ use rustix::net::{
 
 use super::mounts;
 
-/// A mount that ends when it is dropped.
+/// A mount that is unmounted when it is dropped.
 #[derive(Debug)]
 pub(super) struct Mount {
     path: PathBuf,
-    /// The file is ours to remove.
+    /// The file was created by us and must be removed.
     made: bool,
     as_root: bool,
 }
 
 impl Mount {
-    /// Mounts on the file at `path`; gives the device to talk to the kernel by.
+    /// Mounts on the file at `path`; returns the device for the conversation with the kernel.
     pub(super) fn new(path: &Path) -> io::Result<(OwnedFd, Self)> {
         let as_root = rustix::process::geteuid().is_root();
         vacate(path, as_root)?;
@@ -58,7 +58,7 @@ impl Mount {
 
     fn remove_file(&self) {
         if self.made {
-            // An empty file left behind does no harm.
+            // An empty file left behind is harmless.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -66,7 +66,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Detached: whoever has it open keeps it until they close it, and gets errors.
+        // Detached: processes that have it open keep it until they close it, and get errors.
         let _ = detach(&self.path, self.as_root);
         self.remove_file();
     }
@@ -80,10 +80,10 @@ fn detach(path: &Path, as_root: bool) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other("fusermount3 did not unmount it")) }
 }
 
-/// Sees to it that no drive is mounted on `path`: what a server that was killed left there goes,
-/// what a living one serves there stays.
+/// Ensures that no drive is mounted on `path`: the mount of a killed server is removed, that of a
+/// living one is kept.
 fn vacate(path: &Path, as_root: bool) -> io::Result<()> {
-    // A dead mount answers nothing: what leads to it has to be asked.
+    // A dead mount does not answer: check the path that leads to it.
     let name = path.file_name().unwrap_or_default();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else { return Ok(()) };
@@ -114,13 +114,13 @@ fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
     let options = CString::new(options).expect("no zero byte in numbers");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     match mount(mounts::SOURCE, path, mounts::FILE_SYSTEM, flags, options.as_c_str()) {
-        // The kernel takes the descriptor of no other device.
+        // The kernel accepts the descriptor of no other device.
         Err(rustix::io::Errno::INVAL) => Err(io::Error::other("/dev/fuse is not the FUSE device")),
         mounted => Ok(mounted.map(|()| device)?),
     }
 }
 
-/// `fusermount3` mounts and sends the device back over a socket that it finds in its environment.
+/// `fusermount3` mounts and sends the device back over a socket named in its environment.
 fn mount_by_helper(path: &Path) -> io::Result<OwnedFd> {
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;

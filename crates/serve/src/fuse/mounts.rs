@@ -1,26 +1,26 @@
-//! What is mounted where, as the kernel tells (`proc_pid_mountinfo(5)`).
+//! The table of mounts, as reported by the kernel (`proc_pid_mountinfo(5)`).
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// What our mounts say of themselves; the kernel puts `fuse.` before the subtype that
-/// `fusermount3` is given.
+/// The source and type of our mounts; the kernel puts `fuse.` before the subtype passed to
+/// `fusermount3`.
 pub(super) const SOURCE: &str = "drivelab";
 pub(super) const FILE_SYSTEM: &str = "fuse.drivelab";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MountInfo {
     pub(super) on: PathBuf,
-    /// Major and minor number of what is mounted, as `7:0`.
+    /// Major and minor number of the mounted device, as `7:0`.
     pub(super) device: String,
     file_system: String,
     source: String,
 }
 
 impl MountInfo {
-    /// Whether it is a drive that a server of ours mounted.
+    /// Whether it is a drive that one of our servers mounted.
     pub(super) fn is_drive(&self) -> bool {
         self.file_system == FILE_SYSTEM && self.source == SOURCE
     }
@@ -43,7 +43,7 @@ fn parse(line: &[u8]) -> Option<MountInfo> {
     Some(MountInfo { on, device, file_system, source })
 }
 
-/// Blanks and the like stand as a backslash and three octal digits.
+/// Blanks and the like are written as a backslash and three octal digits.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

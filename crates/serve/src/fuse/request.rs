@@ -1,4 +1,4 @@
-//! What the kernel's messages ask of one file.
+//! The kernel's requests about one file.
 
 use drivelab_core::Bytes;
 use rustix::fs::OFlags;
@@ -33,7 +33,7 @@ mod opcode {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// The drive has to do something.
+    /// A request that needs the drive.
     Request(BlockRequest),
     Answer(Vec<u8>),
     Error(i32),
@@ -43,14 +43,14 @@ pub(super) enum Message {
     Release {
         handle: u64,
     },
-    /// It wants no answer.
+    /// A message that needs no answer.
     Nothing,
 }
 
 impl Message {
     const DONE: Self = Self::Answer(Vec::new());
 
-    /// Reads a message about a file of `size`; gives its number too. `None` where it is too short.
+    /// Reads a message about a file of `size`; also returns its id. `None` if it is too short.
     pub(super) fn read(bytes: &[u8], size: Bytes) -> Option<(u64, Self)> {
         let (Header { opcode, unique, pid, .. }, body) = Header::read_from_prefix(bytes).ok()?;
         let message = match opcode {
@@ -76,7 +76,7 @@ fn read<T: zerocopy::FromBytes>(body: &[u8]) -> Result<(T, &[u8]), i32> {
     T::read_from_prefix(body).map_err(|_| EINVAL)
 }
 
-/// A drive keeps its size; whatever else is set changes nothing.
+/// The size of a drive is fixed; setting any other attribute has no effect.
 fn set_attributes(body: &[u8], size: Bytes) -> Result<Message, i32> {
     /// `FATTR_SIZE`.
     const SETS_SIZE: u32 = 1 << 3;
@@ -87,9 +87,8 @@ fn set_attributes(body: &[u8], size: Bytes) -> Result<Message, i32> {
     Ok(Message::Answer(wire::attributes(size)))
 }
 
-/// A read or write and the data behind it. Any range is answered, but to those who asked for direct
-/// I/O only whole sectors, as by every disk: without that error QEMU would round everything up to
-/// 4 KiB.
+/// A read or write and the data after it. Any range is answered, but with direct I/O only whole
+/// sectors, as on every disk: without that error QEMU would round everything up to 4 KiB.
 fn transfer(body: &[u8]) -> Result<(Transfer, &[u8]), i32> {
     let (asked, data) = read::<Transfer>(body)?;
     let direct = asked.flags & OFlags::DIRECT.bits() != 0;
@@ -112,14 +111,14 @@ fn ask_write(body: &[u8], size: u64) -> Result<Message, i32> {
     if data.is_empty() {
         return Ok(Message::Answer(vec![0; 8]));
     }
-    // As on a disk that is full: what fits is written, and then nothing more.
+    // As on a full disk: the part that fits is written, and then nothing more.
     let room = size.checked_sub(offset).filter(|room| *room > 0).ok_or(ENOSPC)?;
     let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
     let request = BlockRequest::new(Task::Write, offset, data.len() as u64);
     Ok(Message::Request(BlockRequest { data: Some(data.into()), ..request }))
 }
 
-/// Punching holes and zeroing, as `losetup` passes discards and zeroes on.
+/// Punching holes and zeroing, as `losetup` passes on discards and zeroes.
 fn ask_fallocate(body: &[u8], size: u64) -> Result<Message, i32> {
     const KEEP_SIZE: u32 = 1;
     const PUNCH_HOLE: u32 = 2;

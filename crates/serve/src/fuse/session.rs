@@ -15,7 +15,7 @@ use super::request::Message;
 use super::wire::{BYTES_MAX, ReplyHeader, opened};
 use crate::task::{BlockRequest, KernelSide, Task};
 
-/// What one message of the kernel needs at most.
+/// The largest message of the kernel.
 const MESSAGE_BYTES: usize = BYTES_MAX as usize + 4096;
 
 /// `EIO`, as the kernel numbers it.
@@ -27,15 +27,15 @@ pub(crate) struct Mounted {
     bytes: Bytes,
     message: Vec<u8>,
     answer: Vec<u8>,
-    /// Who opened the file and has not closed it, by number: the process that did.
+    /// The processes that opened the file and have not closed it, by number.
     open: BTreeMap<u64, u32>,
     handles: u64,
-    /// Unmounts when dropped; after the device, so that requests on their way fail at once.
+    /// Unmounts when dropped; after the device, so that requests in flight fail at once.
     mount: Mount,
 }
 
 impl Mounted {
-    /// Mounts a drive of `bytes` on the file at `path`, which is made if there is none.
+    /// Mounts a drive of `bytes` on the file at `path`, which is created if it is missing.
     pub(crate) fn new(path: &Path, bytes: Bytes) -> Result<Self, Refusal> {
         let (device, mount) = Mount::new(path).map_err(|error| cannot_mount(path, error))?;
         rustix::io::ioctl_fionbio(&device, true)
@@ -49,12 +49,12 @@ impl Mounted {
         !self.open.is_empty()
     }
 
-    /// Who has it open, as far as the system tells.
+    /// The processes that have it open, as far as the system reports them.
     pub(crate) fn holders(&self) -> Holders {
         Holders::of(self.mount.path(), self.open.values().copied())
     }
 
-    /// What becomes readable when the kernel asks for something.
+    /// Becomes readable when the kernel sends a request.
     pub(crate) fn device(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
@@ -63,7 +63,7 @@ impl Mounted {
         let bytes = u32::try_from(size_of::<ReplyHeader>() + body.len());
         let bytes = bytes.expect("an answer is about as long as asked");
         let header = ReplyHeader { bytes, error: -errno, unique };
-        // ENOENT: whoever asked was killed meanwhile and wants no answer.
+        // ENOENT: the process was killed meanwhile and needs no answer.
         let _ =
             (&self.device).write_vectored(&[IoSlice::new(header.as_bytes()), IoSlice::new(body)]);
     }
@@ -91,7 +91,7 @@ impl KernelSide for Mounted {
             let count = match self.device.read(&mut self.message) {
                 Ok(count) => count,
                 Err(error) => match error.raw_os_error() {
-                    // ENOENT: the asker was interrupted before we read; ENODEV: unmounted.
+                    // ENOENT: the process was interrupted before we read; ENODEV: unmounted.
                     Some(2 | 4) => continue,
                     Some(19) => return Ok(None),
                     _ if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -129,7 +129,7 @@ impl KernelSide for Mounted {
     }
 
     fn reply(&mut self, unique: u64, task: Task, length: u64) {
-        // `struct fuse_write_out`: how much was written, and padding.
+        // `struct fuse_write_out`: the number of bytes written, and padding.
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let written = [length, 0];
         self.send(unique, 0, if task == Task::Write { written.as_bytes() } else { &[] });

@@ -1,20 +1,21 @@
-//! Messages of `include/uapi/linux/fuse.h` (7.31 and later), in the host's byte order. Fields that
-//! nobody reads begin with an underscore.
+//! Messages of `include/uapi/linux/fuse.h` (7.31 and later), in the host's byte order. Unused
+//! fields begin with an underscore.
 
 use drivelab_core::Bytes;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 pub(super) const BYTES_MAX: u32 = 1 << 20;
 
-/// Requests the kernel keeps in flight; congestion at three quarters.
+/// Requests that the kernel keeps in flight; congestion at three quarters.
 const BACKGROUND_MAX: u16 = 256;
 
 /// `FUSE_ASYNC_READ`, `FUSE_BIG_WRITES`, `FUSE_ASYNC_DIO` (direct requests in parallel) and
 /// `FUSE_MAX_PAGES`.
 const FLAGS: u32 = 1 | 1 << 5 | 1 << 15 | 1 << 22;
-/// `FUSE_INIT_EXT`: there are 32 flags more.
+/// `FUSE_INIT_EXT`: there are 32 more flags.
 const MORE_FLAGS: u32 = 1 << 30;
-/// Of those `FUSE_DIRECT_IO_ALLOW_MMAP`, bit 36 of all (Linux 6.6): the file can be mapped shared.
+/// One of those: `FUSE_DIRECT_IO_ALLOW_MMAP`, bit 36 of all (Linux 6.6): the file can be mapped
+/// shared.
 const ALLOW_MMAP: u32 = 1 << 4;
 /// `FOPEN_DIRECT_IO` and `FOPEN_PARALLEL_DIRECT_WRITES`.
 const OPEN_FLAGS: u32 = 1 | 1 << 6;
@@ -78,7 +79,7 @@ pub(super) struct Transfer {
     pub(super) size: u32,
     _flags_of_kind: u32,
     _lock_owner: u64,
-    /// Those that the file was opened with.
+    /// The flags with which the file was opened.
     pub(super) flags: u32,
     _padding: u32,
 }
@@ -157,7 +158,7 @@ pub(super) fn opened(handle: u64) -> Vec<u8> {
     OpenReply { handle, flags: OPEN_FLAGS, backing: 0 }.as_bytes().to_vec()
 }
 
-/// The file's attributes, good for an hour.
+/// The file's attributes, valid for an hour.
 pub(super) fn attributes(size: Bytes) -> Vec<u8> {
     let reply = AttributesReply {
         valid_s: 3600,

@@ -1,4 +1,4 @@
-//! A medium of its own on top of one that many share.
+//! A private medium on top of a shared one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,17 +11,17 @@ use super::Memory;
 
 const SECTOR: usize = 512;
 
-/// A copy of a medium that takes only as much memory as is changed in it (copy on write): a
-/// thousand power cuts start from one image.
+/// A copy of a medium that takes memory only for its changes (copy on write): a thousand power cuts
+/// start from one image.
 #[derive(Debug)]
 pub struct Fork {
     base: Rc<dyn Medium>,
     changes: Memory,
-    /// The sectors that were changed, first and beyond the last; no two ranges meet.
+    /// The changed sectors, first and beyond the last; no two ranges touch.
     changed: BTreeMap<u64, u64>,
 }
 
-/// A range that lies wholly in the changes or wholly in the base.
+/// A range that lies completely in the changes or completely in the base.
 struct Piece {
     lba: Lba,
     sectors: Sectors,
@@ -29,7 +29,7 @@ struct Piece {
 }
 
 impl Fork {
-    /// A fork of `base` whose changes take about `limit` at most.
+    /// A fork of `base` whose changes take about `limit` of memory at most.
     pub fn new(base: Rc<dyn Medium>, limit: Bytes) -> Self {
         let changes = Memory::new(base.capacity(), limit);
         Self { base, changes, changed: BTreeMap::new() }

@@ -17,7 +17,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Opens the image at `path`, or makes one; it is then held by nobody else.
+    /// Opens the image at `path`, or creates it; no other process can use it then.
     pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -43,7 +43,7 @@ impl Image {
         Ok(Self { capacity, file })
     }
 
-    /// Where the next data (or hole) begins at or after byte `at`; `None` beyond the last.
+    /// The beginning of the next data (or hole) at or after byte `at`; `None` after the last.
     fn seek(&self, to: SeekFrom) -> io::Result<Option<u64>> {
         match rustix::fs::seek(&self.file, to) {
             Ok(found) => Ok(Some(found)),

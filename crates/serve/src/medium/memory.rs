@@ -1,4 +1,4 @@
-//! Bytes in memory, only as many as were written.
+//! Bytes in memory, only for written sectors.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,7 @@ use drivelab_core::{Bytes, Lba, Sectors};
 use crate::store::Mixer;
 
 /// Sectors in a page: 32 KiB, small enough for scattered writes, large enough that a big copy
-/// touches few.
+/// touches few pages.
 const PAGE: u64 = 64;
 const PAGE_BYTES: usize = 32 << 10;
 const SECTOR: usize = 512;
@@ -30,7 +30,7 @@ impl Memory {
         Self { capacity, most_pages, pages: HashMap::default() }
     }
 
-    /// What a drive may take on this machine: three quarters of what is free, in kB in
+    /// Memory that a drive may take on this machine: three quarters of the free memory, in kB in
     /// `/proc/meminfo`.
     pub fn limit_here() -> Bytes {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -39,7 +39,7 @@ impl Memory {
         number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
     }
 
-    /// The pages that `sectors` from `lba` on touch: page number, place in it, length in bytes.
+    /// The pages touched by `sectors` from `lba` on: page number, offset in it, length in bytes.
     fn pieces(lba: Lba, sectors: u64) -> impl Iterator<Item = (u64, usize, usize)> {
         let (mut at, end) = (lba.get(), lba.get() + sectors);
         std::iter::from_fn(move || {
@@ -56,7 +56,7 @@ impl Memory {
 }
 
 impl Memory {
-    /// The extents of a range in which most pages were never written: found from those that were.
+    /// The extents of a range in which most pages were never written: derived from those that were.
     fn few_extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> Vec<Extent> {
         let (from, end) = (lba.get(), (lba + sectors).get());
         let within = |page: &u64| page * PAGE < end && (page + 1) * PAGE > from;
@@ -112,7 +112,7 @@ impl Medium for Memory {
     }
 
     fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
-        // A trim of the whole drive names more pages than there are.
+        // A trim of the whole drive covers more pages than exist.
         if sectors.get() / PAGE > 2 * self.pages.len() as u64 {
             let (first, last) = (lba.get().div_ceil(PAGE), (lba.get() + sectors.get()) / PAGE);
             self.pages.retain(|page, _| *page < first || last <= *page);

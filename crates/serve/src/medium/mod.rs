@@ -1,4 +1,4 @@
-//! What keeps the bytes: memory, an image file, or a fork of one of them.
+//! The store of the bytes: memory, an image file, or a fork of one of them.
 
 mod fork;
 mod image;

@@ -1,4 +1,4 @@
-//! The option haggling before the first request.
+//! The negotiation of options before the first request.
 
 use zerocopy::FromBytes as _;
 
@@ -12,7 +12,8 @@ const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 const FIXED_NEWSTYLE: u32 = 1;
 const NO_ZEROES: u32 = 2;
 
-/// The longest option we read: names are at most 4096 bytes, and nobody asks for many contexts.
+/// The longest option that is read: names are at most 4096 bytes, and no client requests many
+/// contexts.
 const LONGEST_OPTION: u32 = 64 << 10;
 
 mod option {
@@ -36,7 +37,7 @@ mod reply {
     pub(super) const ERR_UNKNOWN: u32 = 0x8000_0006;
 }
 
-/// Pieces of information in the answer to INFO and GO.
+/// Types of information in the answer to INFO and GO.
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
@@ -44,19 +45,19 @@ const INFO_BLOCK_SIZE: u16 = 3;
 /// all connections see one drive, so a flush on one covers what completed on all.
 const TRANSMISSION_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 256;
 const ROTATIONAL: u16 = 16;
-/// Must be clear where structured replies were not agreed upon: only those can be kept whole.
+/// Must be clear if structured replies were not negotiated: only those can be sent unfragmented.
 const SEND_DF: u16 = 128;
 
-/// What is offered.
+/// The export offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Its name; the empty name, the default export, means it too.
+    /// Its name; the empty name, the default export, refers to it too.
     pub name: String,
     /// Its size in bytes, a multiple of the block size.
     pub bytes: u64,
-    /// It has to seek.
+    /// Whether it has to seek.
     pub rotational: bool,
-    /// Its physical sector in bytes, announced as the block size it prefers.
+    /// Its physical sector in bytes, announced as the preferred block size.
     pub sector_bytes: u32,
 }
 
@@ -69,7 +70,7 @@ pub(super) struct Agreed {
 #[derive(Debug)]
 pub(super) struct Handshake {
     export: Export,
-    /// The client's flags, once they have come.
+    /// The client's flags, once received.
     flags: Option<u32>,
     agreed: Agreed,
 }
@@ -151,7 +152,7 @@ impl Handshake {
 
     fn export_name(&self, name: &[u8], flags: u32, out: &mut Vec<u8>) -> Result<Step, Ended> {
         if !self.knows(name) {
-            // There is no way to say no to this option but to hang up.
+            // The only way to refuse this option is to disconnect.
             return Err(Ended::Broken("there is no export of that name"));
         }
         out.extend(self.export.bytes.to_be_bytes());

@@ -1,6 +1,6 @@
-//! Bytes that came in and were not understood yet.
+//! Received bytes that have not been parsed yet.
 
-/// A buffer that is filled at the back and taken from the front.
+/// A buffer that is filled at the back and consumed from the front.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: Vec<u8>,
@@ -12,10 +12,10 @@ impl Input {
         if self.start == self.bytes.len() {
             self.bytes.clear();
             self.start = 0;
-            // A large message must not keep its memory for the life of the connection.
+            // A large message must not occupy its memory for the life of the connection.
             self.bytes.shrink_to(1 << 20);
         } else if self.start > self.bytes.len() / 2 {
-            // At most as many bytes move as were taken since the last time.
+            // Moves at most as many bytes as were consumed since the last time.
             self.bytes.drain(..self.start);
             self.start = 0;
         }
@@ -40,7 +40,7 @@ impl Input {
     }
 }
 
-/// Takes numbers, most significant byte first, off the front of a message.
+/// Takes big-endian numbers from the front of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         Some(u32::from_be_bytes(self.bytes(4)?.try_into().ok()?))
     }
 
-    /// A length and as many bytes of text.
+    /// A length and a text of that many bytes.
     pub(super) fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.u32()?).ok()?;
         std::str::from_utf8(self.bytes(length)?).ok()

@@ -1,10 +1,10 @@
-//! Metadata contexts: there is one, which blocks are allocated.
+//! Metadata contexts: the only one is block allocation.
 
 use super::input::Reader;
 
 pub(super) const CONTEXT: &str = "base:allocation";
 
-/// What it is called in replies.
+/// Its id in replies.
 pub(super) const CONTEXT_ID: u32 = 1;
 
 const MOST_QUERIES: u32 = 64;
@@ -17,7 +17,7 @@ pub(super) fn queries(data: &[u8]) -> Option<(&str, Vec<&str>)> {
     reader.0.is_empty().then_some((name, queries))
 }
 
-/// Whether the queries select our context; to list without a query is to ask for all.
+/// Whether the queries select our context; listing without a query requests all.
 pub(super) fn selects(queries: &[&str], listing: bool) -> bool {
     let all = listing && queries.is_empty();
     all || queries.iter().any(|query| *query == CONTEXT || (listing && *query == "base:"))

@@ -1,7 +1,8 @@
 //! The NBD protocol as a state machine: bytes in, requests out, replies in, bytes out.
 //!
-//! Fixed newstyle with structured replies, after the protocol description that the NBD project
-//! keeps (`doc/proto.md`); constants carry its names. No sockets here: the whole of it is fuzzed.
+//! Fixed newstyle with structured replies, after the NBD project's protocol description
+//! (`doc/proto.md`); constants have the names used there. There are no sockets here: all of it is
+//! fuzzed.
 
 mod handshake;
 mod input;
@@ -14,16 +15,16 @@ pub use handshake::Export;
 pub use request::{Kind, Request};
 pub use session::{Limits, Session, weight};
 
-/// The largest transfer we take, advertised as maximum block size.
+/// The largest transfer that is accepted, advertised as maximum block size.
 pub const MOST_BYTES: u32 = 32 << 20;
 
-/// The least transfer, and what every request is aligned to.
+/// The smallest transfer, and the alignment of every request.
 pub const BLOCK_BYTES: u32 = 512;
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// The client said good-bye.
+    /// The client disconnected in order.
     #[error("the client disconnected")]
     Disconnected,
     /// The client broke the protocol.
@@ -37,7 +38,7 @@ pub enum Ended {
 pub enum WireError {
     /// The medium failed.
     Io = 5,
-    /// The request makes no sense.
+    /// The request is invalid.
     Invalid = 22,
     /// A write beyond the end.
     NoSpace = 28,

@@ -9,7 +9,7 @@ use super::{BLOCK_BYTES, Ended, MOST_BYTES, WireError};
 
 pub(super) const HEADER: usize = size_of::<RequestHeader>();
 
-/// Zeros are written in pieces of this size at most.
+/// Zeros are written in pieces of at most this size.
 pub(super) const ZERO_PIECE: usize = 4 << 20;
 
 mod flag {
@@ -19,41 +19,41 @@ mod flag {
     pub(super) const REQ_ONE: u16 = 8;
 }
 
-/// What a request wants done.
+/// The operation of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Data.
+    /// Read data.
     Read,
-    /// These bytes written.
+    /// Write these bytes.
     Write(Box<[u8]>),
-    /// The range zeroed.
+    /// Write zeros.
     WriteZeroes {
-        /// A hole will do.
+        /// A hole is sufficient.
         hole: bool,
     },
-    /// Everything completed so far durable.
+    /// Make everything completed so far durable.
     Flush,
-    /// The range freed.
+    /// Free the range.
     Trim,
-    /// Which parts of the range hold data; with `one` only the first stretch.
+    /// Report which parts of the range contain data; with `one` only the first stretch.
     BlockStatus {
-        /// A single extent is enough.
+        /// A single extent is sufficient.
         one: bool,
     },
 }
 
-/// A request that can be carried out: aligned and within the export.
+/// A valid request: aligned and within the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The client's name for it.
     pub cookie: u64,
-    /// What to do.
+    /// The operation.
     pub kind: Kind,
     /// First byte; 0 for a flush.
     pub offset: u64,
-    /// How many bytes; 0 for a flush.
+    /// Number of bytes; 0 for a flush.
     pub length: u32,
-    /// Not done before it is durable.
+    /// Completes only when it is durable.
     pub fua: bool,
 }
 
@@ -97,8 +97,8 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
     Ok(Taken::Request(Request { cookie, kind, offset, length, fua }))
 }
 
-/// What the request at the front of the input needs: bytes of its message, and of memory beside it
-/// once it is taken. `None` while its header is not there.
+/// The cost of the request at the front of the input: bytes of its message, and additional memory
+/// once it is accepted. `None` while its header is incomplete.
 pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
     let header = header(input)?;
     let length = usize::try_from(header.length.get().min(MOST_BYTES)).ok()?;

@@ -1,4 +1,4 @@
-//! One connection: handshake, requests, replies, and how much of them there may be at once.
+//! One connection: handshake, requests, replies, and the limits on them.
 
 use drivelab_core::disk::Extent;
 
@@ -20,20 +20,20 @@ mod chunk {
 /// `NBD_STATE_HOLE | NBD_STATE_ZERO`.
 const HOLE_AND_ZERO: u32 = 3;
 
-/// How much one connection may have under way.
+/// Limits on what one connection may have in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Requests.
     pub requests: usize,
-    /// Bytes of requests under way and of replies that the client has not taken.
+    /// Bytes of requests in progress and of replies that the client has not read.
     pub bytes: usize,
-    /// Bytes that are its own; for more than that, memory has to be lent to it.
+    /// Bytes of its own; beyond that, memory must be lent to it.
     pub own: usize,
 }
 
 impl Default for Limits {
-    /// 256 requests are more than any client we know sends; two of the largest transfers fit, and
-    /// a third that waits to be taken.
+    /// 256 requests are more than any known client sends; two of the largest transfers fit, and a
+    /// third that waits to be read.
     fn default() -> Self {
         let most = MOST_BYTES as usize;
         Self { requests: 256, bytes: 2 * most, own: 4 * most }
@@ -54,11 +54,11 @@ pub struct Session {
     limits: Limits,
     input: Input,
     out: Vec<u8>,
-    /// Bytes of `out` that the client has taken.
+    /// Bytes of `out` that the client has read.
     taken: usize,
     requests: usize,
     bytes: usize,
-    /// Bytes that were lent to it beyond its own.
+    /// Bytes lent to it beyond its own.
     lent: usize,
 }
 
@@ -76,28 +76,28 @@ impl Session {
         matches!(self.phase, Phase::Transmission(_))
     }
 
-    /// How many more bytes it takes from the client now; 0 while too much is under way.
+    /// How many more bytes it accepts from the client now; 0 while too much is in progress.
     pub fn appetite(&self) -> usize {
         if !self.has_room() || self.shortage() > 0 {
             return 0;
         }
         let room = (self.limits.own + self.lent).saturating_sub(self.held());
-        // To see what is asked for costs nobody anything.
+        // Reading the header of a request needs no extra memory.
         let header = request::HEADER.saturating_sub(self.input.len());
         (MOST_BYTES as usize + 1024).saturating_sub(self.input.len()).min(room.max(header))
     }
 
-    /// Bytes that it holds: what came in, what is under way and what the client has not taken.
+    /// Bytes of its memory: received, in progress, and not yet read by the client.
     pub fn held(&self) -> usize {
         self.input.len() + self.bytes + self.output().len()
     }
 
-    /// How much memory is missing to take the next request; nothing of it is read before.
+    /// Memory missing to accept the next request; none of it is read before.
     pub fn shortage(&self) -> usize {
         if self.has_room() { self.claim().saturating_sub(self.limits.own + self.lent) } else { 0 }
     }
 
-    /// What it holds and the next request, with its data, needs.
+    /// Memory for its present contents and for the next request with its data.
     fn claim(&self) -> usize {
         let next = match self.phase {
             Phase::Transmission(agreed) => request::cost(self.input.peek(), &self.export, agreed),
@@ -112,12 +112,12 @@ impl Session {
         self.lent += bytes;
     }
 
-    /// What was lent to it.
+    /// The memory lent to it.
     pub fn lent(&self) -> usize {
         self.lent
     }
 
-    /// Gives back what was lent and is not needed now; says how much.
+    /// Returns lent memory that is not needed now; its size is the result.
     pub fn surplus(&mut self) -> usize {
         let needed = if self.has_room() { self.claim() } else { self.held() };
         let kept = self.lent.min(needed.saturating_sub(self.limits.own));
@@ -130,23 +130,23 @@ impl Session {
         self.requests < self.limits.requests && self.bytes + self.output().len() < self.limits.bytes
     }
 
-    /// Takes bytes from the client, at most as many as its appetite.
+    /// Takes bytes from the client, at most its appetite.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.input.push(bytes);
     }
 
-    /// What is to be sent.
+    /// The bytes to send.
     pub fn output(&self) -> &[u8] {
         &self.out[self.taken..]
     }
 
-    /// The client has taken `count` bytes of the output.
+    /// The client has read `count` bytes of the output.
     pub fn sent(&mut self, count: usize) {
         self.taken += count;
         if self.taken == self.out.len() {
             self.out.clear();
             self.taken = 0;
-            // A large reply must not keep its memory for the life of the connection.
+            // A large reply must not occupy its memory for the life of the connection.
             self.out.shrink_to(1 << 20);
         } else if self.taken > self.out.len() / 2 {
             self.out.drain(..self.taken);
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// The next request, if one is there and there is room for it.
+    /// The next request, if there is one and there is space for it.
     pub fn next_request(&mut self) -> Result<Option<Request>, Ended> {
         while self.has_room() {
             let agreed = match &mut self.phase {
@@ -184,12 +184,12 @@ impl Session {
         Ok(None)
     }
 
-    /// Requests under way.
+    /// Number of requests in progress.
     pub fn in_flight(&self) -> usize {
         self.requests
     }
 
-    /// Bytes of data of the requests under way.
+    /// Bytes of data of the requests in progress.
     pub fn in_flight_bytes(&self) -> usize {
         self.bytes
     }
@@ -204,7 +204,7 @@ impl Session {
         }
     }
 
-    /// Answers a request that failed; of a read it tells the first byte that did, where known.
+    /// Answers a request that failed; for a read with the first byte that failed, if known.
     pub fn reply_error(&mut self, request: &Request, error: WireError, first_bad: Option<u64>) {
         self.over(request);
         let range = request.offset..request.offset + u64::from(request.length);
@@ -219,7 +219,7 @@ impl Session {
         }
     }
 
-    /// Answers a read: gives the place to put the data.
+    /// Answers a read: returns the buffer for the data.
     pub fn reply_read(&mut self, request: &Request) -> &mut [u8] {
         self.over(request);
         if self.is_structured() {
@@ -233,7 +233,7 @@ impl Session {
         &mut self.out[start..]
     }
 
-    /// Answers a question about block status.
+    /// Answers a block status request.
     pub fn reply_extents(&mut self, request: &Request, extents: &[Extent]) {
         self.over(request);
         let count = u32::try_from(extents.len()).expect("few extents are asked for");
@@ -268,7 +268,7 @@ impl Session {
     }
 }
 
-/// Bytes of data that a request keeps in memory.
+/// Bytes of data that a request occupies in memory.
 pub fn weight(request: &Request) -> usize {
     match request.kind {
         Kind::Read | Kind::Write(_) => request.length as usize,

@@ -1,4 +1,4 @@
-//! Messages of the protocol description; the most significant byte comes first.
+//! Messages of the protocol description, in big-endian byte order.
 
 use zerocopy::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -11,7 +11,7 @@ const STRUCTURED_REPLY: u32 = 0x668e_33ef;
 /// `NBD_REPLY_FLAG_DONE`: this chunk is the last.
 const DONE: u16 = 1;
 
-/// What begins an option.
+/// The header of an option.
 #[derive(FromBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub(super) struct OptionHeader {
@@ -29,7 +29,7 @@ struct OptionReply {
     length: U32,
 }
 
-/// What begins a request.
+/// The header of a request.
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub(super) struct RequestHeader {
@@ -74,7 +74,7 @@ pub(super) fn put_simple(out: &mut Vec<u8>, cookie: u64, error: u32) {
     out.extend_from_slice(SimpleReply { magic: SIMPLE_REPLY.into(), error, cookie }.as_bytes());
 }
 
-/// The head of a chunk that is also the last.
+/// The header of a chunk that is also the last.
 pub(super) fn put_chunk(out: &mut Vec<u8>, cookie: u64, kind: u16, length: u32) {
     let (magic, flags) = (STRUCTURED_REPLY.into(), DONE.into());
     let (kind, cookie, length) = (kind.into(), cookie.into(), length.into());

@@ -1,4 +1,4 @@
-//! What can stand behind the sockets: a modelled drive or a real file.
+//! What is behind the sockets: a modelled drive or a real file.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,13 +6,13 @@ use drivelab_core::Disk;
 
 use crate::drive::ServedDrive;
 
-/// A disk, and what its server has to know besides.
+/// A disk, and additional facts for its server.
 pub trait Backend: Disk {
-    /// What becomes readable when something is done that no clock tells of.
+    /// Becomes readable when something has completed that no clock announces.
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
         None
     }
-    /// The modelled drive, which has a plug to pull and faults, if it is one.
+    /// The modelled drive, with its power cut and faults, if it is one.
     fn modelled(&mut self) -> Option<&mut ServedDrive> {
         None
     }

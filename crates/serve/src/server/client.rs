@@ -11,13 +11,13 @@ use rustix::net::SendFlags;
 use crate::control::{self, HttpRequest, Via};
 use crate::nbd::Session;
 
-/// How long a client may take to come to its first request: it holds a place meanwhile.
+/// How long a client may take until its first request: it occupies a connection meanwhile.
 pub(super) const PATIENCE: Span = Span::from_secs(10);
 
-/// Read from one client at a time before the others get their turn.
+/// Bytes read from one client before the others get their turn.
 pub(super) const TURN: usize = 256 << 10;
 
-/// The most of a control request that is kept: the longest head and body, and some to spare.
+/// Maximum size of a control request: the longest head and body, and some spare.
 const LONGEST_HTTP: usize = 80 << 10;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Protocol {
     }
 }
 
-/// Tells a client from others that had its slot before.
+/// Distinguishes a client from earlier ones in the same slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClientId {
     pub(super) slot: usize,
@@ -49,9 +49,9 @@ pub(super) struct Client {
     pub(super) id: ClientId,
     pub(super) protocol: Protocol,
     opened: Time,
-    /// When the answers that are in the output were due.
+    /// When the answers in the output were due.
     pub(super) due: Vec<Time>,
-    /// Bytes went either way since this was last looked at, and when they last did.
+    /// Whether bytes moved in either direction since this was last checked, and when they last did.
     pub(super) moved: bool,
     pub(super) progress: Time,
     pub(super) interest: EventFlags,
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    /// Whether it has been here for long without having asked for anything.
+    /// Whether it has been connected for long without sending a request.
     pub(super) fn is_overdue(&self, now: Time) -> bool {
         let idle = match &self.protocol {
             Protocol::Nbd(session) => !session.is_serving(),
@@ -89,13 +89,13 @@ impl Client {
     fn appetite(&self) -> usize {
         match &self.protocol {
             Protocol::Nbd(session) => session.appetite(),
-            // One request is all that is heard; its answer may be long in coming.
+            // Only one request is accepted; its answer may take long.
             Protocol::Http { answered: true, .. } => 0,
             Protocol::Http { input, .. } => LONGEST_HTTP.saturating_sub(input.len()),
         }
     }
 
-    /// Takes what the client sent; says whether it is still there.
+    /// Receives bytes from the client; returns whether it is still connected.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let wanted = self.appetite().min(TURN).min(buffer.len());
         if wanted == 0 {
@@ -147,7 +147,7 @@ impl Client {
         flags
     }
 
-    /// The control request, once it is whole; a bad one is answered here.
+    /// The control request, once it is complete; a bad one is answered here.
     pub(super) fn http_request(&mut self) -> Option<(Via, HttpRequest)> {
         let Protocol::Http { via, input, answered: answered @ false, .. } = &mut self.protocol
         else {
@@ -173,7 +173,7 @@ impl Client {
         }
     }
 
-    /// Whether everything that was to be said is said: a control connection carries one request.
+    /// Whether everything has been sent: a control connection carries one request.
     pub(super) fn is_finished(&self) -> bool {
         match &self.protocol {
             Protocol::Nbd(_) => false,

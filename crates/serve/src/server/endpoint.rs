@@ -1,4 +1,4 @@
-//! Where a server listens: a unix socket, or a port that only this machine reaches.
+//! Where a server listens: a unix socket, or a port that only this machine can reach.
 
 use std::fmt;
 use std::io;
@@ -52,7 +52,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A bound socket; a unix one is removed with it.
+/// A bound socket; a unix socket is removed with it.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: OwnedFd,
@@ -80,7 +80,7 @@ impl Listener {
         })
     }
 
-    /// Where it listens: the port that was given out where 0 was asked for.
+    /// Where it listens, with the assigned port if port 0 was requested.
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -107,7 +107,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
         let what = "it is not a socket";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
     }
-    // A socket that nobody answers on was left behind.
+    // A socket that no process answers on was left behind.
     if is_socket && UnixStream::connect(path).is_err() {
         std::fs::remove_file(path)?;
     }
@@ -118,7 +118,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Endpoint::Unix(path) = &self.endpoint {
-            // Whoever removed it already has done what we want.
+            // If another process has already removed it, there is nothing to do.
             let _ = std::fs::remove_file(path);
         }
     }

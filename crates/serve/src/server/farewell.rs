@@ -1,4 +1,4 @@
-//! An end that was asked for while somebody still has the drive's file open.
+//! A shutdown that was requested while the drive's file is still open.
 
 use std::fmt;
 use std::io;
@@ -6,14 +6,14 @@ use std::io;
 use super::{Backend, Server};
 use crate::fuse::Mounted;
 
-/// A file that was taken away from those who had it open.
+/// A file that was unmounted while processes had it open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenAway {
-    /// From whom.
+    /// The processes.
     pub from: Vec<String>,
-    /// What would have been to type before.
+    /// The commands that would have released it.
     pub release: String,
-    /// The kernel had written back what it kept when the server was asked to end.
+    /// The kernel had written back its data when the server was asked to end.
     pub written_back: bool,
 }
 
@@ -34,8 +34,8 @@ impl fmt::Display for TakenAway {
 }
 
 impl<B: Backend> Server<B> {
-    /// Goes on for a while as long as somebody has the drive's file open, and has the kernel write
-    /// back what it keeps for them; says from whom it is then taken away.
+    /// Continues for a while as long as a process has the drive's file open, and makes the kernel
+    /// write back its data; reports the processes from which it is then removed.
     pub(super) fn say_farewell(
         &mut self,
         report: &mut dyn FnMut(&str),

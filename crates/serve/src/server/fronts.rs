@@ -1,4 +1,4 @@
-//! What the kernel reaches the drive through: FUSE, and its ublk driver.
+//! The kernel's ways to the drive: FUSE, and the ublk driver.
 
 use drivelab_core::Time;
 
@@ -8,13 +8,13 @@ use crate::task::KernelSide;
 #[cfg(feature = "ublk")]
 use crate::ublk::Disk;
 
-/// The ways in that are open.
+/// The ways that are open.
 #[derive(Debug)]
 pub(super) struct Fronts {
     pub(super) fuse: Option<Mounted>,
     #[cfg(feature = "ublk")]
     pub(super) block: Option<Disk>,
-    /// When the answers that were not sent yet were due.
+    /// When the answers that have not been sent yet were due.
     pub(super) due: Vec<Time>,
 }
 

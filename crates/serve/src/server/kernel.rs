@@ -1,4 +1,4 @@
-//! Requests that come from the kernel: over FUSE, and from its ublk driver.
+//! Requests from the kernel: over FUSE, and from the ublk driver.
 
 use std::io;
 #[cfg(feature = "ublk")]
@@ -19,11 +19,11 @@ use crate::task::Task;
 #[cfg(feature = "ublk")]
 use crate::ublk::{self, Disk};
 
-/// Requests taken from the kernel before others get their turn.
+/// Requests taken from the kernel before the others get their turn.
 const TURN: usize = 64;
 
-/// How long the kernel may take to read the partition table, and in the end to write back what it
-/// has: then what is left fails.
+/// How long the kernel may take to read the partition table, and at the end to write back its data:
+/// after that, the remaining requests fail.
 #[cfg(feature = "ublk")]
 const PATIENCE: Span = Span::from_secs(30);
 
@@ -54,7 +54,7 @@ impl<B: Backend> Server<B> {
                 let bytes = |count: u64| {
                     usize::try_from(count).expect("the kernel asks for little at once")
                 };
-                // Whole sectors were read, of which the asker wants a part.
+                // Whole sectors were read; the kernel wants part of them.
                 let data = kernel.read_buffer(bytes(answer.sectors.bytes().get()));
                 self.drive.take_read(answer, data)?;
                 kernel.reply_read(id, bytes(job.offset % SECTOR_BYTES), bytes(job.length));
@@ -63,7 +63,7 @@ impl<B: Backend> Server<B> {
         }
         self.fronts.due.push(answer.due);
         if front == Front::Fuse {
-            // It has left already.
+            // It has already disconnected.
             self.timing.left(self.clock.now(), &mut self.fronts.due);
         }
         Ok(())
@@ -72,16 +72,17 @@ impl<B: Backend> Server<B> {
 
 #[cfg(feature = "ublk")]
 impl<B: Backend> Server<B> {
-    /// Makes the drive a block device, which is there when this returns. The kernel has read from
-    /// it by then, as from any disk that is plugged in.
+    /// Makes the drive a block device, which exists when this returns. By then the kernel has read
+    /// from it, as from any newly attached disk.
     pub(super) fn plug_in(&mut self, attributes: Attributes) -> Result<(), Refusal> {
         let disk = Disk::new(self.drive.capacity().bytes(), attributes)?;
         let data = EventData::new_u64(super::DISK);
         let refused = |error| ublk::refused("start the device", error);
         epoll::add(&self.poll, disk.ring(), data, EventFlags::IN)
             .map_err(|error| refused(error.into()))?;
-        // Else memory that we ask for could be made by writing pages back to this very device.
-        // Only some may say so; the others live with it, as every server of a disk did.
+        // Otherwise the kernel could satisfy our memory allocations by writing back pages to this
+        // very device. This needs a privilege; without it the risk remains, as for any server of a
+        // disk.
         let _ = rustix::process::configure_io_flusher_behavior(true);
         self.fronts.block = Some(disk);
         self.turn_until(Disk::is_plugged_in).map_err(refused)?;
@@ -95,7 +96,7 @@ impl<B: Backend> Server<B> {
         self.fronts.block.as_ref().map(Disk::path)
     }
 
-    /// Has the kernel write back what it has and take the device away.
+    /// Makes the kernel write back its data and remove the device.
     pub(super) fn unplug(&mut self) -> io::Result<()> {
         let Some(disk) = &mut self.fronts.block else { return Ok(()) };
         disk.unplug()?;

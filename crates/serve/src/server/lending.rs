@@ -1,8 +1,8 @@
-//! The memory that clients hold, all together.
+//! The memory of all clients together.
 //!
-//! Each connection has a little of its own, enough for what most clients have under way. What goes
-//! beyond that is lent from one sum for all, request by request and before any of its data is read:
-//! so no client waits for another that waits for it.
+//! Each connection has a little of its own, enough for the requests of most clients. Beyond that,
+//! memory is lent from a shared pool, request by request and before any of its data is read: so no
+//! client waits for another one that waits for it.
 
 use drivelab_core::Time;
 
@@ -11,12 +11,12 @@ use super::{Backend, Server};
 use crate::nbd::Session;
 
 impl<B: Backend> Server<B> {
-    /// Bytes that clients hold, those included that have gone.
+    /// Bytes of all clients, including disconnected ones.
     pub(super) fn clients_bytes(&self) -> usize {
         self.clients.iter().flatten().map(Client::held).sum::<usize>() + self.memory.orphans
     }
 
-    /// What can be lent now, after everybody gave back what they do not need.
+    /// Memory that can be lent now, after all clients returned what they do not need.
     fn free_memory(&mut self) -> usize {
         let lent = |session: &mut Session| {
             session.surplus();
@@ -27,7 +27,7 @@ impl<B: Backend> Server<B> {
         self.memory.sum.saturating_sub(lent + self.memory.orphans)
     }
 
-    /// Lends a client what its next request needs; says whether it can go on.
+    /// Lends a client the memory for its next request; returns whether it can continue.
     pub(super) fn fund(&mut self, slot: usize) -> bool {
         let short = self.session(slot).map_or(0, |session| session.shortage());
         if short == 0 {
@@ -43,7 +43,7 @@ impl<B: Backend> Server<B> {
         true
     }
 
-    /// Notes that a client which had a loan has taken or sent something.
+    /// Records that a client with a loan has read or sent something.
     pub(super) fn note_return(&mut self, slot: usize) {
         let has_loan = self.session(slot).is_some_and(|session| session.lent() > 0);
         self.memory.returned |= has_loan;
@@ -53,7 +53,7 @@ impl<B: Backend> Server<B> {
         self.clients.get_mut(slot)?.as_mut()?.session()
     }
 
-    /// Lends to those who wait what was given back meanwhile; gives one who can go on.
+    /// Lends returned memory to waiting clients; returns one that can continue.
     pub(super) fn fund_next(&mut self) -> Option<usize> {
         if !self.memory.unfunded || !std::mem::take(&mut self.memory.returned) {
             return None;
@@ -65,8 +65,8 @@ impl<B: Backend> Server<B> {
             Some((slot, client.session()?))
         });
         let mut waiting: Vec<_> = sessions.filter(|(_, session)| session.shortage() > 0).collect();
-        // The smallest first: as many as there is memory for go on, and who asks for little does
-        // not queue behind those who ask for as much as they can.
+        // The smallest first: this lets as many as possible continue, and a client with small
+        // requests does not wait behind those with the largest ones.
         waiting.sort_by_key(|(_, session)| session.shortage());
         for (slot, session) in waiting {
             let short = session.shortage();
@@ -81,7 +81,7 @@ impl<B: Backend> Server<B> {
         self.touched.pop()
     }
 
-    /// Ends a connection; what it asked for is still done.
+    /// Ends a connection; its pending requests are still carried out.
     pub(super) fn hang_up(&mut self, slot: usize) {
         if let Some(session) = self.session(slot) {
             let bytes = session.in_flight_bytes();
@@ -91,9 +91,8 @@ impl<B: Backend> Server<B> {
         self.clients[slot] = None;
     }
 
-    /// Hangs up on clients that hold a place and ask for nothing; and, while others wait for
-    /// memory, on those that hold it and neither send what they announced nor take what they asked
-    /// for.
+    /// Disconnects clients that occupy a connection and send no request; and, while others wait for
+    /// memory, those that hold memory and neither send what they announced nor read their replies.
     pub(super) fn turn_out_idlers(&mut self, now: Time) {
         let waiting = self.cut.as_ref().map(|cutting| cutting.client);
         let unfunded = self.memory.unfunded;

@@ -1,15 +1,15 @@
-//! What is known of the memory that clients hold, all together.
+//! The account of the memory of all clients together.
 
-/// What a connection may hold without a loan: 64 requests of 4 KiB.
+/// What a connection may use without a loan: 64 requests of 4 KiB.
 pub(super) const OWN_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) sum: usize,
-    /// Data of requests under way whose clients have gone.
+    /// Data of requests in progress whose clients have disconnected.
     pub(super) orphans: usize,
     pub(super) unfunded: bool,
-    /// Something may have been given back since it was last shared out.
+    /// Memory may have been returned since it was last distributed.
     pub(super) returned: bool,
 }
 
@@ -18,7 +18,7 @@ impl Memory {
         Self { sum: usize::try_from(sum).unwrap_or(usize::MAX), ..Self::default() }
     }
 
-    /// Whether those that have gone left so much to do that no others are let in.
+    /// Whether disconnected clients left so much to do that no others are accepted.
     pub(super) fn is_haunted(&self) -> bool {
         self.orphans > self.sum
     }

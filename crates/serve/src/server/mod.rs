@@ -47,26 +47,26 @@ pub struct Settings {
     pub nbd: Option<Endpoint>,
     /// A file that becomes the drive.
     pub fuse: Option<PathBuf>,
-    /// Become a block device, of which the kernel is told this; only with the feature `ublk`.
+    /// Become a block device with these attributes; only with the feature `ublk`.
     pub ublk: Option<Attributes>,
     /// Where the drive is controlled.
     pub control: Option<Endpoint>,
-    /// What NBD clients are told.
+    /// The export as announced to NBD clients.
     pub export: Export,
     /// Ask the host for real-time scheduling and for processors that do not sleep.
     pub real_time: bool,
     /// How long before a deadline the loop stops sleeping and spins.
     pub spin: Spin,
-    /// How long to go on after the end was asked for while somebody has the file open.
+    /// How long to continue after a request to end while a process has the file open.
     pub grace: Span,
-    /// What lateness voids a run.
+    /// The lateness that makes a run void.
     pub lateness: LatenessBound,
-    /// What all clients together may hold beyond a little for each.
+    /// Memory for all clients together, beyond a little for each.
     pub client_memory: Bytes,
 }
 
 impl Settings {
-    /// Of a drive that is reached by nobody yet, without real-time scheduling.
+    /// For a drive without an export yet, without real-time scheduling.
     pub fn new(export: Export) -> Self {
         Self {
             nbd: None,
@@ -83,16 +83,17 @@ impl Settings {
     }
 }
 
-/// With what else an end takes, within the two seconds in which every verb ends.
+/// Together with the other steps of a shutdown this stays within two seconds, in which every verb
+/// ends.
 pub const GRACE: Span = Span::from_ms(1500);
 
-/// What clients may hold together: two of them with as much under way as one may have.
+/// Memory for all clients together: two of them with the maximum that one may have in progress.
 const CLIENT_MEMORY: Bytes = Bytes::mib(256);
 
-/// Clients at once; further ones are turned away.
+/// Maximum number of clients; further ones are refused.
 const CLIENTS_MAX: usize = 256;
 
-/// How often the loop looks whether it is to stop, and whether clients are idle, in ns.
+/// How often the loop checks whether it must stop, and whether clients are idle, in ns.
 const LOOK_ROUND_NS: i64 = 100_000_000;
 
 const ALARM: u64 = 0;
@@ -116,11 +117,11 @@ pub struct Server<B> {
     control: Option<Listener>,
     fronts: Fronts,
     clients: Vec<Option<Client>>,
-    /// Clients whose state changed in this turn.
+    /// Clients whose state changed in this iteration.
     touched: Vec<usize>,
     generation: u64,
     memory: Memory,
-    /// Until then nobody new is let in.
+    /// No new client is accepted until then.
     rests_until: Option<Time>,
     jobs: JobQueue,
     answers: Vec<Answer>,
@@ -177,7 +178,8 @@ impl<B: Backend> Server<B> {
         };
         server.watch_all().map_err(cannot_begin)?;
         if server.nbd.is_some() || server.control.is_some() {
-            // A server without a descriptor for a client would turn away everybody, unheard.
+            // A server without a descriptor for a client would refuse every client without a
+            // message.
             rustix::io::dup(&server.poll).map_err(|error| {
                 Refusal::machine("out of file descriptors for clients")
                     .because(error)
@@ -209,7 +211,7 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
+    /// Serves until `stop` is set or the power is cut; `report` receives the incidents of faults.
     pub fn run(mut self, stop: &AtomicBool, report: &mut dyn FnMut(&str)) -> io::Result<Summary> {
         let mut events = Vec::with_capacity(64);
         while !stop.load(Ordering::Relaxed) {
@@ -272,7 +274,7 @@ impl<B: Backend> Server<B> {
             ALARM => self.wake_up(),
             NBD_LISTENER | CONTROL_LISTENER => self.accept(data),
             FUSE => self.serve_kernel(Front::Fuse)?,
-            // What they have done is taken in every turn.
+            // Their completions are fetched in every iteration.
             WORKERS => {}
             #[cfg(feature = "ublk")]
             DISK => {}
@@ -290,7 +292,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Moves the drive to `now` and answers what is due.
+    /// Moves the drive to `now` and sends the answers that are due.
     fn advance(&mut self, now: Time) -> io::Result<()> {
         loop {
             let mut answers = std::mem::take(&mut self.answers);
@@ -320,7 +322,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Counts anew from `now` on; gives what was counted until then.
+    /// Resets the counts at `now`; returns them as counted until then.
     fn reset_stats(&mut self, now: Time) -> Stats {
         let stats = self.stats();
         self.timing.lateness.reset();
@@ -333,7 +335,7 @@ impl<B: Backend> Server<B> {
         self.drive.modelled().map(|drive| drive.list_faults()).unwrap_or_default()
     }
 
-    /// An orderly end: everything that was acknowledged, and what was on its way, is written.
+    /// An orderly shutdown: everything acknowledged or in flight is written.
     fn stop(mut self, taken_away: Option<TakenAway>) -> io::Result<Summary> {
         #[cfg(feature = "ublk")]
         self.unplug()?;
@@ -350,7 +352,7 @@ impl<B: Backend> Server<B> {
         self.report_incidents(report);
         if let Some(client) = self.client(cutting.client) {
             client.answer(&Response::ok(&survival));
-            // The answer fits any socket buffer; a client that has gone does not want it.
+            // The answer fits any socket buffer; a disconnected client does not need it.
             let _ = client.send();
         }
         let (seed, faults) = (cutting.cut.seed(), self.list_faults());

@@ -1,4 +1,4 @@
-//! Clients come, are heard, and go.
+//! Clients connect, are read from, and disconnect.
 
 use std::io;
 
@@ -16,14 +16,14 @@ use crate::nbd::{Limits, Session};
 
 const FAULTS_MAX: usize = 1_000;
 
-/// How long the listeners are left alone when nobody can be let in.
+/// How long the listeners are ignored when no client can be accepted.
 const REST: Span = Span::from_ms(100);
 
-/// Descriptors or memory of the system ran out: the next try would fare no better.
+/// Descriptors or memory of the system are exhausted: an immediate retry would fail again.
 const OUT_OF_MEANS: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
 
 impl<B: Backend> Server<B> {
-    /// The sockets that clients connect to, and what an event of each is about.
+    /// The sockets that clients connect to, and the meaning of an event on each.
     pub(super) fn listeners(&self) -> impl Iterator<Item = (u64, &Listener)> {
         let both = [(NBD_LISTENER, &self.nbd), (CONTROL_LISTENER, &self.control)];
         both.into_iter().filter_map(|(data, listener)| Some((data, listener.as_ref()?)))
@@ -39,7 +39,7 @@ impl<B: Backend> Server<B> {
             let stream = match socket.accept() {
                 Ok(stream) => stream,
                 Err(error) if OUT_OF_MEANS.contains(&error) => return self.rest(),
-                // What went wrong with one that came and went is no matter of ours.
+                // Errors of a client that connected and disconnected do not concern us.
                 Err(_) => return,
             };
             let free = self.clients.iter().position(Option::is_none);
@@ -69,8 +69,8 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Turns away from the listeners for a while: who waits there cannot be let in, and would be
-    /// told of again and again.
+    /// Ignores the listeners for a while: a waiting client cannot be accepted, and would be
+    /// reported again and again.
     fn rest(&mut self) {
         self.listen(EventFlags::empty());
         self.rests_until = Some(self.clock.now() + REST);
@@ -129,7 +129,7 @@ impl<B: Backend> Server<B> {
                 Ok(None) if self.fund(id.slot) => {}
                 Ok(None) => break,
                 Err(_) => {
-                    // What it is still to hear, such as the answer to a good-bye, goes out first.
+                    // Pending output, such as the answer to a disconnect, is sent first.
                     if let Some(client) = self.client(id) {
                         let _ = client.send();
                     }
@@ -155,7 +155,7 @@ impl<B: Backend> Server<B> {
                 None => Response::error(409, "a real file has no plug to pull and no faults"),
                 Some(Ok(response)) => response,
                 Some(Err(cut)) => {
-                    // It is answered when it has been cut.
+                    // It is answered when the power has been cut.
                     self.cut = Some(Cutting { cut, client });
                     return;
                 }
@@ -166,7 +166,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Sends what is to be sent, and waits for what each client may do next.
+    /// Sends pending output, and waits for the next possible event of each client.
     pub(super) fn settle_touched(&mut self) -> io::Result<()> {
         while let Some(slot) = self.touched.pop().or_else(|| self.fund_next()) {
             let Some(client) = self.clients[slot].as_mut() else { continue };
@@ -176,7 +176,7 @@ impl<B: Backend> Server<B> {
             }
             self.timing.left(self.clock.now(), &mut client.due);
             self.note_return(slot);
-            // Room that was made may let requests through that came earlier.
+            // Freed space may admit requests that came earlier.
             self.hear(slot)?;
             self.watch(slot)?;
         }
@@ -195,7 +195,7 @@ impl<B: Backend> Server<B> {
     }
 }
 
-/// Does to the drive what was asked for at once; a power cut comes back.
+/// Applies an immediate action to the drive; a power cut is returned.
 fn carry_out(drive: &mut ServedDrive, now: Time, action: Action) -> Result<Response, PowerCut> {
     let id = |id: u64| Response::ok(&serde_json::json!({ "id": id }));
     Ok(match action {

@@ -1,17 +1,17 @@
-//! Where the rules leave a choice, somebody makes it: dice, or a test that tries them all.
+//! Choices that the rules leave open: made by dice, or by a test that tries them all.
 
 use drivelab_core::{Ratio, Rng};
 
 /// Makes the choices that a power cut leaves open.
 pub trait Choose {
-    /// One of `options` possibilities, from 0; of a sector's values 0 is the durable one.
+    /// One of `options` possibilities, from 0; among a sector's values 0 is the durable one.
     fn choose(&mut self, options: usize) -> usize;
 }
 
-/// Chance, by a seed.
+/// Random choices, by a seed.
 ///
-/// A real cut loses all of the cache, or all but what was on its way, or nearly nothing: so the
-/// share of sectors that keep a later value is drawn first, once for the cut.
+/// A real cut loses all of the cache, or all except data in flight, or almost nothing: so the share
+/// of sectors that keep a later value is drawn first, once per cut.
 #[derive(Debug, Clone)]
 pub struct Dice {
     rng: Rng,
@@ -38,7 +38,7 @@ impl Choose for Dice {
     }
 }
 
-/// Keeps the newest of everything: an orderly power-off.
+/// Keeps the newest value of every sector: an orderly power-off.
 #[derive(Debug, Clone, Copy)]
 pub struct KeepAll;
 

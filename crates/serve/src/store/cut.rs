@@ -1,4 +1,4 @@
-//! The power cut: what is kept of the volatile cache, and what is not.
+//! The power cut: which part of the volatile cache is kept.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,12 +9,12 @@ use drivelab_core::{Lba, Sectors};
 use super::versions::SECTOR;
 use super::{Choose, Store};
 
-/// What a power cut did.
+/// The result of a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Survival {
-    /// Acknowledged writes of which nothing is left.
+    /// Acknowledged writes of which nothing remains.
     pub dropped_writes: u64,
-    /// Writes, acknowledged or on their way, that survived in a part of their sectors.
+    /// Writes, acknowledged or in flight, that survived in part of their sectors.
     pub torn_writes: u64,
 }
 
@@ -26,9 +26,9 @@ struct Fate {
 }
 
 impl Store {
-    /// Cuts the power: each physical sector keeps its durable value or one of the later ones, as
-    /// `choose` says; then the cache is empty. `torn` says for a physical sector that changes, by
-    /// its place and size, how many of its bytes are new, where that is not all of them.
+    /// Cuts the power: each physical sector keeps its durable value or one of the later ones,
+    /// according to `choose`; then the cache is empty. For a physical sector that changes, `torn`
+    /// returns how many of its bytes are new, by its address and size, if not all are.
     pub fn cut(
         &mut self,
         choose: &mut dyn Choose,
@@ -62,7 +62,7 @@ impl Store {
         Ok(survival)
     }
 
-    /// The point in the order of submissions up to which a physical sector took its writes.
+    /// The point in the order of submissions up to which a physical sector received its writes.
     fn choose_point(&self, group: &[u64], choose: &mut dyn Choose) -> u64 {
         let versions = group.iter().flat_map(|sector| self.volatile[sector].iter());
         let mut points: Vec<u64> = versions.map(|write| write.sequence).collect();
@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// Puts the value of one sector on the medium, but no more than its first `new_bytes`.
+    /// Writes the value of one sector to the medium, at most its first `new_bytes`.
     fn settle(&mut self, sector: u64, until: u64, new_bytes: usize) -> io::Result<()> {
         let versions = &self.volatile[&sector];
         let chosen = versions.iter().rev().find(|write| write.sequence <= until);

@@ -1,7 +1,7 @@
-//! What the bytes are: the medium, and on top of it the volatile cache that a power cut empties.
+//! The bytes: the medium, and above it the volatile cache that a power cut empties.
 //!
 //! The drive model decides *when* a write completes and when cached data is on the medium; the
-//! store keeps the bytes in between, as the rules of a power cut want them (`durability.md`):
+//! store keeps the bytes in between, as required by the rules of a power cut (`durability.md`):
 //! each sector has one durable value on the medium and any number of later ones above it.
 
 mod choose;
@@ -28,11 +28,11 @@ use overlay::overlay;
 use under_way::Trim;
 use versions::{SECTOR, SectorHasher, Versions};
 
-/// Hashes sector and page numbers; whatever is iterated is sorted first.
+/// Hashes sector and page numbers; anything that is iterated is sorted first.
 pub(crate) type Mixer = BuildHasherDefault<SectorHasher>;
 
-/// Later values that one sector keeps apart; beyond it the oldest becomes durable, which the rules
-/// allow, so that a host that rewrites one sector for ever stays bounded.
+/// Maximum number of separate later values per sector; beyond it the oldest becomes durable, which
+/// the rules allow, so that a host that rewrites one sector endlessly uses bounded memory.
 const MOST_VERSIONS: usize = 16;
 
 /// The bytes of a drive, durable and not.
@@ -48,7 +48,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store on `medium`, whose physical sector is as large as `physical_sector` (1 or 8).
+    /// A store on `medium` with physical sectors of `physical_sector` (1 or 8).
     pub fn new(medium: Box<dyn Medium>, physical_sector: Sectors) -> Self {
         let (volatile, trims) = (HashMap::default(), Vec::new());
         Self { medium, volatile, trims, sequence: 0, physical_sector }
@@ -59,13 +59,13 @@ impl Store {
         self.medium.capacity()
     }
 
-    /// Volatile data, the overwritten included.
+    /// Volatile data, including overwritten data.
     pub fn pending(&self) -> Bytes {
         let sectors: usize = self.volatile.values().map(Versions::len).sum();
         Sectors::new(sectors as u64).bytes()
     }
 
-    /// A write is submitted: until it completes it may be seen or not.
+    /// A write is submitted: until it completes it may or may not be seen.
     pub fn begin_write(&mut self, now: Time, lba: Lba, data: Data) -> io::Result<Rc<Write>> {
         self.sequence += 1;
         let write = Rc::new(Write::new(self.sequence, now, lba, data));
@@ -91,7 +91,7 @@ impl Store {
         }
     }
 
-    /// A write completed: with `durable` it is on the medium, else in the volatile cache.
+    /// A write completed: if `durable` it is on the medium, otherwise in the volatile cache.
     pub fn complete(&mut self, write: &Rc<Write>, durable: bool) -> io::Result<()> {
         write.set_completed();
         if !durable {
@@ -101,7 +101,7 @@ impl Store {
         self.promote(write.sectors(), |versions| versions.has(sequence).then_some(sequence))
     }
 
-    /// A write failed: its sectors keep what they had.
+    /// A write failed: its sectors keep their values.
     pub fn forget(&mut self, write: &Rc<Write>) {
         for sector in write.sectors() {
             if let Some(versions) = self.volatile.get_mut(&sector) {
@@ -122,8 +122,8 @@ impl Store {
         self.promote(record.lba.get()..end, |versions| versions.newest_taken(record.taken))
     }
 
-    /// A flush completed: the device has reported what it put on the medium; a trim on the way
-    /// may have made the device drop cached data, and is therefore carried out.
+    /// A flush completed: the device has reported the data that it wrote to the medium. A trim in
+    /// flight may have made the device drop cached data, and is therefore carried out.
     pub fn flushed(&mut self) -> io::Result<()> {
         for trim in self.trims.clone() {
             self.carry_out(&trim)?;
@@ -131,11 +131,11 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the value that `chosen` names (by sequence number) of each sector on the medium, and
-    /// forgets it and those before it.
+    /// Writes the value that `chosen` names (by sequence number) of each sector to the medium, and
+    /// forgets it and earlier ones.
     ///
-    /// A physical sector is written in whole: with a value of one part goes what the others had by
-    /// then, so that no write is ever on the medium in a part of it.
+    /// A physical sector is written as a whole: with a value of one part go the values that the
+    /// other parts had by then, so that no write is ever partly on the medium.
     fn promote(
         &mut self,
         sectors: std::ops::Range<u64>,
@@ -164,7 +164,7 @@ impl Store {
         self.put(run)
     }
 
-    /// Takes the newest value of `sector` that is no newer than `point`, and forgets those before.
+    /// Takes the newest value of `sector` that is not newer than `point`, and forgets earlier ones.
     fn take_up_to(&mut self, sector: u64, point: u64) -> Option<Rc<Write>> {
         let versions = self.volatile.get_mut(&sector)?;
         let write = versions.take_up_to(point)?;
@@ -200,7 +200,7 @@ impl Store {
         Ok(())
     }
 
-    /// What lies from `lba` on, cached data included.
+    /// The stretches from `lba` on, including cached data.
     pub fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let range = lba.get()..(lba + sectors).get();
         let cached = self.volatile.keys().copied().filter(|sector| range.contains(sector));
@@ -212,12 +212,12 @@ impl Store {
         Ok(extents)
     }
 
-    /// Hands the medium to the operating system's own.
+    /// Syncs the medium to the operating system's own.
     pub fn sync(&mut self) -> io::Result<()> {
         self.medium.sync()
     }
 
-    /// The medium as it is without the cache: for faults that damage it.
+    /// The medium without the cache: for faults that damage it.
     pub(crate) fn medium_mut(&mut self) -> &mut dyn Medium {
         &mut *self.medium
     }

@@ -1,10 +1,10 @@
-//! Which stretches hold data where some of it is still in the cache.
+//! Which stretches contain data while some of it is still in the cache.
 
 use drivelab_core::Sectors;
 use drivelab_core::disk::Extent;
 
-/// The stretches of `below`, which begin at sector `first`, with those sectors as data that are
-/// `cached`, ascending.
+/// The stretches of `below`, which begin at sector `first`, with the `cached` sectors, ascending,
+/// as data.
 pub(super) fn overlay(below: &[Extent], first: u64, cached: &[u64]) -> Vec<Extent> {
     let (mut extents, mut at) = (Vec::new(), first);
     let mut push = |sectors, hole| {

@@ -1,4 +1,4 @@
-//! Trims on their way: what they free, and what later writes have taken back from them.
+//! Trims in flight: the ranges they free, and the ranges that later writes have taken back.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use drivelab_core::{Lba, Sectors};
 use super::under_way::{Trim, TrimId};
 use super::{Choose, Store};
 
-/// The piece of a trim on its way that is done or not done as one; whole physical sectors.
+/// The piece of a trim in flight that is done or not done as one; whole physical sectors.
 const TRIM_PIECE: Sectors = Sectors::new(2048);
 
 impl Store {
@@ -19,19 +19,20 @@ impl Store {
         TrimId(sequence)
     }
 
-    /// A trim completed. It is durable then: a drive of ours promises that much more than it must.
+    /// A trim completed. It is then durable: a drive of ours guarantees this beyond its
+    /// obligations.
     pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
         let place = self.trims.iter().position(|other| other.sequence == trim.0);
         let trim = self.trims.remove(place.expect("the trim is on its way"));
         self.carry_out(&trim)
     }
 
-    /// A trim is given up before anything of it was done.
+    /// A trim is abandoned before any of it was done.
     pub(crate) fn forget_trim(&mut self, trim: TrimId) {
         self.trims.retain(|other| other.sequence != trim.0);
     }
 
-    /// Frees what a trim covers, except what was written after it was submitted.
+    /// Frees the range of a trim, except what was written after it was submitted.
     pub(super) fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
         let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
         let mut spared = trim.spared.clone();
@@ -52,8 +53,8 @@ impl Store {
         Ok(())
     }
 
-    /// Some pieces of a trim on its way are done and some are not. Pieces meet where physical
-    /// sectors meet, wherever the trim begins: of none a part is trimmed and a part is not.
+    /// Some pieces of a trim in flight are done and some are not. Pieces meet at physical sectors,
+    /// wherever the trim begins: no sector is trimmed in part.
     pub(super) fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
         let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
         let small = trim.sectors <= TRIM_PIECE;

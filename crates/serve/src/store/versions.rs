@@ -14,7 +14,7 @@ pub(super) const SECTOR: usize = 512;
 /// One write, from its submission until all of its sectors are durable or overwritten.
 #[derive(Debug)]
 pub struct Write {
-    /// Its place in the order of submissions.
+    /// Its position in the order of submissions.
     pub(super) sequence: u64,
     pub(super) submitted: Time,
     lba: Lba,
@@ -43,7 +43,7 @@ impl Write {
         self.completed.get()
     }
 
-    /// The bytes of its sectors from `start` up to `end`; `None` where they are zeros.
+    /// The bytes of its sectors from `start` up to `end`; `None` if they are zeros.
     pub(super) fn bytes(&self, start: u64, end: u64) -> Option<&[u8]> {
         let Data::Bytes(bytes) = &self.data else { return None };
         let place = |sector: u64| {
@@ -60,11 +60,11 @@ impl Write {
     }
 }
 
-/// Values in the order of submission. Nearly always there is one: it needs no allocation.
+/// Values in the order of submission. Almost always there is one: it needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     newest: Option<Rc<Write>>,
-    /// Those before the newest, ascending.
+    /// Earlier ones, ascending.
     older: Vec<Rc<Write>>,
 }
 
@@ -108,7 +108,7 @@ impl Versions {
         self.iter().rev().find(had).map(|write| write.sequence)
     }
 
-    /// Takes the newest value up to this number and forgets those before it.
+    /// Takes the newest value up to this number and forgets earlier ones.
     pub(super) fn take_up_to(&mut self, sequence: u64) -> Option<Rc<Write>> {
         let found = self.iter().rev().find(|write| write.sequence <= sequence).cloned();
         self.drop_up_to(sequence);
@@ -147,8 +147,8 @@ impl Hasher for SectorHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Knuth's multiplicative hashing with 2^64 over the golden ratio; the table takes its
-        // control bits from the top and its place from the bottom, hence the fold.
+        // Knuth's multiplicative hashing with 2^64 divided by the golden ratio. The table takes its
+        // control bits from the top and its index from the bottom, hence the fold.
         let product = u128::from(number) * 0x9E37_79B9_7F4A_7C15;
         let bytes = product.to_le_bytes();
         let (low, high) = bytes.split_at(8);

@@ -1,4 +1,4 @@
-//! What a descriptor of the driver asks of the drive.
+//! The request in a descriptor of the driver.
 
 use drivelab_core::Bytes;
 
@@ -8,7 +8,7 @@ use crate::task::{BlockRequest, Task};
 const EINVAL: i32 = 22;
 const EOPNOTSUPP: i32 = 95;
 
-/// Reads a descriptor of a drive of `size`; the data of a write lie elsewhere.
+/// Reads a descriptor of a drive of `size`; the data of a write is elsewhere.
 pub(super) fn read(descriptor: &Descriptor, size: Bytes) -> Result<BlockRequest, i32> {
     const FUA: u32 = 1 << 13;
     const NOUNMAP: u32 = 1 << 15;
@@ -61,7 +61,7 @@ mod tests {
         check(3, Task::Free, false);
         check(5, Task::Free, false);
         check(5 | 1 << 15, Task::Zero, false);
-        // Where a flush claims to be does not matter.
+        // The address of a flush does not matter.
         let flush = BlockRequest::new(Task::Flush, 0, 0);
         assert_eq!(read(2, 7, u64::MAX), Ok(flush));
         assert_eq!(read(13, 2, 8), Err(EOPNOTSUPP));
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(read(1, 1, u64::MAX), Err(EINVAL));
         assert_eq!(read(1, 1, u64::MAX / 512), Err(EINVAL));
         assert_eq!(read(1, 0, 0), Err(EINVAL));
-        // More than was announced would be memory for the asking; a discard takes none.
+        // More than was announced would let the kernel claim memory; a discard takes none.
         assert_eq!(read(0, 2049, 0), Err(EINVAL));
         assert_eq!(read(3, 2049, 0).map(|wanted| wanted.length), Ok(2049 * 512));
     }

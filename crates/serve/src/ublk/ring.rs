@@ -1,8 +1,8 @@
-//! The ring that the driver is talked to by, and the memory that it describes requests in.
+//! The ring for commands to the driver, and the memory in which it describes requests.
 //!
-//! The only module of this crate with `unsafe`, and only built with the feature `ublk`. What makes
-//! it sound: no command names memory of ours but [`Ring::exchange`], which gives its buffer back
-//! only after the kernel did; and the descriptors are copied, never referred to.
+//! The only module of this crate with `unsafe`, built only with the feature `ublk`. It is sound
+//! because no command names memory of ours except [`Ring::exchange`], which returns its buffer only
+//! after the kernel did; and the descriptors are copied, never referenced.
 
 use std::fmt;
 use std::io;
@@ -15,10 +15,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::wire::{self, Descriptor};
 
-/// Whose answer it is: that of [`Ring::exchange`].
+/// The token of an answer: that of [`Ring::exchange`].
 const EXCHANGE: u64 = u64::MAX;
 
-/// A ring with entries of 128 bytes, as the driver's control device wants them.
+/// A ring with entries of 128 bytes, as the driver's control device requires.
 pub(super) struct Ring {
     uring: IoUring<squeue::Entry128>,
 }
@@ -31,17 +31,17 @@ impl fmt::Debug for Ring {
 
 impl Ring {
     pub(super) fn new(entries: u32) -> io::Result<Self> {
-        // We enter the kernel all the time: it need not interrupt us to tell of an answer.
+        // We enter the kernel all the time: it need not interrupt us to announce an answer.
         let uring = IoUring::builder().setup_coop_taskrun().build(entries)?;
         Ok(Self { uring })
     }
 
-    /// Queues a command about a device; what comes of it has the number `token`.
+    /// Queues a command about a device; its answer has the number `token`.
     pub(super) fn control(&mut self, file: BorrowedFd<'_>, op: u32, bytes: [u8; 80], token: u64) {
         self.push(&opcode::UringCmd80::new(Fd(file.as_raw_fd()), op).cmd(bytes).build(), token);
     }
 
-    /// Queues a command about a tag; what comes of it has the number `token`.
+    /// Queues a command about a tag; its answer has the number `token`.
     pub(super) fn io(&mut self, file: BorrowedFd<'_>, op: u32, bytes: [u8; 16], token: u64) {
         let entry = opcode::UringCmd16::new(Fd(file.as_raw_fd()), op).cmd(bytes).build();
         self.push(&entry.into(), token);
@@ -56,8 +56,8 @@ impl Ring {
         pushed.expect("there is room for every tag and a few commands more");
     }
 
-    /// Has the driver read and write `buffer`, and waits for it; whatever else comes meanwhile
-    /// goes unheard.
+    /// Lets the driver read and write `buffer`, and waits for it; any other answer that comes
+    /// meanwhile is dropped.
     pub(super) fn exchange(
         &mut self,
         file: BorrowedFd<'_>,
@@ -102,13 +102,13 @@ impl Ring {
         passing(self.uring.submit().map(|_| ()))
     }
 
-    /// Hands over what is queued and waits for an answer, so long at most.
+    /// Submits the queue and waits for an answer, at most this long.
     pub(super) fn wait(&mut self, most: Timespec) -> io::Result<()> {
         let arguments = SubmitArgs::new().timespec(&most);
         passing(self.uring.submitter().submit_with_args(1, &arguments).map(|_| ()))
     }
 
-    /// The next answer: whose it is, and its result.
+    /// The next answer: its token, and its result.
     pub(super) fn next(&mut self) -> Option<(u64, i32)> {
         self.uring.completion().next().map(|entry| (entry.user_data(), entry.result()))
     }
@@ -121,7 +121,7 @@ impl AsFd for Ring {
     }
 }
 
-/// The time is up, a signal came, or answers must be taken first: no failure, the caller looks.
+/// The time is up, a signal came, or answers must be taken first: not a failure, the caller checks.
 fn passing(result: io::Result<()>) -> io::Result<()> {
     use rustix::io::Errno;
     let passes = [Errno::TIME, Errno::INTR, Errno::BUSY, Errno::AGAIN];
@@ -135,7 +135,7 @@ fn passing(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// What the driver says about the request of each tag: memory that it writes and we read.
+/// The driver's description of the request of each tag: memory that it writes and we read.
 #[derive(Debug)]
 pub(super) struct Descriptors {
     base: *mut Descriptor,
@@ -144,7 +144,7 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Those of the only queue of `device`, which has so many tags.
+    /// The descriptors of the only queue of `device`, which has this number of tags.
     pub(super) fn new(device: BorrowedFd<'_>, tags: u16) -> io::Result<Self> {
         let page = rustix::param::page_size();
         let length = (usize::from(tags) * size_of::<Descriptor>()).next_multiple_of(page);
@@ -157,7 +157,7 @@ impl Descriptors {
         Ok(Self { base: base.cast(), length, tags })
     }
 
-    /// What is said about a tag, of which the driver has just told us that it has a request.
+    /// The description of a tag, after the driver reported that it has a request.
     pub(super) fn get(&self, tag: u16) -> Descriptor {
         assert!(tag < self.tags, "the driver uses the tags that it was given");
         let at = self.base.wrapping_add(usize::from(tag));

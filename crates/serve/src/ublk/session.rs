@@ -1,4 +1,4 @@
-//! One block device: made, served tag by tag, and deleted again.
+//! One block device: created, served tag by tag, and deleted again.
 
 use std::fs::File;
 use std::io;
@@ -19,21 +19,21 @@ use crate::task::{BlockRequest, KernelSide, Task};
 /// `EIO`, as the kernel numbers it.
 const EIO: i32 = 5;
 
-/// Whose answer on the ring it is; below these, a tag's.
+/// The token of an answer on the ring; below these, a tag's.
 const START: u64 = 1 << 32;
 const STOP: u64 = START + 1;
 const DELETE: u64 = START + 2;
 
-/// How long the driver may take to let go of a device, in looks of [`LOOK`].
+/// How long the driver may take to release a device, in checks of [`LOOK`].
 const LOOKS: usize = 50;
 const LOOK: Timespec = Timespec::new().nsec(200_000_000);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The kernel reads the partition table, from us.
+    /// The kernel is reading the partition table, from us.
     Starting,
     Live,
-    /// The kernel writes back what it still has, to us.
+    /// The kernel is writing back its data, to us.
     Stopping,
     Stopped,
 }
@@ -43,18 +43,19 @@ enum Phase {
 pub(crate) struct Disk {
     control: File,
     ring: Ring,
-    /// `/dev/ublkcN` and what it describes requests in; gone before the device is deleted.
+    /// `/dev/ublkcN` and its request descriptors; dropped before the device is deleted.
     device: Option<(File, Descriptors)>,
     number: u32,
     size: Bytes,
     phase: Phase,
-    /// Which tags have a request that is not answered.
+    /// Which tags have an unanswered request.
     open: Vec<bool>,
     answer: Vec<u8>,
 }
 
 impl Disk {
-    /// Makes a device and begins to plug it in; it is there when [`Self::is_plugged_in`] says so.
+    /// Creates a device and begins to attach it; it exists when [`Self::is_plugged_in`] returns
+    /// true.
     pub(crate) fn new(size: Bytes, attributes: Attributes) -> Result<Self, Refusal> {
         let control = File::options().read(true).write(true).open(CONTROL);
         let control = control.map_err(|error| match error.kind() {
@@ -62,7 +63,7 @@ impl Disk {
             io::ErrorKind::PermissionDenied => unavailable::only_root(),
             _ => unavailable::refused("open", error),
         })?;
-        // A ring has a power of two of entries; beside the tags there are three commands.
+        // A ring has a power of two of entries; in addition to the tags there are three commands.
         let ring = Ring::new(u32::from(DEPTH) * 2).map_err(unavailable::no_ring)?;
         let mut disk = Self {
             control,
@@ -95,7 +96,8 @@ impl Disk {
         })
     }
 
-    /// Hands all tags to the driver and has it show the device; it reads from it before it is done.
+    /// Hands all tags to the driver and lets it show the device; the kernel reads from it before
+    /// this is done.
     fn start(&mut self) -> io::Result<()> {
         let path = format!("/dev/ublkc{}", self.number);
         let device = File::options().read(true).write(true).open(path)?;
@@ -111,8 +113,8 @@ impl Disk {
         self.ring.submit()
     }
 
-    /// Deletes what drivelab left behind when it was killed: the kernel has taken the block device
-    /// away by itself, but keeps the number and `/dev/ublkcN`.
+    /// Deletes the remains of killed drivelab processes: the kernel has removed the block device by
+    /// itself, but keeps the number and `/dev/ublkcN`.
     fn remove_left_behind(&mut self) {
         let Ok(entries) = std::fs::read_dir("/dev") else { return };
         for entry in entries.flatten() {
@@ -143,7 +145,7 @@ impl Disk {
         self.phase == Phase::Stopped
     }
 
-    /// What becomes readable when there is something for [`Self::next`].
+    /// Becomes readable when there is something for [`Self::next`].
     pub(crate) fn ring(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }
@@ -152,8 +154,8 @@ impl Disk {
         &self.device.as_ref().expect("open while tags are out").0
     }
 
-    /// A tag, and the request that the driver has put there, with its data; answered where it
-    /// cannot be read.
+    /// A tag, and the request that the driver has put there, with its data; an unreadable one is
+    /// answered here.
     fn take(&mut self, tag: u16) -> Option<(u64, BlockRequest)> {
         let (_, descriptors) = self.device.as_ref().expect("open while tags are out");
         let read = request::read(&descriptors.get(tag), self.size);
@@ -168,7 +170,7 @@ impl Disk {
         read.map(|request| (u64::from(tag), request)).map_err(|errno| self.commit(tag, -errno)).ok()
     }
 
-    /// What a write brings.
+    /// The data of a write.
     fn data(&self, tag: u16, length: u64) -> io::Result<Box<[u8]>> {
         let length = usize::try_from(length).expect("the kernel writes little at once");
         let mut data = vec![0; length].into_boxed_slice();
@@ -187,7 +189,7 @@ impl Disk {
         self.ring.submit()
     }
 
-    /// Asks the kernel to take the device away. It writes back what it has, so requests come until
+    /// Asks the kernel to remove the device. It writes back its data, so requests arrive until
     /// [`Self::is_unplugged`].
     pub(crate) fn unplug(&mut self) -> io::Result<()> {
         self.phase = Phase::Stopping;
@@ -196,7 +198,7 @@ impl Disk {
         self.ring.submit()
     }
 
-    /// Takes the device away while every request fails: its plug is pulled.
+    /// Removes the device while every request fails: a pulled plug.
     fn pull(&mut self) -> io::Result<()> {
         for tag in 0..DEPTH {
             if self.open[usize::from(tag)] {
@@ -218,8 +220,8 @@ impl Disk {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Deletes a device and waits until it is gone, but not for others that have it open: then it
-    /// goes when they close it.
+    /// Deletes a device and waits until it is gone, but not for other processes that have it open:
+    /// then it disappears when they close it.
     fn delete(&mut self, number: u32) {
         let delete = wire::control(number, 0);
         self.ring.control(self.control.as_fd(), command::DEL_DEV, delete, DELETE);
@@ -270,7 +272,7 @@ impl KernelSide for Disk {
     }
 
     fn reply(&mut self, tag: u64, _task: Task, length: u64) {
-        // The kernel looks at it for reads and writes, which are small.
+        // The kernel uses the length of reads and writes only, which are small.
         self.commit(number(tag), i32::try_from(length).unwrap_or(i32::MAX));
     }
 
@@ -286,7 +288,7 @@ fn number(tag: u64) -> u16 {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.phase != Phase::Stopped {
-            // What the driver does not let go of now, it does when our files are closed.
+            // If the driver does not release it now, it does so when our files are closed.
             let _ = self.pull();
         }
         // The driver keeps a device that is open.

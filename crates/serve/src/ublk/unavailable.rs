@@ -1,4 +1,4 @@
-//! Why the drive does not become a block device.
+//! Why the drive cannot become a block device.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Messages of the driver: as much of `include/uapi/linux/ublk_cmd.h` as one queue without zero
+//! Messages of the driver: the part of `include/uapi/linux/ublk_cmd.h` that one queue without zero
 //! copy needs. Numbers are in the host's byte order.
 
 use drivelab_core::Bytes;
@@ -6,9 +6,9 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 use crate::drive::Attributes;
 
-/// Commands that the driver takes, numbered as `_IOR` and `_IOWR` of `asm-generic/ioctl.h` do.
+/// Commands of the driver, numbered as by `_IOR` and `_IOWR` of `asm-generic/ioctl.h`.
 pub(super) mod command {
-    /// `'u'` and a number, with what the command reads (2) and writes (1), and its size.
+    /// `'u'` and a number, with whether the command reads (2) and writes (1), and its size.
     const fn encode(direction: u32, number: u32, bytes: u32) -> u32 {
         direction << 30 | bytes << 16 | (b'u' as u32) << 8 | number
     }
@@ -26,26 +26,26 @@ pub(super) mod command {
     pub(in crate::ublk) const COMMIT_AND_FETCH_REQ: u32 = encode(3, 0x21, 16);
 }
 
-/// Requests that the kernel keeps with us at most: as many as over FUSE.
+/// Maximum number of requests that the kernel has in flight: as over FUSE.
 pub(super) const DEPTH: u16 = 256;
 
-/// The most that one request carries: as over FUSE.
+/// Maximum size of one request: as over FUSE.
 pub(super) const BYTES_MAX: u32 = 1 << 20;
 
-/// The most that one discard or one request for zeros covers: the kernel counts bytes in 32 bits.
+/// Maximum range of one discard or one request for zeros: the kernel counts bytes in 32 bits.
 const SECTORS_MAX: u32 = u32::MAX >> 9;
 
-/// `UBLK_F_CMD_IOCTL_ENCODE`, which kernels without the old numbers ask for.
+/// `UBLK_F_CMD_IOCTL_ENCODE`, required by kernels without the old numbers.
 const IOCTL_ENCODE: u64 = 1 << 6;
 /// `UBLK_F_USER_COPY`: data is read and written like that of a file, since Linux 6.5.
 const USER_COPY: u64 = 1 << 7;
 
-/// What a tag's command brings when there is a request, and when there will never be one.
+/// The result of a tag's command if there is a request, and if there will never be one.
 pub(super) const RESULT_OK: i32 = 0;
 pub(super) const RESULT_ABORT: i32 = -19;
 
-/// What tells our devices from those of other programs: the word that the driver keeps for its
-/// servers begins with `dlab`.
+/// Distinguishes our devices from those of other programs: the word that the driver stores for its
+/// server begins with `dlab`.
 const MARK: u64 = 0x646c_6162 << 32;
 
 /// `struct ublksrv_io_desc`.
@@ -76,13 +76,13 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// What a new device is asked for with, by the process of this number.
+    /// The request for a new device, by the process with this id.
     pub(super) fn ask(process: u32) -> Self {
         Self {
             queues: 1,
             depth: DEPTH,
             bytes_max: BYTES_MAX,
-            // Any that is free.
+            // Any free number.
             number: u32::MAX,
             flags: IOCTL_ENCODE | USER_COPY,
             server: MARK | u64::from(process),
@@ -90,12 +90,13 @@ impl Info {
         }
     }
 
-    /// Whether the driver agreed to all that was asked for.
+    /// Whether the driver accepted all requested features.
     pub(super) fn copies(&self) -> bool {
         self.flags & USER_COPY != 0
     }
 
-    /// The process that made this device, if it was drivelab and the device serves nobody.
+    /// The process that created this device, if it was drivelab and the device has no server any
+    /// more.
     pub(super) fn dead_server(&self) -> Option<u32> {
         let ours = self.state == 0 && self.server >> 32 == MARK >> 32;
         ours.then(|| u32::try_from(self.server & u64::from(u32::MAX)).expect("32 bits"))
@@ -114,12 +115,12 @@ struct Control {
     unused: u64,
 }
 
-/// A command about a device that names no memory, in the room that an entry of the ring has.
+/// A command about a device that names no memory, in the space of a ring entry.
 pub(super) fn control(device: u32, data: u64) -> [u8; 80] {
     control_with_buffer(device, 0, 0, data)
 }
 
-/// A command about a device that has the driver read and write `length` bytes at `address`.
+/// A command about a device that makes the driver read and write `length` bytes at `address`.
 pub(super) fn control_with_buffer(device: u32, address: u64, length: u16, data: u64) -> [u8; 80] {
     // No queue of its own.
     let command = Control { device, queue: u16::MAX, length, address, data, unused: 0 };
@@ -143,19 +144,19 @@ pub(super) fn io(tag: u16, result: i32) -> [u8; 16] {
     zerocopy::transmute!(Io { queue: 0, tag, result, address: 0 })
 }
 
-/// Where in `/dev/ublkcN` the data of a tag's request begins: 32 MiB for each above 2 GiB.
+/// Offset in `/dev/ublkcN` of the data of a tag's request: 32 MiB for each above 2 GiB.
 pub(super) fn data_offset(tag: u16) -> u64 {
     0x8000_0000 + (u64::from(tag) << 25)
 }
 
-/// `struct ublk_params`, as far as the limits for discards.
+/// `struct ublk_params`, up to the limits for discards.
 #[derive(FromZeros, IntoBytes, Immutable)]
 #[repr(C)]
 struct Parameters {
     bytes: u32,
     kinds: u32,
     bits: u32,
-    /// Logical and physical sector, optimal and least size of a request, as powers of two.
+    /// Logical and physical sector, optimal and minimum size of a request, as powers of two.
     shifts: [u8; 4],
     request_sectors_max: u32,
     chunk_sectors: u32,
@@ -172,7 +173,7 @@ struct Parameters {
 /// The bytes of [`Parameters`] that the kernel reads.
 const PARAMETER_BYTES: u32 = 60;
 
-/// What the kernel is told of the drive.
+/// The parameters of the drive for the kernel.
 pub(super) fn parameters(size: Bytes, attributes: Attributes) -> Vec<u8> {
     const BASIC_AND_DISCARD: u32 = 1 | 1 << 1;
     const ROTATIONAL: u32 = 1 << 1;
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn commands_have_the_numbers_of_the_kernel() {
-        // As a C compiler makes them of the header.
+        // As a C compiler lays them out from the header.
         assert_eq!(command::GET_DEV_INFO, 0x8020_7502);
         assert_eq!(command::ADD_DEV, 0xc020_7504);
         assert_eq!(command::STOP_DEV, 0xc020_7507);
@@ -243,9 +244,9 @@ mod tests {
         assert!(info.copies());
         let alive = Info { state: 1, ..info };
         assert_eq!(alive.dead_server(), None);
-        // Another program's, which keeps numbers of its own there.
+        // Another program's, which stores its own numbers there.
         assert_eq!(Info { server: 0xffff_ffff_0000_0001, ..info }.dead_server(), None);
-        // A driver from before data could be copied by the server.
+        // A driver older than copying of data by the server.
         assert!(!Info { flags: IOCTL_ENCODE, ..info }.copies());
     }
 

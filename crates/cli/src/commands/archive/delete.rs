@@ -7,7 +7,7 @@ use super::keep::ArchiveArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
 
-/// Delete kept runs from the archive, after a question.
+/// Delete kept runs from the archive, after confirmation.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

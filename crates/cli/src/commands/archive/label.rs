@@ -7,7 +7,7 @@ use super::keep::ArchiveArgs;
 use crate::failure::Outcome;
 use crate::ui::Ui;
 
-/// Give kept runs a label, or take it away.
+/// Give kept runs a label, or remove it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -13,7 +13,7 @@ pub(super) fn now() -> Timestamp {
 /// those of UTC.
 pub(super) fn read(text: &str, now: Timestamp) -> Result<u64, String> {
     let moment = moment(text, now).ok_or_else(|| {
-        format!("`{text}` is no time: give 2026-11-23, 7d, 12h, today, yesterday or last-week")
+        format!("`{text}` is not a time: give 2026-11-23, 7d, 12h, today, yesterday or last-week")
     })?;
     Ok(u64::try_from(moment.as_millisecond()).unwrap_or(0))
 }

@@ -93,7 +93,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         ui.warn("no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives");
     }
     if measured.stopped {
-        ui.warn("interrupted: the file holds what was measured before");
+        ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)

@@ -42,7 +42,7 @@ pub(super) fn run(
         text.parse().map_err(|wrong: String| Failure::bad_words(wrong).hint(list))?;
     let name = suite.name();
     if has_loops || around.workload.is_typed("runtime") {
-        let message = format!("`--runtime`, `--loops` and `--pause` do nothing beside `{name}`");
+        let message = format!("`--runtime`, `--loops` and `--pause` have no effect on `{name}`");
         return Err(Failure::bad_words(message).hint(list));
     }
     let target = &around.target;

@@ -37,18 +37,18 @@ pub(crate) struct StudyArgs {
     /// hardware (a real file or device).
     #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     pub(super) stage: Option<StageName>,
-    /// The modelled drive, in place of that of the study: NAME[,key=value...] or PATH.toml.
+    /// The modelled drive, instead of the study's: NAME[,key=value...] or PATH.toml.
     #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
         hide_possible_values = true)]
     pub(super) drive: Option<String>,
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     pub(super) blocks: Option<u32>,
-    /// Number of drives that are drawn of all that fit a profile, one for each block [default: the
-    /// blocks, at least 20, where the profile leaves numbers open]; 1 for the median drive.
+    /// Number of drives drawn from those that fit the profile, one for each block [default: the
+    /// blocks, at least 20, if the profile leaves numbers open]; 1 for the median drive.
     #[arg(long, value_name = "N")]
     pub(super) specimens: Option<u32>,
-    /// Run only these workloads, which must include that of the primary metric, and no curve.
+    /// Run only these workloads, which must include that of the primary metric, without the curve.
     #[arg(long, value_name = "W,...", value_delimiter = ',')]
     pub(super) only: Vec<String>,
     /// Seed of all random choices.

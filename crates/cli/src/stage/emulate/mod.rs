@@ -167,8 +167,8 @@ fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
     let (model, kernel) = (mean(|pair| &pair.0)?, mean(|pair| &pair.1)?);
     let apart = both.iter().map(|(model, kernel)| model.p50.abs_diff(kernel.p50)).max()?;
     Some(format!(
-        "By the model's word a request took {} on average, as this kernel saw it {}; the medians \
-         of a run differ by at most {}.",
+        "According to the model a request took {} on average, as measured by this kernel {}; the \
+         medians of a run differ by at most {}.",
         in_us(model),
         in_us(kernel),
         in_us(Span::from_ns(apart))

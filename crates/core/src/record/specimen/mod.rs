@@ -1,10 +1,10 @@
-//! Which of all drives that fit a profile was simulated.
+//! Which of the drives that fit a profile was simulated.
 
 pub mod unknown;
 
 use serde::{Deserialize, Serialize};
 
-/// One drive out of all that fit a profile: what its unknown numbers were in a run.
+/// One of the drives that fit a profile: the values of its unknown numbers in a run.
 ///
 /// All arms of a block have the same specimen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,8 +14,8 @@ pub struct Specimen {
     pub number: Option<u32>,
     /// One entry for each unknown of the profile, in the order of the profile.
     pub drawn: Vec<Drawn>,
-    /// How far a real drive of exactly these numbers may be from the model: the standard deviation
-    /// of the logarithm of any rate, 0 where the profile knows the drive exactly.
+    /// How far a real drive with exactly these numbers may be from the model: the standard
+    /// deviation of the logarithm of any rate; 0 if the profile knows the drive exactly.
     pub model_sigma: f64,
 }
 
@@ -24,8 +24,8 @@ pub struct Specimen {
 pub struct Drawn {
     /// The key of the profile, for example `guard_growth`.
     pub name: String,
-    /// Its value, in the unit that the profile gives it (times in ns; the place of a choice).
+    /// Its value, in the unit of the profile (times in ns; the index of a choice).
     pub value: f64,
-    /// Where the value lies in its prior, as a standard normal deviate: 0 is the median.
+    /// Position of the value in its prior, as a standard normal deviate: 0 is the median.
     pub score: f64,
 }

@@ -1,13 +1,13 @@
-//! What a profile may leave open about a drive, in the words of someone who owns one.
+//! What a profile may leave open about a drive, in words for its owner.
 
-/// What an unknown number of a profile is, and what finds it out.
+/// An unknown number of a profile, and how to determine it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unknown {
     /// The key of the profile.
     pub key: &'static str,
-    /// What it says of a drive, as the end of "what decides is ...".
+    /// What it means for a drive, as the end of "what decides is ...".
     pub words: &'static str,
-    /// Measuring it takes writes, which destroy what the drive holds.
+    /// Measuring it requires writes, which destroy the drive's contents.
     pub takes_writes: bool,
 }
 
@@ -41,12 +41,12 @@ const fn writing(key: &'static str, words: &'static str) -> Unknown {
     Unknown { key, words, takes_writes: true }
 }
 
-/// What is known of a key; nothing of one that has no words.
+/// The words for a key; none for a key without words.
 pub fn find(key: &str) -> Option<Unknown> {
     UNKNOWNS.iter().find(|known| known.key == key).copied()
 }
 
-/// The key in words; one without words stands for itself.
+/// The key in words; a key without words is returned unchanged.
 pub fn in_words(key: &str) -> String {
     find(key).map_or_else(|| format!("its `{key}`"), |known| known.words.to_owned())
 }

@@ -27,10 +27,10 @@ pub enum Distribution {
     Uniform,
     /// The n-th hottest block is used in proportion to 1 / n^theta; 0 < theta <= 5.
     ///
-    /// The hot blocks lie scattered over the region, as they do on a used disk.
+    /// The hot blocks are scattered over the region, as on a used disk.
     Zipf(f64),
-    /// A share of the blocks takes the rest of the requests, at every scale: with 0.2 a fifth takes
-    /// four fifths. The hot blocks lie scattered too.
+    /// A share of the blocks gets the remaining share of the requests, at every scale: with 0.2 a
+    /// fifth gets four fifths. The hot blocks are scattered, too.
     Pareto(f64),
     /// Parts of the region, each with its share of the requests.
     Zoned(Zones),
@@ -117,27 +117,27 @@ pub(super) struct Region {
     pub(super) end: Lba,
 }
 
-/// Sequential cursors, each in its own part of the region, taken in turn.
+/// Sequential cursors, each in its own part of the region, used in turn.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     parts: Vec<Region>,
-    /// Where each goes on; backwards, where its next block ends.
+    /// Where each continues; backwards, where its next block ends.
     cursors: Vec<Lba>,
     order: Order,
     turn: usize,
 }
 
-/// In which order a stream takes its blocks.
+/// The order in which a stream uses its blocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Order {
-    /// Distance between the starts of blocks; that of blocks without gaps where absent.
+    /// Distance between the starts of blocks; default: no gaps.
     pub(super) stride: Option<Sectors>,
     /// From the end to the beginning.
     pub(super) backwards: bool,
 }
 
 impl Addresses {
-    /// Random addresses, each slot drawn without regard to what was drawn before.
+    /// Random addresses, each slot drawn independently of earlier draws.
     pub(super) fn random(distribution: &Distribution, slots: Slots) -> Self {
         let ranks = match distribution {
             Distribution::Uniform => return Self::Uniform(slots),
@@ -150,12 +150,12 @@ impl Addresses {
         Self::Skewed { slots, ranks, spread: scatter(slots.count) }
     }
 
-    /// Random addresses, every slot once before any comes again.
+    /// Random addresses, every slot once before any is repeated.
     pub(super) fn shuffled(slots: Slots) -> Self {
         Self::Shuffled(slots, Shuffle::new(slots.count))
     }
 
-    /// Sequential addresses in equal parts of `region`, one part a stream.
+    /// Sequential addresses in equal parts of `region`, one part per stream.
     ///
     /// Parts begin at multiples of `align`, so that a stream's blocks stay aligned.
     pub(super) fn sequential(region: Region, streams: u32, align: Sectors, order: Order) -> Self {
@@ -173,8 +173,8 @@ impl Addresses {
 
     /// The address of the next request, which is `sectors` long.
     ///
-    /// The usual kind is drawn on the spot, the others behind a call: all of them together are too
-    /// much to be put into the load loop.
+    /// The usual kind is drawn inline, the others in a call: together they are too large to inline
+    /// into the load loop.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
         match self {
@@ -212,7 +212,7 @@ impl Streams {
             self.cursors[turn] = start + Sectors::new(left);
             return start + Sectors::new((lba - start).get() - sectors.get());
         }
-        // A stream that would reach past its part begins it again.
+        // A stream that would exceed its part starts again at its beginning.
         let lba = if lba + sectors > end { start } else { lba };
         self.cursors[turn] = lba + step;
         lba

@@ -1,17 +1,17 @@
-//! Every block once, in random order, before any comes again.
+//! Every block once, in random order, before any is repeated.
 
 use crate::rng::Rng;
 
-/// Rounds of the mixing below: with two, neighbours in the sequence still lie visibly apart by
-/// fixed distances; with three the test of their distances finds nothing.
+/// Rounds of the mixing below: with two, successive draws are visibly a few fixed distances apart;
+/// with three the test of their distances finds nothing.
 const ROUNDS: usize = 3;
 
-/// Draws all numbers below a count once before any of them again, each time in another order.
+/// Draws all numbers below a count once before any of them is repeated, each time in another order.
 ///
-/// fio keeps a bit for each block to know which are left. A permutation that can be computed needs
-/// no memory, and no search when few are left: numbers of as many bits as the count are multiplied
-/// by odd factors and folded. Both can be undone, so each result comes from one number only; those
-/// beyond the count are passed over, at most every other one.
+/// fio keeps a bit per block to record which are left. A permutation that can be computed needs no
+/// memory, and no search when few are left: numbers with as many bits as the count are multiplied
+/// by odd factors and folded. Both operations are invertible, so each result comes from one number
+/// only. Results beyond the count are skipped, at most every other one.
 #[derive(Debug, Clone)]
 pub(in crate::workload) struct Shuffle {
     count: u64,

@@ -8,8 +8,8 @@ use crate::rng::Rng;
 pub(in crate::workload) enum Skew {
     /// In proportion to a power of the rank.
     Zipf(Zipf),
-    /// Self-similar: a share of the blocks takes the rest of the requests, and of those blocks the
-    /// same share takes the same of theirs.
+    /// Self-similar: a share of the blocks gets the remaining share of the requests, and the same
+    /// applies within those blocks.
     Pareto(Pareto),
 }
 
@@ -24,8 +24,7 @@ impl Skew {
 }
 
 /// Gray et al. 1994, "Quickly generating billion-record synthetic databases", section 3.3: with
-/// `share` = 0.2 a fifth of the blocks takes four fifths of the requests. It is what fio calls
-/// `pareto`.
+/// `share` = 0.2 a fifth of the blocks gets four fifths of the requests. fio calls it `pareto`.
 #[derive(Debug, Clone)]
 pub(in crate::workload) struct Pareto {
     count: u64,

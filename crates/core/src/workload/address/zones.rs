@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::rng::Rng;
 use crate::units::Bytes;
 
-/// How large a part is.
+/// The length of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     /// Percent of the region.
@@ -16,19 +16,19 @@ enum Length {
     Rest,
 }
 
-/// Most zones; fio's table has as many (`ZONESPLIT_MAX`).
+/// Maximum number of zones, as in fio's table (`ZONESPLIT_MAX`).
 const ZONES_MAX: usize = 256;
 
-/// Zones of the region, one behind the other, each with the percentage of requests that it gets:
-/// fio's `zoned:50/5:30/15:20/` and `zoned_abs:60/20G:40/`.
+/// Consecutive zones of the region, each with the percentage of requests that it gets: fio's
+/// `zoned:50/5:30/15:20/` and `zoned_abs:60/20G:40/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zones {
-    /// Percent of the requests, and how long the zone is.
+    /// Percentage of the requests, and the length of the zone.
     zones: Vec<(u32, Length)>,
 }
 
 impl Zones {
-    /// Reads what stands behind the colon; lengths are in bytes where `absolute`, else in percent.
+    /// Reads the text after the colon; lengths are in bytes if `absolute`, otherwise in percent.
     pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, String> {
         if text.split(':').count() > ZONES_MAX {
             return Err(format!("more than {ZONES_MAX} zones"));
@@ -89,7 +89,8 @@ impl Zones {
         for (often, length) in &self.zones {
             let length = if *length == Length::Rest { rest } else { whole(*length) };
             below += often;
-            // What lies beyond the region is cut off; a zone of no block has the one it begins at.
+            // Zones are cut off at the end of the region; a zone without a block gets the one at
+            // which it begins.
             let begin = first.min(count - 1);
             parts.push((below, begin, length.clamp(1, count - begin)));
             first += length;
@@ -113,7 +114,7 @@ impl fmt::Display for Zones {
 impl FromStr for Zones {
     type Err = String;
 
-    /// Reads what [`Zones`] prints.
+    /// Reads the output of [`Zones`].
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("zoned", zones)) => Self::parse(zones, false),
@@ -126,7 +127,7 @@ impl FromStr for Zones {
 /// Zones of a region whose size is known.
 #[derive(Debug, Clone)]
 pub(in crate::workload) struct Zoned {
-    /// Percent of the requests that fall here or before, first slot, slots.
+    /// Percentage of the requests that fall here or before, first slot, number of slots.
     parts: Vec<(u32, u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Workload options as users write them, and the check that makes a [`Workload`] of them.
+//! Workload options as users write them, and the check that converts them into a [`Workload`].
 
 mod table;
 
@@ -7,10 +7,10 @@ pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
-/// Why options do not make a workload.
+/// Why options are not a valid workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// An option's value makes no sense by itself.
+    /// An option's value is invalid by itself.
     #[error("`{option}`: {wrong}")]
     Value {
         /// The option.
@@ -38,7 +38,7 @@ pub enum WorkloadError {
         offset: Bytes,
         /// Length.
         size: Bytes,
-        /// What the target holds.
+        /// Capacity of the target.
         capacity: Bytes,
     },
     /// The region is too small.
@@ -56,9 +56,9 @@ pub enum WorkloadError {
     },
 }
 
-/// More outstanding requests than any device queue, and as many as one ring reasonably holds.
+/// More outstanding requests than any device queue; a reasonable limit for one ring.
 const IODEPTH_MAX: u32 = 4096;
-/// Beyond this no clock tells arrivals apart.
+/// Beyond this rate no clock can distinguish arrivals.
 const RATE_MAX: u64 = 1_000_000_000;
 
 /// The largest offset that a file has (`off_t`, 63 bits).
@@ -137,7 +137,7 @@ impl WorkloadOptions {
         Ok(batches)
     }
 
-    /// After how many writes there is a flush, and whether only of data.
+    /// The number of writes between flushes, and whether they are `fdatasync`.
     fn flushes(&self) -> Result<(u32, bool), WorkloadError> {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
@@ -192,8 +192,8 @@ impl WorkloadOptions {
         }
     }
 
-    /// Whether blocks come once before any comes again. Blocks of several sizes overlap wherever
-    /// they begin, and skewed ones repeat by intent: those are drawn at random all the same.
+    /// Whether each block is used once before any is repeated. Blocks of several sizes overlap
+    /// wherever they begin, and skewed ones repeat by intent: both are still drawn at random.
     fn each_once(&self, blocks: &BlockSizes) -> bool {
         let uniform = matches!(self.random_distribution, None | Some(Distribution::Uniform));
         let whole = self.percentage_random.is_none_or(|percent| percent == 100);

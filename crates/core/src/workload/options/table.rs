@@ -1,37 +1,37 @@
-//! The one declaration of every workload option.
+//! The single declaration of every workload option.
 //!
-//! From it come the fields of [`WorkloadOptions`], the keys of study files, the flags of the
-//! command line with their help, and those keys of fio's job files that mean the same there.
+//! It yields the fields of [`WorkloadOptions`], the keys of study files, the flags of the command
+//! line with their help, and those keys of fio's job files that have the same meaning there.
 
 use super::super::{BlockSizes, Criterion, Distribution, Rw};
 use crate::config::{ConfigError, Section, Value};
 use crate::units::{Bytes, Ratio, Span};
 
-/// What is known of an option besides its type.
+/// The properties of an option except its type.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkloadOption {
-    /// Its name in files, which is fio's where fio has the option.
+    /// Its name in files: fio's name if fio has the option.
     pub name: &'static str,
     /// One sentence, for `--help`.
     pub help: &'static str,
-    /// Other names of flags and in job files.
+    /// Other names, of flags and in job files.
     pub aliases: &'static [&'static str],
-    /// How the value stands in help; in capitals as the name where absent.
+    /// The placeholder of the value in help; default: the name in capitals.
     pub value_name: Option<&'static str>,
-    /// The value where the flag is absent, for help.
+    /// The value if the flag is absent, for help.
     pub default: Option<&'static str>,
-    /// How job files write it, where that is no more than another spelling of the same value.
+    /// How job files write it, if that is only another spelling of the same value.
     pub fio: Option<Spelling>,
-    /// It is a flag and a key of study files, not only set by job files.
+    /// It is a flag and a key of study files; otherwise only job files set it.
     pub is_flag: bool,
-    /// It is on or off, and on where it stands alone.
+    /// It is on or off, and on if given without a value.
     pub is_switch: bool,
 }
 
 /// How a job file writes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
-    /// As everywhere.
+    /// As everywhere else.
     Plain,
     /// A number that may have a suffix: `64`, `4k`.
     Count,
@@ -44,7 +44,7 @@ pub enum Spelling {
     Switch,
 }
 
-/// A flag and a key of which nothing else is to be said.
+/// A flag and a key without special properties.
 const PLAIN: WorkloadOption = WorkloadOption {
     name: "",
     help: "",
@@ -60,7 +60,7 @@ const PERCENT: WorkloadOption = WorkloadOption { value_name: Some("PERCENT"), ..
 const SWITCH: WorkloadOption = WorkloadOption { is_switch: true, ..PLAIN };
 const TIME: WorkloadOption =
     WorkloadOption { value_name: Some("TIME"), fio: Some(Spelling::Time { unit: "s" }), ..PLAIN };
-/// Job files set it from options that mean something else elsewhere.
+/// Set by job files, from options that have another meaning elsewhere.
 const OF_JOB_FILES: WorkloadOption = WorkloadOption { is_flag: false, ..PLAIN };
 
 macro_rules! workload_options {
@@ -87,7 +87,7 @@ macro_rules! workload_options {
                 },)+ })
             }
 
-            /// Sets the option called `name`; false where there is none.
+            /// Sets the option called `name`; returns false if there is none.
             pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
                 match name {
                     $(stringify!($name) => self.$name = Some(Value::read(value)?),)+
@@ -204,7 +204,7 @@ macro_rules! value_by_from_str {
 value_by_from_str!(Distribution, Criterion);
 
 impl WorkloadOption {
-    /// Whether `value` is one that the option takes.
+    /// Checks that the option accepts `value`.
     pub fn check(&self, value: &str) -> Result<(), String> {
         WorkloadOptions::default().set(self.name, value).map(|_| ())
     }

@@ -5,26 +5,26 @@ use std::time::{Duration, Instant};
 
 use crate::sys::tsc::ticks;
 
-/// Fraction bits of the nanoseconds a tick lasts: at 1 GHz and above the factor then has 45 to 49
-/// bits, so that rounding it costs less than a nanosecond in a day.
+/// Fraction bits of the nanoseconds per tick: at 1 GHz and above the factor then has 45 to 49 bits,
+/// so rounding it costs less than a nanosecond per day.
 const FRACTION: u32 = 48;
-/// Each half of the calibration: a pair of readings is known to within some 30 ns, so the rate to
-/// within 3 millionths, which is 10 ms in an hour and nothing within a request.
+/// Length of each half of the calibration: a pair of readings is accurate to about 30 ns, so the
+/// rate is accurate to 3 ppm, which is 10 ms in an hour and negligible within a request.
 const HALF: Duration = Duration::from_millis(10);
-/// Readings of which the quickest is kept; the others were interrupted.
+/// Number of readings, of which the fastest is kept; the others were interrupted.
 const READINGS: usize = 32;
-/// How far the two halves of the calibration may be apart, in millionths: beyond, the counter is
-/// not steady, or this machine is too busy to tell.
+/// Maximum difference between the two halves of the calibration, in ppm: beyond it the counter is
+/// not steady, or this machine is too busy to calibrate it.
 const APART_PPM: u64 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
-    /// Nanoseconds a tick lasts, in units of 2^-[`FRACTION`].
+    /// Nanoseconds per tick, in units of 2^-[`FRACTION`].
     factor: u64,
 }
 
 impl Counter {
-    /// This machine's, calibrated once a process; `None` where it cannot be relied on.
+    /// This machine's counter, calibrated once per process; `None` if it is unreliable.
     pub(super) fn of_this_machine() -> Option<Self> {
         static COUNTER: OnceLock<Option<Counter>> = OnceLock::new();
         *COUNTER.get_or_init(|| {
@@ -41,7 +41,8 @@ impl Counter {
         ((u128::from(ticks) * u128::from(self.factor)) >> FRACTION) as u64
     }
 
-    /// One whose `ticks` took `ns`; `None` where either is nothing or the tick longer than 64 us.
+    /// A counter whose `ticks` took `ns`; `None` if either is zero or the tick is longer than 64
+    /// us.
     fn with(ticks: u64, ns: u64) -> Option<Self> {
         let factor = (u128::from(ns) << FRACTION).checked_div(u128::from(ticks))?;
         let factor = u64::try_from(factor).ok().filter(|factor| *factor > 0)?;
@@ -49,9 +50,10 @@ impl Counter {
     }
 }
 
-/// Whether the counter runs at one rate, whatever the processor does (`constant_tsc`,
-/// `nonstop_tsc`), and the kernel, which watches it, still takes it for a clock: one that goes
-/// astray, or apart between processors, leaves the list (Linux, `kernel/time/clocksource.c`).
+/// Whether the counter runs at one rate regardless of the processor's state (`constant_tsc`,
+/// `nonstop_tsc`), and the kernel, which monitors it, still accepts it as a clock: a counter that
+/// drifts, or differs between processors, is removed from the list (Linux,
+/// `kernel/time/clocksource.c`).
 fn reliable(cpuinfo: &str, clock_sources: &str) -> bool {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
@@ -75,7 +77,7 @@ struct Reading {
     ns: u64,
 }
 
-/// What counter and clock read at the same moment: the quickest of several.
+/// Counter and clock at the same moment: the fastest of several readings.
 fn reading(began: Instant) -> Reading {
     let read = |_| {
         let before = ticks();
@@ -87,7 +89,7 @@ fn reading(began: Instant) -> Reading {
     Reading { ticks: quickest.1, ns: u64::try_from(quickest.2.as_nanos()).unwrap_or(u64::MAX) }
 }
 
-/// The rate from three readings of counter and nanoseconds, where the halves agree.
+/// The rate from three readings of counter and nanoseconds, if the halves agree.
 fn agreed([first, middle, last]: [Reading; 3]) -> Option<Counter> {
     let rate = |from: Reading, to: Reading| {
         Counter::with(to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?)
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_counter_whose_rate_changes_is_refused() {
-        // The second half is 40 millionths longer, as an interrupted reading makes it.
+        // The second half is 40 ppm longer, as after an interrupted reading.
         let agreed =
             |readings: [(u64, u64); 3]| agreed(readings.map(|(ticks, ns)| Reading { ticks, ns }));
         let steady = agreed([(7, 0), (25_000_007, 10_000_000), (50_001_007, 20_000_000)]);

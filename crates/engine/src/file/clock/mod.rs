@@ -1,8 +1,8 @@
 //! The host's monotonic clock, counted from the beginning of a run.
 //!
-//! Two stamps a request are the largest cost of a request that reaches nothing, so they are read
-//! from the processor's counter where the system itself keeps time by it, and from the system's
-//! clock elsewhere.
+//! Two time stamps per request are the largest cost of a request that does no I/O. They are
+//! therefore read from the processor's counter if the system itself uses it as its clock, and from
+//! the system's clock otherwise.
 
 mod counter;
 
@@ -14,12 +14,12 @@ use counter::Counter;
 
 use crate::sys::tsc::ticks;
 
-/// Sleeps end this much early and the rest is spun away: a sleeping processor takes up to tens of
-/// microseconds to come back (C-state exit latencies of 1 to 133 us stand in the tables of
-/// Linux's `drivers/idle/intel_idle.c`), which is many arrivals of a fast open loop.
+/// Sleeps end this much early and the rest is spun: a sleeping processor takes up to tens of
+/// microseconds to wake up (C-state exit latencies of 1 to 133 us are listed in Linux's
+/// `drivers/idle/intel_idle.c`), which is many arrivals of a fast open loop.
 pub(crate) const SPIN: Span = Span::from_us(50);
 
-/// A monotonic clock that read zero when it was made.
+/// A monotonic clock that read zero when it was created.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     source: Source,
@@ -27,14 +27,14 @@ pub struct Clock {
 
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// The processor's counter, and what it read at the beginning.
+    /// The processor's counter, and its reading at the beginning.
     Counter(Counter, u64),
     /// The system's clock at the beginning.
     System(Instant),
 }
 
 impl Clock {
-    /// A clock that reads zero now. The first one of a process takes 20 ms to be calibrated.
+    /// A clock that reads zero now. The first one of a process takes 20 ms to calibrate.
     pub fn start() -> Self {
         let source = match Counter::of_this_machine() {
             Some(counter) => Source::Counter(counter, ticks()),
@@ -43,12 +43,12 @@ impl Clock {
         Self { source }
     }
 
-    /// The time since it was made.
+    /// The time since its creation.
     #[inline]
     pub fn now(self) -> Time {
         match self.source {
             Source::Counter(counter, origin) => {
-                // Two processors' counters may differ by some ticks, never by a request's time.
+                // Two processors' counters may differ by a few ticks, never by a request's time.
                 Time::from_ns(counter.ns(ticks().saturating_sub(origin)))
             }
             Source::System(origin) => {
@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// Waits until it reads `until`: sleeps most of the way and spins the rest.
+    /// Waits until the clock reads `until`: sleeps most of the way and spins the rest.
     pub(crate) fn sleep_until(self, until: Time) {
         loop {
             let left = until.since(self.now());
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn clocks() -> Vec<Clock> {
-        // On machines without a counter the first is a second one of the system's.
+        // On machines without a counter the first is also the system's clock.
         vec![Clock::start(), Clock { source: Source::System(Instant::now()) }]
     }
 
@@ -94,8 +94,8 @@ mod tests {
                 last = now;
             }
             let (passed, counted) = (began.elapsed(), clock.now().since(first));
-            // The clock was read before and after the other, so it can only have counted more; a
-            // pause of this thread between the readings is in both but for the last step.
+            // The clock was read before and after the other one, so it can only have counted more;
+            // a pause of this thread between the readings is in both, except in the last step.
             let counted = Duration::from_nanos(counted.ns());
             assert!(counted > Duration::from_millis(19), "{clock:?}: {counted:?} of {passed:?}");
         }

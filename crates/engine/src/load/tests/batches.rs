@@ -1,4 +1,4 @@
-//! What batches cost, and the mean depth of the queue, on targets whose times are known.
+//! The cost of batches, and the mean depth of the queue, on targets whose times are known.
 
 use super::*;
 
@@ -17,15 +17,14 @@ fn batches(
     }
 }
 
-/// A disk behind a way into the kernel that costs time: 1 us a call, and 1 us more for each request
-/// that it carries, which all reach the disk at its end. The disk takes 10 us for a request, one
-/// after the other.
+/// A disk behind a path with a cost: 1 us per call, and 1 us more for each request in it; all of
+/// them reach the disk at the end of the call. The disk takes 10 us per request, one at a time.
 struct Host {
     now: Time,
     held_back: Vec<Request>,
-    /// When each is done, in order.
+    /// Completion times of the requests, in order.
     at_disk: VecDeque<(Time, Request)>,
-    /// It tells of a request only when it has none left to do, as a virtual machine's disk may.
+    /// It reports a completion only when it has no requests left, as a virtual machine's disk may.
     tells_when_dry: bool,
     calls: u64,
 }
@@ -87,7 +86,7 @@ impl Target for Host {
     }
 }
 
-/// Requests a second, and calls for a hundred of them.
+/// Requests per second, and calls per hundred of them.
 fn on_host(tells_when_dry: bool, options: WorkloadOptions) -> (u64, u64) {
     let workload = workload(options);
     let mut host = Host::new(tells_when_dry);
@@ -101,22 +100,22 @@ fn a_disk_that_ran_dry_gets_its_next_request_before_the_others_are_sent() {
     let default = || batches(None, None, None);
     // All 32 in one call: the disk waits for 33 us in every 353.
     assert_eq!(on_host(true, batches(Some(32), None, None)), (90_624, 3));
-    // One by one it waits for 2 us, as by default, with a call for each five requests.
+    // One by one it waits for 2 us, as by default, with a call for each three requests.
     assert_eq!(on_host(true, batches(Some(1), None, None)).0, 99_360);
-    assert_eq!(on_host(true, default()), (99_360, 21));
+    assert_eq!(on_host(true, default()), (99_360, 31));
 }
 
 #[test]
 fn a_disk_with_work_to_do_gets_requests_together() {
-    // It tells of each request at once: one call carries the next one and waits.
+    // It reports each request at once: one call carries the next one and waits.
     assert_eq!(on_host(false, batches(None, None, None)), (99_999, 100));
-    // Refilled one by one in calls of their own: twice as many.
+    // Refilled one by one in separate calls: twice as many.
     let one = batches(Some(1), Some(8), None);
     let eight = batches(None, Some(8), None);
     assert!(on_host(false, one).1 > on_host(false, eight).1);
 }
 
-/// Serves any number side by side, for 1 to 4 ms each.
+/// Serves any number in parallel, for 1 to 4 ms each.
 #[derive(Default)]
 struct Uneven {
     in_flight: std::collections::BTreeMap<(Time, RequestId), Request>,
@@ -158,13 +157,13 @@ fn a_queue_is_full_all_the_time_unless_completions_are_waited_for_in_batches() {
     let depth = |tally: &Tally| tally.queue_depth_mean().unwrap();
     let full = on_uneven(batches(None, None, None));
     assert!((depth(&full) - 32.0).abs() < 1e-9, "{}", depth(&full));
-    // 2.5 ms in the mean: 12,800 a second.
+    // 2.5 ms on average: 12,800 per second.
     assert!((12_600..13_000).contains(&full.ios()), "{}", full.ios());
-    // A convoy takes as long as its slowest request, 4 ms; its places are used for 2.5 of them.
+    // A batch takes as long as its slowest request, 4 ms; its places are used for 2.5 ms of that.
     let convoy = on_uneven(batches(None, Some(32), None));
     assert_eq!(convoy.ios(), 32 * 250);
     assert!((depth(&convoy) - 20.0).abs() < 0.5, "{}", depth(&convoy));
-    // More than are outstanding are never waited for.
+    // A wait is never for more completions than requests are outstanding.
     assert_eq!(on_uneven(batches(None, Some(1000), None)).ios(), convoy.ios());
 }
 
@@ -203,7 +202,7 @@ fn the_mean_depth_counts_the_measured_time_only() {
     assert!((mean(open(50, 8, SECOND)) - 0.5).abs() < 1e-9);
     let thinking = WorkloadOptions { thinktime: Some(MS * 30), ..closed(1, SECOND) };
     assert!((mean(thinking) - 0.25).abs() < 1e-9);
-    // A queue of the target's own that is shorter.
+    // The target's own queue is shorter.
     let narrow = Steady { queue: 2, ..Steady::new(MS) };
     let (tally, _) = load(narrow, closed(4, SECOND));
     assert!(tally.target_full && (tally.queue_depth_mean().unwrap() - 2.0).abs() < 1e-9);

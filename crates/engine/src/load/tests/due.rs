@@ -1,10 +1,11 @@
-//! What an open loop owes at its end: sent late, or entered with what it waited at least.
+//! The requests that an open loop owes at its end: sent late, or recorded with the least time that
+//! they waited.
 
 use drivelab_core::workload::Arrivals;
 
 use super::*;
 
-/// Requests due before `end` in an open loop of this pace, told from its arrivals alone.
+/// Requests due before `end` in an open loop of this pace, computed from its arrivals alone.
 fn due_before(options: &WorkloadOptions, end: Time) -> u64 {
     let pace = options.clone().check().unwrap().pace;
     let mut arrivals = Arrivals::new(pace, 1).unwrap();
@@ -31,7 +32,7 @@ fn what_was_due_before_the_end_of_an_open_loop_is_in_its_figures() {
         assert_eq!((tally.lat().n(), tally.unsent), (due, 0), "poisson: {poisson}");
         assert_eq!((tally.late.n(), tally.service().n()), (due, due));
         assert!(p999(&tally.lat()) >= Span::from_ms(750), "{}", p999(&tally.lat()));
-        // What is drained is no throughput of the measured time.
+        // Drained requests are not throughput of the measured time.
         assert_eq!(tally.elapsed, SECOND * 100);
         let completed = tally.ios();
         assert!((due - 940..due - 850).contains(&completed), "{completed} of {due}");
@@ -41,14 +42,14 @@ fn what_was_due_before_the_end_of_an_open_loop_is_in_its_figures() {
 
 #[test]
 fn what_was_due_before_a_stop_is_in_the_figures_of_an_open_loop() {
-    // Frozen from 500 ms on for good; told to stop at 900 ms.
+    // Frozen from 500 ms on; stopped at 900 ms.
     let frozen = (Time::from_ns(500_000_000), Time::from_ns(u64::MAX - 1));
     let mut notes = Notes { stop_after_ticks: Some(10), ..Notes::default() };
     let device = Steady { frozen, ..Steady::new(MS) };
     let (loaded, _) = load_watched(device, open(1000, 32, SECOND * 60), &mut notes);
     let tally = loaded.tally;
     assert_eq!((loaded.end, tally.elapsed), (End::Stopped, Span::from_ms(900)));
-    // Of the 900 that were due, 499 were answered in time and 32 wait in the queue.
+    // Of the 900 due requests, 499 were answered in time and 32 wait in the queue.
     assert_eq!((tally.ios(), tally.unanswered, tally.unsent), (499, 32, 900 - 499 - 32));
     assert_eq!((tally.lat().n(), tally.late.n()), (900, 900));
     // The drain lasts a second; the first of them was due at 499 ms.
@@ -62,10 +63,10 @@ fn a_drain_is_bounded_and_what_it_does_not_send_is_entered_with_what_it_waited()
     let frozen = (Time::from_ns(500_000_000), Time::ZERO + SECOND * 60);
     let (tally, _) = load(Steady { frozen, ..Steady::new(MS) }, open(1000, 32, SECOND));
     assert_eq!((tally.lat().n(), tally.unanswered, tally.unsent), (1000, 0, 1000 - 499 - 32));
-    // Those in the queue are waited for; the last that was due, at 999 ms, waited 59 s, too.
+    // Those in the queue are awaited; the last due request, at 999 ms, waited 59 s, too.
     assert_eq!(tally.lat().max(), Some(Span::from_ms(59_501)));
     let waited = tally.lat().quantile(Ratio::percent(55)).unwrap();
-    // Within what a bucket of the histogram leaves open.
+    // Within the width of a bucket of the histogram.
     assert!(waited >= Span::from_ms(58_700), "{waited}");
 }
 

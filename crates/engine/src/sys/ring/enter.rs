@@ -1,4 +1,4 @@
-//! The one system call between us and the kernel's side of a ring.
+//! The system call that enters a ring.
 
 use std::ffi::{c_long, c_void};
 use std::io;
@@ -8,8 +8,8 @@ use std::ptr;
 use io_uring::types::SubmitArgs;
 use io_uring::{EnterFlags, IoUring};
 
-/// How a ring is entered: by its file descriptor, or by the place that this thread registered it
-/// at, which spares the kernel looking the descriptor up in a table that threads share.
+/// How a ring is entered: by its file descriptor, or by the index at which this thread registered
+/// it, which saves the kernel a lookup in a table that threads share.
 ///
 /// The library keeps such a registration only as long as one borrow of the ring, so it is made
 /// here.
@@ -38,22 +38,22 @@ const REGISTER: u32 = 20;
 const UNREGISTER: u32 = 21;
 
 impl RingEnter {
-    /// The way into `uring`, for the thread that calls this and no other.
+    /// The way into `uring`, for the calling thread only.
     pub(super) fn new(uring: &IoUring) -> Self {
         let descriptor = uring.as_raw_fd();
-        // Any free place. Older kernels have none, and a thread has 16 of them.
+        // Any free index. Older kernels have none, and a thread has 16 of them.
         let data = u64::try_from(descriptor).expect("an open descriptor is not negative");
         let mut update = Update { offset: u32::MAX, reserved: 0, data };
         let registered = register(descriptor, REGISTER, &mut update).then_some(update.offset);
         Self { descriptor, registered }
     }
 
-    /// Hands entries over, and waits as `flags` and `arguments` say for answers; gives how many
-    /// entries the kernel took.
+    /// Submits entries, and waits for completions according to `flags` and `arguments`; returns how
+    /// many entries the kernel accepted.
     ///
     /// # Safety
-    /// The entries lie in the ring's queue, and what they point to is the kernel's until they are
-    /// answered.
+    /// The entries are in the ring's queue, and the memory they point to belongs to the kernel
+    /// until they are answered.
     pub(super) unsafe fn enter(
         &self,
         counts: Counts,
@@ -81,7 +81,7 @@ impl RingEnter {
         u32::try_from(taken).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Gives the place up: it would keep the ring open as long as the thread lives.
+    /// Releases the index: it would keep the ring open as long as the thread lives.
     pub(super) fn close(&mut self) {
         if let Some(offset) = self.registered.take() {
             let mut update = Update { offset, reserved: 0, data: 0 };
@@ -91,7 +91,8 @@ impl RingEnter {
     }
 }
 
-/// Whether the kernel did with `update` what `operation` says; it then says in it which place.
+/// Applies `operation` to `update`, which then contains the index; returns whether the kernel did
+/// so.
 fn register(descriptor: RawFd, operation: u32, update: &mut Update) -> bool {
     // SAFETY: `update` is one entry of the kind that both operations take, and outlives the call.
     let done = unsafe {

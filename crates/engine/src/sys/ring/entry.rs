@@ -15,9 +15,9 @@ const FILE: Fixed = Fixed(0);
 impl Ring {
     /// Queues the entry for `request`, with the buffers of `slot`, which the in-flight table owns.
     ///
-    /// Every kind pushes its own entry: one that is chosen among several is put together on the
-    /// stack and copied at once, and the processor waits for its parts to reach the cache: a third
-    /// of the time that submitting took.
+    /// Every kind pushes its own entry: an entry that is chosen among several is assembled on the
+    /// stack and copied at once, and the processor waits for its parts to reach the cache. That
+    /// took a third of the time of a submission.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, request: &Request) {
         let bytes = request.sectors.bytes().get();
@@ -72,8 +72,8 @@ impl Ring {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would hand the entry over through memory")]
     fn push(&mut self, slot: u32, entry: Entry) {
-        // Saying 0 again parts the zeros at the end of the entry from the field before them;
-        // without it the compiler copies them by two stores that overlap, and waits for both.
+        // Writing 0 again separates the zeros at the end of the entry from the field before them;
+        // otherwise the compiler copies them by two overlapping stores, and waits for both.
         let entry = entry.user_data(u64::from(slot)).personality(0);
         // SAFETY: the entry's buffer is that of `slot`, which the in-flight table owns until the
         // completion is reaped.
@@ -87,7 +87,7 @@ impl Ring {
         self.base.wrapping_add(self.buffers.at(number))
     }
 
-    /// The registered piece of memory that holds the buffer of that number.
+    /// The registered piece of memory that contains the buffer with that index.
     #[inline]
     fn piece_of(&self, number: usize) -> u16 {
         u16::try_from(number >> self.piece).expect("at most two pieces for each of 4096 slots")

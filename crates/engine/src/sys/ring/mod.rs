@@ -1,4 +1,4 @@
-//! A file through `io_uring`: many requests outstanding, one system call to send and to reap.
+//! A file through `io_uring`: many requests outstanding, one system call to submit and to reap.
 //!
 //! Everything that makes it sound is in one place: a buffer that the kernel may touch belongs to an
 //! entry of the in-flight table, and [`Ring`] neither reads, writes nor frees it before the
@@ -25,29 +25,29 @@ use crate::file::contents::Contents;
 use crate::file::{TargetSetup, check_moved, check_range, to_move};
 use enter::{Counts, RingEnter};
 
-/// A file behind a ring. Belongs to the thread that made it.
+/// A file behind a ring. Belongs to the thread that created it.
 pub struct Ring {
     uring: IoUring,
     enter: RingEnter,
     job: TargetSetup,
     buffers: Buffers,
-    /// The start of the buffers' memory, through which alone it is touched from now on.
+    /// The start of the buffers' memory, which is accessed only through this pointer from now on.
     base: *mut u8,
-    /// Whether the kernel has the buffers pinned, which spares it doing so for each request.
+    /// Whether the kernel has pinned the buffers, which saves it doing so for each request.
     registered: bool,
     /// Buffers in a registered piece of memory, as a power of two.
     piece: u32,
     contents: Contents,
     in_flight: Vec<Flight>,
     free: Vec<u32>,
-    /// Entries in the submission queue that the kernel has not taken yet.
+    /// Entries in the submission queue that the kernel has not accepted yet.
     queued: u32,
-    /// Answers that needed no kernel.
+    /// Completions that did not need the kernel.
     refused: Vec<Completion>,
     read: Time,
 }
 
-/// A slot, and what must be known of the request that has it.
+/// A slot, and the data kept about its request.
 ///
 /// No more than that: a whole request would be copied in one piece before its parts have reached
 /// the cache, which stalls the processor.
@@ -55,22 +55,22 @@ pub struct Ring {
 struct Flight {
     id: RequestId,
     to_move: Bytes,
-    /// The kernel has it, and may touch its buffers.
+    /// The kernel has it, and may access its buffers.
     out: bool,
 }
 
-/// What a way into the kernel is for, apart from handing requests over.
+/// The purpose of a system call, in addition to submitting requests.
 #[derive(Debug, Clone, Copy)]
 enum Ask {
     /// Nothing else.
     Nothing,
-    /// What has completed.
+    /// To fetch completions.
     Look,
-    /// That, and a wait where there is nothing.
+    /// To fetch completions, and to wait if there are none.
     WaitUntil(Time),
 }
 
-/// The most that the kernel takes as one registered buffer (`io_uring_register(2)`).
+/// The largest registered buffer that the kernel accepts (`io_uring_register(2)`).
 const PIECE_MAX: usize = 1 << 30;
 
 impl std::fmt::Debug for Ring {
@@ -81,10 +81,10 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// A ring for `job`, to be used on this thread only.
+    /// A ring for `job`, to be used only on this thread.
     ///
     /// # Errors
-    /// The system has no `io_uring` for us, or cannot register the file.
+    /// The system does not provide `io_uring` to this process, or cannot register the file.
     pub fn new(job: TargetSetup) -> io::Result<Self> {
         let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
         let enter = RingEnter::new(&uring);
@@ -113,7 +113,7 @@ impl Ring {
     fn register(&mut self) -> io::Result<()> {
         use std::os::fd::AsRawFd as _;
         self.uring.submitter().register_files(&[self.job.file.as_raw_fd()])?;
-        // As few pieces as can be: the kernel looks the piece up for every request.
+        // As few pieces as possible: the kernel looks up the piece for every request.
         self.piece = (PIECE_MAX / self.buffers.stride()).max(1).ilog2();
         let vectors: Vec<libc::iovec> = self
             .buffers
@@ -126,7 +126,7 @@ impl Ring {
         // SAFETY: every vector lies within the memory of `self.buffers`, which is never moved or
         // freed while `self.uring` lives: `Drop` waits for the kernel and the ring closes first.
         let registered = unsafe { self.uring.submitter().register_buffers(&vectors) };
-        // Beyond the limit for locked memory (ENOMEM) the kernel takes none; requests then carry
+        // Beyond the limit for locked memory (ENOMEM) the kernel accepts none; requests then carry
         // plain addresses.
         self.registered = registered.is_ok();
         Ok(())
@@ -136,7 +136,7 @@ impl Ring {
         self.in_flight.len() - self.free.len()
     }
 
-    /// Hands over what is queued, and asks for completions as `ask` says.
+    /// Submits the queued entries, and fetches completions according to `ask`.
     fn enter(&mut self, ask: Ask) -> io::Result<()> {
         let until = match ask {
             Ask::WaitUntil(until) => Some(until),
@@ -148,7 +148,7 @@ impl Ring {
             if self.uring.submission().need_wakeup() {
                 flags |= EnterFlags::SQ_WAKEUP;
             } else if until.is_none() {
-                // The kernel's thread is looking, and takes what lies there.
+                // The kernel's thread is polling, and takes the entries.
                 self.queued = 0;
                 return Ok(());
             }
@@ -171,7 +171,7 @@ impl Ring {
                 Ok(())
             }
             Err(error) => match error.raw_os_error() {
-                // The time is up, a signal came, or completions must be reaped first: go on.
+                // The time is up, a signal came, or completions must be reaped first: continue.
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {
                     self.queued = u32::try_from(self.uring.submission().len())
                         .expect("at most the depth of the queue");
@@ -182,7 +182,7 @@ impl Ring {
         }
     }
 
-    /// Takes over everything the kernel has completed.
+    /// Takes over everything that the kernel has completed.
     fn reap(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
         let mut batch = None;
         let mut account = Ok(());
@@ -206,8 +206,8 @@ impl Ring {
                 account = Err(error);
             }
             let served_by = ServedBy::Unknown;
-            // Apart, because what is put together on the stack and copied at once stalls the
-            // processor: here the usual answer is written where it stays.
+            // Separate, because a value that is assembled on the stack and copied at once stalls
+            // the processor: here the usual answer is written to its final place.
             completed.push(match result {
                 Ok(()) => Completion { id, at, result: Ok(()), served_by },
                 Err(_) => Completion { id, at, result, served_by },
@@ -257,7 +257,7 @@ impl Target for Ring {
             return Err(Rejected::Full(request));
         }
         let Some(slot) = self.free.pop() else { return Err(Rejected::Full(request)) };
-        // What keeps every transfer inside its slot's own buffer.
+        // This keeps every transfer inside its slot's own buffer.
         assert!(request.sectors.bytes() <= self.job.largest, "a request fits its buffer");
         assert!(request.op != Op::Read || self.job.reads, "a job that reads has said so");
         assert!(request.op != Op::Write || self.job.writes, "a job that writes has said so");
@@ -285,9 +285,9 @@ impl Target for Ring {
                 return Ok(());
             }
             let left = until.since(self.now());
-            // What is there already is taken; shortly before `until` the kernel's timer would
-            // wake us too late, so the last stretch is polled.
-            // Where completions raise no interrupt nobody would wake us at all.
+            // Available completions are taken. Shortly before `until` the kernel's timer would wake
+            // us too late, so the last stretch is polled. If completions raise no interrupt,
+            // nothing would wake us at all.
             let interrupts = !self.job.polling.completions;
             let sleep = completed.len() == before && left > SPIN && interrupts;
             let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
@@ -302,8 +302,8 @@ impl Target for Ring {
     }
 }
 
-/// How long the kernel may keep silent about what is outstanding when a ring is closed. The load
-/// loop has waited before: what is outstanding now was given up, or the run has failed.
+/// How long the kernel may take to answer outstanding requests when a ring is closed. The load loop
+/// has already waited: requests outstanding now were abandoned, or the run has failed.
 const PATIENCE: Span = Span::from_ms(200);
 
 impl Drop for Ring {
@@ -312,26 +312,27 @@ impl Drop for Ring {
         let mut last = self.now();
         while self.outstanding() > 0 {
             let later = last + PATIENCE;
-            // Where completions raise no interrupt a wait would end with the next one only.
+            // If completions raise no interrupt, a wait would end only with the next one.
             let polls = self.job.polling.completions;
             let ask = if polls { Ask::Look } else { Ask::WaitUntil(later) };
             if self.now() >= later || self.enter(ask).is_err() {
                 // The kernel may still write into the buffers, so they can never be freed; and the
-                // file is its own until then.
+                // file belongs to it until then.
                 self.buffers.leak();
                 self.enter.close();
                 return;
             }
             let before = completed.len();
-            // An account that cannot be kept has ended the run already.
+            // If the account cannot be kept, the run has already ended.
             let _ = self.reap(&mut completed);
             if completed.len() > before {
                 last = self.read;
             }
         }
         self.enter.close();
-        // Closing the ring would let go of the file some time later, and a device that nobody else
-        // may open meanwhile would stay closed to the next run. What fails here the ring does then.
+        // Closing the ring would release the file some time later, and a device that is open
+        // exclusively would stay unavailable to the next run. If this fails, closing the ring does
+        // it.
         let _ = self.uring.submitter().unregister_files();
     }
 }

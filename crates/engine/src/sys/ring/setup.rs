@@ -1,22 +1,22 @@
-//! Making a ring, as good as the kernel has them.
+//! Creates a ring, with the best properties that the kernel offers.
 
 use std::io;
 
 use drivelab_core::Polling;
 use io_uring::{Builder, IoUring};
 
-/// One of the properties that a ring may be asked for.
+/// An optional property of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flag {
-    /// A batch stays together over a bad request (5.18).
+    /// A batch stays together after a bad request (5.18).
     SubmitAll,
-    /// One thread only uses the ring (6.0).
+    /// Only one thread uses the ring (6.0).
     SingleIssuer,
     /// Completions are handled when we ask for them and not by interrupting us (6.1).
     DeferTaskrun,
-    /// They are handled at the next system call, whichever it is (5.19).
+    /// They are handled at the next system call of any kind (5.19).
     CoopTaskrun,
-    /// One indirection less a request (6.6).
+    /// One indirection less per request (6.6).
     NoSqarray,
     /// [`Polling::completions`].
     Iopoll,
@@ -26,7 +26,7 @@ enum Flag {
 
 use Flag::{CoopTaskrun, DeferTaskrun, Iopoll, NoSqarray, SingleIssuer, Sqpoll, SubmitAll};
 
-/// Ways to set a ring up, best first; each older kernel knows fewer flags and answers EINVAL.
+/// Combinations of flags, best first; an older kernel knows fewer flags and answers EINVAL.
 const WAYS: [&[Flag]; 4] = [
     &[SubmitAll, SingleIssuer, DeferTaskrun, NoSqarray],
     &[SubmitAll, SingleIssuer, DeferTaskrun],
@@ -34,12 +34,12 @@ const WAYS: [&[Flag]; 4] = [
     &[],
 ];
 
-/// The same where a thread of the kernel submits: nothing then interrupts us, and the kernel
-/// refuses the flags about that.
+/// The same if a kernel thread submits: nothing then interrupts us, and the kernel refuses the
+/// flags about that.
 const SQPOLL_WAYS: [&[Flag]; 3] = [&[SubmitAll, SingleIssuer, NoSqarray], &[SubmitAll], &[]];
 
-/// How long the kernel's thread keeps looking after the last request, in milliseconds: as long as
-/// the kernel's own default (`io_uring_setup(2)`, `sq_thread_idle`).
+/// How long the kernel's thread keeps polling after the last request, in milliseconds: the kernel's
+/// own default (`io_uring_setup(2)`, `sq_thread_idle`).
 const IDLE_MS: u32 = 1000;
 
 impl Flag {
@@ -76,7 +76,7 @@ pub(crate) fn ring(entries: u32, polling: Polling) -> io::Result<IoUring> {
     })
 }
 
-/// What `kernel` makes of the first way that it knows all flags of.
+/// The result of `kernel` for the first combination all of whose flags it knows.
 fn best<R>(polling: Polling, kernel: impl Fn(&[Flag]) -> io::Result<R>) -> io::Result<R> {
     let ways: &[&[Flag]] = if polling.submissions { &SQPOLL_WAYS } else { &WAYS };
     let asked = [(polling.completions, Iopoll), (polling.submissions, Sqpoll)];
@@ -109,11 +109,12 @@ mod tests {
     const COMPLETIONS: Polling = Polling { completions: true, submissions: false };
     const SUBMISSIONS: Polling = Polling { completions: false, submissions: true };
 
-    /// What is taken on a kernel without some flags, which refuses what the real one refuses.
+    /// The combination accepted by a kernel without some flags, which refuses what a real one
+    /// refuses.
     fn taken(polling: Polling, absent: &[Flag]) -> io::Result<Vec<Flag>> {
         best(polling, |flags| {
             let has = |flag| flags.contains(&flag);
-            // Linux, `io_uring/io_uring.c`: what excludes or needs what.
+            // Linux, `io_uring/io_uring.c`: the flags that exclude or need one another.
             let excluded = has(Sqpoll) && (has(DeferTaskrun) || has(CoopTaskrun));
             let incomplete = has(DeferTaskrun) && !has(SingleIssuer);
             if excluded || incomplete || absent.iter().any(|flag| has(*flag)) {

@@ -1,13 +1,13 @@
-//! fio's command line, as guides have it, turned into the lines of a job file.
+//! Converts fio's command lines, as found in guides, into the lines of a job file.
 
 use drivelab_core::Refusal;
 
 use super::problem::Problem;
 
-/// One command: its lines, each with the number of the line it stood in.
+/// One command: its lines, each with its line number in the text.
 pub(super) type Command = Vec<(usize, String)>;
 
-/// Options of the program itself: how results are shown, not what is measured.
+/// Options of the program itself: they control how results are shown, not what is measured.
 const OF_THE_PROGRAM: &[&str] = &[
     "output",
     "output-format",
@@ -26,7 +26,7 @@ const OF_THE_PROGRAM: &[&str] = &[
     "debug",
 ];
 
-/// The commands of `text`; `None` where it is a job file.
+/// The commands of `text`; `None` if it is a job file.
 pub(super) fn commands(text: &str) -> Result<Option<Vec<Command>>, Problem> {
     let lines = (1..).zip(text.lines().map(str::trim));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
@@ -54,7 +54,7 @@ fn begins(line: &str) -> bool {
     words.next().is_some_and(|word| word == "fio" || word.ends_with("/fio"))
 }
 
-/// What the shell makes of a line, as far as guides use it: quotes.
+/// Splits a line like the shell, as far as guides need it: quotes.
 fn words(line: &str) -> Result<Vec<String>, Refusal> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -75,7 +75,7 @@ fn words(line: &str) -> Result<Vec<String>, Refusal> {
     Ok(words)
 }
 
-/// The lines of a job file that say what the words of a command say.
+/// The job file lines that are equivalent to the words of a command.
 fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
     let first = words.first().map_or(1, |(number, _)| *number);
     let mut lines = vec![(first, "[global]".to_owned())];

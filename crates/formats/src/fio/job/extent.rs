@@ -1,10 +1,10 @@
-//! How much of the target a job uses, and when it is through.
+//! How much of the target a job uses, and when it ends.
 
 use super::number::Part;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{WorkloadError, WorkloadOptions};
 
-/// What the file says of it; sizes in percent wait for the target's.
+/// The extent in the file; sizes in percent are resolved when the target's size is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extent {
     pub(super) offset: Option<Part>,
@@ -13,22 +13,22 @@ pub struct Extent {
     pub(super) filesize: Option<Bytes>,
     pub(super) files: u32,
     pub(super) io_size: Option<Part>,
-    /// How often the region is gone through.
+    /// How often the region is passed through.
     pub(super) loops: u64,
     /// Only time ends the job.
     pub(super) time_based: bool,
 }
 
-/// Why a job does not say enough.
+/// Why a job is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtentError {
-    /// A percentage of what is not there.
+    /// A percentage of an unknown size.
     #[error("`{option}` is a percentage of the target, which does not exist")]
     NoWhole {
         /// The option.
         option: &'static str,
     },
-    /// The size is neither given nor that of something that exists.
+    /// The size is not given, and the target does not exist.
     #[error("the size of the target is unknown: it does not exist")]
     NoSize,
     /// The options contradict each other.
@@ -37,7 +37,7 @@ pub enum ExtentError {
 }
 
 impl ExtentError {
-    /// What to type next, where we know.
+    /// What to type next, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoWhole { .. } | Self::NoSize => Some("add `size=1g`, or create it first".into()),
@@ -47,8 +47,8 @@ impl ExtentError {
 }
 
 impl Extent {
-    /// Puts region and end into `options`, for a target of `length`: `None` where it is yet to be
-    /// made.
+    /// Sets region and end in `options`, for a target of `length`: `None` if it has yet to be
+    /// created.
     pub(super) fn apply(
         &self,
         mut options: WorkloadOptions,
@@ -59,7 +59,7 @@ impl Extent {
             Some((_, Some(bytes))) => Ok(Some(bytes)),
             Some((_, None)) => Err(ExtentError::NoWhole { option }),
         };
-        // Checked for what requests it makes; how many there are comes out below.
+        // Checks the requests; their number is computed below.
         let unlimited = WorkloadOptions { runtime: None, number_ios: None, ..options.clone() };
         let checked = unlimited.check()?;
         let block = checked.blocks.smallest().get();
@@ -70,13 +70,13 @@ impl Extent {
         options.offset = whole("offset", self.offset)?.map(|bytes| in_blocks(self.offset, bytes));
         let size = whole("size", self.size)?.map(|bytes| in_blocks(self.size, bytes));
         let files = self.filesize.map(|one| {
-            // It fits: the section was refused otherwise.
+            // It fits: otherwise the section was refused.
             Bytes::new(one.get().saturating_mul(u64::from(self.files.max(1))))
         });
         let offset = options.offset.unwrap_or_default().get();
         options.size = match (size, files) {
             (Some(size), Some(files)) => Some(size.min(files)),
-            // Without a size the job goes on to where its file ends.
+            // Without a size the job continues to the end of its file.
             (None, Some(files)) => {
                 let end = length.map_or(files, |length| length.min(files));
                 Some(Bytes::new(end.get().saturating_sub(offset)))
@@ -89,7 +89,7 @@ impl Extent {
         }
         let rest = length.map(|length| Bytes::new(length.get().saturating_sub(offset)));
         let region = options.size.or(rest).ok_or(ExtentError::NoSize)?;
-        // Of mixed sizes the mean decides how many requests the region takes.
+        // With mixed sizes the mean determines how many requests the region takes.
         let mean = checked.blocks.mean().get();
         let requests = match whole("io_size", self.io_size)? {
             Some(bytes) => bytes.get() / mean,

@@ -1,4 +1,4 @@
-//! A job as its file describes it.
+//! A job as described in its file.
 
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::WorkloadOptions;
@@ -6,7 +6,7 @@ use drivelab_core::{JobSchedule, Polling};
 
 use super::extent::{Extent, ExtentError};
 
-/// One job section, defaults of fio and of `[global]` filled in.
+/// One job section, completed with fio's defaults and those of `[global]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileJob {
     /// The section's name.
@@ -15,15 +15,15 @@ pub struct FileJob {
     pub group: u32,
     /// The file or device that all copies of the job share, or one for each copy.
     pub targets: Vec<String>,
-    /// What is asked of it, apart from where and how long.
+    /// Its workload, except for region and duration.
     pub workload: WorkloadOptions,
-    /// Where, and when it is through.
+    /// Its region, and when it ends.
     pub extent: Extent,
     /// How I/O is done, under drivelab's names.
     pub ioengine: &'static str,
-    /// What is polled: `hipri` and `sqthread_poll`.
+    /// Polling: `hipri` and `sqthread_poll`.
     pub polling: Polling,
-    /// Past the page cache.
+    /// Bypasses the page cache.
     pub direct: bool,
     /// Copies of the job that run together.
     pub numjobs: u32,
@@ -31,15 +31,15 @@ pub struct FileJob {
     pub conduct: JobSchedule,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Accepted options that change nothing here, each with the reason.
+    /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
 }
 
 impl FileJob {
-    /// What is asked of a target of `length`, or of one that is to be made.
+    /// The workload for a target of `length`, or for one that has yet to be created.
     ///
     /// # Errors
-    /// Nothing says how large the target is, or the options contradict each other.
+    /// The size of the target is not given, or the options contradict each other.
     pub fn workload(&self, length: Option<Bytes>) -> Result<WorkloadOptions, ExtentError> {
         self.extent.apply(self.workload.clone(), length)
     }

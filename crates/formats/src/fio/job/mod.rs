@@ -1,8 +1,8 @@
-//! Job files as fio reads them: what to run, without a line changed.
+//! Reads unchanged job files of fio.
 //!
-//! Every option either does here what it does there, or is accepted because it cannot change a
-//! figure, or is refused by name with what to write instead. None is silently ignored. Where an
-//! option is absent its default is fio's, not drivelab's.
+//! Every option either has the same effect as in fio, or is accepted because it cannot change a
+//! figure, or is refused by name with an alternative. None is silently ignored. The default of an
+//! absent option is fio's, not drivelab's.
 
 mod command;
 mod extent;
@@ -22,12 +22,12 @@ use drivelab_core::{JOBS_MAX, Refusal};
 use problem::Problem;
 use section::Section;
 
-/// Most sections of a file; each is a run of its own, or begins with others.
+/// Maximum number of sections of a file; each is a run of its own, or begins with others.
 const SECTIONS_MAX: usize = 4096;
-/// Longest line, before and after variables are put in.
+/// Longest line, before and after variables are expanded.
 const LINE_BYTES_MAX: usize = 16 << 10;
 
-/// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of
+/// Reads the job file `text`, or fio's command lines in it; `variable` returns the value of
 /// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
 pub fn parse(
     file: &str,
@@ -41,7 +41,7 @@ fn jobs(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Fil
     let mut jobs = Vec::new();
     if let Some(commands) = command::commands(text)? {
         for lines in commands {
-            // One command follows the other.
+            // Commands run in sequence.
             Reader::new(&mut jobs, true).read(lines, variable)?;
         }
     } else {
@@ -55,18 +55,18 @@ fn jobs(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Fil
     Ok(jobs)
 }
 
-/// Makes jobs of lines.
+/// Converts lines into jobs.
 struct Reader<'a> {
     jobs: &'a mut Vec<FileJob>,
     global: Section,
-    /// The job section that is being read.
+    /// The current job section.
     current: Option<Section>,
     in_global: bool,
     /// The next job begins a group.
     apart: bool,
 }
 
-/// Values that fio knows by themselves.
+/// Values that fio provides itself.
 const KEYWORDS: &[&str] = &["$ncpus", "$pagesize", "$mb_memory"];
 
 impl<'a> Reader<'a> {
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), Problem> {
         for (number, line) in lines {
-            // A comment may stand behind anything, as it may in fio.
+            // A comment may follow anything, as in fio.
             let line = line.split([';', '#']).next().unwrap_or("").trim();
             if line.is_empty() {
                 continue;
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
     }
 
-    /// Ends the job section that was being read.
+    /// Ends the current job section.
     fn close(&mut self) -> Result<(), Problem> {
         let Some(section) = self.current.take() else { return Ok(()) };
         let at = Problem::at(section.line);
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Refuses more sections than are read, and more jobs than are started together.
+    /// Refuses too many sections, and more jobs than can be started together.
     fn count(&self, section: &Section, group: u32) -> Result<(), Refusal> {
         if self.jobs.len() >= SECTIONS_MAX {
             let wrong = format!("the file has more than {SECTIONS_MAX} sections");
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Err(Refusal::request(message).hint(hint))
     }
 
-    /// With which jobs this one runs.
+    /// The group of jobs that this one runs with.
     fn group(&self, section: &Section) -> Result<u32, Refusal> {
         let before = match &section.wait_for {
             None => None,
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         let name = &before.name;
         if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
             let message =
-                format!("`wait_for={name}` would not wait for the jobs that run beside it");
+                format!("`wait_for={name}` would not wait for jobs that run at the same time");
             return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
         }
         Ok(last.group + 1)
@@ -171,7 +171,7 @@ fn too_long() -> Refusal {
     Refusal::request(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
 }
 
-/// Puts the values of `${NAME}` and of keywords in.
+/// Expands `${NAME}` and keywords.
 fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Refusal> {
     if line.len() > LINE_BYTES_MAX {
         return Err(too_long());

@@ -1,6 +1,6 @@
-//! fio's options that change nothing here, and those that cannot be had, each with the reason.
+//! fio's options without effect here, and unsupported ones, each with the reason.
 
-/// Options that are accepted and change nothing, with the reason.
+/// Options that are accepted without effect, with the reason.
 pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["group_reporting", "new_group"], "every job and the total are always reported"),
     (&["thread", "threads"], "a job is always a thread"),
@@ -120,7 +120,7 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Options that are refused, with what to do instead or why it cannot be had.
+/// Options that are refused, with an alternative or the reason.
 pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (
         &[
@@ -275,12 +275,12 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (&["client", "server", "remote-config", "section"], "a run uses this machine only"),
 ];
 
-/// What stands in `table` for `key`.
+/// The reason in `table` for `key`.
 pub(super) fn reason(table: &[(&[&str], &'static str)], key: &str) -> Option<&'static str> {
     table.iter().find(|(keys, _)| keys.contains(&key)).map(|(_, why)| *why)
 }
 
-/// All that stands in it.
+/// All keys of it.
 pub(super) fn keys(table: &'static [(&[&str], &str)]) -> impl Iterator<Item = &'static str> {
     table.iter().flat_map(|(keys, _)| *keys).copied()
 }

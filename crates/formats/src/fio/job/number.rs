@@ -1,16 +1,16 @@
-//! Values as fio writes them.
+//! Values in fio's notation.
 
 use drivelab_core::Refusal;
 use drivelab_core::config::Value;
 use drivelab_core::units::{Bytes, Span};
 
-/// What `k`, `m`, `g` and `t` count in (fio's `kb_base`).
+/// The base of `k`, `m`, `g` and `t` (fio's `kb_base`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Base {
-    /// `k` is 1024 and `ki` is 1000: fio's default, the wrong way round for the sake of old files.
+    /// `k` is 1024 and `ki` is 1000: fio's default, swapped for compatibility with old files.
     #[default]
     Swapped,
-    /// `k` is 1000 and `ki` is 1024, as the standard has it.
+    /// `k` is 1000 and `ki` is 1024, as in the standard.
     Standard,
 }
 
@@ -23,7 +23,7 @@ impl Base {
         }
     }
 
-    /// A number with fio's suffix; whether it was one of thousands.
+    /// A number with fio's suffix; also returns whether it was a multiple of thousands.
     pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, bool), Refusal> {
         let wrong =
             || Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"));
@@ -49,10 +49,10 @@ impl Base {
     }
 }
 
-/// The largest offset that a file has (`off_t`, 63 bits): two of them still have a sum.
+/// The largest offset of a file (`off_t`, 63 bits): the sum of two still fits.
 pub(super) const OFFSET_MAX: u64 = i64::MAX as u64;
 
-/// A value each for reads, writes and trims: `4k`, `4k,64k`, `,64k`.
+/// One value each for reads, writes and trims: `4k`, `4k,64k`, `,64k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sided<T> {
     pub(super) read: Option<T>,
@@ -61,7 +61,7 @@ pub(super) struct Sided<T> {
 }
 
 impl<T: Copy> Sided<T> {
-    /// What stands last holds for the rest, too.
+    /// The last value also applies to the rest.
     pub(super) fn parse(
         value: &str,
         mut read: impl FnMut(&str) -> Result<T, Refusal>,
@@ -86,7 +86,7 @@ impl<T: Copy + PartialEq> Sided<T> {
     }
 }
 
-/// Reads and writes that cannot be one job.
+/// The refusal of reads and writes that cannot be one job.
 pub(super) fn differs(key: &str) -> Refusal {
     Refusal::request(format!("`{key}` differs between reads and writes"))
         .hint("give reads and writes separate sections: they start together")
@@ -101,7 +101,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// How many bytes of a target of `length`; nothing where that is needed and not known.
+    /// Bytes of a target of `length`; `None` if that is needed and unknown.
     pub(super) fn of(self, length: Option<Bytes>) -> Option<Bytes> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -122,7 +122,7 @@ pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
     if value.is_empty() { Ok(true) } else { read(key, value) }
 }
 
-/// A number alone is in `unit`. Hours, minutes and seconds may stand between colons, a day is 24
+/// A plain number is in `unit`. Hours, minutes and seconds may be separated by colons, a day has 24
 /// hours.
 pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Refusal> {
     let lower = value.to_ascii_lowercase();

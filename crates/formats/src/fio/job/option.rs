@@ -1,8 +1,8 @@
-//! Each of fio's options, and what becomes of it.
+//! Each of fio's options, and how it is treated.
 //!
-//! An option is either one of drivelab's in another spelling ([`OPTIONS`] of core says in which),
-//! or stands in [`OWN`] with the function that sets it, or changes nothing, or is refused.
-//! Suggestions come from these four lists, so they know every name that is read.
+//! An option is one of drivelab's in another spelling ([`OPTIONS`] of core says in which), or is in
+//! [`OWN`] with the function that sets it, or has no effect, or is refused. Suggestions come from
+//! these four lists, so they include every name that is read.
 
 use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
@@ -16,7 +16,7 @@ use super::section::{DRIVE, Section};
 /// Sets one option from its key and value.
 type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
 
-/// Options that job files alone have, or whose values mean more in them than elsewhere.
+/// Options that only job files have, or whose values have more meanings there than elsewhere.
 const OWN: &[(&[&str], Setter)] = &[
     (&["rw", "readwrite"], |job, _, value| set_rw(job, value)),
     (&["bs", "blocksize"], |job, key, value| {
@@ -160,7 +160,7 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
         let refusal = Refusal::request(format!("`{key}` is an option that drivelab does not have"));
         return if off { Ok(()) } else { Err(refusal.hint(instead)) };
     }
-    // Each of fio's engines has options of its own besides those that all share.
+    // Each of fio's engines has options of its own in addition to the common ones.
     let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
     let hint = match nearest(key, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
@@ -170,7 +170,7 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
     Err(Refusal::request(message).hint(hint))
 }
 
-/// Sets an option that differs from drivelab's in its spelling only.
+/// Sets an option that differs from drivelab's only in its spelling.
 fn set_spelled(
     section: &mut Section,
     name: &str,
@@ -188,8 +188,8 @@ fn set_spelled(
     set.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}"))).map(|_| ())
 }
 
-/// The kind of I/O; behind the colon stands how many bytes sequential I/O skips after each block,
-/// backwards where that is negative.
+/// The kind of I/O; the number after the colon is how many bytes sequential I/O skips after each
+/// block, backwards if it is negative.
 fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
     let (kind, skip) = value.split_once(':').unwrap_or((value, ""));
     if matches!(kind, "trimwrite" | "randtrimwrite") {
@@ -242,7 +242,7 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// `4k/60:64k/40`; sizes without a percentage share what the others leave.
+/// `4k/60:64k/40`; sizes without a percentage share the rest.
 fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     if value.contains(',') {
         return Err(Refusal::request(
@@ -285,14 +285,14 @@ fn set_range(section: &mut Section, key: &str, value: &str) -> Result<(), Refusa
     Ok(())
 }
 
-/// A number that may have a suffix, as all of fio's may.
+/// A number that may have a suffix, like all of fio's.
 fn count<T: TryFrom<u64>>(base: Base, key: &str, value: &str) -> Result<T, Refusal> {
     let (number, _) = base.number(key, value)?;
     T::try_from(number).map_err(|_| Refusal::request(format!("`{key}`: {value} is too large")))
 }
 
 impl Section {
-    /// A number of bytes; where thousands were counted a note says so.
+    /// A number of bytes; if thousands were counted, a note says so.
     fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Refusal> {
         let (number, thousands) = self.base.number(key, value)?;
         if number > OFFSET_MAX {
@@ -306,7 +306,7 @@ impl Section {
         Ok(Bytes::new(number))
     }
 
-    /// Bytes or a percentage; all of it is as good as nothing said.
+    /// Bytes or a percentage; 100 % is equivalent to no value.
     fn part(&mut self, key: &str, value: &str) -> Result<Option<Part>, Refusal> {
         let Some(percent) = value.strip_suffix('%') else {
             return Ok(Some(Part::Bytes(self.bytes(key, value)?)));
@@ -318,7 +318,7 @@ impl Section {
         Ok(if percent == 100 && key == "size" { None } else { Some(Part::Percent(percent)) })
     }
 
-    /// A block size as whole sectors; where it is rounded up a note says so.
+    /// A block size as whole sectors; if it is rounded up, a note says so.
     pub(super) fn whole_sectors(&mut self, asked: Bytes) -> Bytes {
         let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
         if whole != asked {

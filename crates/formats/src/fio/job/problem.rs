@@ -1,4 +1,4 @@
-//! What is wrong with a line of a job file.
+//! An error in a line of a job file.
 
 use drivelab_core::Refusal;
 use drivelab_core::config::ConfigError;
@@ -11,7 +11,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Says which line refusals are about.
+    /// Adds the line to a refusal.
     pub(super) fn at(line: usize) -> impl Fn(Refusal) -> Self {
         move |refusal| Self { line, refusal }
     }

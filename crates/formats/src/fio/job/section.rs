@@ -1,4 +1,4 @@
-//! A section while it is read.
+//! A section during reading.
 
 use super::extent::Extent;
 use super::file_job::FileJob;
@@ -7,15 +7,15 @@ use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
 
-/// What a modelled drive's name begins with; it holds the colon that parts files in fio.
+/// The prefix of a modelled drive's name; it contains the colon that separates files in fio.
 pub(super) const DRIVE: &str = "drive:";
 
-/// The longest path that the kernel takes (`PATH_MAX`).
+/// The longest path that the kernel accepts (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;
-/// Most notes of a job; there are fewer keys, and nobody reads more.
+/// Maximum number of notes of a job; there are fewer keys.
 const NOTES_MAX: usize = 100;
 
-/// A section's options so far; a job's begins as a copy of the global one.
+/// A section's options so far; a job's section begins as a copy of the global one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Section {
     pub(super) line: usize,
@@ -28,7 +28,7 @@ pub(super) struct Section {
     pub(super) workload: WorkloadOptions,
     pub(super) extent: Extent,
     pub(super) bs: Option<Sided<Bytes>>,
-    /// What sequential I/O leaves out after each block, and whether it goes backwards.
+    /// The gap that sequential I/O leaves after each block, and whether it goes backwards.
     pub(super) skip: Option<(Bytes, bool)>,
     pub(super) rate: Option<Sided<Bytes>>,
     pub(super) rate_iops: Option<Sided<u64>>,
@@ -43,12 +43,12 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The one that others inherit from.
+    /// The section that others inherit from.
     pub(super) fn global() -> Self {
         Self::default()
     }
 
-    /// A job section that inherits what was said so far.
+    /// A job section that inherits the options so far.
     pub(super) fn begin(&self, name: &str, line: usize) -> Self {
         Self { name: name.to_owned(), line, ..self.clone() }
     }
@@ -75,7 +75,7 @@ impl Section {
             self.note("time_based", "without `runtime` the job ends after its full size");
             self.extent.time_based = false;
         }
-        // What cannot be is said before anything runs.
+        // Impossible options are reported before anything runs.
         let unlimited = WorkloadOptions { runtime: None, ..self.workload.clone() };
         unlimited.check().map_err(Refusal::request)?;
         self.fits()?;
@@ -96,7 +96,7 @@ impl Section {
         })
     }
 
-    /// Refuses sums and products that no target holds.
+    /// Refuses sums and products that no target can contain.
     fn fits(&self) -> Result<(), Refusal> {
         let beyond = |what: &str| Refusal::request(format!("{what} exceeds any file or device"));
         let held = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes <= OFFSET_MAX);
@@ -122,7 +122,7 @@ impl Section {
         Ok(())
     }
 
-    /// The block size of the requests that there are.
+    /// The block size of the kinds of request that occur.
     fn block(&mut self, rw: Rw) -> Result<(), Refusal> {
         let Some(sides) = self.bs else { return Ok(()) };
         let of = |side: Option<Bytes>| side.unwrap_or(Bytes::kib(4));
@@ -142,7 +142,7 @@ impl Section {
         let Some((skip, backwards)) = self.skip else { return Ok(()) };
         let sizes = self.workload.bssplit.as_ref().map(BlockSizes::largest);
         let block = self.workload.bs.or(sizes).unwrap_or(Bytes::kib(4)).get();
-        // From where a block ends, `skip` is left out, or gone back.
+        // From the end of a block, `skip` bytes are skipped, or gone back.
         let step =
             if backwards { skip.get().checked_sub(block) } else { skip.get().checked_add(block) };
         let Some(step) = step.filter(|step| *step >= block) else {
@@ -156,8 +156,8 @@ impl Section {
         Ok(())
     }
 
-    /// How fast requests are sent. In fio a rate is one for reads and one for writes, each kept
-    /// whatever the mixture says.
+    /// How fast requests are sent. In fio there is one rate for reads and one for writes, each
+    /// maintained regardless of the mixture.
     fn pace(&mut self, rw: Rw) -> Result<(), Refusal> {
         let (bytes, requests) = (self.rate, self.rate_iops);
         if bytes.is_none() && requests.is_none() {
@@ -171,7 +171,7 @@ impl Section {
         let runtime = None;
         let checked = WorkloadOptions { runtime, ..checked }.check();
         let mean = checked.map_err(Refusal::request)?.blocks.mean().get();
-        // A hundredth is what an open loop is held to.
+        // An open loop must maintain its rate to within a hundredth.
         if bytes % mean > bytes / 100 {
             let per_s = bytes / mean;
             self.note("rate", &format!("rounded down to {per_s} requests per second"));
@@ -179,7 +179,7 @@ impl Section {
         Ok(())
     }
 
-    /// The rate of the requests that there are, reads and writes together.
+    /// The rate of the kinds of request that occur, reads and writes together.
     fn one_rate(&mut self, rw: Rw, sides: Option<Sided<u64>>) -> Result<Option<u64>, Refusal> {
         let Some(sides) = sides else { return Ok(None) };
         if !(rw.reads() && rw.sends()) {
@@ -198,7 +198,7 @@ impl Section {
         Ok(Some(sum))
     }
 
-    /// How many requests are outstanding.
+    /// The number of requests outstanding.
     fn depth(&mut self) {
         let depth = *self.workload.iodepth.get_or_insert(1);
         let one = if matches!(self.ioengine, None | Some("psync")) {
@@ -214,7 +214,7 @@ impl Section {
         }
     }
 
-    /// How jobs and files share what they use.
+    /// How jobs and files share their target.
     fn sharing(&mut self, rw: Rw) {
         if self.extent.files > 1 && self.filename.is_none() {
             let files = self.extent.files;
@@ -235,8 +235,8 @@ impl Section {
         }
     }
 
-    /// As fio names files: the job's name, which copy of it, and which file; in the directory, one
-    /// after the other where there are several.
+    /// As fio names files: the job's name, the number of the copy, and the number of the file; in
+    /// the directory, or in several in turn.
     fn targets(&self) -> Result<Vec<String>, Refusal> {
         let directories: Vec<&str> =
             self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());

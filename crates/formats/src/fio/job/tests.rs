@@ -1,4 +1,4 @@
-//! Job files as guides have them.
+//! Job files as found in guides.
 
 use super::{FileJob, parse};
 use drivelab_core::Polling;
@@ -15,17 +15,17 @@ fn job(text: &str) -> FileJob {
     read(&format!("[a]\n{text}")).remove(0)
 }
 
-/// What it asks of a target that is not there yet.
+/// Its workload for a target that does not exist yet.
 fn options(text: &str) -> WorkloadOptions {
     job(text).workload(None).unwrap()
 }
 
-/// The same, checked; it need not say when it ends.
+/// The same, checked; it may have no end condition.
 fn workload(text: &str) -> Workload {
     options(&format!("runtime=9\nsize=1g\n{text}")).check().unwrap()
 }
 
-/// Why it is refused; what is read in its place would fill the screen.
+/// Why it is refused; the text accepted instead would fill the screen.
 fn refused(text: &str) -> ConfigError {
     let Err(error) = parse("test.fio", text, &|_| None) else {
         panic!("taken: {}", text.chars().take(200).collect::<String>())

@@ -1,11 +1,11 @@
 //! fio's results: the JSON of versions 2 and 3 (`--output-format=json` and `json+`), also of a
 //! client (`--client`).
 //!
-//! A file holds one document or several, each of one call of fio and so one run; what fio prints
-//! between documents (warnings, `note: both iodepth >= 1 ...`) is passed over. fio counts `iops`
-//! and `bw_bytes` over the run time of each job, and `lat` from the moment at which the request was
-//! made to its completion. Percentiles are those of `clat`, from submission on, unless the job has
-//! `lat_percentiles=1`.
+//! A file contains one document or several, each of one call of fio and therefore one run; fio's
+//! output between documents (warnings, `note: both iodepth >= 1 ...`) is skipped. fio computes
+//! `iops` and `bw_bytes` over the run time of each job, and `lat` from the time at which the
+//! request was created to its completion. Percentiles are those of `clat`, from submission on,
+//! unless the job has `lat_percentiles=1`.
 
 mod output;
 
@@ -18,15 +18,15 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use crate::found::Found;
 use output::{Job, Latency, Output, Side};
 
-/// The percentiles that are compared, by fio's key, with their share and how many requests each
-/// needs: a hundred beyond it, as for runs of drivelab.
+/// The percentiles that are compared, by fio's key, with their share and the number of requests
+/// that each needs: a hundred beyond it, as for drivelab's runs.
 const PERCENTILES: [(&str, &str, f64, f64); 3] = [
     ("50.000000", "p50", 0.5, 200.0),
     ("99.000000", "p99", 0.99, 10_000.0),
     ("99.900000", "p99_9", 0.999, 100_000.0),
 ];
 
-/// Whether a text holds a JSON document of fio.
+/// Whether a text contains a JSON document of fio.
 pub fn is_fio(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
@@ -34,7 +34,7 @@ pub fn is_fio(text: &str) -> bool {
 /// Reads every document of a text, each as a run.
 ///
 /// # Errors
-/// Names the line that is no JSON, or the version or mode of fio that is not read.
+/// Names the line that is not JSON, or the version or mode of fio that is not supported.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("fio");
     let (mut at, mut line, mut last) = (0, 1, 0);
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             None => break,
         };
         let length = documents.byte_offset();
-        // Two documents in one line are two runs all the same.
+        // Two documents in one line are still two runs.
         last = line.max(last + 1);
         found.version(&output.normalise(line)?);
         read(&output, last, &mut found);
@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("run fio with `--output-format=json`, and give its complete output")
 }
 
-/// Where the next document begins: at the brace that a line, or the rest of one, begins with.
+/// Where the next document begins: at a brace at the beginning of a line, or of the rest of one.
 fn start(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -119,7 +119,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     }
 }
 
-/// What casts doubt on every figure of a section.
+/// The remarks on every figure of a section.
 fn remarks(jobs: &[&Job], output: &Output) -> Vec<Remark> {
     let null = jobs.iter().any(|job| is_null(job, output));
     let not_disk = null.then(|| Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
@@ -162,7 +162,7 @@ fn option<'a>(job: &'a Job, output: &'a Output, name: &str) -> Option<&'a str> {
     job.options.get(name).or_else(|| output.global.get(name)).map(String::as_str)
 }
 
-/// What a reader must know of a job.
+/// Facts about a job that a reader must know.
 fn doubts(job: &Job, output: &Output) -> Vec<String> {
     let mut notes = Vec::new();
     let name = quote(&job.jobname);
@@ -177,7 +177,7 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
 
 /// The figures of one section of one call.
 struct Section<'a> {
-    /// Empty where the call has no other.
+    /// Empty if the call has no other.
     name: &'a str,
     figures: Vec<Figure>,
     line: usize,
@@ -214,7 +214,7 @@ impl Section<'_> {
         }
     }
 
-    /// Copies of a job run together, and so do reads and writes: their rates add up.
+    /// Copies of a job run together, as do reads and writes: their rates add up.
     fn rates(&mut self, kind: &str, sides: &[&Side]) {
         let iops = sides.iter().map(|side| side.iops).sum();
         self.figure(&format!("{kind}iops"), iops, Better::More, false);
@@ -265,7 +265,8 @@ impl Section<'_> {
         self.found.unread(self.line, &format!("job {}: {why}", quote(name)));
     }
 
-    /// Adds a figure; fio writes 0 for what it did not measure (`gtod_reduce`, `disable_lat`).
+    /// Adds a figure; fio writes 0 for values that it did not measure (`gtod_reduce`,
+    /// `disable_lat`).
     fn figure(&mut self, metric: &str, value: f64, better: Better, is_detail: bool) {
         if !(value.is_finite() && value > 0.0) {
             return;

@@ -1,4 +1,4 @@
-//! fio's JSON as it stands, in one set of units: nanoseconds and bytes.
+//! fio's JSON, in one set of units: nanoseconds and bytes.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) struct Job {
     pub(super) write: Side,
     #[serde(default)]
     pub(super) trim: Side,
-    /// All together, in place of the others (`unified_rw_reporting=mixed`) or beside them.
+    /// All together, instead of the others (`unified_rw_reporting=mixed`) or in addition to them.
     #[serde(default)]
     pub(super) mixed: Side,
 }
@@ -61,7 +61,7 @@ pub(super) struct Latency {
     #[serde(rename = "N")]
     pub(super) count: f64,
     pub(super) percentile: BTreeMap<String, f64>,
-    /// How many requests took about so long: only in JSON+.
+    /// Number of requests by latency: only in JSON+.
     pub(super) bins: BTreeMap<String, u64>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Latency {
 const SUMMARY: &str = "All clients";
 
 impl Output {
-    /// Its version, after its units are those of version 3.
+    /// Its version; converts its units to those of version 3.
     pub(super) fn normalise(&mut self, line: usize) -> Result<String, ParseError> {
         let version = self.version.trim_start_matches("fio-").to_owned();
         let is_old = match version.split('.').next() {
@@ -94,7 +94,7 @@ impl Output {
 }
 
 impl Side {
-    /// Version 2 counts KiB/s and microseconds, and no requests of a latency.
+    /// Version 2 has KiB/s and microseconds, and no number of requests of a latency.
     #[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^52")]
     fn modernise(&mut self) {
         self.bw_bytes = 1024.0 * self.bw;
@@ -109,8 +109,8 @@ impl Side {
 }
 
 impl Latency {
-    /// A percentile of several jobs together, from their histograms; fio's own rule: the first bin
-    /// that reaches it.
+    /// A percentile of several jobs together, from their histograms, by fio's own rule: the first
+    /// bin that reaches it.
     #[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^52")]
     pub(super) fn combined(all: &[&Self], share: f64) -> Option<f64> {
         let mut bins: Vec<(u64, u64)> = Vec::new();

@@ -5,7 +5,7 @@ use drivelab_core::record::{Better, Figure, Label, Phase};
 
 use super::parse;
 
-/// One kind of requests: a thousand IOPS of 4 KiB for each `iops`, a mean of 1 ms over `count`.
+/// One kind of request: a thousand IOPS of 4 KiB for each `iops`, a mean of 1 ms over `count`.
 fn side(iops: u64, count: u64) -> String {
     format!(
         r#"{{"io_bytes": 1, "bw": 4, "bw_bytes": {bw}, "iops": {iops}.5, "runtime": 1000,

@@ -1,4 +1,4 @@
-//! One request of a client, and the commands for the drive that it becomes.
+//! One request of a client, and the commands to the drive that carry it out.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::task::{BlockRequest, Task};
 
 #[derive(Debug)]
 pub(in crate::server) enum Asker {
-    /// An NBD connection, if it is still there.
+    /// An NBD connection, if it is still open.
     Nbd { client: ClientId, request: nbd::Request },
-    /// The kernel, which knows its request by `id`.
+    /// The kernel, which identifies its request by `id`.
     Kernel { front: Front, id: u64 },
 }
 
-/// Where requests of the kernel come from.
+/// The source of the kernel's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Front {
     Fuse,
@@ -26,9 +26,9 @@ pub(in crate::server) enum Front {
     Ublk,
 }
 
-/// A request on its way.
+/// A request in progress.
 ///
-/// A drive takes whole sectors. Of a request that begins or ends within one, the rest of that
+/// A drive accepts whole sectors. If a request begins or ends within a sector, the rest of that
 /// sector is read first and written back with it, as the page cache does for a file.
 #[derive(Debug)]
 pub(in crate::server) struct Job {
@@ -36,10 +36,10 @@ pub(in crate::server) struct Job {
     pub(in crate::server) task: Task,
     pub(in crate::server) offset: u64,
     pub(in crate::server) length: u64,
-    /// When the server took it.
+    /// When the server received it.
     pub(in crate::server) asked: Time,
     fua: bool,
-    /// What is to be written: from the beginning of the first sector to the end of the last.
+    /// The data to write: from the beginning of the first sector to the end of the last.
     data: Option<Box<[u8]>>,
     step: Step,
     zeroed: u64,
@@ -47,9 +47,9 @@ pub(in crate::server) struct Job {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The sector of this edge is read.
+    /// The sector of this edge is being read.
     ReadEdge(usize),
-    /// The sector of this edge is written back, zeroed in its part.
+    /// The sector of this edge is being written back, zeroed in the request's part.
     WriteEdge(usize),
     Body,
     Flush,
@@ -58,7 +58,7 @@ enum Step {
 pub(super) type Sector = [u8; SECTOR];
 const SECTOR: usize = 512;
 
-/// Zeros are written in pieces of this size, so that a request for gigabytes of them takes no
+/// Zeros are written in pieces of this size, so that a request for gigabytes of them does not take
 /// gigabytes of memory.
 const PIECE: u64 = 4 << 20;
 
@@ -84,20 +84,20 @@ impl Job {
         matches!(self.task, Task::Write | Task::Zero | Task::Free)
     }
 
-    /// Whether it puts back bytes that it read before.
+    /// Whether it writes back bytes that it read before.
     pub(super) fn has_edges(&self) -> bool {
         let within = |at: u64| !at.is_multiple_of(SECTOR_BYTES);
         self.changes() && (within(self.offset) || within(self.offset + self.length))
     }
 
-    /// Whether the two must not be on their way at once: one would put back what the other changes.
+    /// Whether the two must not be in flight at once: one would write back what the other changes.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         let (one, two) = (self.sectors(), other.sectors());
         let overlap = one.start < two.end && two.start < one.end;
         overlap && self.changes() && other.changes() && (self.has_edges() || other.has_edges())
     }
 
-    /// The sectors of which it covers a part: none, one or two.
+    /// The sectors that it covers partly: none, one or two.
     fn edges(&self) -> Vec<u64> {
         let (start, end) = (self.offset, self.offset + self.length);
         let cut = [start, end].into_iter().filter(|at| !at.is_multiple_of(SECTOR_BYTES));
@@ -106,7 +106,7 @@ impl Job {
         edges
     }
 
-    /// The sectors of which it covers all.
+    /// The sectors that it covers completely.
     fn whole_sectors(&self) -> Range<u64> {
         let (start, end) = (self.offset, self.offset + self.length);
         let first = start.div_ceil(SECTOR_BYTES);
@@ -131,13 +131,13 @@ impl Job {
         padded.into_boxed_slice()
     }
 
-    /// Whether the command on its way reads a sector that is to be put back.
+    /// Whether the command in flight reads a sector that will be written back.
     pub(super) fn reads_edge(&self) -> bool {
         matches!(self.step, Step::ReadEdge(_))
     }
 
-    /// The next command after one is done, if there is another; `found` is the sector of an edge
-    /// that was read.
+    /// The next command after one has completed, if there is another; `found` is the sector of an
+    /// edge that was read.
     pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
         let count = self.edges().len();
         self.step = match self.step {
@@ -160,14 +160,15 @@ impl Job {
                 }
                 Step::Body
             }
-            // A trim is durable when it is done, but what it replaced may not be out of the cache.
+            // A trim is durable when it completes, but the data it replaced may still be in the
+            // cache.
             Step::Body if self.task == Task::Free && self.fua => Step::Flush,
             Step::Body | Step::Flush => return None,
         };
         Some(self.command(token))
     }
 
-    /// Puts the bytes of an edge's sector that are not the job's own beside those that are.
+    /// Adds the bytes of an edge's sector that are not the job's own to those that are.
     fn put_back(&mut self, edge: usize, found: &Sector) {
         let (first, sector, part) = (self.sectors().start, self.edges()[edge], self.part(edge));
         let data = self.data.as_mut().expect("a write has its data until it is sent");

@@ -1,4 +1,4 @@
-//! Requests become jobs, jobs become commands, and what is done is answered.
+//! Requests become jobs, jobs become commands, and completed jobs are answered.
 
 mod job;
 mod queue;
@@ -16,7 +16,7 @@ use super::{Backend, Server};
 use crate::nbd::{self, Kind, WireError};
 use crate::task::{BlockRequest, Task};
 
-/// Extents in one answer about block status.
+/// Maximum number of extents in one block status answer.
 const EXTENTS_MAX: usize = 1_024;
 
 impl<B: Backend> Server<B> {
@@ -74,7 +74,7 @@ impl<B: Backend> Server<B> {
         self.drive.submit(now, command)
     }
 
-    /// A command is answered: the next of its job, or the answer to whoever asked.
+    /// A command is answered: sends the next one of its job, or the answer to the client.
     pub(super) fn finish(&mut self, now: Time, answer: Answer) -> io::Result<()> {
         if answer.result.is_ok() {
             let mut sector = [0; 512];

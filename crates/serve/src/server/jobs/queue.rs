@@ -1,4 +1,4 @@
-//! The jobs on their way, and those that must not be yet.
+//! The jobs in progress, and those that must wait.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use slab::Slab;
 
 use super::job::{Job, Sector};
 
-/// Takes jobs, and makes those wait that would put back what another changes, or change what
-/// another puts back: within a sector no write is lost to its neighbour.
+/// Accepts jobs, and delays those that would write back what another changes, or change what
+/// another writes back: within a sector no write is lost because of a neighbouring one.
 #[derive(Debug, Default)]
 pub(in crate::server) struct JobQueue {
     jobs: Slab<Job>,
     waiting: VecDeque<Job>,
-    /// How many of both put something back: mostly none, and then nobody has to wait.
+    /// Number of both kinds that write something back: usually none, and then no job has to wait.
     edged: usize,
 }
 
 impl JobQueue {
-    /// Takes a job; gives its first command unless it has to wait.
+    /// Accepts a job; returns its first command unless it has to wait.
     pub(super) fn take(&mut self, job: Job) -> Option<Command> {
         self.edged += usize::from(job.has_edges());
         let waits = || self.waiting.iter().any(|other| other.excludes(&job));
@@ -53,7 +53,7 @@ impl JobQueue {
         Some(self.begin(job))
     }
 
-    /// Whether the command of this job that is done has read a sector that is to be put back.
+    /// Whether the completed command of this job has read a sector that will be written back.
     pub(super) fn reads_edge(&mut self, token: u64) -> bool {
         self.job(token).reads_edge()
     }
@@ -118,7 +118,7 @@ mod tests {
             }
         }
 
-        /// Goes on until the next answer of the drive; says whether there was any.
+        /// Continues until the next answer of the drive; returns whether there was one.
         fn step(&mut self) -> bool {
             let Some(next) = self.drive.next_event() else { return false };
             self.now = next.max(self.now);
@@ -156,8 +156,8 @@ mod tests {
             found
         }
 
-        /// Starts requests for ranges that meet anywhere, in any order, with some left out; gives
-        /// what the drive is to hold once all are done.
+        /// Starts requests for ranges that touch anywhere, in any order, with some omitted; returns
+        /// what the drive must contain once all are done.
         fn start_neighbours(&mut self, rng: &mut Rng, before: &[u8]) -> Vec<u8> {
             let mut meets: Vec<u64> = (0..20).map(|_| rng.below(BYTES as u64)).collect();
             meets.extend([0, 512, 1024, 8192, BYTES as u64]);

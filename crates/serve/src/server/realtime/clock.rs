@@ -1,4 +1,4 @@
-//! The clock of the loop: when it is, and an alarm that rings at a moment.
+//! The clock of the loop, and a timer that expires at a given time.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 
-/// The host's monotonic clock, counted from when the server began, and an alarm on it.
+/// The host's monotonic clock, counted from when the server began, and a timer on it.
 #[derive(Debug)]
 pub(in crate::server) struct Clock {
     began: u64,
@@ -35,19 +35,19 @@ impl Clock {
         Time::from_ns(monotonic_ns() - self.began)
     }
 
-    /// What becomes readable when the alarm rings.
+    /// Becomes readable when the timer expires.
     pub(in crate::server) fn alarm(&self) -> &OwnedFd {
         &self.alarm
     }
 
-    /// Sets the alarm to a moment, not to a distance: what the loop does until then costs nothing.
+    /// Sets the timer to an absolute time, not to a distance: the time until then is not added.
     pub(in crate::server) fn set_alarm(&mut self, at: Option<Time>) -> io::Result<()> {
         if self.set == at {
             return Ok(());
         }
         self.set = at;
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // A moment of zero would stop the clock instead of ringing it.
+        // A time of zero would disarm the timer.
         let ns = at.map_or(0, |at| (self.began.saturating_add(at.ns())).max(1));
         let seconds = |ns: u64| i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX);
         let part = i64::try_from(ns % 1_000_000_000).expect("below a second");
@@ -58,7 +58,7 @@ impl Clock {
     }
 
     pub(in crate::server) fn acknowledge(&mut self) -> Option<Time> {
-        // Empty if it was set anew in between: then there is nothing to acknowledge.
+        // Empty if the timer was set again in between: then there is nothing to acknowledge.
         let _ = rustix::io::read(&self.alarm, &mut [0; 8]);
         self.set.take()
     }

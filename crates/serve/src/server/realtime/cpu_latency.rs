@@ -1,21 +1,21 @@
-//! Keeps the processors from sleeping deeply while there is something to be on time for.
+//! Keeps the processors from deep sleep states while there are deadlines.
 
 use std::fs::File;
 use std::io::Write;
 
 use drivelab_core::{Span, Time};
 
-/// The kernel's request for a latency of interrupts, in force while the file is open
+/// The kernel's request for a maximum wake-up latency, in force while the file is open
 /// (`Documentation/power/pm_qos_interface.rst` in its sources).
 const REQUEST: &str = "/dev/cpu_dma_latency";
 
-/// Without a request for so long, the processors may sleep again.
+/// After this time without a request the processors may sleep again.
 const PATIENCE: Span = Span::from_secs(1);
 
-/// Asks the kernel to wake up in no time, while clients ask for something.
+/// Requests the shortest wake-up latency from the kernel while clients send requests.
 #[derive(Debug)]
 pub(in crate::server) struct CpuLatencyRequest {
-    /// Whether to ask at all: not after the host refused.
+    /// Whether to request it at all: not after the host refused.
     asks: bool,
     held: Option<File>,
     last_request: Time,
@@ -37,7 +37,7 @@ impl CpuLatencyRequest {
         }
     }
 
-    /// Lets the processors sleep if nobody asked for anything for a while, with nothing on its way.
+    /// Lets the processors sleep if there was no request for a while, with nothing in flight.
     pub(in crate::server) fn idle(&mut self, now: Time) {
         if self.held.is_some() && now >= self.last_request + PATIENCE {
             self.held = None;
@@ -45,10 +45,10 @@ impl CpuLatencyRequest {
     }
 }
 
-/// The request, if the host takes it: only root may ask.
+/// The request, if the host accepts it: only root may make it.
 fn hold() -> Option<File> {
     let mut file = File::options().write(true).open(REQUEST).ok()?;
-    // Microseconds, in the host's order of bytes.
+    // Microseconds, in the host's byte order.
     file.write_all(&0_i32.to_ne_bytes()).ok()?;
     Some(file)
 }

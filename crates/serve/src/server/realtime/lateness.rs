@@ -1,30 +1,31 @@
-//! How late answers left, and whether the run counts.
+//! The lateness of answers, and whether the run is valid.
 
 use drivelab_core::record::LatenessNs;
 use drivelab_core::{Histogram, Ratio, Span};
 
-/// What lateness a run bears.
+/// The lateness that a run tolerates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LatenessBound {
-    /// A share of what a read of the drive typically takes, this span; and never less than what an
-    /// idle host keeps. A drive that takes no time has [`Span::ZERO`].
+    /// A share of the typical time of a read of the drive, this span; and never less than an idle
+    /// host achieves. A drive that takes no time has [`Span::ZERO`].
     OfTypicalRead(Span),
-    /// This much, whatever the drive.
+    /// This much, for any drive.
     Fixed(Span),
 }
 
-/// The share of a typical read that an answer may be late: a twentieth. It moves a quantile of the
-/// answers by less than two streams of random addresses differ by (`docs/internals/
-/// emulation-error.md`: up to 8 %), and is four times what an idle host adds to a disk of 12 ms.
+/// The share of a typical read by which an answer may be late: a twentieth. It moves a quantile of
+/// the answers by less than two streams of random addresses differ (up to 8 %, see
+/// `docs/internals/emulation-error.md`), and is four times what an idle host adds to a disk of
+/// 12 ms.
 const SHARE: u64 = 20;
 
-/// Below these no host keeps a bound, with and without real-time scheduling: what an otherwise idle
-/// machine of two cores keeps.
+/// No host meets a lower bound, with and without real-time scheduling: measured on an otherwise
+/// idle machine with two cores.
 const FLOOR_FIFO: Span = Span::from_us(150);
 const FLOOR_NORMAL: Span = Span::from_us(500);
 
-/// Of so many answers one may be later than the bound; and one alone never voids a run, however
-/// short it is.
+/// One in this many answers may be later than the bound; and a single one never voids a run,
+/// however short it is.
 const ONE_IN: u64 = 100;
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Lateness {
         self.bound
     }
 
-    /// Where the bound comes from: `option`, `drive` or `host`.
+    /// The source of the bound: `option`, `drive` or `host`.
     pub(in crate::server) fn bound_from(&self) -> &'static str {
         self.from
     }
@@ -78,8 +79,7 @@ impl Lateness {
         LatenessNs { p50: quantile(50), p99: quantile(99), max }
     }
 
-    /// A run of which more answers were later than the bound is void: it measured this host, not
-    /// the drive.
+    /// A run with more late answers than that is void: it measured this host, not the drive.
     pub(in crate::server) fn is_valid(&self) -> bool {
         self.answers > 0 && self.late <= (self.answers / ONE_IN).max(1)
     }

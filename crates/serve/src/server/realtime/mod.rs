@@ -1,8 +1,8 @@
-//! Being on time: the clock, how the host is asked to help, and how late it was.
+//! Being on time: the clock, requests to the host, and the measured lateness.
 //!
-//! Three things make a server late. The host does not run it when its alarm rings: `scheduling`.
-//! The processor sleeps and takes its time to wake up: `cpu_latency`. What is left, the loop makes
-//! up for by waking early and spinning: `spin_policy`.
+//! A server is late for three reasons. The host does not schedule it when its timer expires:
+//! `scheduling`. The processor is in a sleep state and takes time to wake up: `cpu_latency`. The
+//! loop compensates for the rest by waking early and spinning: `spin_policy`.
 
 mod clock;
 mod cpu_latency;
@@ -23,19 +23,19 @@ pub use spin_policy::Spin;
 use spin_policy::SpinPolicy;
 pub use wakeup_latency::{least_answer_time, typical_read};
 
-/// What keeps a server on time, and how late it was all the same.
+/// The means that keep a server on time, and its remaining lateness.
 #[derive(Debug)]
 pub(super) struct Timing {
     pub(super) spin: SpinPolicy,
     pub(super) cpu_latency: CpuLatencyRequest,
     pub(super) lateness: Lateness,
-    /// How long the drive takes, by its own word.
+    /// Time of the drive according to its model.
     pub(super) modelled: Histogram,
     pub(super) scheduling: Scheduling,
 }
 
 impl Timing {
-    /// Asks the host for real-time scheduling of this thread, where that is wanted.
+    /// Requests real-time scheduling of this thread from the host, if wanted.
     pub(super) fn new(real_time: bool, spin: Spin, bound: LatenessBound) -> Self {
         let scheduling = if real_time {
             Scheduling::ask_for_fifo()
@@ -56,7 +56,7 @@ impl Timing {
         self.cpu_latency.busy(now);
     }
 
-    /// The answers that were `due` at these moments left at `now`.
+    /// The answers that were `due` at these times were sent at `now`.
     pub(super) fn left(&mut self, now: Time, due: &mut Vec<Time>) {
         if !due.is_empty() {
             due.drain(..).for_each(|due| self.lateness.record(now.since(due)));
@@ -64,7 +64,7 @@ impl Timing {
         }
     }
 
-    /// How `ios` requests were served.
+    /// A summary of how `ios` requests were served.
     pub(super) fn served(&self, ios: u64) -> Served {
         Served {
             ios,

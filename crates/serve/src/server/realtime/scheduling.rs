@@ -1,4 +1,4 @@
-//! How the loop is scheduled by the host.
+//! The host's scheduling of the loop.
 
 use thread_priority::{
     Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,

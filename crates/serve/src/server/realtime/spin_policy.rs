@@ -1,9 +1,9 @@
-//! When the loop stays awake: a little before a deadline, and a little after an answer.
+//! When the loop stays awake: shortly before a deadline, and shortly after an answer.
 //!
-//! A sleeper wakes up late, by an amount that is the host's and changes with what else it does. So
-//! the loop sets its alarm early and spins until the deadline; how early is learnt from how late
-//! the alarms ring. After an answer a client at depth 1 asks again at once, and the loop is there
-//! to hear it if clients lately did so.
+//! A sleeping thread wakes up late, by a time that depends on the host and its other load. So the
+//! loop sets its timer early and spins until the deadline. It learns how early from how late the
+//! timer expires. After an answer a client at depth 1 sends its next request at once, and the loop
+//! is awake for it if clients recently did so.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,9 +14,9 @@ use drivelab_core::{Span, Time};
 /// How long before a deadline the loop stops sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spin {
-    /// As long as this host needs, and a quarter of the time at most.
+    /// As long as this host needs, for at most a quarter of the time.
     Auto,
-    /// So long, whatever it costs; 0 for never.
+    /// This long, at any cost; 0 for never.
     Fixed(Span),
 }
 
@@ -37,28 +37,28 @@ impl fmt::Display for Spin {
     }
 }
 
-/// What is learnt stays between these: below the first an alarm is no earlier than the call that
-/// sets it takes, and above the second it would cost 5 % of a processor at 130 requests a second.
+/// Limits of the learnt time: below the first a timer is no earlier than the call that sets it
+/// takes, and above the second it would cost 5 % of a processor at 130 requests per second.
 const EARLY_LEAST: Span = Span::from_us(20);
 const EARLY_MOST: Span = Span::from_us(400);
 
-/// One alarm in 33 may ring too late before more time is taken: a late one moves the margin up by
-/// 32 steps of a microsecond, any other down by one.
+/// One timer in 33 may expire too late before the time is increased: a late one increases the
+/// margin by 32 steps of a microsecond, any other reduces it by one.
 const STEP: Span = Span::from_us(1);
 const STEPS_UP: u64 = 32;
 
-/// How long a client may take to ask again; longer than a thread takes to wake up, and shorter than
-/// a person notices on the bill.
+/// How long a client may take to send its next request; longer than a thread takes to wake up, and
+/// short enough to cost little.
 const LISTEN: Span = Span::from_us(200);
 
-/// Of the last answers, as many as this must have been followed by a request within [`LISTEN`].
+/// This many of the last answers must have been followed by a request within [`LISTEN`].
 const ASKED_AGAIN_LEAST: u32 = 4;
 const ASKED_AGAIN_MOST: u32 = 16;
 
-/// Once in so many answers the loop listens anyway, to learn whether clients have changed.
+/// After one in this many answers the loop polls anyway, to detect whether clients have changed.
 const TRY_EVERY: u32 = 16;
 
-/// The share of the time that may be spent awake, and how much of it may be saved up.
+/// The share of the time that may be spent awake, and how much of it may be accumulated.
 const SHARE: u64 = 4;
 const SAVED_MOST_NS: i64 = 25_000_000;
 
@@ -66,12 +66,12 @@ const SAVED_MOST_NS: i64 = 25_000_000;
 pub(in crate::server) struct SpinPolicy {
     spin: Spin,
     early: Span,
-    /// Nanoseconds that may be spun, below zero where more was spun than there was; and until when
-    /// it was counted.
+    /// Nanoseconds that may be spun, below zero if more was spun than allowed; and the time until
+    /// which they were counted.
     saved: i64,
     counted: Time,
     spinning: bool,
-    /// Listening until then, since an answer at the other.
+    /// Polling until the first time, since an answer at the second.
     listens: Option<Time>,
     answered: Option<Time>,
     asked_again: u32,
@@ -101,9 +101,9 @@ impl SpinPolicy {
         self.early
     }
 
-    /// When the alarm is to ring for a deadline at `next`.
+    /// When the timer must expire for a deadline at `next`.
     pub(in crate::server) fn alarm(&self, next: Time) -> Time {
-        // Without time left to spin, an early alarm would only ring again and again.
+        // If there is no time left to spin, an early timer would only expire again and again.
         if self.may_spin() { next - self.early } else { next }
     }
 
@@ -130,7 +130,7 @@ impl SpinPolicy {
         self.saved = self.saved.saturating_add(earned).saturating_sub(spent).min(SAVED_MOST_NS);
     }
 
-    /// An alarm has rung `late` after the moment it was set to.
+    /// A timer expired `late` after the time it was set to.
     pub(in crate::server) fn woke(&mut self, late: Span) {
         if self.spin != Spin::Auto {
             return;
@@ -148,8 +148,8 @@ impl SpinPolicy {
             return;
         }
         if self.answered.is_some() {
-            // Nobody asked since the answer before: which of the two a request would be for
-            // cannot be told.
+            // No request came since the answer before: it would be unknown which of the two a
+            // request follows.
             self.asked_again = self.asked_again.saturating_sub(1);
         }
         self.answers += 1;

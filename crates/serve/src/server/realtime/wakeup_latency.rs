@@ -1,4 +1,4 @@
-//! Which drives this host is too slow to be.
+//! Finds drives that this host is too slow to emulate.
 
 use std::io;
 
@@ -9,18 +9,18 @@ use super::clock::Clock;
 use super::scheduling::Scheduling;
 use super::spin_policy::Spin;
 
-/// Wake-ups that are tried in a round, and rounds: what the host can do is not what it does while
-/// something else has the processor for some milliseconds.
+/// Wake-ups per round, and rounds: the best that the host can do differs from its times while
+/// another program occupies the processor for some milliseconds.
 const TRIES: u32 = 100;
 const SLEEP: Span = Span::from_us(100);
 const ROUNDS: u32 = 10;
 
-/// What even a loop that never sleeps takes for a request: a round trip over a unix socket took
+/// Time that even a loop that never sleeps takes per request: a round trip over a unix socket took
 /// 13 us (`cargo bench -p drivelab --bench emulation`).
 const AWAKE: Span = Span::from_us(15);
 
-/// The least time in which this host can answer: that to wake up, less what is spun whatever it
-/// costs. It is measured until it is known to be at most `enough`.
+/// The shortest time in which this host can answer: the wake-up time minus the time that is always
+/// spun. It is measured until it is known to be at most `enough`.
 pub fn least_answer_time(spin: Spin, enough: Span) -> io::Result<Span> {
     match spin {
         Spin::Auto => wakeup_latency(enough),
@@ -28,10 +28,11 @@ pub fn least_answer_time(spin: Spin, enough: Span) -> io::Result<Span> {
     }
 }
 
-/// How late this host wakes a sleeper nine times out of ten: the best of some rounds, or the first
-/// that is soon `enough`; scheduled as the server will be, which the calling thread is from now on.
+/// The lateness that this host's wake-ups stay below nine times out of ten: the best of several
+/// rounds, or the first that is at most `enough`; with the scheduling that the server will have,
+/// which the calling thread keeps from now on.
 fn wakeup_latency(enough: Span) -> io::Result<Span> {
-    // Refused, it is measured as it is.
+    // If that is refused, the latency is measured without it.
     let _ = Scheduling::ask_for_fifo();
     let mut least = Span::MAX;
     for _ in 0..ROUNDS {
@@ -60,7 +61,7 @@ fn wake_up_round() -> io::Result<Span> {
     Ok(late.quantile(Ratio::percent(90)).expect("a hundred were tried"))
 }
 
-/// The median of a random 4 KiB read at depth 1, in virtual time; the device is used up by it.
+/// The median of a random 4 KiB read at depth 1, in virtual time; it consumes the device.
 pub fn typical_read(device: &mut dyn Device) -> Span {
     let (page, reads) = (Sectors::new(8), 200);
     let pages = (device.capacity().get() / page.get()).max(1);

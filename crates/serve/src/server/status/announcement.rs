@@ -1,11 +1,11 @@
-//! What a server says when it is ready.
+//! The message of a server when it is ready.
 
 use crate::server::endpoint::Listener;
 use crate::server::realtime::Scheduling;
 use crate::server::{Backend, Endpoint, Server};
 
 impl<B: Backend> Server<B> {
-    /// Where the drive, called `name`, is to be found, and what its timing is worth.
+    /// Where the drive, called `name`, is available, and the quality of its timing.
     pub fn announcement(&self, name: &str) -> String {
         let mut text = format!("serving {name}");
         let mut line = |what: &str, value: &str| text.push_str(&format!("\n  {what:<9}{value}"));

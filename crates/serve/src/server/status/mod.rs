@@ -1,4 +1,4 @@
-//! What a server tells about itself.
+//! The status of a server.
 
 mod announcement;
 mod summary;
@@ -14,22 +14,22 @@ use crate::store::Survival;
 /// The answer to `GET /stats`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Requests, flushes and trims included, and how late their answers were.
+    /// Number of requests, including flushes and trims, and the lateness of their answers.
     #[serde(flatten)]
     pub served: Served,
-    /// The most that were on their way at once.
+    /// Maximum number of requests in flight.
     pub in_flight_max: usize,
-    /// Where the bound of lateness comes from: `option`, `drive` or `host`.
+    /// The source of the lateness bound: `option`, `drive` or `host`.
     pub lateness_bound_from: &'static str,
-    /// Since when all of this was counted, from the server's beginning.
+    /// When these counts began, from the server's beginning.
     pub since_ns: u64,
     /// Acknowledged data that is not durable, in bytes.
     pub pending_bytes: u64,
-    /// Connections that are open.
+    /// Number of open connections.
     pub clients: usize,
-    /// Bytes of requests and replies that are kept for them.
+    /// Bytes of requests and replies held for them.
     pub clients_bytes: usize,
-    /// Whether the host's processors are kept from sleeping while requests come.
+    /// Whether the host's processors are kept from sleeping while requests arrive.
     pub keeps_awake: bool,
     /// How long before a deadline the loop now wakes up and spins.
     pub early_ns: u64,
@@ -38,15 +38,15 @@ pub struct Stats {
 /// Why the server stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// It was asked to; everything acknowledged is on the medium.
+    /// By request; everything acknowledged is on the medium.
     Asked,
     /// The power was cut.
     PowerCut {
-        /// What it took.
+        /// The data that it lost.
         survival: Survival,
         /// When.
         at: Time,
-        /// What chose the survivors.
+        /// The seed of the survivors.
         seed: u64,
     },
 }
@@ -56,9 +56,9 @@ pub enum Stopped {
 pub struct Summary {
     /// Why it ended.
     pub stopped: Stopped,
-    /// What it did until then.
+    /// Its statistics until then.
     pub stats: Stats,
-    /// The faults that were in force, with their strikes.
+    /// The active faults, with their strikes.
     pub faults: Vec<Listed>,
     /// The drive's file was open when it was unmounted.
     pub taken_away: Option<TakenAway>,

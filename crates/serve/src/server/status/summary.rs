@@ -1,4 +1,4 @@
-//! What a server says when it ends.
+//! The message of a server when it ends.
 
 use std::fmt;
 
