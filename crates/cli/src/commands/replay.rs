@@ -211,7 +211,7 @@ fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
 
 /// Where the requests come from.
 enum Requests {
-    Recorded { trace: Trace, parser: Parser },
+    Recorded { trace: Box<Trace>, parser: Parser },
     Made(std::vec::IntoIter<TraceEntry>),
 }
 
@@ -222,7 +222,7 @@ impl Requests {
             let shape = Shape::from_name(name).map_err(Failure::bad_words)?;
             return Ok(Self::Made(shape.requests(capacity, arguments.seed).into_iter()));
         }
-        let trace = Trace::open(&arguments.trace)?;
+        let trace = Box::new(Trace::open(&arguments.trace)?);
         Ok(Self::Recorded { trace, parser: Parser::new(arguments.format) })
     }
 
