@@ -262,8 +262,8 @@ mod tests {
         assert_eq!(folders, expected);
         let mut timed = of(0).subfolders(&mut Rng::new(1)).unwrap();
         let at = |seconds| timed.begun + Duration::from_secs(seconds);
-        let times = [0, 180, 181, 361, 362].map(at);
-        let folders = times.map(|now| (timed.next(now) + 3 - first) % 3);
+        let moments = [0, 180, 181, 361, 362].map(at);
+        let folders = moments.map(|now| (timed.next(now) + 3 - first) % 3);
         assert_eq!(folders, [0, 0, 1, 1, 2]);
     }
 }
