@@ -19,6 +19,27 @@ fn measured() -> Option<PathBuf> {
     there.then_some(path)
 }
 
+#[test]
+fn a_boot_takes_as_long_with_ahci_and_a_defragmentation_shorter_with_a_write_cache() {
+    let folder = folder();
+    let seconds = |shape: &str, keys: &str| {
+        let drive = format!("hitachi-hts542516k9sa00,{keys}");
+        let arguments = ["replay", shape, "--drive", &drive, "--json"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.out, drivelab(folder.path(), &arguments).out, "the same bytes");
+        let json = said.json();
+        assert_eq!((&json["format"], &json["errors"]), (&"shape".into(), &0.into()), "{json}");
+        json["elapsed_ns"].as_f64().unwrap() / 1e9
+    };
+    let boot = ["ide", "ahci"].map(|mode| seconds("shape:boot", &format!("controller={mode}")));
+    assert!((boot[0] / boot[1] - 1.0).abs() < 0.02 && boot[0] > 15.0, "{boot:?}");
+    let cache = |cache: &str| seconds("shape:defrag", &format!("write-cache={cache}"));
+    let copy = [cache("off"), cache("on")];
+    assert!(copy[0] > 1.1 * copy[1], "{copy:?}");
+    let wrong = ["replay", "shape:bot", "--drive", "generic-5400"];
+    drivelab(folder.path(), &wrong).failed(2, &["`bot`", "boot"]);
+}
+
 /// Demerit for all, reads and writes as `DiskSim` prints it for the same files.
 const DISKSIM: [(&str, [f64; 3]); 6] = [
     ("cheetah9LP", [0.108, 0.123, 0.151]),

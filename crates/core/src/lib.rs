@@ -36,4 +36,4 @@ pub use rng::Rng;
 pub use target::{Rejected, Target, TargetError};
 pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 pub use words::{Refusal, RefusalKind, outline, path_hint};
-pub use workload::{IoEngine, JOBS_MAX, JobSchedule, Polling, Requests, Workload};
+pub use workload::{IoEngine, JOBS_MAX, JobSchedule, Polling, Requests, Shape, Workload};

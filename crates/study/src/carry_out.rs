@@ -233,6 +233,7 @@ mod tests {
                 host: None,
                 attached: None,
                 served: None,
+                guest: None,
                 specimen: None,
                 verification: None,
             })

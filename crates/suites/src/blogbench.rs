@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::{Bytes, Histogram, Rng, Span};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
@@ -208,11 +208,15 @@ impl Server {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error).at("create", &self.folder.join(name)),
             }
-            laps.time(|| {
-                self.create_all(blog, ARTICLE, &mut rng)?;
-                self.create_all(blog, PICTURE, &mut rng)
+            let written = laps.time(|| {
+                let articles = self.create_all(blog, ARTICLE, &mut rng)?;
+                Ok(articles && self.create_all(blog, PICTURE, &mut rng)?)
             })?;
-            self.written.fetch_add(1, Ordering::Relaxed);
+            if written {
+                self.written.fetch_add(1, Ordering::Relaxed);
+            } else {
+                self.rest(laps)?;
+            }
         }
         Ok(())
     }
@@ -303,8 +307,13 @@ impl Server {
         }
         drop(file);
         match rustix::fs::renameat(&self.dir, &temporary, &self.dir, &name) {
-            // Another thread renamed the same file.
-            Err(Errno::NOENT) => Ok(false),
+            // Another thread renamed the same file; as in the original neither is kept.
+            Err(Errno::NOENT) => {
+                for name in [&temporary, &name] {
+                    let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+                }
+                Ok(false)
+            }
             renamed => renamed.at("rename", &path()).map(|()| true),
         }
     }

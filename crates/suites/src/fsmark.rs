@@ -1,15 +1,16 @@
 //! `fs_mark`: files created, written, synced and closed.
 //!
 //! After `fs_mark` 3.3. Rates of several threads are all files over the whole time, where the
-//! original adds up the rates of threads that need not have run at the same time.
+//! original adds up the rates of processes that need not have run at the same time.
 
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::num::NonZeroU32;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use drivelab_core::record::Nature;
 use drivelab_core::{Bytes, Histogram, Rng};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
@@ -29,10 +30,12 @@ suite_options! {
         /// at the end, 3 each at the end in reverse order, 4 as 3 after `sync()`, 5 each at the end
         /// in order, 6 as 5 after `sync()`.
         sync: u32 = "1",
-        /// Threads, each with a folder of its own (-t).
+        /// Threads, all in the same folder (-t).
         threads: u32 = "1",
-        /// Subfolders over which files are spread, one after another (-D; 0: none).
+        /// Subfolders (-D; 0: none); without `per_dir` the next one is begun after 180 s.
         dirs: u32 = "0",
+        /// Files that a thread makes in a subfolder before it goes to the next (-N; 0: by time).
+        per_dir: u32 = "0",
         /// Times that everything is repeated; the files of earlier loops stay (-L).
         loops: u32 = "1",
         /// Bytes in one write (-w).
@@ -41,6 +44,9 @@ suite_options! {
         drop: CacheDrop = "run",
     }
 }
+
+/// Time after which the next subfolder is begun, where no number of files says so.
+const DIR_TIME: Duration = Duration::from_secs(180);
 
 impl Plan for FsMark {
     fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
@@ -52,6 +58,9 @@ impl Plan for FsMark {
         within("sync", self.sync, [0, 6])?;
         within("threads", self.threads, [1, 64])?;
         within("dirs", self.dirs, [0, 256])?;
+        if self.dirs == 0 && self.per_dir > 0 {
+            return Err("`per_dir` needs `dirs`, the number of subfolders".into());
+        }
         within("loops", self.loops, [1, 10_000])?;
         within("bs", self.bs, [Bytes::new(1), Bytes::mib(1)])
     }
@@ -73,16 +82,11 @@ impl Plan for FsMark {
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let top = bench.place.fresh("files")?;
-        let folders: Vec<PathBuf> =
-            (0..self.threads).map(|thread| top.join(format!("{thread:02}"))).collect();
-        for folder in &folders {
-            std::fs::create_dir(folder).at("create", folder)?;
-        }
         let files = u64::from(self.files) * u64::from(self.threads);
         for number in 1..=self.loops {
             bench.begin()?;
             let name = self.phase_name(number);
-            let (took, lat) = self.one_loop(bench, &name, number, &folders)?;
+            let (took, lat) = self.one_loop(bench, &name, number, &top)?;
             bench.record(Measured {
                 name: &name,
                 nature: if self.sync == 0 { Nature::PageCache } else { Nature::JournalSync },
@@ -107,15 +111,14 @@ impl FsMark {
         bench: &Bench<'_>,
         name: &str,
         number: u32,
-        folders: &[PathBuf],
+        top: &Path,
     ) -> Done<(Took, Histogram)> {
         let steps = u64::from(self.files) * u64::from(self.threads);
         let watch = Watch::new(bench.control, name, steps);
         let part = |thread: u32| bench.rng(u64::from(number) << 32 | u64::from(thread));
         let clock = Stopwatch::start();
-        let lat = watch.threads(self.threads, |thread, laps| {
-            self.write(&folders[thread as usize], part(thread), laps)
-        })?;
+        let lat =
+            watch.threads(self.threads, |thread, laps| self.write(top, part(thread), laps))?;
         let took = clock.stop();
         Ok((took, merged(&lat)))
     }
@@ -124,16 +127,20 @@ impl FsMark {
     fn write(&self, folder: &Path, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
         let zeros = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
         let dir = open_folder(folder)?;
+        let mut subfolders = self.subfolders(&mut rng);
         let mut names = Vec::with_capacity(self.files as usize);
-        for number in 0..self.files {
+        for _ in 0..self.files {
             laps.time(|| {
-                // As the original does, within the time and for each file.
-                let name = self.name(number, &mut rng);
-                if self.dirs > 0 {
-                    match rustix::fs::mkdirat(&dir, &name[..2], Mode::from_raw_mode(0o777)) {
-                        Ok(()) | Err(Errno::EXIST) => {}
-                        Err(error) => return Err(error).at("create", &folder.join(&name[..2])),
-                    }
+                let below = subfolders.as_mut().map(|subfolders| subfolders.next(Instant::now()));
+                let name = name(below, &mut rng);
+                // As the original does: for each file, within the time, its folder too.
+                let (at, made): (BorrowedFd<'_>, _) = match below {
+                    Some(_) => (dir.as_fd(), Path::new(&name[..2])),
+                    None => (CWD, folder),
+                };
+                match rustix::fs::mkdirat(at, made, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error).at("create", &folder.join(made)),
                 }
                 self.one_file(&dir, folder, &name, &zeros)?;
                 names.push(name);
@@ -164,9 +171,13 @@ impl FsMark {
         let file = rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666));
         let file = file.at("create", &path())?;
         let mut left = usize::try_from(self.size.get()).unwrap_or(usize::MAX);
-        while left > 0 {
+        // An empty file has one write, of no bytes.
+        loop {
             let length = left.min(zeros.len());
             left -= rustix::io::write(file.as_fd(), &zeros[..length]).at("write", &path())?;
+            if left == 0 {
+                break;
+            }
         }
         if self.sync == 1 {
             rustix::fs::fsync(&file).at("sync", &path())?;
@@ -174,19 +185,50 @@ impl FsMark {
         Ok(())
     }
 
-    /// Sixteen characters of the time and twenty-four random ones, in a folder that is filled
-    /// before the next one is begun.
-    fn name(&self, number: u32, rng: &mut Rng) -> String {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let random: String = (0..24).map(|_| character(rng)).collect();
-        let name = format!("{:~<16}{random}", format!("{:x}", since.as_secs()));
-        match self.dirs {
-            0 => name,
-            dirs => format!(
-                "{:02x}/{name}",
-                u64::from(number) * u64::from(dirs) / u64::from(self.files)
-            ),
+    /// Where a thread begins is drawn; the original takes the clock.
+    fn subfolders(&self, rng: &mut Rng) -> Option<Subfolders> {
+        let count = NonZeroU32::new(self.dirs)?;
+        let current = u32::try_from(rng.below(u64::from(count.get()))).expect("below `dirs`");
+        let per_dir = NonZeroU32::new(self.per_dir);
+        Some(Subfolders { count, current, per_dir, filled: 0, begun: Instant::now() })
+    }
+}
+
+/// The subfolders of a thread, one after another.
+#[derive(Debug)]
+struct Subfolders {
+    count: NonZeroU32,
+    current: u32,
+    /// Files in each; none where time decides.
+    per_dir: Option<NonZeroU32>,
+    filled: u32,
+    begun: Instant,
+}
+
+impl Subfolders {
+    /// The number of the one that the next file goes into.
+    fn next(&mut self, now: Instant) -> u32 {
+        let is_over = match self.per_dir {
+            Some(files) => self.filled >= files.get(),
+            None => now.saturating_duration_since(self.begun) > DIR_TIME,
+        };
+        if is_over {
+            self.current = (self.current + 1) % self.count;
+            (self.filled, self.begun) = (0, now);
         }
+        self.filled += 1;
+        self.current
+    }
+}
+
+/// Sixteen characters of the time and twenty-four random ones, in a subfolder where there are any.
+fn name(subfolder: Option<u32>, rng: &mut Rng) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let random: String = (0..24).map(|_| character(rng)).collect();
+    let name = format!("{:~<16}{random}", format!("{:x}", since.as_secs()));
+    match subfolder {
+        None => name,
+        Some(number) => format!("{number:02x}/{name}"),
     }
 }
 
@@ -201,13 +243,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_original_and_fill_one_folder_after_another() {
-        let plan = FsMark { files: 8, dirs: 4, ..FsMark::default() };
+    fn names_are_those_of_the_original() {
         let mut rng = Rng::new(1);
-        let names: Vec<String> = (0..8).map(|number| plan.name(number, &mut rng)).collect();
-        assert!(names.iter().all(|name| name.len() == 43 && name[2..3] == *"/"), "{names:?}");
-        let folders: Vec<&str> = names.iter().map(|name| &name[..2]).collect();
-        assert_eq!(folders, ["00", "00", "01", "01", "02", "02", "03", "03"]);
-        assert_eq!(FsMark::default().name(0, &mut rng).len(), 40);
+        assert_eq!(name(None, &mut rng).len(), 40);
+        let below = name(Some(31), &mut rng);
+        assert!(below.starts_with("1f/") && below.len() == 43, "{below}");
+    }
+
+    #[test]
+    fn subfolders_follow_one_another_by_files_or_by_time() {
+        let mut rng = Rng::new(1);
+        assert!(FsMark::default().subfolders(&mut rng).is_none());
+        let of = |per_dir| FsMark { dirs: 3, per_dir, ..FsMark::default() };
+        let mut filled = of(2).subfolders(&mut Rng::new(1)).unwrap();
+        let (first, now) = (filled.current, Instant::now());
+        let folders: Vec<u32> = (0..8).map(|_| filled.next(now)).collect();
+        let expected = [0, 0, 1, 1, 2, 2, 0, 0].map(|step| (first + step) % 3);
+        assert_eq!(folders, expected);
+        let mut timed = of(0).subfolders(&mut Rng::new(1)).unwrap();
+        let at = |seconds| timed.begun + Duration::from_secs(seconds);
+        let moments = [0, 180, 181, 361, 362].map(at);
+        let folders = moments.map(|now| (timed.next(now) + 3 - first) % 3);
+        assert_eq!(folders, [0, 0, 1, 1, 2]);
     }
 }

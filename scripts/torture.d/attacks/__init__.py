@@ -16,9 +16,11 @@ from .results.kill_points import KillPoints
 from .results.kills import Kills
 from .results.locks import Locks
 from .results.study_cuts import StudyCuts
+from .results.suites import SuiteKills
 
 ATTACKS: list[Attack] = [
     Kills(), KillPoints(), Flips(), Damage(), Locks(),
+    SuiteKills(),
     Cuts(), StudyCuts(),
     NbdLoad(), NbdHostile(), Descriptors(), Control(),
     Fuse(), FuseKilled(),

@@ -5,10 +5,9 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use drivelab_core::Histogram;
-use drivelab_core::Op;
-use drivelab_core::TraceEntry;
+use drivelab_core::config::Choice as _;
 use drivelab_core::record::Latency;
+use drivelab_core::{Bytes, Device as _, Histogram, Op, Shape, TraceEntry};
 use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
@@ -25,15 +24,17 @@ use crate::ui::{Progress, Ui};
 ///
 /// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3) and SPC. The
 /// trace is streamed, so memory does not limit its length, except with --score, which keeps three
-/// numbers per request.
+/// numbers per request. `shape:boot` and `shape:defrag` are no recordings: drivelab makes their
+/// requests from --seed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab replay cheetah9LP.trace --drive cheetah9LP.parv --score
   drivelab replay sda.blkparse --drive seagate-st31000333as,controller=ide --times sda.txt
-  blkparse sda | drivelab replay - --drive generic-10k --loop closed")]
+  blkparse sda | drivelab replay - --drive generic-10k --loop closed
+  drivelab replay shape:boot --drive generic-5400,controller=ahci")]
 pub(crate) struct ReplayArgs {
-    /// The trace, or `-` for standard input.
+    /// The trace, `-` for standard input, or `shape:NAME`.
     trace: PathBuf,
     /// The drive: NAME[,key=value...], a profile (.toml) or a `DiskSim` parameter file (.parv).
     #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
@@ -55,7 +56,7 @@ pub(crate) struct ReplayArgs {
     /// The format, if the first line does not show it: disksim, blkparse, fio, spc.
     #[arg(long)]
     format: Option<Format>,
-    /// Seed of the drive.
+    /// Seed of the drive and of a shape.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -107,6 +108,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let profile = target::profile(&spec)?;
     let drive = target::build(&profile, &spec.options, arguments.seed)?;
     let specimen = profile.record(drive.about());
+    let mut requests = Requests::open(arguments, drive.capacity().bytes())?;
     if let Some(path) = &arguments.report {
         output::refuse_other(path, report_kind(path))?;
     }
@@ -119,9 +121,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         errors: 0,
         compared: arguments.score.then(Vec::new),
     };
-    let mut trace = Trace::open(&arguments.trace)?;
-    let mut parser = Parser::new(arguments.format);
-    let first = trace.next(&mut parser)?.ok_or_else(|| no_request(&arguments.trace))?;
+    let first = requests.next()?.ok_or_else(|| no_request(&arguments.trace))?;
     let how = match arguments.how {
         Some(How::Closed) => Loop::Closed,
         None if first.think.is_some() => Loop::Closed,
@@ -134,12 +134,13 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         if interrupt::requested() {
             break;
         }
-        next = trace.next(&mut parser)?;
+        next = requests.next()?;
     }
     if !interrupt::requested() {
         replay.finish(&mut |answer| sink.take(&answer));
     }
-    drop(trace);
+    let format = requests.format();
+    drop(requests);
     if let (Some(times), Some(path)) = (&mut sink.times, &arguments.times) {
         let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
         written.at_path("write", path)?;
@@ -147,7 +148,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let result = ReplayResult {
         schema: replay::SCHEMA,
         trace: arguments.trace.display().to_string(),
-        format: parser.format().map(|format| format.to_string()).unwrap_or_default(),
+        format,
         drive: spec.to_string(),
         notes: target::one_drive(&spec, specimen.as_ref()).into_iter().collect(),
         specimen,
@@ -209,6 +210,42 @@ fn report_kind(path: &Path) -> &'static output::Kind {
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
     Ok(BufWriter::with_capacity(1 << 16, output::create(path, &output::TIMES)?))
+}
+
+/// Where the requests come from.
+enum Requests {
+    Recorded { trace: Box<Trace>, parser: Parser },
+    Made(std::vec::IntoIter<TraceEntry>),
+}
+
+impl Requests {
+    fn open(arguments: &ReplayArgs, capacity: Bytes) -> Result<Self, Failure> {
+        let shape = arguments.trace.to_str().and_then(|trace| trace.strip_prefix("shape:"));
+        if let Some(name) = shape {
+            let shape = Shape::from_name(name).map_err(Failure::bad_words)?;
+            return Ok(Self::Made(shape.requests(capacity, arguments.seed).into_iter()));
+        }
+        let trace = Box::new(Trace::open(&arguments.trace)?);
+        Ok(Self::Recorded { trace, parser: Parser::new(arguments.format) })
+    }
+
+    /// The next request.
+    fn next(&mut self) -> Result<Option<TraceEntry>, Failure> {
+        match self {
+            Self::Recorded { trace, parser } => trace.next(parser),
+            Self::Made(entries) => Ok(entries.next()),
+        }
+    }
+
+    /// The format of the trace, as far as it is known.
+    fn format(&self) -> String {
+        match self {
+            Self::Recorded { parser, .. } => {
+                parser.format().map(|format| format.to_string()).unwrap_or_default()
+            }
+            Self::Made(_) => "shape".into(),
+        }
+    }
 }
 
 /// A trace being read.

@@ -102,8 +102,10 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
         reports: top.take_with("reports", Reports::from_name)?.unwrap_or_default(),
     };
     let mut tests: Vec<Test> = Vec::new();
+    let mut unused = adjust.options();
     for mut section in top.sections("test")? {
-        let read = test(&mut section, &shared)?;
+        let (read, takes) = test(&mut section, &shared)?;
+        unused.retain(|(key, _)| !takes.contains(&key.as_str()));
         if tests.iter().any(|known| known.name == read.name) {
             return Err(section.error(format!("two tests are named `{}`", read.name)));
         }
@@ -113,14 +115,28 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
     if tests.is_empty() {
         return Err(top.error("the recipe has no test: add a `[[test]]` table"));
     }
+    if let Some((key, _)) = unused.first() {
+        let message = format!("`{key}` would change nothing: every test of it sets its own");
+        let hint = format!("omit `{key}`, or write a recipe of your own");
+        return Err(ConfigError { hint: Some(hint), ..top.error(message) });
+    }
     top.finish()?;
     Ok(Content { title, tests, pause: adjust.pause.unwrap_or(pause) })
 }
 
-fn test(section: &mut Section, shared: &Shared) -> Result<Test, ConfigError> {
+/// One test, and which of the keys that a user may set for all tests it takes from there.
+fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static str>), ConfigError> {
     let name = section.take_with("name", name)?;
     let name = name.ok_or_else(|| section.error("a test needs a `name`"))?;
     let own = WorkloadOptions::read(section)?;
+    let own_loops = section.take_with("loops", runs)?;
+    let takes = [
+        ("size", own.size.is_none()),
+        // Single requests end by their number.
+        ("runtime", own.runtime.is_none() && own.number_ios != Some(1)),
+        ("loops", own_loops.is_none()),
+        ("pause", true),
+    ];
     let options = WorkloadOptions {
         size: own.size.or(shared.options.size),
         runtime: own.runtime.or(shared.options.runtime),
@@ -134,7 +150,7 @@ fn test(section: &mut Section, shared: &Shared) -> Result<Test, ConfigError> {
         workload: options.check().map_err(|wrong| section.error(wrong.to_string()))?,
         numjobs,
         end_fsync: section.take("end_fsync")?.unwrap_or(false),
-        loops: section.take_with("loops", runs)?.unwrap_or(shared.loops),
+        loops: own_loops.unwrap_or(shared.loops),
         warm_up: section.take_with("warm_up", runs)?.unwrap_or(shared.warm_up),
         reports: section.take_with("reports", Reports::from_name)?.unwrap_or(shared.reports),
         points: section.take_with("points", runs)?,
@@ -152,7 +168,7 @@ fn test(section: &mut Section, shared: &Shared) -> Result<Test, ConfigError> {
         () if test.points.is_some() && numjobs > 1 => {
             wrong("a test at several `points` has one thread")
         }
-        () => Ok(test),
+        () => Ok((test, takes.iter().filter(|(_, taken)| *taken).map(|(key, _)| *key).collect())),
     }
 }
 

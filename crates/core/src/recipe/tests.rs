@@ -198,6 +198,21 @@ fn a_user_adjusts_what_all_tests_share() {
     assert_eq!(times, [Span::from_secs(9), Span::from_secs(1)], "a test's own time stays");
 }
 
+#[test]
+fn what_would_change_no_test_is_refused() {
+    let of = |adjust: Adjust| {
+        let text = embedded::text("hdtune").unwrap();
+        Recipe::parse("hdtune", text, &adjust)
+    };
+    let runtime = of(Adjust { runtime: Some(Span::from_secs(2)), ..Adjust::default() });
+    let error = runtime.unwrap_err();
+    assert!(error.to_string().contains("`runtime` would change nothing"), "{error}");
+    assert!(error.hint.unwrap().contains("omit `runtime`"));
+    // The curve takes the size and the number of runs from the whole.
+    of(Adjust { size: Some(Bytes::gib(1)), loops: Some(2), ..Adjust::default() }).unwrap();
+    of(Adjust { pause: Some(Span::from_secs(1)), ..Adjust::default() }).unwrap();
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_panics(text: String, put in "[a-z0-9_= \\[\\]\"]{0,12}", at in 0..300_usize) {

@@ -13,6 +13,7 @@ mod job_schedule;
 mod mix;
 mod options;
 mod requests;
+mod shape;
 mod steady;
 
 pub use address::{Distribution, Zones};
@@ -24,6 +25,7 @@ pub use job_schedule::{JOBS_MAX, JobSchedule};
 pub use mix::Rw;
 pub use options::{OPTIONS, Spelling, WorkloadError, WorkloadOption, WorkloadOptions};
 pub use requests::Requests;
+pub use shape::Shape;
 pub use steady::{Criterion, Steady};
 
 use serde::{Deserialize, Serialize};

@@ -46,6 +46,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let trimmed = line.text.trim();
         if let Some(version) = version(trimmed) {
             found.version(version);
+            if is_comment {
+                end_comment(&mut run);
+            }
             found.add(std::mem::take(&mut run));
             let banner = trimmed.trim_start_matches('\u{feff}').to_owned();
             run.setup.insert("banner".into(), banner);
@@ -94,11 +97,25 @@ const COMMENT_MAX: usize = 1000;
 
 fn comment(run: &mut ImportedRun, text: &str) {
     let known = run.setup.entry("Comment".to_owned()).or_default();
+    if known.chars().count() >= COMMENT_MAX {
+        return;
+    }
     if !known.is_empty() {
         known.push('\n');
     }
     let free = COMMENT_MAX.saturating_sub(known.chars().count());
     known.extend(text.chars().take(free));
+}
+
+/// Takes the line above the next report's banner out of a comment, which ends nowhere else.
+fn end_comment(run: &mut ImportedRun) {
+    let Some(comment) = run.setup.get_mut("Comment") else { return };
+    let (rest, last) = comment.rsplit_once('\n').unwrap_or(("", comment.as_str()));
+    let is_line = !last.is_empty() && last.bytes().all(|byte| byte == b'-');
+    let length = rest.len();
+    if is_line {
+        comment.truncate(length);
+    }
 }
 
 #[cfg(test)]

@@ -88,6 +88,12 @@ fn every_format_that_goes_both_ways_gives_the_same_bytes() {
         check(text, Format::Phoronix);
     }
     check(&DISKMARK.replace("[Admin]\r\n", "\r\n"), Format::CrystalDiskMark);
+    // A comment has no end but the line above the next report, or what is too long of it.
+    for comment in ["caching off".to_owned(), "x".repeat(990), "x".repeat(999), "x".repeat(2000)] {
+        let commented = DISKMARK_2.replace("caching off", &comment);
+        check(&commented.repeat(2), Format::CrystalDiskMark);
+        check(&format!("{commented}\r\n{commented}"), Format::CrystalDiskMark);
+    }
 }
 
 #[test]

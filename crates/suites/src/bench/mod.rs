@@ -9,7 +9,7 @@ mod tree;
 mod watch;
 
 pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
-pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
+pub(crate) use files::{Content, copy_file, from_page, open_folder, read_whole, room, write_file};
 pub(crate) use halt::{At, Done, Halt};
 pub use options::SuiteOption;
 pub(crate) use options::{Auto, suite_options};

@@ -2,12 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use drivelab_core::record::Nature;
 
 use super::{Bonnie, Ended};
-use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, float};
+use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, float, from_page, room};
 
 /// Bytes that one step of the phases that go byte by byte moves.
 const RUN_BYTES: u64 = 8192;
@@ -26,22 +27,23 @@ impl Bonnie {
             let putc = part("putc", Nature::Cpu, runs, bytes);
             putc.run(bench, create, |laps, file| each(laps, runs, || write_bytes(file, &path)))?;
         }
-        let mut buffer = vec![0; usize::try_from(self.chunk.get()).expect("at most 1 MiB")];
+        let mut room = room(self.chunk);
+        let buffer = from_page(&mut room);
         part("put_block", Nature::Disk, chunks, whole).run(bench, create, |laps, file| {
             // Each chunk differs from the one before, by another byte.
             (0..chunks).try_for_each(|chunk| {
-                touch(&mut buffer, chunk);
-                laps.time(|| file.write_all(&buffer).at("write", &path))
+                touch(buffer, chunk);
+                laps.time(|| file.write_all(buffer).at("write", &path))
             })
         })?;
         let back = -i64::try_from(self.chunk.get()).expect("at most 1 MiB");
         part("rewrite", Nature::Disk, chunks, whole).run(bench, open, |laps, file| {
             (0..chunks).try_for_each(|chunk| {
                 laps.time(|| {
-                    file.read_exact(&mut buffer).at("read", &path)?;
-                    touch(&mut buffer, chunk);
+                    file.read_exact(buffer).at("read", &path)?;
+                    touch(buffer, chunk);
                     file.seek(SeekFrom::Current(back)).at("seek in", &path)?;
-                    file.write_all(&buffer).at("write", &path)
+                    file.write_all(buffer).at("write", &path)
                 })
             })
         })?;
@@ -50,7 +52,7 @@ impl Bonnie {
             getc.run(bench, open, |laps, file| each(laps, runs, || read_bytes(file, &path)))?;
         }
         part("get_block", warm, chunks, whole).run(bench, open, |laps, file| {
-            each(laps, chunks, || file.read_exact(&mut buffer).at("read", &path))
+            each(laps, chunks, || file.read_exact(buffer).at("read", &path))
         })?;
         if self.seeks > 0 {
             self.seek_phase(bench, &path, chunks, warm)?;
@@ -100,7 +102,7 @@ fn each(laps: &mut Laps<'_>, steps: u64, mut step: impl FnMut() -> Done) -> Done
 fn create(path: &Path) -> Done<File> {
     let _ = std::fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).open(path).at("create", path)
+    options.read(true).write(true).create_new(true).mode(0o600).open(path).at("create", path)
 }
 
 pub(super) fn open(path: &Path) -> Done<File> {

@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::Rng;
 use drivelab_core::record::Nature;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
 
 use super::{Bonnie, Ended, Filling};
-use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, open_folder};
+use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, from_page, open_folder, room};
 
 /// Most random characters of a name.
 const EXTRA_MAX: u64 = 12;
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// Bytes of names that are read from a folder at once, as glibc's `readdir` does.
+const READDIR_BYTES: usize = 32 << 10;
 
 /// A file and the folder it is in.
 #[derive(Debug, Clone)]
@@ -31,6 +34,16 @@ struct Folders {
     synced: Vec<OwnedFd>,
 }
 
+impl Folders {
+    /// Syncs the folder of a file, where files are synced.
+    fn sync(&self, number: usize, path: &dyn Fn() -> PathBuf) -> Done {
+        match self.synced.get(number) {
+            Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Bonnie {
     /// In order first, then in random order.
     pub(super) fn small_files(&self, bench: &mut Bench<'_>) -> Done {
@@ -40,10 +53,12 @@ impl Bonnie {
             let path = bench.place.fresh("files")?;
             let folders = self.make_folders(path)?;
             let [create, stat, delete] = order.phases();
+            let mut room = room(self.n.chunk);
+            let buffer = from_page(&mut room);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
-                names
-                    .iter()
-                    .try_for_each(|name| laps.time(|| self.create(&folders, name, &names[0])))?;
+                names.iter().try_for_each(|name| {
+                    laps.time(|| self.create(&folders, name, &names[0], buffer))
+                })?;
                 rustix::fs::sync();
                 Ok(())
             })?;
@@ -58,9 +73,9 @@ impl Bonnie {
                 rng.shuffle(&mut names);
             }
             self.phase(bench, (stat, looking_up), |laps| match order {
-                Order::Sequential => self.stat_folders(&folders, laps),
+                Order::Sequential => self.stat_folders(&folders, laps, buffer),
                 Order::Random => names.iter().try_for_each(|name| {
-                    laps.time(|| self.stat(&folders.top, &folders.path, &name.path))
+                    laps.time(|| stat_one(&folders.top, &folders.path, &name.path, buffer))
                 }),
             })?;
             if order == Order::Random {
@@ -69,11 +84,15 @@ impl Bonnie {
             self.phase(bench, (delete, Nature::JournalSync), |laps| {
                 match order {
                     Order::Sequential => self.delete_folders(&folders, laps)?,
-                    Order::Random => names.iter().try_for_each(|name| {
-                        laps.time(|| delete_one(&folders, &folders.top, &name.path, name.folder))
-                    })?,
+                    Order::Random => {
+                        names.iter().try_for_each(|name| {
+                            let (dir, path) = (&folders.top, &name.path);
+                            laps.time(|| delete_one(&folders, dir, path, name.folder))
+                        })?;
+                        (0..self.n.folders).try_for_each(|it| self.remove_folder(&folders, it))?;
+                    }
                 }
-                self.remove_folders(&folders)?;
+                std::fs::remove_dir(&folders.path).at("remove", &folders.path)?;
                 rustix::fs::sync();
                 Ok(())
             })?;
@@ -130,7 +149,7 @@ impl Bonnie {
         Ok(Folders { top, synced: opened.collect::<Done<_>>()?, path })
     }
 
-    fn create(&self, folders: &Folders, name: &Name, first: &Name) -> Done {
+    fn create(&self, folders: &Folders, name: &Name, first: &Name, zeros: &[u8]) -> Done {
         let (dir, path) = (&folders.top, || folders.path.join(&name.path));
         let is_first = name.path == first.path;
         match self.n.filling {
@@ -143,101 +162,105 @@ impl Bonnie {
                 let target = format!("{up}{}", first.path);
                 rustix::fs::symlinkat(&target, dir, &name.path).at("link", &path())?;
             }
-            _ => self.create_file(folders, name)?,
+            _ => return self.create_file(folders, name, zeros),
         }
-        match folders.synced.get(name.folder) {
-            Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
-            None => Ok(()),
-        }
+        folders.sync(name.folder, &path)
     }
 
-    fn create_file(&self, folders: &Folders, name: &Name) -> Done {
+    fn create_file(&self, folders: &Folders, name: &Name, zeros: &[u8]) -> Done {
         let path = || folders.path.join(&name.path);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(&folders.top, &name.path, flags, mode);
         let file = file.at("create", &path())?;
         let mut left = name.bytes;
-        if left > 0 {
-            let zeros = vec![0; usize::try_from(self.n.chunk.get()).expect("at most 1 MiB")];
-            while left > 0 {
-                let length = left.min(zeros.len() as u64);
-                let part = &zeros[..usize::try_from(length).expect("at most 1 MiB")];
-                left -= rustix::io::write(&file, part).at("write", &path())? as u64;
-            }
-        }
-        if self.fsync { rustix::fs::fsync(&file).at("sync", &path()) } else { Ok(()) }
-    }
-
-    /// Looks a file up, and reads it where it holds something.
-    fn stat(&self, dir: &OwnedFd, folder: &Path, name: &str) -> Done {
-        let path = || folder.join(name);
-        let about = rustix::fs::statat(dir, name, AtFlags::empty()).at("look at", &path())?;
-        if about.st_size == 0 {
-            return Ok(());
-        }
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at("open", &path())?;
-        let mut buffer = vec![0; usize::try_from(self.n.chunk.get()).expect("at most 1 MiB")];
-        let mut left = u64::try_from(about.st_size).unwrap_or(0);
         while left > 0 {
-            let length = left.min(buffer.len() as u64);
-            let part = &mut buffer[..usize::try_from(length).expect("at most 1 MiB")];
-            match rustix::io::read(&file, part).at("read", &path())? {
-                0 => break,
-                length => left -= length as u64,
-            }
+            let part = &zeros[..part_of(left, zeros.len())];
+            left -= rustix::io::write(&file, part).at("write", &path())? as u64;
         }
-        Ok(())
+        if self.fsync {
+            rustix::fs::fsync(&file).at("sync", &path())?;
+        }
+        // While the file is open, as in the original.
+        folders.sync(name.folder, &path)
     }
 
     /// Every file of every folder, in the order of the file system.
-    fn stat_folders(&self, folders: &Folders, laps: &mut Laps<'_>) -> Done {
+    fn stat_folders(&self, folders: &Folders, laps: &mut Laps<'_>, buffer: &mut [u8]) -> Done {
         self.each_folder(folders, |_, dir, path| {
-            each_name(dir, path, |name| laps.time(|| self.stat(dir, path, name)))
+            each_name(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer)))
         })
     }
 
     fn delete_folders(&self, folders: &Folders, laps: &mut Laps<'_>) -> Done {
         self.each_folder(folders, |number, dir, path| {
-            each_name(dir, path, |name| laps.time(|| delete_one(folders, dir, name, number)))
+            let delete = |name: &str| laps.time(|| delete_one(folders, dir, name, number as usize));
+            each_name(dir, path, delete)?;
+            self.remove_folder(folders, number)
         })
     }
 
     fn each_folder(
         &self,
         folders: &Folders,
-        mut work: impl FnMut(usize, &OwnedFd, &Path) -> Done,
+        mut work: impl FnMut(u32, &OwnedFd, &Path) -> Done,
     ) -> Done {
         if self.n.folders == 1 {
             return work(0, &folders.top, &folders.path);
         }
-        (0..self.n.folders as usize).try_for_each(|number| {
+        (0..self.n.folders).try_for_each(|number| {
             let path = folders.path.join(format!("{number:05}"));
             work(number, &open_folder(&path)?, &path)
         })
     }
 
-    fn remove_folders(&self, folders: &Folders) -> Done {
-        for number in (0..self.n.folders).filter(|_| self.n.folders > 1) {
-            let path = folders.path.join(format!("{number:05}"));
-            std::fs::remove_dir(&path).at("remove", &path)?;
+    /// Removes a folder below the top, where there are any.
+    fn remove_folder(&self, folders: &Folders, number: u32) -> Done {
+        if self.n.folders == 1 {
+            return Ok(());
         }
-        std::fs::remove_dir(&folders.path).at("remove", &folders.path)
+        let path = folders.path.join(format!("{number:05}"));
+        std::fs::remove_dir(&path).at("remove", &path)
     }
+}
+
+/// Looks a file up, and reads it where it holds something.
+fn stat_one(dir: &OwnedFd, folder: &Path, name: &str, buffer: &mut [u8]) -> Done {
+    let path = || folder.join(name);
+    let about = rustix::fs::statat(dir, name, AtFlags::empty()).at("look at", &path())?;
+    if about.st_size == 0 {
+        return Ok(());
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at("open", &path())?;
+    let mut left = u64::try_from(about.st_size).unwrap_or(0);
+    while left > 0 {
+        let length = part_of(left, buffer.len());
+        match rustix::io::read(&file, &mut buffer[..length]).at("read", &path())? {
+            0 => break,
+            length => left -= length as u64,
+        }
+    }
+    Ok(())
+}
+
+/// How much of what is left goes into one read or write.
+fn part_of(left: u64, chunk: usize) -> usize {
+    usize::try_from(left).map_or(chunk, |left| left.min(chunk))
 }
 
 fn delete_one(folders: &Folders, dir: &OwnedFd, name: &str, number: usize) -> Done {
     let path = || folders.path.join(name);
     rustix::fs::unlinkat(dir, name, AtFlags::empty()).at("remove", &path())?;
-    match folders.synced.get(number) {
-        Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
-        None => Ok(()),
-    }
+    folders.sync(number, &path)
 }
 
 fn each_name(dir: &OwnedFd, path: &Path, mut work: impl FnMut(&str) -> Done) -> Done {
-    for entry in Dir::read_from(dir).at("read", path)? {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(dir, ".", flags, Mode::empty()).at("read", path)?;
+    let mut buffer = Vec::with_capacity(READDIR_BYTES);
+    let mut entries = RawDir::new(&folder, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
         let entry = entry.at("read", path)?;
         // Names of ours are text and do not begin with a dot.
         if let Ok(name) = entry.file_name().to_str()

@@ -1,9 +1,16 @@
 //! Random accesses to the large file, one in ten of which updates what it read.
+//!
+//! As in the original each thread takes its tickets from one pipe, a read of four bytes each, and
+//! moves the file offset before it reads: where the page cache answers, these calls are the time.
 
-use std::os::unix::fs::FileExt as _;
+use std::fs::File;
+use std::io::{
+    self, ErrorKind, PipeReader, PipeWriter, Read as _, Seek as _, SeekFrom, Write as _,
+};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use drivelab_core::Rng;
 use drivelab_core::record::Nature;
 
 use super::bulk::open;
@@ -11,13 +18,14 @@ use super::{Bonnie, Ended};
 use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, merged};
 
 /// One access in so many updates the chunk.
-const UPDATE_ONE_IN: u64 = 10;
+const UPDATE_ONE_IN: u32 = 10;
+/// Bytes of a ticket: a number of 31 bits, from which the chunk and the update follow.
+const TICKET_BYTES: usize = 4;
 
-/// A chunk that is read, and perhaps written back.
-#[derive(Debug, Clone, Copy)]
-struct Ticket {
-    chunk: u64,
-    updates: bool,
+/// What a thread works with.
+struct Seeker {
+    file: File,
+    tickets: PipeReader,
 }
 
 impl Bonnie {
@@ -29,43 +37,85 @@ impl Bonnie {
         nature: Nature,
     ) -> Done {
         bench.begin()?;
-        let mut rng = bench.rng(0);
-        let tickets: Vec<Ticket> = (0..self.seeks)
-            .map(|_| {
-                // Both follow from one number of 31 bits, as in the original.
-                let drawn = rng.below(1 << 31);
-                Ticket { chunk: drawn % chunks, updates: drawn.is_multiple_of(UPDATE_ONE_IN) }
-            })
-            .collect();
+        let tickets = tickets(self.seeks, &mut bench.rng(0));
+        let (reader, writer) = io::pipe().at("make a pipe for", path)?;
+        let seeker = |_| {
+            let tickets = reader.try_clone().at("make a pipe for", path)?;
+            Ok(Mutex::new(Some(Seeker { file: open(path)?, tickets })))
+        };
+        let seekers = (0..self.seekers).map(seeker).collect::<Done<Vec<_>>>()?;
+        // Only the threads hold it now: when all have ended, nobody waits for room in the pipe.
+        drop(reader);
+        let writer = Mutex::new(Some(writer));
         let watch = Watch::new(bench.control, "seeks", u64::from(self.seeks));
-        let next = AtomicUsize::new(0);
-        let clock = Stopwatch::start();
-        let lat = watch.threads(self.seekers, |_, laps| {
-            self.seek(path, || tickets.get(next.fetch_add(1, Ordering::Relaxed)).copied(), laps)
+        let clock = OnceLock::new();
+        let lat = watch.threads(self.seekers + 1, |number, laps| {
+            if let Some(seeker) = seekers.get(number as usize) {
+                return self.seek(take(seeker), path, chunks, laps);
+            }
+            // The others wait for their first ticket. When all are handed out the original's main
+            // thread closes the file too, with a sync.
+            let file = open(path)?;
+            clock.get_or_init(Stopwatch::start);
+            hand_out(take(&writer), &tickets, path)?;
+            file.sync_all().at("sync", path)
         })?;
-        let took = clock.stop();
+        let took = clock.get().expect("the last thread starts it first of all").stop();
         let (name, amount) = ("seeks", f64::from(self.seeks));
         Ended { name, nature, amount, unit: "1/s", took, lat: merged(&lat) }.record(bench);
         Ok(())
     }
 
     /// What one thread does, until there are no more tickets.
-    fn seek(&self, path: &Path, ticket: impl Fn() -> Option<Ticket>, laps: &mut Laps<'_>) -> Done {
-        let file = open(path)?;
+    fn seek(&self, seeker: Seeker, path: &Path, chunks: u64, laps: &mut Laps<'_>) -> Done {
+        let Seeker { mut file, mut tickets } = seeker;
         let mut buffer = vec![0; usize::try_from(self.chunk.get()).expect("at most 1 MiB")];
-        while let Some(Ticket { chunk, updates }) = ticket() {
-            let at = chunk * self.chunk.get();
+        let mut ticket = [0; TICKET_BYTES];
+        while next(&mut tickets, &mut ticket).at("read tickets for", path)? {
+            let drawn = u32::from_ne_bytes(ticket);
+            let chunk = u64::from(drawn) % chunks;
+            let at = SeekFrom::Start(chunk * self.chunk.get());
             laps.time(|| {
-                file.read_exact_at(&mut buffer, at).at("read", path)?;
-                if !updates {
+                file.seek(at).at("seek in", path)?;
+                file.read_exact(&mut buffer).at("read", path)?;
+                if !drawn.is_multiple_of(UPDATE_ONE_IN) {
                     return Ok(());
                 }
                 let place = usize::try_from(chunk % self.chunk.get()).expect("at most 1 MiB");
                 buffer[place] = buffer[place].wrapping_sub(1);
-                file.write_all_at(&buffer, at).at("write", path)?;
+                file.seek(at).at("seek in", path)?;
+                file.write_all(&buffer).at("write", path)?;
                 if self.fsync { file.sync_all().at("sync", path) } else { Ok(()) }
             })?;
         }
         file.sync_all().at("sync", path)
+    }
+}
+
+fn tickets(count: u32, rng: &mut Rng) -> Vec<u8> {
+    let one = |_| u32::try_from(rng.below(1 << 31)).expect("31 bits").to_ne_bytes();
+    (0..count).flat_map(one).collect()
+}
+
+fn take<T>(part: &Mutex<Option<T>>) -> T {
+    let taken = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+    taken.expect("each thread takes its own part, once")
+}
+
+/// Writes all tickets in one call, and ends the threads by the end of the pipe.
+fn hand_out(mut pipe: PipeWriter, tickets: &[u8], path: &Path) -> Done {
+    match pipe.write_all(tickets) {
+        // The threads failed, or the user asked to stop: they say why.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.at("write tickets for", path),
+    }
+}
+
+/// Whether there is another ticket. A pipe is filled in pages, which hold whole tickets, so that no
+/// thread reads part of one.
+fn next(pipe: &mut PipeReader, ticket: &mut [u8; TICKET_BYTES]) -> io::Result<bool> {
+    match pipe.read_exact(ticket) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
     }
 }

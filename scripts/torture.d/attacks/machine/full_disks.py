@@ -43,6 +43,8 @@ def writing(where: str) -> list[Request]:
         Request(f"drive fit measured.toml --out {where}/own.toml", needed=f"{where}/own.toml"),
         Request(f"study study.toml --out {where}/out", needed=f"{where}/out"),
         Request(f"run --matrix matrix.toml --out {where}/out", needed=f"{where}/out"),
+        Request(f"run {where} --suite fsmark,files=9,sync=0,drop=never --no-archive", needed=where),
+        Request(f"run {where} --suite sqlite,rows=9,drop=never --no-archive", needed=where),
     ]
 
 
