@@ -232,7 +232,7 @@ impl ModelledDrives {
 
 /// That a drive used alone is one of many, where its profile leaves numbers open.
 pub(crate) fn one_drive(spec: &DriveSpec, specimen: Option<&Specimen>) -> Option<String> {
-    let options = Options { specimen: None, ..spec.options.clone() };
+    let options = Options { specimen: None, ..spec.options };
     let all = DriveSpec { options, ..spec.clone() };
     drivelab_report::specimens::one_drive(specimen?, &all.to_string())
 }

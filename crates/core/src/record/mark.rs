@@ -161,6 +161,6 @@ mod tests {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
         assert_eq!(MarkId::OneAtATime.to_string(), "one-at-a-time");
-        assert!("disk-not".parse::<MarkId>().is_err());
+        "disk-not".parse::<MarkId>().unwrap_err();
     }
 }

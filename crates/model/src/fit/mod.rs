@@ -278,8 +278,8 @@ impl Search<'_> {
         let rates = simulate::observe(&profile, &[random(1), random(32)], MANY, self.seed)?;
         let gain = rates[1].per_s / rates[0].per_s;
         let simulations = self.simulated;
-        let seed = self.seed;
-        let heading = Heading { model, command, seed, simulations, error, gain, notes: &notes };
+        let heading =
+            Heading { model, command, seed: self.seed, simulations, error, gain, notes: &notes };
         let kept = draws.iter().step_by(draws.len().div_ceil(DRAWS));
         let posterior: Vec<Vec<f64>> = kept.map(|scores| self.values(scores)).collect();
         let profile = self.text.fitted(heading, &self.unknowns, &values, &posterior);

@@ -46,6 +46,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             host: None,
             attached: None,
             served: None,
+            guest: None,
             specimen: None,
             verification: None,
         }
