@@ -43,6 +43,7 @@ fn every_guard_that_is_named_exists() {
     let rig = texts(&root.join("scripts/torture.d/attacks"), ".py");
     let exists = |guard: &String| match guard.strip_prefix("torture ") {
         Some(attack) => rig.contains(&format!("name = \"{attack}\"")),
+        None if guard.starts_with("scripts/") => root.join(guard).is_file(),
         None => tests.contains(guard.as_str()),
     };
     let named = guards(&page);

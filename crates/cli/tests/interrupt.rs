@@ -206,7 +206,7 @@ fn a_measurement_of_a_drive_is_written_when_it_is_interrupted() {
     let said = end(child, "INT");
     assert_eq!(said.code, 130, "{said:?}");
     assert_eq!(said.json()["complete"], false, "{said:?}");
-    assert!(said.err.contains("the file holds what was measured before"), "{said:?}");
+    assert!(said.err.contains("the file contains the measurements so far"), "{said:?}");
     let text = fs::read_to_string(folder.path().join("m.toml")).unwrap();
     assert!(text.contains("interrupted before its end") && text.contains("[drive]"), "{text}");
 }

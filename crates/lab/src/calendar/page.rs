@@ -4,7 +4,7 @@ use drivelab_core::Time;
 
 use crate::memory::{Memory, Outside, get, put};
 
-/// The length of a page: its header and [`CLIENTS`] clients.
+/// The length of a page: its header and its two clients.
 pub const PAGE_BYTES: u64 = HEADER_BYTES + CLIENTS as u64 * CLIENT_BYTES;
 
 /// The controller, which is this program.

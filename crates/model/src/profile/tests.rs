@@ -36,7 +36,7 @@ fn the_reference_names_every_key_and_every_table() {
     let missing = |names: &[&'static str], quote: fn(&str) -> String| -> Vec<&'static str> {
         names.iter().copied().filter(|name| !page.contains(&quote(name))).collect()
     };
-    assert_eq!(missing(raw::KEYS, |key| format!("`{key}`")), ["base"], "base stands in an example");
+    assert_eq!(missing(raw::KEYS, |key| format!("`{key}`")), [""; 0]);
     assert_eq!(missing(&raw::TABLES, |table| format!("`[{table}]`")), [""; 0]);
 }
 
