@@ -144,6 +144,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let output = Command::new("bash")
         .args(["-c", &format!("set -o pipefail; {script}")])
         .arg(command(folder.path(), &[]).get_program())
+        .env("XDG_DATA_HOME", folder.path())
         .output()
         .unwrap();
     let said = said(output);
@@ -220,7 +221,8 @@ fn a_run_in_which_every_request_fails_is_no_success() {
             env!("CARGO_BIN_EXE_drivelab")
         );
         let mut shell = Command::new("sh");
-        said(shell.current_dir(folder.path()).args(["-c", &script]).output().unwrap())
+        shell.current_dir(folder.path()).env("XDG_DATA_HOME", folder.path());
+        said(shell.args(["-c", &script]).output().unwrap())
     };
     for arguments in ["data --rw randwrite --direct 0 --number-ios 16", "--job w.fio"] {
         let failed = run(arguments);
