@@ -185,29 +185,209 @@
     };
   }
 
+  // Latencies of a run over time: for each interval the filled buckets of a histogram.
+  const widthOf = (low) => Math.max(8, 2 ** Math.floor(Math.log2(Math.max(low, 1))) / 16);
+
+  // As the program itself takes a quantile: the middle of the bucket that holds the rank.
+  function quantile(counts, lows, q) {
+    const n = counts.reduce((sum, count) => sum + count, 0);
+    if (n === 0) return null;
+    const rank = Math.max(1, Math.ceil(n * q - 1e-9));
+    let passed = 0;
+    const place = counts.findIndex((count) => (passed += count) >= rank);
+    return (lows[place] + Math.floor((widthOf(lows[place]) - 1) / 2)) / 1e6;
+  }
+
+  function counted(it, from, to) {
+    const counts = new Array(it.lows_ns.length).fill(0);
+    for (const cell of it.cells.slice(from, to)) {
+      for (let at = 0; at < cell.length; at += 2) counts[cell[at]] += cell[at + 1];
+    }
+    return counts;
+  }
+
+  const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
+
+  // What is seen of a run, in words: all of it, or what was zoomed into.
+  function range(it, from, to) {
+    const counts = counted(it, from, to);
+    const n = total(counts);
+    const [start, end] = [from * it.step_s, to * it.step_s];
+    const told = [`${start} s to ${end} s: ${n} requests`, `${significant(n / (end - start))} IOPS`];
+    for (const [name, q] of [["p50", 0.5], ["p99", 0.99]]) {
+      const ms = quantile(counts, it.lows_ns, q);
+      if (ms != null) told.push(`${name} ${time(ms)}`);
+    }
+    return told.join(", ");
+  }
+
+  function drawHeat(it) {
+    const most = Math.max(1, ...it.cells.flatMap((cell) => cell.filter((_, at) => at % 2 === 1)));
+    return (plot) => {
+      const { ctx, bbox } = plot;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.fillStyle = colour("--arm-3");
+      const first = Math.max(0, Math.floor(plot.scales.x.min / it.step_s) - 1);
+      const last = Math.min(it.cells.length, Math.ceil(plot.scales.x.max / it.step_s) + 1);
+      for (let at = first; at < last; at += 1) {
+        const left = plot.valToPos(at * it.step_s, "x", true);
+        const width = Math.max(1, plot.valToPos((at + 1) * it.step_s, "x", true) - left);
+        const cell = it.cells[at];
+        for (let place = 0; place < cell.length; place += 2) {
+          const low = it.lows_ns[cell[place]];
+          const top = plot.valToPos((low + widthOf(low)) / 1e6, "y", true);
+          const bottom = plot.valToPos(Math.max(low, 1) / 1e6, "y", true);
+          ctx.globalAlpha = 0.12 + 0.88 * (Math.log1p(cell[place + 1]) / Math.log1p(most));
+          ctx.fillRect(left, top, width, Math.max(1, bottom - top));
+        }
+      }
+      ctx.restore();
+    };
+  }
+
+  // The pictures of one run are zoomed together.
+  function zoomed(it) {
+    return (plot, scale) => {
+      if (scale !== "x") return;
+      const { min, max } = plot.scales.x;
+      const from = Math.max(0, Math.round(min / it.step_s));
+      const to = Math.min(it.cells.length, Math.max(from + 1, Math.round(max / it.step_s)));
+      document.getElementById(`${it.id}-range`).textContent = range(it, from, to);
+      for (const other of plots.filter(({ group }) => group === it.id)) {
+        const { x } = other.plot.scales;
+        if (other.plot !== plot && (x.min !== min || x.max !== max)) {
+          other.plot.setScale("x", { min, max });
+        }
+      }
+    };
+  }
+
+  function overTime(it) {
+    const ends = it.cells.map((_, at) => (at + 0.5) * it.step_s);
+    const each = it.cells.map((_, at) => counted(it, at, at + 1));
+    const rates = each.map((counts) => total(counts) / it.step_s);
+    const of = (q) => each.map((counts) => quantile(counts, it.lows_ns, q));
+    const [p50, p99] = [of(0.5), of(0.99)];
+    const tell = (plot, at) => {
+      const waits = [["p50", p50], ["p99", p99]].filter(([, values]) => values[at] != null);
+      const told = waits.map(([name, values]) => `, ${name} ${time(values[at])}`).join("");
+      return `second ${at * it.step_s}: ${significant(rates[at])} IOPS${told}`;
+    };
+    const seconds = axis({ size: 30, label: "seconds" });
+    const plain = { points: { show: it.cells.length < 3 }, spanGaps: false };
+    const x = { time: false, range: (plot, min, max) => [min ?? 0, max ?? 1] };
+    const whole = [0, it.cells.length * it.step_s];
+    const least = Math.max(1, it.lows_ns[0] ?? 1);
+    const greatest = it.lows_ns[it.lows_ns.length - 1] ?? 1;
+    const shared = { group: it.id, whole, readout: it.id };
+    const hooks = { setCursor: [readout(it.id, tell)], setScale: [zoomed(it)] };
+    return [
+      {
+        ...shared,
+        id: `${it.id}-rate`,
+        data: [ends, rates],
+        options: {
+          scales: { x, y: { range: [0, Math.max(1, ...rates) * 1.08] } },
+          axes: [seconds, axis({ label: "IOPS", size: 52 })],
+          series: [{}, { ...line(it.arm), dash: [], width: 1.5, ...plain }],
+          hooks,
+        },
+      },
+      {
+        ...shared,
+        id: `${it.id}-heat`,
+        data: [ends, p50, p99],
+        options: {
+          scales: { x, y: { distr: 3, range: [least / 1e6, (greatest + widthOf(greatest)) / 1e6] } },
+          axes: [
+            seconds,
+            axis({
+              label: "latency",
+              size: 58,
+              splits: (plot, which, lo, hi) => decades(lo, hi),
+              values: (plot, ticks) => ticks.map(plainTime),
+            }),
+          ],
+          series: [
+            {},
+            { stroke: colour("--ink"), width: 1.5, ...plain },
+            { stroke: colour("--arm-5"), width: 1.5, dash: [4, 3], ...plain },
+          ],
+          hooks: { ...hooks, drawClear: [drawHeat(it)] },
+        },
+      },
+    ];
+  }
+
+  function decades(least, greatest) {
+    const ticks = [];
+    const mantissas = greatest / least < 30 ? [1, 2, 5] : [1];
+    for (let power = Math.floor(Math.log10(least)); power <= Math.log10(greatest); power += 1) {
+      for (const mantissa of mantissas) {
+        const value = Number((mantissa * 10 ** power).toPrecision(1));
+        if (value >= least && value <= greatest) ticks.push(value);
+      }
+    }
+    return ticks;
+  }
+
   function draw(it) {
     const place = document.getElementById(it.id);
     if (!place) return;
+    const zooms = it.group !== undefined;
     const options = {
       ...it.options,
       width: place.clientWidth,
       height: place.clientHeight,
       legend: { show: false },
       pxAlign: 0,
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+      cursor: { y: false, drag: { x: zooms, y: false }, points: { size: 7 } },
       padding: [8, 14, 0, 0],
     };
-    plots.push({ plot: new uPlot(options, it.data, place), place, places: it.data[0].length });
+    const { group, whole } = it;
+    const plot = new uPlot(options, it.data, place);
+    plots.push({ plot, place, places: it.data[0].length, group, whole });
+    if (zooms) {
+      // uPlot's own way back is to the data, which end half an interval before the run does.
+      const all = () => plot.setScale("x", { min: whole[0], max: whole[1] });
+      plot.over.addEventListener("dblclick", (event) => {
+        event.stopImmediatePropagation();
+        all();
+      }, true);
+      all();
+    }
   }
 
   function drawAll() {
     for (const { plot } of plots.splice(0)) plot.destroy();
     data.latency.map(latency).forEach(draw);
     if (data.depth.lines.length > 0) draw(depth());
+    data.time.flatMap(overTime).forEach(draw);
+  }
+
+  // + halves what is seen of a plot over time, around the cursor; - doubles it, 0 shows all.
+  function zoom({ plot, whole }, key) {
+    if (key === "0") return plot.setScale("x", { min: whole[0], max: whole[1] });
+    const { min, max } = plot.scales.x;
+    const at = plot.cursor.idx == null ? (min + max) / 2 : plot.data[0][plot.cursor.idx];
+    const half = (key === "-" ? max - min : (max - min) / 4);
+    return plot.setScale("x", {
+      min: Math.max(whole[0], at - half),
+      max: Math.min(whole[1], at + half),
+    });
   }
 
   // Arrow keys move the cursor of the plot that has the focus.
   document.addEventListener("keydown", (event) => {
+    const focused = plots.find(({ place }) => place === document.activeElement);
+    if (focused?.whole && ["+", "=", "-", "0"].includes(event.key)) {
+      event.preventDefault();
+      zoom(focused, event.key);
+      return;
+    }
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     const it = plots.find(({ place }) => place === document.activeElement);
     if (!it || step === undefined) return;
@@ -239,4 +419,27 @@
     drawAll();
   });
   drawAll();
+
+  // Tables are copied as Markdown.
+  function markdown(table) {
+    const rows = [...table.querySelectorAll("tr")].map((row) =>
+      [...row.cells].map((cell) => cell.innerText.trim().replace(/\s+/g, " ").replaceAll("|", "\\|")),
+    );
+    const lines = rows.map((cells) => `| ${cells.join(" | ")} |`);
+    lines.splice(1, 0, `|${" --- |".repeat(rows[0].length)}`);
+    return `${lines.join("\n")}\n`;
+  }
+
+  for (const table of document.querySelectorAll("table.numbers, table.settings")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy as Markdown";
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(markdown(table));
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy as Markdown"), 1500);
+    });
+    table.closest(".scroll")?.after(button);
+  }
 })();

@@ -1,4 +1,4 @@
-//! A run with all that is kept of it.
+//! What is kept of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +16,11 @@ impl RunId {
     pub fn new(time_ms: u64, random: u128) -> Self {
         Self(Ulid::from_parts(time_ms, random))
     }
+
+    /// The id of the part with this number: ids of parts sort by it, behind that of their whole.
+    pub fn part(self, number: u32) -> Self {
+        Self(Ulid(self.0.0.wrapping_add(u128::from(number) + 1)))
+    }
 }
 
 impl fmt::Display for RunId {
@@ -32,20 +37,22 @@ impl FromStr for RunId {
     }
 }
 
-/// Where a run stands in a study.
+/// Where a run stands in the whole that it is a part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The study, by the id of the first run kept of it.
-    pub study: RunId,
+    /// The whole.
+    pub whole: RunId,
     /// The block, from 0.
     pub block: u32,
     /// The arm, by name.
     pub arm: String,
-    /// What was run, by name.
+    /// The workload, the job or the cell, by name.
     pub task: String,
+    /// The same as the whole needs it to be read again, as JSON.
+    pub json: String,
 }
 
-/// A run with all that is kept of it.
+/// A run, or what several runs are the parts of, with all that is kept of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Its name.
@@ -54,20 +61,96 @@ pub struct Entry {
     pub time_ms: u64,
     /// What made it.
     pub origin: Origin,
+    /// What was measured.
+    pub target: String,
+    /// The machine, as records name it.
+    pub host: Option<String>,
+    /// The devices under the target, by name.
+    pub devices: Vec<String>,
     /// The modelled drive, or the model of the device.
     pub drive: Option<String>,
     /// The benchmark.
     pub suite: Option<String>,
-    /// The commit of the thing that was tested.
-    pub tested: Option<String>,
+    /// The user's name for it.
+    pub label: Option<String>,
     /// Words to find it by.
     pub tags: Vec<String>,
-    /// Where it stands in a study.
+    /// The commit of the thing that was tested.
+    pub commit: Option<String>,
+    /// What it is a part of.
     pub place: Option<Place>,
     /// What its seconds look like, one character each.
     pub spark: String,
     /// Its figures; a list shows the first.
     pub figures: Vec<Figure>,
-    /// What it measured, with target, host and label.
-    pub record: RunRecord,
+    /// All of it, as JSON whose `schema` says what it is.
+    pub document: String,
+}
+
+/// A kept document, with the parts that belong to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
+    /// The name of it.
+    pub id: RunId,
+    /// When it was kept, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// What made it.
+    pub origin: Origin,
+    /// The user's name for it, as it is now.
+    pub label: Option<String>,
+    /// JSON whose `schema` says what it is.
+    pub document: String,
+    /// The runs that are parts of it, in their order.
+    pub parts: Vec<Part>,
+}
+
+/// A run that is a part of something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Where it stands there, as JSON.
+    pub place: String,
+    /// The record of the run, as JSON.
+    pub document: String,
+}
+
+/// What a list shows of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shown {
+    /// What its seconds look like, one character each.
+    pub spark: String,
+    /// Its figures; those that are not finite are left out.
+    pub figures: Vec<Figure>,
+}
+
+impl Entry {
+    /// The entry of a run of drivelab.
+    pub fn of_run(
+        id: RunId,
+        time_ms: u64,
+        (origin, record): (Origin, &RunRecord),
+        shown: Shown,
+    ) -> Self {
+        let attached = record.attached.as_ref();
+        let devices = attached.map(|attached| &attached.devices[..]).unwrap_or_default();
+        let model = devices.iter().rev().find_map(|device| device.facts.get("model"));
+        let spec = record.target.strip_prefix("drive:");
+        let drive = spec.map(|spec| spec.split(',').next().unwrap_or_default().to_owned());
+        Self {
+            id,
+            time_ms,
+            origin,
+            target: record.target.clone(),
+            host: record.host.as_ref().map(|host| host.id.clone()),
+            devices: devices.iter().map(|device| device.name.clone()).collect(),
+            drive: drive.or_else(|| model.map(ToString::to_string)),
+            suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
+            label: record.label.clone(),
+            tags: Vec::new(),
+            commit: None,
+            place: None,
+            spark: shown.spark,
+            figures: shown.figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+            document: serde_json::to_string(record).expect("plain data is always JSON"),
+        }
+    }
 }

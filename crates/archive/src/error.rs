@@ -30,6 +30,16 @@ pub enum ArchiveError {
     /// A figure that is no number cannot be compared.
     #[error("the figure `{0}` is not a finite number")]
     NotANumber(String),
+    /// A name too long for any that a person gave.
+    #[error("the {what} has {bytes} bytes, more than the {limit} that an archive keeps")]
+    TooLong {
+        /// Of what.
+        what: &'static str,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
     /// What was kept cannot be read back.
     #[error("the record of run `{run}` is damaged: {why}")]
     Damaged {
@@ -38,7 +48,19 @@ pub enum ArchiveError {
         /// What is wrong with it.
         why: String,
     },
+    /// Another process writes, and went on for longer than the caller waits.
+    #[error("another process is writing to the archive")]
+    Busy,
     /// The database did not do what it was asked.
     #[error("the archive could not be used")]
-    Sql(#[from] rusqlite::Error),
+    Sql(#[source] rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for ArchiveError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy,
+            _ => Self::Sql(error),
+        }
+    }
 }

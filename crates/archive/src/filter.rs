@@ -2,12 +2,14 @@
 
 use rusqlite::types::Value;
 
+use crate::entry::RunId;
+
 /// Which runs are meant: those for which everything given holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The machine, as records name it.
     pub host: Option<String>,
-    /// A part of the target.
+    /// A part of the target, or of a device under it.
     pub target: Option<String>,
     /// A part of the drive's name.
     pub drive: Option<String>,
@@ -15,6 +17,10 @@ pub struct Filter {
     pub suite: Option<String>,
     /// The user's name for it, or one of its tags.
     pub label: Option<String>,
+    /// The commit of the thing that was tested.
+    pub commit: Option<String>,
+    /// The parts of this run; without it, what is a part of nothing.
+    pub parts_of: Option<RunId>,
     /// Runs that have this figure; it is then the one that is shown.
     pub metric: Option<String>,
     /// Kept at this time or later, in milliseconds since 1970.
@@ -41,18 +47,26 @@ impl Filter {
                  AND figures.name = ${n})"
             )
         });
-        let equal = [("host", &self.host), ("suite", &self.suite)];
+        match self.parts_of {
+            Some(whole) => {
+                condition.add(Some(whole.to_string()), |n| format!("runs.study = ${n}"));
+            }
+            None => condition.text.push_str(" AND runs.study IS NULL"),
+        }
+        let equal = [("host", &self.host), ("suite", &self.suite), ("tested", &self.commit)];
         for (column, value) in equal {
             condition.add(value.clone(), |n| format!("runs.{column} = ${n}"));
         }
-        for (column, value) in [("target", &self.target), ("drive", &self.drive)] {
-            let part = value.as_deref().map(like);
-            condition.add(part, |n| format!("runs.{column} LIKE ${n} ESCAPE '!'"));
-        }
+        condition.add(self.target.as_deref().map(like), |n| {
+            format!("(runs.target LIKE ${n} ESCAPE '!' OR runs.devices LIKE ${n} ESCAPE '!')")
+        });
+        let drive = self.drive.as_deref().map(like);
+        condition.add(drive, |n| format!("runs.drive LIKE ${n} ESCAPE '!'"));
         condition.add(self.label.clone(), |n| {
+            // Not with OR, for which no index would be used.
             format!(
-                "(runs.label = ${n} OR EXISTS \
-                 (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = ${n}))"
+                "runs.id IN (SELECT id FROM runs WHERE label = ${n} \
+                 UNION SELECT run FROM tags WHERE tag = ${n})"
             )
         });
         condition.add(self.since_ms.map(millis), |n| format!("runs.time_ms >= ${n}"));

@@ -1,16 +1,21 @@
 //! Keeps runs: what was measured, where and when, in one file that lasts.
 //!
 //! A run is kept whole: its record as it was, its figures as rows that a query can compare, and
-//! what a person says of it (label, tags). The only crate that knows SQL.
+//! what a person says of it (label, tags, commit). A study, a matrix or a job file is one run whose
+//! runs are its parts. The only crate that knows SQL.
 
 mod archive;
 mod entry;
 mod error;
 mod filter;
 mod pack;
+mod query;
 mod schema;
+mod when;
 
-pub use archive::{Archive, Checked, Merged};
-pub use entry::{Entry, Place, RunId};
+pub use archive::{Archive, Checked, Merged, Patience};
+pub use entry::{Entry, Part, Place, RunId, Shown, Whole};
 pub use error::ArchiveError;
 pub use filter::Filter;
+pub use query::Query;
+pub use when::{Period, since};

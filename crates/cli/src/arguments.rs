@@ -10,7 +10,8 @@ use crate::failure::Failure;
 
 /// A laboratory for disks: measure, compare and model storage.
 #[derive(Debug, Parser)]
-#[command(name = "drivelab", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "drivelab", version = env!("DRIVELAB_VERSION"))]
+#[command(max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// Print one JSON document instead of text.
     #[arg(long, global = true)]
@@ -27,11 +28,15 @@ Examples:
   drivelab run FILE --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
   drivelab compare before.json after.json            a verdict from stored runs
+  drivelab report label:before label:after --out verdict.html    a page of kept runs
+  drivelab view                                      the archive in a browser
   drivelab import bonnie.csv                         another tool's results, and what they are
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
   drivelab durability FILE                           does the drive keep acknowledged writes?
   drivelab drive list                                the modelled drives
   drivelab inspect                                   how this machine's disks are attached
+  drivelab advise                                    what would mislead a benchmark here
+  drivelab articles                                  five published comparisons, run again
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
 4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
@@ -45,16 +50,20 @@ pub(crate) enum Command {
     Import(commands::import::ImportArgs),
     Export(commands::import::ExportArgs),
     Show(commands::show::ShowArgs),
+    Report(commands::report::ReportArgs),
     Serve(commands::serve::ServeArgs),
     Durability(commands::durability::DurabilityArgs),
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
+    Advise(commands::inspect::advise::AdviseArgs),
+    Articles(commands::study::articles::ArticlesArgs),
     Replay(commands::replay::ReplayArgs),
     Lab(commands::lab::LabArgs),
     History(commands::archive::history::HistoryArgs),
     Label(commands::archive::label::LabelArgs),
     Delete(commands::archive::delete::DeleteArgs),
     Archive(commands::archive::ArchiveVerbArgs),
+    View(commands::view::ViewArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
 }

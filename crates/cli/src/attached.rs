@@ -174,6 +174,7 @@ pub(crate) fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("link_gbps", link(true).map(|link| link.to_string()));
         noted.set("pcie_link", link(false).map(|link| link.to_string()));
         noted.set("completion", attached.notice.map(|notice| notice.to_string()));
+        noted.set("queues", attached.queue_pairs.map(|pairs| pairs.to_string()));
         noted.set("scale", attached.flash.map(|flash| flash.scale.to_string()));
         noted.set("precondition", attached.flash.map(|flash| flash.precondition.to_string()));
         noted.set("spare_bytes", attached.flash.map(|flash| flash.spare_bytes));
@@ -185,6 +186,11 @@ pub(crate) fn to_model(profile: &str, about: &About) -> Attached {
             if attached.write_cache_bytes.is_some() { "write back" } else { "write through" };
         noted.set("write_cache", Some(cache));
         noted.set("write_cache_bytes", attached.write_cache_bytes);
+    }
+    if let Some(tier) = &about.tier {
+        noted.set("tier", Some(format!("{}:{}", tier.kind, tier.drive.model)));
+        noted.set("tier_warm", Some(tier.warm.to_string()));
+        noted.set("page_cache_bytes", tier.page_cache_bytes);
     }
     Attached { devices: vec![noted], ..Attached::default() }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use drivelab_core::config::ConfigError;
+use drivelab_core::workload::WorkloadError;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_stats::{Comparison, Verdict};
 
@@ -97,6 +98,13 @@ impl From<ConfigError> for Failure {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        let hint = error.hint();
+        Self::bad_request(error).hint(hint)
     }
 }
 

@@ -63,7 +63,9 @@ pub(crate) fn text(path: &Path, kind: Kind) -> Result<String, Failure> {
 
 /// Reads a file whole; bytes that are no text become a mark that the parsers refuse by line.
 pub(crate) fn lossy(path: &Path, kind: Kind) -> Result<String, Failure> {
-    Ok(String::from_utf8_lossy(&bytes(path, kind)?).into_owned())
+    // Text is not copied: it may have 100 MB.
+    Ok(String::from_utf8(bytes(path, kind)?)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Reads as much of a file as its kind may have, and leaves the rest out.

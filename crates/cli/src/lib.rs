@@ -21,8 +21,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, drive, durability, generate, import, inspect, lab, replay, run, serve, show,
-    study,
+    archive, compare, drive, durability, generate, import, inspect, lab, replay, report, run,
+    serve, show, study, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -52,7 +52,7 @@ fn begin(arguments: Arguments) -> Outcome {
     let ui = Ui::new(arguments.json);
     ui::signals::listen();
     // A server runs until a signal ends it: what fails then fails for its own reason.
-    let ends_by_signal = matches!(arguments.command, Command::Serve(_));
+    let ends_by_signal = matches!(arguments.command, Command::Serve(_) | Command::View(_));
     let outcome = carry_out(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
@@ -73,16 +73,20 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Import(arguments) => import::import(&arguments, ui),
         Command::Export(arguments) => import::export(&arguments, ui),
         Command::Show(arguments) => show::run(&arguments, ui),
+        Command::Report(arguments) => report::run(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
+        Command::Articles(arguments) => study::articles::run(&arguments, ui),
+        Command::Advise(arguments) => inspect::advise::run(&arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Lab(arguments) => lab::run(arguments, ui),
         Command::History(arguments) => archive::history::run(arguments, ui),
         Command::Label(arguments) => archive::label::run(&arguments, ui),
         Command::Delete(arguments) => archive::delete::run(&arguments, ui),
         Command::Archive(arguments) => archive::run(&arguments, ui),
+        Command::View(arguments) => view::run(&arguments, ui),
         Command::Completions(arguments) => {
             generate::completions(&arguments, Arguments::command(), ui)
         }

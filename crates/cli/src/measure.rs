@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use drivelab_core::path_hint;
 use drivelab_core::record::{
-    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, SuiteConfig,
-    Tally,
+    Attached, FlashWritten, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen,
+    SuiteConfig, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
@@ -42,6 +42,8 @@ pub(crate) struct Made {
     pub(crate) specimen: Option<Specimen>,
     /// The machine, where it matters.
     pub(crate) host: Option<Host>,
+    /// What was written to modelled flash, by all that ran together.
+    pub(crate) flash: Option<FlashWritten>,
 }
 
 pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
@@ -69,6 +71,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         served: None,
         guest: None,
         specimen: made.specimen,
+        flash: made.flash,
         verification: None,
     }
 }
@@ -89,6 +92,7 @@ pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> 
         served: None,
         guest: None,
         specimen: None,
+        flash: None,
         verification: None,
     }
 }
@@ -192,6 +196,7 @@ pub(crate) fn on_this_machine(
         attached: seen[&*plan.path].clone(),
         specimen: None,
         host: Some(host.clone()),
+        flash: None,
     });
     Ok(made.collect())
 }

@@ -8,8 +8,11 @@ use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_report::publish::{Format, Subject};
+
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
+use crate::ui::Ui;
 
 /// Our folder of this user, where the XDG base directory specification puts files of one kind;
 /// `None` where the user has no home.
@@ -35,6 +38,9 @@ pub(crate) const TIMES: Kind =
 /// The page of a replay.
 pub(crate) const PAGE: Kind =
     Kind { what: "page of `replay`", option: "--report", is_ours: is_page };
+/// A report of a result.
+pub(crate) const REPORT: Kind =
+    Kind { what: "report of drivelab", option: "--out or --report", is_ours: is_report };
 /// The picture of a replay.
 pub(crate) const PICTURE: Kind =
     Kind { what: "picture of `replay`", option: "--report", is_ours: is_picture };
@@ -128,6 +134,25 @@ fn is_page(head: &[u8]) -> bool {
 
 fn is_picture(head: &[u8]) -> bool {
     head.starts_with(b"<svg ") && holds(head, ": measured solid, modelled dashed</text>")
+}
+
+/// Writes the page that is asked for.
+pub(crate) fn page(path: Option<&Path>, subject: &Subject<'_>, ui: Ui) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let page = subject.render(Format::Html, &[])?;
+    write(path, &page, &REPORT)?;
+    ui.note(&format!("report: {}", path.display()));
+    Ok(())
+}
+
+/// A page or a picture, Markdown, or the heads of our columns; JSON and text are as other verbs
+/// print them, and are not written over.
+fn is_report(head: &[u8]) -> bool {
+    let columns = ["run,metric,value,", "metric,arm,baseline,", "block,cell,", "arm,metric,value,"];
+    holds(head, "<meta name=\"generator\" content=\"drivelab ")
+        || head.starts_with(b"<!-- drivelab report -->")
+        || (head.starts_with(b"<svg ") && holds(head, "<desc>drivelab report</desc>"))
+        || columns.iter().any(|begin| head.starts_with(begin.as_bytes()))
 }
 
 fn is_profile(head: &[u8]) -> bool {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{Attached, Mark, MarkId, RunRecord, Specimen};
+use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Ratio, Target as _};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
-use drivelab_model::{About, Arrangement, Attachment, Drive};
+use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
 use drivelab_serve::drive::Attributes;
 
 use crate::attached;
@@ -28,13 +28,13 @@ pub(crate) enum Target {
     /// A file or a block device.
     Path(PathBuf),
     /// A modelled drive in virtual time.
-    Drive(DriveSpec),
+    Drive(Box<DriveSpec>),
 }
 
 /// Reads a TARGET.
 pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
     if text.starts_with(PREFIX) {
-        return drive_spec(text).map(Target::Drive);
+        return drive_spec(text).map(|spec| Target::Drive(Box::new(spec)));
     }
     let path = PathBuf::from(text);
     if !path.exists() && profile::text(text).is_some() {
@@ -46,9 +46,30 @@ pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
 
 /// Reads a DRIVE; the prefix `drive:` may stand.
 pub(crate) fn drive_spec(text: &str) -> Result<DriveSpec, Failure> {
-    text.parse().map_err(|error: SpecError| {
-        Failure::bad_request(error).hint("`drivelab drive list` shows the drives and their options")
+    text.parse().map_err(|error: SpecError| match &error {
+        SpecError::UnknownDrive { name, .. } if Path::new(name).is_dir() => {
+            Failure::bad_words(format!("`{name}` is a folder, not a drive profile"))
+                .hint(format!("name a profile in it, for example `{}/NAME.toml`", bare(name)))
+                .hint(LIST)
+        }
+        SpecError::UnknownDrive { name, .. } if Path::new(name).exists() => {
+            let message = format!(
+                "the file `{name}` cannot be a drive profile: its name does not end in `.toml`, \
+                 or `.parv` for DiskSim's parameters"
+            );
+            Failure::bad_words(message)
+                .hint(format!("if it is a profile, rename it: `mv {name} {name}.toml`"))
+                .hint(LIST)
+        }
+        _ => Failure::bad_request(error).hint(LIST),
     })
+}
+
+const LIST: &str = "`drivelab drive list` shows the drives and their options";
+
+/// A folder without the slash at its end.
+fn bare(folder: &str) -> &str {
+    folder.trim_end_matches('/')
 }
 
 /// The text of a drive's profile file.
@@ -92,7 +113,8 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     }
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {
         ProfileError::Config(error) => error.into(),
-        error => Failure::bad_request(error),
+        error => Failure::bad_request(error)
+            .hint("a line `base = \"generic-5400\"` takes what is not stated from that drive"),
     })
 }
 
@@ -101,13 +123,21 @@ pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<D
     drivelab_model::build(profile, options, seed).map_err(Failure::bad_request)
 }
 
+/// Builds a drive for a host that is not modelled.
+pub(crate) fn build_bare(
+    profile: &Profile,
+    options: &Options,
+    seed: u64,
+) -> Result<Drive, Failure> {
+    drivelab_model::build_bare(profile, options, seed).map_err(Failure::bad_request)
+}
+
 /// What a host is told of a drive.
 pub(crate) fn attributes(profile: &Profile, about: &About) -> Attributes {
-    let attached = about.attached.as_ref();
     Attributes {
         physical_sector: profile.physical_sector,
         rotational: profile.rotates(),
-        volatile_cache: attached.is_some_and(|attached| attached.write_cache_bytes.is_some()),
+        volatile_cache: about.has_volatile_cache(),
     }
 }
 
@@ -152,8 +182,12 @@ impl ModelledDrive {
             ..VirtualJobs::one(&plan.workload, plan.seed)
         });
         let control = Control { stop: interrupt::flag(), progress };
+        let before = self.target.device().counters().flash_written;
         let done = drivelab_engine::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
-        let made = plans.iter().zip(done.map_err(Failure::bad_request)?).map(|(plan, done)| {
+        let done = done.map_err(Failure::bad_request)?;
+        let after = self.target.device().counters().flash_written;
+        let flash = FlashWritten::new([0, 1, 2].map(|kind| after[kind] - before[kind]));
+        let made = plans.iter().zip(done).map(|(plan, done)| {
             let total = done.total();
             let mut marks = done.marks(&plan.workload, &total);
             marks.extend(self.scaled.clone());
@@ -165,6 +199,7 @@ impl ModelledDrive {
                 attached: self.attached.clone(),
                 specimen: self.specimen.clone(),
                 host: None,
+                flash,
             }
         });
         Ok(made.collect())
@@ -278,7 +313,8 @@ fn flash(attached: &Attachment) -> Vec<(String, String)> {
         ("power-loss protection", protection.to_owned()),
     ];
     let notice = attached.notice.map(|notice| ("completions", notice.to_string()));
-    let rows = rows.into_iter().chain(notice);
+    let queues = attached.queue_pairs.map(|pairs| ("queues", pairs.to_string()));
+    let rows = rows.into_iter().chain(notice).chain(queues);
     rows.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -313,7 +349,19 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     ];
     settings.extend(rows.map(|(name, value)| (name.to_owned(), value)));
     settings.extend(flash(attached));
+    settings.extend(about.tier.iter().flat_map(|tier| before(tier)));
     settings
+}
+
+/// The fast drive of a tier, and how it is attached, as names and values for people.
+fn before(tier: &ModelledTier) -> Vec<(String, String)> {
+    let memory = tier.page_cache_bytes.map(|bytes| ("page cache", Bytes::new(bytes).to_string()));
+    let state = if tier.warm { "warm: the beginning of the drive is on it" } else { "cold" };
+    let rows = [("tier", tier.kind.to_string()), ("tier's state", state.to_owned())];
+    let rows = rows.into_iter().chain(memory);
+    let own = settings(&tier.drive);
+    let own = own.into_iter().map(|(name, value)| (format!("tier's {name}"), value));
+    rows.map(|(name, value)| (name.to_owned(), value)).chain(own).collect()
 }
 
 /// How several drives are put together, as names and values for people.

@@ -1,6 +1,10 @@
 //! Runs are kept, found again, named and deleted.
 
-use crate::common::{drivelab, file, folder};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::common::{SMALL, command, drivelab, file, folder, said};
 
 const RUN: [&str; 6] =
     ["run", "drive:generic-5400", "--rw=randread", "--number_ios=200", "--label", "before"];
@@ -33,6 +37,13 @@ fn a_run_that_is_not_to_be_kept_is_not() {
     let elsewhere = [&RUN[..], &["--archive", "own.db"]].concat();
     assert_eq!(drivelab(folder.path(), &elsewhere).code, 0);
     assert_eq!(drivelab(folder.path(), &["history"]).out, "no runs\n");
+    // The environment names an archive and asks for nothing.
+    let in_environment = |arguments: &[&str]| {
+        let mut named = command(folder.path(), arguments);
+        said(named.env("DRIVELAB_ARCHIVE", "named.db").output().unwrap())
+    };
+    assert_eq!(in_environment(&unkept).code, 0);
+    assert_eq!(in_environment(&["history"]).out, "no runs\n");
     let own = drivelab(folder.path(), &["history", "--archive", "own.db", "--json"]).json();
     assert_eq!(own["runs"].as_array().unwrap().len(), 1);
 }
@@ -79,7 +90,7 @@ fn archives_are_filled_merged_and_checked() {
     assert_eq!((&checked["whole"], &checked["damage"]), (&2.into(), &serde_json::json!([])));
     two(&["merge", "missing.db"]).failed(2, &["does not exist"]);
     two(&["import", "missing.json"]).failed(2, &["missing.json"]);
-    two(&["import", "."]).failed(2, &["is a directory", "not a folder"]);
+    two(&["import", "."]).failed(2, &["is not the results folder of a study", "study.toml"]);
 }
 
 #[test]
@@ -101,4 +112,163 @@ fn kept_runs_are_shown_exported_and_compared() {
         .failed(2, &["no run `label:other` in the archive", "drivelab history"]);
     file(folder.path(), "0A", "no result");
     drivelab(folder.path(), &["show", "0A"]).failed(2, &["not the output of a known tool"]);
+}
+
+/// The runs that a list shows.
+fn listed(folder: &Path, words: &[&str]) -> Vec<serde_json::Value> {
+    let said = drivelab(folder, &[&["history", "--json"], words].concat());
+    said.json()["runs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_study_is_one_run_with_its_parts_and_is_shown_as_it_was() {
+    let folder = folder();
+    file(folder.path(), "small.toml", SMALL);
+    let study = ["study", "small.toml", "--blocks", "6", "--label", "spindle", "--tag", "nightly"];
+    let printed = drivelab(folder.path(), &study);
+    let runs = listed(folder.path(), &[]);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    assert_eq!((&runs[0]["origin"], &runs[0]["parts"]), (&"study".into(), &12.into()));
+    assert_eq!((&runs[0]["label"], &runs[0]["suite"]), (&"spindle".into(), &"small".into()));
+    assert_eq!(runs[0]["primary"]["name"], "read.iops.ratio");
+    assert_eq!(listed(folder.path(), &["--label", "nightly"]).len(), 1);
+    let id = runs[0]["id"].as_str().unwrap();
+    assert_eq!(listed(folder.path(), &["--parts", id]).len(), 12);
+    let shown = drivelab(folder.path(), &["show", "label:spindle"]);
+    assert_eq!(shown.out, printed.out);
+    let result = fs::read_to_string(folder.path().join("drivelab-results/small/result.json"));
+    let json = drivelab(folder.path(), &["show", id, "--json"]).out;
+    assert_eq!(json.trim_end(), result.unwrap().trim_end());
+    // To show a finished study again keeps nothing again, and neither does its folder.
+    drivelab(folder.path(), &["study", "small.toml", "--resume"]);
+    let imported = ["archive", "import", "drivelab-results/small", "--archive", "own.db", "--json"];
+    let once = drivelab(folder.path(), &imported).json();
+    assert_eq!((&once["added"], &once["present"]), (&1.into(), &0.into()));
+    assert_eq!(drivelab(folder.path(), &imported).json()["present"], 1);
+    assert_eq!(listed(folder.path(), &[]).len(), 1);
+    let folder_shown = drivelab(folder.path(), &["show", "drivelab-results/small"]);
+    assert_eq!(folder_shown.out, printed.out);
+    drivelab(folder.path(), &["delete", id, "--yes"]);
+    let checked = drivelab(folder.path(), &["archive", "check", "--json"]).json();
+    assert_eq!(checked["whole"], 0, "parts go with their whole");
+}
+
+#[test]
+fn job_files_measurements_and_results_of_other_tools_are_kept() {
+    let folder = folder();
+    let jobs = "[global]\nfilename=drive:generic-5400\nnumber_ios=50\n[one]\nrw=randread\n\
+                [two]\nstonewall\nrw=read\n";
+    file(folder.path(), "two.fio", jobs);
+    let printed = drivelab(folder.path(), &["run", "--job", "two.fio", "--json"]);
+    assert_eq!(printed.code, 0, "{printed:?}");
+    // A job file that gives the same figures again is another run.
+    let again = ["run", "--job", "two.fio", "--tag", "again", "--archive", "twice.db"];
+    for _ in 0..2 {
+        assert_eq!(drivelab(folder.path(), &again).code, 0);
+    }
+    assert_eq!(listed(folder.path(), &["--archive", "twice.db"]).len(), 2);
+    let measured = ["drive", "measure", "drive:generic-5400", "--out", "m.toml"];
+    assert_eq!(drivelab(folder.path(), &measured).code, 0);
+    let hyperfine = "{\"results\":[{\"command\":\"sleep\",\"mean\":0.1,\"stddev\":0.01,\
+                     \"median\":0.1,\"user\":0.0,\"system\":0.0,\"min\":0.1,\"max\":0.1,\
+                     \"times\":[0.1,0.1]}]}";
+    file(folder.path(), "h.json", hyperfine);
+    // A result of another tool bears the time of its file.
+    let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_577_836_800);
+    let opened = fs::OpenOptions::new().write(true).open(folder.path().join("h.json")).unwrap();
+    opened.set_modified(day).unwrap();
+    let import = ["archive", "import", "h.json", "--label", "sleep"];
+    assert_eq!(drivelab(folder.path(), &import).code, 0);
+    let runs = listed(folder.path(), &[]);
+    let origins: Vec<&str> = runs.iter().filter_map(|run| run["origin"].as_str()).collect();
+    assert_eq!(origins, ["import", "jobs", "measure"]);
+    assert_eq!(runs[0]["time"], "2020-01-01T00:00:00Z", "{:?}", runs[0]);
+    let id = |place: usize| runs[place]["id"].as_str().unwrap().to_owned();
+    assert_eq!((&runs[1]["parts"], &runs[1]["suite"]), (&2.into(), &"two".into()));
+    let shown = drivelab(folder.path(), &["show", &id(1), "--json"]).json();
+    assert_eq!(shown, printed.json());
+    let text = drivelab(folder.path(), &["show", &id(1)]).out;
+    assert!(text.starts_with("2 runs\n\nrun  IOPS"), "{text}");
+    let csv = drivelab(folder.path(), &["export", &id(1), "--format", "csv"]).out;
+    assert!(csv.contains("one.iops") && csv.contains("two.bytes_per_s"), "{csv}");
+    let file = fs::read_to_string(folder.path().join("m.toml")).unwrap();
+    assert_eq!(drivelab(folder.path(), &["show", &id(2)]).out.trim_end(), file.trim_end());
+    assert_eq!(runs[2]["primary"]["name"], "randread_1.iops");
+    let shown = drivelab(folder.path(), &["show", "label:sleep"]).out;
+    assert!(shown.starts_with("hyperfine"), "{shown}");
+}
+
+#[test]
+fn runs_are_compared_by_time_and_only_with_runs_of_the_same_work() {
+    let folder = folder();
+    drivelab(folder.path(), &RUN);
+    drivelab(folder.path(), &[&RUN[..5], &["before", "--seed", "2"]].concat());
+    let compared =
+        drivelab(folder.path(), &["compare", "@today", "@today,label=before", "--json"]).json();
+    assert_eq!(compared["arms"][1]["name"], "@today,label=before");
+    drivelab(folder.path(), &["compare", "@last-week", "@today"])
+        .failed(2, &["no run `@last-week`"]);
+    drivelab(folder.path(), &["compare", "@tomorrow", "@today"]).failed(2, &["is not a time"]);
+    drivelab(folder.path(), &["run", "drive:generic-5400", "--rw=read", "--number_ios=50"]);
+    drivelab(folder.path(), &["compare", "@today", "label:before"])
+        .failed(2, &["different work", "@today,label=NAME"]);
+}
+
+#[test]
+fn reports_are_written_in_every_format_and_over_no_other_file() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let run = drivelab(folder.path(), &[&RUN[..], &["--report", "run.html"]].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let page = fs::read_to_string(path("run.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("before"));
+    for format in ["html", "md", "csv", "svg", "json", "txt"] {
+        let name = format!("out.{format}");
+        let said = drivelab(folder.path(), &["report", "label:before", "--out", &name]);
+        assert_eq!(said.code, 0, "{said:?}");
+        let printed = drivelab(folder.path(), &["report", "label:before", "--format", format]).out;
+        let written = fs::read_to_string(path(&name)).unwrap();
+        assert_eq!(written.trim_end(), printed.trim_end(), "{format}");
+        if ["html", "md", "csv", "svg"].contains(&format) {
+            let again = drivelab(folder.path(), &["report", "label:before", "--out", &name]);
+            assert_eq!(again.code, 0, "{again:?}");
+        }
+    }
+    file(folder.path(), "README.md", "# mine\n");
+    drivelab(folder.path(), &["report", "label:before", "--out", "README.md"])
+        .failed(2, &["exists and is not a report of drivelab"]);
+    drivelab(folder.path(), &[&RUN[..5], &["after", "--seed", "2"]].concat());
+    let both = drivelab(folder.path(), &["report", "label:before", "label:after"]).out;
+    assert!(both.contains("after against before") && both.contains("How to repeat it"));
+    drivelab(folder.path(), &["report", "label:none"]).failed(2, &["no run `label:none`"]);
+    let hostile = "<script>alert(1)</script>'; DROP TABLE runs; --";
+    drivelab(folder.path(), &[&RUN[..5], &[hostile, "--seed", "3"]].concat());
+    let shown = drivelab(folder.path(), &["report", &format!("label:{hostile}")]).out;
+    assert!(shown.contains("&lt;script&gt;alert(1)") && !shown.contains("<script>alert"));
+    assert_eq!(listed(folder.path(), &[]).len(), 3);
+}
+
+/// The archives that released versions wrote, and a name for something in each.
+const RELEASED: [(&str, &str); 5] = [
+    ("2026-11-23-runs", "label:before"),
+    ("2026-11-23-parts", "label:before"),
+    // A job file, and a study.
+    ("2026-11-23-parts", "label:nightly"),
+    ("2026-11-23-parts", "label:kept"),
+    ("2026-11-23-parts-index", "label:nightly"),
+];
+
+#[test]
+fn what_a_released_version_kept_is_shown_and_published() {
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/schemas");
+    for (schema, what) in RELEASED {
+        let folder = folder();
+        fs::copy(schemas.join(format!("{schema}.db")), folder.path().join("old.db")).unwrap();
+        for verb in [&["show", what][..], &["show", what, "--json"], &["report", what]] {
+            let said = drivelab(folder.path(), &[verb, &["--archive", "old.db"]].concat());
+            assert_eq!(said.code, 0, "{schema} {verb:?}: {said:?}");
+        }
+        let check = drivelab(folder.path(), &["archive", "check", "--archive", "old.db"]);
+        assert_eq!(check.code, 0, "{schema}: {check:?}");
+    }
 }

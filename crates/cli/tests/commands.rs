@@ -115,7 +115,7 @@ fn a_run_that_fails_among_others_has_no_figures_and_its_verdict_is_withheld() {
     assert_eq!(failed.len(), 1);
     assert!(failed[0]["record"].get("phases").is_none(), "{failed:?}");
     let text = said.json().to_string();
-    assert!(text.contains("the command of `bench` failed"), "{text}");
+    assert!(text.contains("The command of `bench` failed"), "{text}");
     assert!(text.contains("the verdict is withheld"), "{text}");
 }
 

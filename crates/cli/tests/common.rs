@@ -74,12 +74,21 @@ impl Said {
     }
 }
 
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_drivelab");
+
+/// A program that starts drivelab in `folder`, as a shell does; runs stay in an archive there.
+pub(crate) fn starter(folder: &Path, program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1");
+    command.env("XDG_DATA_HOME", folder.join(".kept")).env_remove("DRIVELAB_ARCHIVE");
+    command
+}
+
 /// A command, ready to be changed and run in `folder`.
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_drivelab"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1");
-    // Runs of a test are its own.
-    command.env("XDG_DATA_HOME", folder.join(".kept")).env_remove("DRIVELAB_ARCHIVE");
+    let mut command = starter(folder, PROGRAM);
+    command.args(arguments);
     command
 }
 

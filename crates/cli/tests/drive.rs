@@ -227,6 +227,42 @@ fn flash_can_be_given_spare_space_and_be_trimmed() {
 }
 
 #[test]
+fn a_tier_speeds_up_what_it_holds_and_is_shown_and_recorded() {
+    let folder = folder();
+    let run = |tier: &str| {
+        let target = format!("drive:seagate-st31000333as{tier}");
+        let load = ["--rw", "randread", "--iodepth", "8", "--size", "64m", "--runtime", "2s"];
+        let run =
+            drivelab(folder.path(), &[&["run", target.as_str(), "--json"], &load[..]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.json()
+    };
+    let iops = |run: &serde_json::Value| run["total"]["iops"].as_f64().unwrap();
+    let plain = iops(&run(""));
+    for kind in ["writeback", "swapcache"] {
+        let tier = format!(",tier={kind}:crucial-c300,tier-warm=on");
+        let more = if kind == "swapcache" { ",page-cache=1m" } else { "" };
+        let tiered = run(&format!("{tier}{more}"));
+        assert!(iops(&tiered) > 20.0 * plain, "{kind}: {} for {plain}", iops(&tiered));
+        let device = &tiered["attached"]["devices"][0];
+        assert!(device.to_string().contains(&format!("{kind}:Crucial RealSSD")), "{device}");
+    }
+    let tiered = "generic-5400,tier=swapcache:crucial-c300";
+    let shown = drivelab(folder.path(), &["drive", "show", tiered]);
+    assert!(shown.out.contains("page cache") && shown.out.contains("tier's wire"), "{shown:?}");
+    let refused = |options: &str, words: &[&str]| {
+        drivelab(folder.path(), &["drive", "show", &format!("generic-5400{options}")])
+            .failed(2, words);
+    };
+    refused(",tier=swapcash:crucial-c300", &["did you mean `swapcache`"]);
+    refused(",tier=swapcache:crucial-c30", &["did you mean `crucial-c300`"]);
+    refused(",tier=crucial-c300", &["swapcache:NAME"]);
+    refused(",page-cache=1g", &["needs a tier"]);
+    refused(",tier=writeback:crucial-c300,page-cache=1g", &["tier=swapcache"]);
+    refused(",tier=writeback:generic-5400,spare=7%", &["is a hard disk", "spare"]);
+}
+
+#[test]
 fn a_run_says_which_drive_of_all_that_fit_the_profile_it_was() {
     let folder = folder();
     let run = |options: &str| {

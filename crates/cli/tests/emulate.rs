@@ -26,12 +26,16 @@ number_ios = 50
 "#;
 
 fn emulate(folder: &Path, service: &str) -> Said {
+    emulate_study(folder, service, STUDY)
+}
+
+fn emulate_study(folder: &Path, service: &str, study: &str) -> Said {
     let drive = format!(
         "[drive]\nkind = \"fixed\"\nmodel = \"test\"\ncapacity_bytes = 1_000_000_000\n\
          [fixed]\nservice = \"{service}\"\nservers = 1\n"
     );
     file(folder, "drive.toml", &drive);
-    file(folder, "study.toml", &STUDY.replace("DRIVE", "drive.toml"));
+    file(folder, "study.toml", &study.replace("DRIVE", "drive.toml"));
     drivelab(folder, &["study", "study.toml", "--stage", "emulate", "--out", "out", "--json"])
 }
 
@@ -68,6 +72,29 @@ fn a_model_is_served_and_measured_and_says_how_late_it_was() {
         // However busy this machine is, no answer comes before the model gives it.
         assert!(record["total"]["lat_ns"]["min"].as_u64().unwrap() >= 4_000_000, "{record}");
     }
+}
+
+#[test]
+fn only_the_measured_command_counts() {
+    let folder = folder();
+    if !has_fuse() {
+        return left_out("stage emulate", "no /dev/fuse");
+    }
+    let (loads, _) = STUDY.split_once("[[workload]]").unwrap();
+    let write = "dd if=/dev/zero of={target} bs=4096 count=200 oflag=direct conv=notrunc";
+    let read = "dd if={target} of=/dev/null bs=4096 count=10 iflag=direct";
+    let study = format!(
+        "{loads}[[workload]]\nname = \"read\"\nprepare = \"{write}\"\ncommand = \"{read}\"\n\
+         check = \"{write}\"\nreset = \"{write}\"\n"
+    );
+    let said = emulate_study(folder.path(), "1ms", &study.replace("read.iops", "read.wall_ns"));
+    let text = fs::read_to_string(folder.path().join("out/runs.jsonl"));
+    let text = text.unwrap_or_else(|_| panic!("{said:?}"));
+    for line in text.lines() {
+        let run: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(run["record"]["served"]["ios"], 10, "{line}");
+    }
+    assert_eq!(text.lines().count(), 2, "{said:?}");
 }
 
 #[test]

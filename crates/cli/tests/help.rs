@@ -96,7 +96,7 @@ fn bash_completes_studies_drives_and_values() {
         assert_eq!(offered("bash", words), expected, "{words:?}");
     };
     check(&["drivelab", "study", "ahci-or-i"], &["ahci-or-ide"]);
-    check(&["drivelab", "study", "--stage", ""], &["simulate", "emulate", "hardware"]);
+    check(&["drivelab", "study", "--stage", ""], &["simulate", "kernel", "emulate", "hardware"]);
     check(&["drivelab", "run", "x", "--rw", "randr"], &["randread", "randrw"]);
     check(&["drivelab", "run", "x", "--ioengine", "ps"], &["psync"]);
     check(&["drivelab", "serve", "generic"], &["generic-10k", "generic-5400"]);

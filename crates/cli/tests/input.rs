@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{Said, command, drivelab, file, folder, said};
+use crate::common::{PROGRAM, Said, command, drivelab, file, folder, said, starter};
 
 /// Every verb that reads a file of the user's, the file called IN.
 const READERS: [&[&str]; 9] = [
@@ -21,11 +21,10 @@ const READERS: [&[&str]; 9] = [
 /// Runs the verb on `input`; a verb that does not end by itself is ended by `timeout`, with 124.
 fn on(folder: &Path, verb: &[&str], input: &str) -> Said {
     let input = if verb == ["drive", "show", "IN"] { "IN.toml" } else { input };
-    let mut bounded = Command::new("timeout");
-    bounded.args(["--kill-after=1", "20", "prlimit", "--as=2000000000"]);
-    bounded.arg(env!("CARGO_BIN_EXE_drivelab")).current_dir(folder).stdin(Stdio::null());
+    let mut bounded = starter(folder, "timeout");
+    bounded.args(["--kill-after=1", "20", "prlimit", "--as=2000000000", PROGRAM]);
     bounded.args(verb.iter().map(|word| if *word == "IN" { input } else { word }));
-    said(bounded.env("NO_COLOR", "1").output().expect("timeout and prlimit are there"))
+    said(bounded.output().expect("timeout and prlimit are there"))
 }
 
 #[test]
@@ -70,8 +69,8 @@ fn a_pipe_with_a_writer_is_read_however_late_it_writes() {
         "go.sh",
         "#!/bin/bash\nexec \"$1\" replay <(cat t.trace) --drive generic-10k\n",
     );
-    let mut bash = Command::new("bash");
-    bash.args(["go.sh", env!("CARGO_BIN_EXE_drivelab")]).current_dir(folder.path());
+    let mut bash = starter(folder.path(), "bash");
+    bash.args(["go.sh", PROGRAM]);
     let read = said(bash.output().unwrap());
     assert_eq!(read.code, 0, "{read:?}");
     // A writer that holds the pipe and waits for what the reader does first is no dead end: the
@@ -137,6 +136,46 @@ fn zero_is_refused_where_it_answers_nothing() {
     // A disk that does not turn would make a lie of every sync.
     on("durability drive:generic-5400 --rpm 0").failed(2, &["--rpm"]);
     on("serve null --size 0 --nbd unix:socket").failed(2, &["--size", "hint: "]);
+    for verb in ["run drive:generic-5400", "run data", "drive predict generic-5400"] {
+        on(&format!("{verb} --runtime 0")).failed(2, &["`runtime`", "\nhint: ", "`--runtime=30s`"]);
+    }
+    on("run data --size 1M --iodepth 0").failed(2, &["`iodepth`", "\nhint: ", "`--iodepth=32`"]);
+    on("run data --size 1M --numjobs 0").failed(2, &["`numjobs`", "\nhint: ", "`--numjobs=1`"]);
+}
+
+#[test]
+fn a_study_without_arms_and_a_trace_of_another_format_say_what_to_type() {
+    let folder = folder();
+    file(folder.path(), "empty", "");
+    file(folder.path(), "table.csv", "time;iops\n1;2\n");
+    file(folder.path(), "bad.trace", "R Hit 0 8 900 100\nX Hit 0 8 900 100\n");
+    let on = |arguments: &str| drivelab(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    on("study empty").failed(2, &["empty:1:1: ", "two arms", "\nhint: add `[[arm]]` tables"]);
+    on("replay table.csv --drive generic-10k").failed(
+        2,
+        &["table.csv, line 1", "unknown trace format", "\nhint: ", "`--format disksim`"],
+    );
+    on("replay bad.trace --drive generic-10k")
+        .failed(2, &["line 2", "\nhint: correct the line", "not `disksim`", "`--format`"]);
+}
+
+#[test]
+fn what_is_not_a_drive_profile_says_how_to_name_one() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("profiles")).unwrap();
+    file(folder.path(), "mine", "");
+    file(folder.path(), "mine.toml", "");
+    let check = |drive: &str, words: &[&str]| {
+        drivelab(folder.path(), &["drive", "predict", drive]).failed(2, words);
+        let target = format!("drive:{drive}");
+        drivelab(folder.path(), &["run", &target]).failed(2, words);
+    };
+    check("missing", &["unknown drive `missing`", "\nhint: `drivelab drive list`"]);
+    check("none/missing.toml", &["`none/missing.toml`", "No such file", "\nhint: "]);
+    let named = "\nhint: name a profile in it, for example `profiles/NAME.toml`";
+    check("profiles/", &["`profiles/` is a folder", named, "drive list"]);
+    check("mine", &["`mine`", "does not end in `.toml`", "\nhint: ", "`mv mine mine.toml`"]);
+    check("mine.toml", &["mine.toml: `model` is missing", "\nhint: ", "base = "]);
 }
 
 #[test]

@@ -94,3 +94,28 @@ fn a_log_that_is_no_text_is_none() {
     let folder = folder();
     drivelab(folder.path(), &["inspect", "--dmesg", "/dev/zero"]).failed(2, &["binary data"]);
 }
+
+#[test]
+fn advice_names_the_traps_and_ends_as_inspect_does() {
+    let folder = folder();
+    file(folder.path(), "dmesg.txt", DOWNSHIFT);
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let base = ["advise", "--root", "empty", "--dmesg", "dmesg.txt"];
+    let said = drivelab(folder.path(), &base);
+    assert_eq!(said.code, 0, "{said:?}");
+    for word in ["link-speed", "drivelab study bios-modes", "Nothing was changed"] {
+        assert!(said.out.contains(word), "{said:?}");
+    }
+    let strict = drivelab(folder.path(), &[&base[..], &["--strict", "--json"]].concat());
+    assert_eq!(strict.code, 1, "{strict:?}");
+    let json = strict.json();
+    assert_eq!(json["schema"], "drivelab.advise/1");
+    let trap = json["traps"].as_array().unwrap().iter().find(|trap| trap["id"] == "link-speed");
+    let trap = trap.unwrap();
+    assert_eq!((&trap["state"], &trap["articles"][0]), (&"applies".into(), &1.into()));
+    std::fs::create_dir_all(folder.path().join("tree/sys/block/vda/queue")).unwrap();
+    let healthy = drivelab(folder.path(), &["advise", "--root", "tree", "--strict"]);
+    assert_eq!(healthy.code, 0, "{healthy:?}");
+    drivelab(folder.path(), &["advise", "--root", "tree", "sda"]).failed(2, &["no block device"]);
+    drivelab(folder.path(), &["advise", "--root", "empty"]).failed(3, &["sys/block is missing"]);
+}

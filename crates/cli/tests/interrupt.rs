@@ -349,3 +349,26 @@ fn a_replay_keeps_what_it_has_read_of_an_endless_trace() {
     assert!(requests > 0 && times.ends_with('\n'), "{requests}");
     assert_eq!(times.lines().count() as u64, requests);
 }
+
+#[test]
+fn a_run_that_waits_for_a_busy_archive_is_printed_after_ctrl_c() {
+    let folder = folder();
+    let run = ["run", "drive:generic-5400", "--number-ios", "20", "--json"];
+    assert_eq!(crate::common::drivelab(folder.path(), &run).code, 0);
+    let archive = folder.path().join(".kept/drivelab/runs.db");
+    // Nothing gets past a lock on the whole file, which goes with the process that has it.
+    let busy = File::options().read(true).write(true).open(&archive).unwrap();
+    rustix::fs::fcntl_lock(&busy, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let mut child = begin(folder.path(), &run);
+    let has_open = |child: &Child| {
+        let files = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+        files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|path| path == archive))
+    };
+    while !has_open(&child) {
+        assert_eq!(child.try_wait().unwrap(), None, "it did not wait");
+        thread::yield_now();
+    }
+    let said = end(child, "INT");
+    said.failed(130, &["not archived: interrupted while another process was writing"]);
+    assert_eq!(said.json()["total"]["ios"], 20);
+}

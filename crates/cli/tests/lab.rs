@@ -18,6 +18,8 @@ fn without_a_kernel_the_command_that_builds_one_is_named() {
     drivelab(folder.path(), &["lab", "kernel", "where"]).failed(3, &["no kernel", build]);
     let run = ["run", "drive:seagate-st31000333as", "--in", "kernel", "--runtime", "1s"];
     drivelab(folder.path(), &run).failed(3, &["no kernel", build]);
+    drivelab(folder.path(), &["lab", "shell"]).failed(3, &["no kernel", build]);
+    drivelab(folder.path(), &["lab", "shell", "seagate"]).failed(2, &["unknown drive `seagate`"]);
     let setup = drivelab(folder.path(), &["lab", "setup", "--json"]);
     assert_eq!(setup.code, 3, "{setup:?}");
     let said = setup.json();
@@ -53,4 +55,29 @@ fn a_run_in_a_kernel_takes_a_modelled_drive_and_no_option_of_files() {
     file(folder.path(), "mine", "a letter\n");
     let said = drivelab(folder.path(), &["run", drive, "--in", "kernel", "--trace", "mine"]);
     said.failed(2, &["`mine` exists"]);
+}
+
+#[test]
+fn a_study_in_a_kernel_refuses_what_a_guest_cannot_have() {
+    let folder = folder();
+    let study = |metric: &str, arm: &str, workload: &str| {
+        let text = format!(
+            "title = \"t\"\nprimary = \"w.{metric}\"\n[base]\ndrive = \"seagate-st31000333as\"\n\
+             [[arm]]\nname = \"one\"\n[[arm]]\nname = \"two\"\n{arm}\n\
+             [[workload]]\nname = \"w\"\n{workload}\n"
+        );
+        file(folder.path(), "study.toml", &text);
+        drivelab(folder.path(), &["study", "study.toml", "--stage", "kernel"])
+    };
+    let load = "rw = \"randread\"\nruntime = \"1s\"";
+    study("iops", "scheduler = \"bioq\"", load)
+        .failed(2, &["no elevator `bioq`", "this is arm `two`"]);
+    study("iops", "dispatch = \"split\"", load)
+        .failed(2, &["no tag dispatch `split`", "arm `two`"]);
+    study("transfer", "", "suite = \"hdtune\"").failed(2, &["`w` is a suite", "--only"]);
+    study("wall_ns", "", "command = \"true\"").failed(2, &["`w` is a command"]);
+    study("iops", "controller = \"ide\"", load).failed(3, &["no kernel"]);
+    study("iops", "scheduler = \"deadline\"", load)
+        .failed(3, &["no kernel", "drivelab lab kernel build"]);
+    assert!(!folder.path().join("drivelab-results").exists(), "nothing was begun");
 }

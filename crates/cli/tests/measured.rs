@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Said, WRITING, drivelab, file, folder, said};
+use crate::common::{PROGRAM, Said, WRITING, drivelab, file, folder, said, starter};
 
 fn ended(said: &Said) {
     assert!([0, 1, 4].contains(&said.code), "{said:?}");
@@ -19,11 +18,10 @@ fn runs(folder: &Path) -> Vec<Value> {
 }
 
 fn shell(folder: &Path, line: &str) -> Said {
-    let program = Path::new(env!("CARGO_BIN_EXE_drivelab")).parent().unwrap();
+    let program = Path::new(PROGRAM).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(folder).env("PATH", path).env("NO_COLOR", "1");
-    said(shell.output().unwrap())
+    let mut shell = starter(folder, "sh");
+    said(shell.args(["-c", line]).env("PATH", path).output().unwrap())
 }
 
 #[test]

@@ -4,9 +4,8 @@
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::common::{SMALL, Said, WRITING, command, drivelab, file, folder, said};
+use crate::common::{PROGRAM, SMALL, Said, WRITING, drivelab, file, folder, said, starter};
 
 /// A study of one drive in virtual time with a curve, so that every kind of run is kept.
 fn modelled() -> String {
@@ -217,10 +216,9 @@ fn one_folder_is_used_by_one_process() {
 
 /// Runs the program with files limited to `kib` KiB, which kills it at the write beyond.
 fn limited(folder: &Path, kib: usize, arguments: &[&str]) -> Said {
-    let program = command(folder, arguments);
-    let mut shell = Command::new("bash");
-    shell.args(["-c", &format!("ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\"")]);
-    shell.arg(program.get_program()).args(program.get_args()).current_dir(folder);
+    let mut shell = starter(folder, "bash");
+    shell.args(["-c", &format!("ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\""), PROGRAM]);
+    shell.args(arguments);
     let output = shell.output().unwrap();
     assert_eq!(output.status.signal(), Some(25), "no SIGXFSZ: {:?}", said(output.clone()));
     said(output)

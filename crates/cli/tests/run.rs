@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{begin, command, drivelab, file, folder, said};
+use crate::common::{PROGRAM, begin, drivelab, file, folder, said, starter};
 
 #[test]
 fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
@@ -141,10 +141,8 @@ fn modelled_drives_run_under_the_same_options() {
 fn a_reader_that_goes_away_is_no_failure() {
     let folder = folder();
     let script = "\"$0\" run drive:generic-5400 --number-ios 50 --json | head -c 10";
-    let output = Command::new("bash")
-        .args(["-c", &format!("set -o pipefail; {script}")])
-        .arg(command(folder.path(), &[]).get_program())
-        .env("XDG_DATA_HOME", folder.path())
+    let output = starter(folder.path(), "bash")
+        .args(["-c", &format!("set -o pipefail; {script}"), PROGRAM])
         .output()
         .unwrap();
     let said = said(output);
@@ -216,12 +214,8 @@ fn a_run_in_which_every_request_fails_is_no_success() {
     file(folder.path(), "w.fio", "[w]\nfilename=data\nrw=randwrite\nsize=64k\n");
     let run = |arguments: &str| {
         // Nothing may be written to files any more, and the signal that says so is not heard.
-        let script = format!(
-            "trap '' XFSZ; ulimit -f 0; exec {} run {arguments}",
-            env!("CARGO_BIN_EXE_drivelab")
-        );
-        let mut shell = Command::new("sh");
-        shell.current_dir(folder.path()).env("XDG_DATA_HOME", folder.path());
+        let script = format!("trap '' XFSZ; ulimit -f 0; exec {PROGRAM} run {arguments}");
+        let mut shell = starter(folder.path(), "sh");
         said(shell.args(["-c", &script]).output().unwrap())
     };
     for arguments in ["data --rw randwrite --direct 0 --number-ios 16", "--job w.fio"] {

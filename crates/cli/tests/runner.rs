@@ -3,6 +3,7 @@
 
 mod archive;
 mod arms;
+mod articles;
 mod commands;
 mod common;
 mod compare;
@@ -34,4 +35,5 @@ mod tidy;
 mod transcripts;
 mod tree_suite;
 mod verify;
+mod view;
 mod words;

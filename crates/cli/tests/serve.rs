@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use crate::common::{begin, command, drivelab, file, folder};
+use crate::common::{PROGRAM, begin, drivelab, file, folder, starter};
 
 #[test]
 fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
@@ -168,13 +168,9 @@ fn a_file_where_the_socket_is_to_be_is_no_server() {
 #[test]
 fn a_server_without_descriptors_left_serves_again_when_there_are_some() {
     let folder = folder();
-    let mut limited = Command::new("sh");
-    let serve =
-        command(folder.path(), &["serve", "null", "--nbd", "unix:n", "--control", "unix:c"]);
-    let program = serve.get_program().to_str().unwrap();
-    let arguments: Vec<_> = serve.get_args().map(|one| one.to_str().unwrap()).collect();
-    let line = format!("ulimit -n 20; exec {program} {}", arguments.join(" "));
-    limited.args(["-c", &line]).current_dir(folder.path()).stderr(std::process::Stdio::piped());
+    let mut limited = starter(folder.path(), "sh");
+    let line = format!("ulimit -n 20; exec {PROGRAM} serve null --nbd unix:n --control unix:c");
+    limited.args(["-c", &line]).stderr(std::process::Stdio::piped());
     let mut server = limited.spawn().unwrap();
     let mut said = BufReader::new(server.stderr.take().unwrap());
     let mut words = String::new();
@@ -222,18 +218,14 @@ fn lateness_is_judged_by_what_the_drive_takes_or_by_what_is_asked_for() {
 #[test]
 fn a_server_without_a_descriptor_for_a_client_does_not_begin() {
     let folder = folder();
-    let serve = format!(
-        "exec {} serve null --size 1M --nbd unix:nbd --control unix:control",
-        env!("CARGO_BIN_EXE_drivelab")
-    );
+    let serve =
+        format!("exec {PROGRAM} serve null --size 1M --nbd unix:nbd --control unix:control");
     // With fewer than it needs itself it cannot begin either: some number below sixteen leaves
     // nothing for a client, and every number up to that must be refused.
     let begins = |limit: u32| {
         let shell = format!("ulimit -n {limit}; {serve}");
-        let mut command = std::process::Command::new("sh");
-        let mut child = command
+        let mut child = starter(folder.path(), "sh")
             .args(["-c", &shell])
-            .current_dir(folder.path())
             .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{SMALL, begin, drivelab, file, folder, said};
+use crate::common::{PROGRAM, SMALL, begin, drivelab, file, folder, said, starter};
 
 fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
     let metrics = result["metrics"].as_array().expect("a list of metrics");
@@ -16,8 +16,7 @@ fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
 #[test]
 fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     let folder = folder();
-    let only = "random-read-1,random-read-32,random-read-32-in-32g";
-    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--only", only, "--json"]);
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     let result = said.json();
     assert_eq!(result["schema"], "drivelab.study/1");
@@ -46,6 +45,46 @@ fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     assert_eq!(short["verdict"], "faster");
     assert!(short["shares"]["faster"].as_f64() > Some(0.97), "{short}");
     assert!(folder.path().join("drivelab-results/ahci-or-ide/drives.svg").exists());
+    the_page_for_readers_has_these_figures(&result);
+}
+
+/// Holds the table of `is-ahci-worth-it.md` against the study: median rates, ratio, prediction.
+fn the_page_for_readers_has_these_figures(result: &Value) {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/is-ahci-worth-it.md");
+    let page = fs::read_to_string(page).unwrap();
+    for (line, name) in [
+        ("sequential reads of 128 KiB", "sequential-read.bytes_per_s"),
+        ("random reads of 4 KiB, one at a time", "random-read-1.iops"),
+        ("random reads of 4 KiB, 32 outstanding", "random-read-32.iops"),
+        ("the same within 32 GB", "random-read-32-in-32g.iops"),
+        ("random reads and writes, 32 outstanding", "mixed-32.iops"),
+        ("random writes, write cache on", "random-write-cached.iops"),
+        ("random writes, write cache off", "random-write-uncached.iops"),
+    ] {
+        let begin = format!("| {line} |");
+        let row = page.lines().find_map(|it| it.strip_prefix(&begin)).expect("a row of the page");
+        let found = metric(result, name, "ahci-ncq");
+        let median = |arm: usize| {
+            let values = found["values"][arm].as_array().unwrap().iter();
+            let mut values: Vec<f64> = values.map(|value| value.as_f64().unwrap()).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let half = values.len() / 2;
+            f64::midpoint(values[half - 1], values[half])
+        };
+        let unit = if name.ends_with("bytes_per_s") { 1e6 } else { 1.0 };
+        let number = |value: &Value| value.as_f64().unwrap();
+        let ends = [&found["prediction95"][0], &found["prediction95"][1]].map(number);
+        let mut figures = vec![median(0) / unit, median(1) / unit, number(&found["ratio"])];
+        figures.extend(ends);
+        let is_figure = |word: &&str| word.contains(|sign: char| sign.is_ascii_digit());
+        for (word, figure) in row.split(' ').filter(is_figure).zip(figures) {
+            let digits = word.trim_start_matches('x');
+            let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+            let half_a_digit = 0.501 * 0.1_f64.powi(i32::try_from(decimals).unwrap());
+            let printed: f64 = digits.parse().unwrap();
+            assert!((printed - figure).abs() <= half_a_digit, "{line}: {word} is {figure}");
+        }
+    }
 }
 
 /// Drives of two profiles, each with unknowns of its own.
@@ -70,6 +109,21 @@ fn a_study_of_an_ssd_and_a_disk_predicts_one_more_drive() {
     };
     let text = text.unwrap();
     assert_eq!((drawn(&text, "guard_growth"), drawn(&text, "page_read_factor")), (8, 16));
+}
+
+#[test]
+fn a_study_whose_runs_are_made_twice_has_the_same_result() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let study = study.to_str().unwrap();
+    let check = |arguments: &[&str]| {
+        drivelab(folder.path(), &[&["study", study, "--json", "--blocks", "6"], arguments].concat())
+    };
+    let (once, twice) = (check(&[]), check(&["--check-determinism"]));
+    assert_eq!((twice.code, &twice.json()["metrics"]), (once.code, &once.json()["metrics"]));
+    assert!(twice.json()["reproduce"].as_str().unwrap().ends_with("--check-determinism"));
+    let target = ["--stage", "hardware", "--target", "x", "--check-determinism"];
+    check(&target).failed(2, &["--check-determinism", "real time", "stages simulate and kernel"]);
 }
 
 #[test]
@@ -333,10 +387,8 @@ fn a_full_disk_is_an_error_with_a_remedy() {
     let out = full.join("results");
     let arguments = ["study", study.to_str().unwrap(), "--out", out.to_str().unwrap()];
     drivelab(folder.path(), &arguments).failed(2, &["not-a-folder"]);
-    let to_full = std::process::Command::new("sh")
-        .args(["-c", "\"$0\" study small.toml --json > /dev/full"])
-        .arg(env!("CARGO_BIN_EXE_drivelab"))
-        .current_dir(folder.path())
+    let to_full = starter(folder.path(), "sh")
+        .args(["-c", "\"$0\" study small.toml --json > /dev/full", PROGRAM])
         .output()
         .unwrap();
     let to_full = crate::common::said(to_full);

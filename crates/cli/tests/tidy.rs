@@ -23,11 +23,12 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("suites", &["core"], &[]),
     ("lab", &["core"], &["model", "serve"]),
     ("report", &["core", "stats"], &[]),
+    ("view", &["core", "report"], &[]),
     (
         "cli",
         &[
             "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
-            "archive", "formats", "report", "suites", "lab",
+            "archive", "formats", "report", "suites", "lab", "view",
         ],
         &[],
     ),

@@ -6,9 +6,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::common::{folder, said};
+use crate::common::{PROGRAM, folder, said, starter};
 
 /// One command and what it must print.
 struct Step {
@@ -54,11 +53,11 @@ fn matches(patterns: &[String], lines: &[&str]) -> bool {
 }
 
 fn run(step: &Step, cwd: &Path) -> Result<(), String> {
-    let program = Path::new(env!("CARGO_BIN_EXE_drivelab"));
+    let program = Path::new(PROGRAM);
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", program.parent().expect("a file has a folder").display());
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &step.command]).current_dir(cwd).env("PATH", path).env("NO_COLOR", "1");
+    let mut shell = starter(cwd, "sh");
+    shell.args(["-c", &step.command]).env("PATH", path);
     let said = said(shell.output().expect("a shell"));
     let lines: Vec<&str> = said.out.lines().map(str::trim_end).collect();
     let expected = step.expected.strip_suffix(&[String::new()]).unwrap_or(&step.expected);

@@ -5,14 +5,14 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::thread;
 
 use drivelab_core::Rng;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::common::{begin, drivelab, file, folder, left_out, said};
+use crate::common::{PROGRAM, begin, drivelab, file, folder, left_out, said, starter};
 
 const FSMARK: &str = "fsmark,files=20,sync=0,drop=never";
 
@@ -163,10 +163,8 @@ fn a_full_file_system_is_an_error_of_the_machine_and_is_left_clean() {
     let script = "mount -t tmpfs -o size=64m,nr_inodes=40 tmpfs disk || exit 77; \"$0\" run disk \
                   --suite \"$1\" --no-archive; code=$?; ls -A disk; exit $code";
     let run = |suite: &str| {
-        let program = env!("CARGO_BIN_EXE_drivelab");
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "sh", "-c", script, program, suite]);
-        unshare.current_dir(folder.path()).output().map(said)
+        let mut unshare = starter(folder.path(), "unshare");
+        unshare.args(["--mount", "sh", "-c", script, PROGRAM, suite]).output().map(said)
     };
     for suite in [
         "fsmark,files=100,sync=0,threads=3,drop=never",

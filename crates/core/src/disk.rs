@@ -32,6 +32,8 @@ pub struct Command {
     pub sectors: Sectors,
     /// Force unit access.
     pub fua: bool,
+    /// The connection that it comes from, as [`crate::Request::submitter`].
+    pub submitter: u16,
     /// What to write; only with [`Op::Write`].
     pub data: Option<Data>,
 }

@@ -20,12 +20,17 @@ pub struct Interaction {
 }
 
 /// A claim about one figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Finding {
     /// Short name, or the claim itself.
     pub name: String,
-    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio).
+    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio); empty
+    /// if no workload of the study measures it.
     pub figure: String,
+    /// What the source states, in its own numbers: `8,000 to 37,000 1/s`; may be empty.
+    pub published: String,
+    /// Why the study cannot answer the claim, even if it measures the figure.
+    pub cannot_tell: Option<String>,
     /// Who states it; may be empty.
     pub source: String,
     /// The claim holds from this value on.

@@ -42,23 +42,26 @@ pub struct Request {
     pub sectors: Sectors,
     /// Force unit access: a write that completes only when it is durable.
     pub fua: bool,
+    /// The job or connection that it comes from, counted from 0: a drive with several queues takes
+    /// it by that submitter's.
+    pub submitter: u16,
 }
 
 impl Request {
     /// A read of `sectors` from `lba` on.
     pub const fn read(id: u64, lba: Lba, sectors: Sectors) -> Self {
-        Self { id: RequestId(id), op: Op::Read, lba, sectors, fua: false }
+        Self { id: RequestId(id), op: Op::Read, lba, sectors, fua: false, submitter: 0 }
     }
 
     /// A write of `sectors` from `lba` on, which may stay in the drive's cache.
     pub const fn write(id: u64, lba: Lba, sectors: Sectors) -> Self {
-        Self { id: RequestId(id), op: Op::Write, lba, sectors, fua: false }
+        Self { id: RequestId(id), op: Op::Write, lba, sectors, fua: false, submitter: 0 }
     }
 
     /// A flush of everything acknowledged before.
     pub const fn flush(id: u64) -> Self {
         let (lba, sectors) = (Lba::ZERO, Sectors::ZERO);
-        Self { id: RequestId(id), op: Op::Flush, lba, sectors, fua: false }
+        Self { id: RequestId(id), op: Op::Flush, lba, sectors, fua: false, submitter: 0 }
     }
 
     /// The sector after its last.

@@ -63,7 +63,7 @@ impl Blueprint for ScsiDisk {
             ("completion", options.completion.is_some()),
             ("dispatch", options.dispatch.is_some_and(|asked| asked != Dispatch::Single)),
         ];
-        let mut unknown = unknown.into_iter().chain(options.of_flash());
+        let mut unknown = unknown.into_iter().chain(options.of_flash()).chain(options.of_queues());
         if let Some((key, _)) = unknown.find(|(_, set)| *set) {
             return Err(BuildError::NothingToSet { model: model.to_owned(), nature: NATURE, key });
         }
@@ -89,6 +89,7 @@ impl Blueprint for ScsiDisk {
             guard_ns: None,
             guard_growth: None,
             notice: None,
+            queue_pairs: None,
             flash: None,
         };
         Ok(Drive::of_mechanism(model.to_owned(), attached, Disk::new(params)))

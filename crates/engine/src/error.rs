@@ -55,7 +55,9 @@ impl RunError {
             Self::Verify(StateError::Foreign { .. } | StateError::OtherVersion { .. }) => {
                 Some("name another file with `--verify-state`".into())
             }
-            Self::Verify(_) | Self::Load(_) | Self::Numjobs { .. } => None,
+            Self::Load(LoadError::Workload(error)) => Some(error.hint()),
+            Self::Numjobs { .. } => Some("give a valid number, for example `--numjobs=1`".into()),
+            Self::Verify(_) | Self::Load(_) => None,
         }
     }
 }

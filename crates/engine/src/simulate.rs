@@ -148,6 +148,11 @@ impl<D: Device> Shared<'_, D> {
     }
 }
 
+/// Each job submits from a processor of its own.
+fn submitter(job: usize) -> u16 {
+    u16::try_from(job % (1 << u16::BITS)).expect("a remainder of 16 bits")
+}
+
 /// One job's part of a shared device; it never waits, because time moves for all jobs at once.
 struct Seat<'a, 'b, D> {
     shared: &'a RefCell<Shared<'b, D>>,
@@ -170,7 +175,8 @@ impl<D: Device> Target for Seat<'_, '_, D> {
         let id = RequestId((self.job as u64) << JOB_SHIFT | request.id.0);
         let mut shared = self.shared.borrow_mut();
         let behind = if request.op == Op::Flush { Sectors::ZERO } else { self.first };
-        shared.backlog.push_back(Request { id, lba: request.lba + behind, ..request });
+        let (lba, submitter) = (request.lba + behind, submitter(self.job));
+        shared.backlog.push_back(Request { id, lba, submitter, ..request });
         shared.send_backlog();
         Ok(())
     }
@@ -324,6 +330,7 @@ fn go_on<'a, D: Device>(
                 return Ok((State::Done(loaded), Time::MAX));
             }
             let flush = Request::flush((job as u64) << JOB_SHIFT);
+            let flush = Request { submitter: submitter(job), ..flush };
             let mut shared = shared.borrow_mut();
             shared.backlog.push_back(flush);
             shared.send_backlog();
@@ -343,6 +350,7 @@ fn go_on<'a, D: Device>(
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::collections::BTreeSet;
     use std::rc::Rc;
     use std::sync::atomic::AtomicBool;
 
@@ -363,6 +371,7 @@ mod tests {
     struct Each {
         under_way: Vec<(Time, RequestId)>,
         taken: Taken,
+        submitters: BTreeSet<u16>,
         room: usize,
     }
 
@@ -376,6 +385,7 @@ mod tests {
                 return Err(request);
             }
             self.taken.borrow_mut().push((now, request.lba));
+            self.submitters.insert(request.submitter);
             self.under_way.push((now + Span::from_ms(1), request.id));
             Ok(())
         }
@@ -413,7 +423,9 @@ mod tests {
 
     fn target() -> (VirtualTarget<Each>, Taken) {
         let taken = Rc::new(RefCell::new(Vec::new()));
-        (VirtualTarget::new(Each { under_way: Vec::new(), taken: taken.clone(), room: 64 }), taken)
+        let (under_way, submitters) = (Vec::new(), BTreeSet::new());
+        let each = Each { under_way, taken: taken.clone(), submitters, room: 64 };
+        (VirtualTarget::new(each), taken)
     }
 
     /// Three outstanding on each of two drives: jobs of their own, or one in one place.
@@ -437,6 +449,18 @@ mod tests {
         for numjobs in [1, 3] {
             assert_eq!(run(numjobs, Rw::Read).1, [30, 30], "{numjobs} jobs");
         }
+    }
+
+    #[test]
+    fn every_job_of_all_sets_is_a_submitter_of_its_own() {
+        let workload = workload(Rw::RandRead, 2, 10);
+        let (mut target, _) = target();
+        let end_fsync = JobSchedule { end_fsync: true, ..JobSchedule::default() };
+        let of =
+            |numjobs, schedule| VirtualJobs { numjobs, schedule, ..VirtualJobs::one(&workload, 1) };
+        let sets = [of(2, JobSchedule::default()), of(3, end_fsync)];
+        simulate(&mut target, &sets, &control()).unwrap();
+        assert_eq!(target.device().submitters, BTreeSet::from([0, 1, 2, 3, 4]));
     }
 
     #[test]
@@ -475,6 +499,7 @@ mod tests {
         assert_eq!(target.now(), Time::ZERO + Span::from_ms(170));
         assert_eq!(made[1].total().of(Op::Flush).ios, 1);
         assert_eq!(made[1].total().elapsed, Span::from_ms(101));
+        assert_eq!(made[1].total().queue_depth_mean(), Some(1.0), "the flush empties no place");
         let exit_all = JobSchedule { exit_all: true, ..JobSchedule::default() };
         let first = VirtualJobs { schedule: exit_all, ..VirtualJobs::one(&short, 1) };
         let made = simulate(&mut target, &[first, with(JobSchedule::default())], &control());

@@ -17,6 +17,11 @@ impl<D: Device> VirtualTarget<D> {
         Self { device, now: Time::ZERO }
     }
 
+    /// The device.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
     /// The device, as the last run left it.
     pub fn into_device(self) -> D {
         self.device

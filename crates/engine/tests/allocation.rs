@@ -100,7 +100,6 @@ fn job(scratch: &scratch::Scratch) -> TargetSetup {
         file: Arc::new(file),
         capacity: SIZE,
         clock: Clock::start(),
-        stamp: Stamp::Io,
         polling: Polling::default(),
         iodepth: 8,
         largest: Bytes::kib(8),
@@ -120,7 +119,7 @@ fn nothing_is_allocated_while_a_target_is_loaded() {
     let open = |options: &mut WorkloadOptions| {
         (options.rate_iops, options.poisson) = (Some(20_000), Some(true));
     };
-    let null = || Null::new(Clock::start(), Stamp::Io, SIZE, 8);
+    let null = || Null::new(Clock::start(), SIZE, 8);
     check(null(), "null", |_| ());
     check(null(), "null, Poisson", open);
     check(null(), "null, zipf", |options| {

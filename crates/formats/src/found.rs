@@ -18,10 +18,14 @@ const LISTED_MAX: usize = 100;
 
 /// Maximum number of figures of one file: two bytes of a file can be a figure, which takes a
 /// thousand bytes in memory with all its attributes.
-const FIGURES_MAX: usize = 100_000;
+pub(crate) const FIGURES_MAX: usize = 100_000;
 /// Maximum number of characters of a name or unit from the file: one long name, repeated in every
 /// figure, would take unbounded memory.
 const NAME_MAX: usize = 120;
+
+/// Maximum number of figures or phases of one run; no tool that is read line by line prints a
+/// hundred.
+const RUN_MAX: usize = 1000;
 
 /// A result file during reading.
 #[derive(Debug)]
@@ -101,7 +105,11 @@ impl Found {
     }
 
     pub(crate) fn drop_run(&mut self) {
-        self.dropped += 1;
+        self.drop_runs(1);
+    }
+
+    pub(crate) fn drop_runs(&mut self, count: usize) {
+        self.dropped += count;
     }
 
     /// The result; without a run it is an error, with the remedy `hint`.
@@ -138,6 +146,18 @@ fn label_single_runs(runs: &mut [ImportedRun]) {
             }
         }
     }
+}
+
+/// Adds to the figures or phases of one run, unless it has more than any tool prints.
+pub(crate) fn put<T>(list: &mut Vec<T>, item: T, line: usize) -> Result<(), ParseError> {
+    if list.len() == RUN_MAX {
+        let what = format!("more than {RUN_MAX} figures in one run");
+        let hint = "check whether the file is damaged: each run begins with the line that the tool \
+                    prints first";
+        return Err(ParseError::new(line, what, hint));
+    }
+    list.push(item);
+    Ok(())
 }
 
 /// A number that is compared.
@@ -248,6 +268,16 @@ mod tests {
         assert_eq!(imported.runs[0].phases[0].remarks[0].label, Label::SingleRun);
         let error = Found::new("a tool").finish("give it").unwrap_err().to_string();
         assert_eq!(error, "it contains no results of a tool; give it");
+    }
+
+    #[test]
+    fn a_run_of_more_figures_than_any_tool_prints_is_refused() {
+        let mut list = Vec::new();
+        for number in 1..=RUN_MAX {
+            put(&mut list, number, number).unwrap();
+        }
+        let error = put(&mut list, 0, 1001).unwrap_err().to_string();
+        assert!(error.starts_with("line 1001: more than 1000 figures in one run; "), "{error}");
     }
 
     #[test]

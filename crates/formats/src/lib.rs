@@ -16,6 +16,7 @@ mod found;
 pub mod fsmark;
 pub mod hdtune;
 pub mod hyperfine;
+mod json;
 pub mod kdiskmark;
 pub mod pgbench;
 pub mod phoronix;

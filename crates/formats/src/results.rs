@@ -106,7 +106,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         return (reader.parse)(text);
     }
     // An empty or binary file gets its own message.
-    let is_empty = lines(text)?.is_empty();
+    let is_empty = lines(text)?.next().is_none();
     if logs::is_log(text) {
         let hint = "name the file as fio does (`NAME_bw.1.log`), or name the format: `--format \
                     fio-bw`, `fio-iops`, `fio-lat`, `fio-clat` or `fio-slat`";

@@ -5,6 +5,7 @@
 //! opened, and nothing that is read is trusted: see [`Root`].
 #![forbid(unsafe_code)]
 
+mod advice;
 pub mod bus;
 pub mod capture;
 pub mod device;
@@ -20,6 +21,7 @@ mod speed;
 mod usage;
 pub mod watch;
 
+pub use advice::{ADVICE_SCHEMA, Advice, Disk, State, Step, Trap, TrapId, advise, advised};
 pub use device::{Device, Kind};
 pub use drivelab_core::outline::Severity;
 pub use found::{Finding, FindingId};

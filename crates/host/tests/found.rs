@@ -95,6 +95,10 @@ fn links() {
     check("L/dev1.0/ata_device/dev1.0/spdn_cnt = 2", LinkDownshift);
     check("dmesg = ata1: limiting SATA link speed to 1.5 Gbps", LinkDownshift);
     check_none("dmesg = ata7: limiting SATA link speed to 1.5 Gbps");
+    // The healthy disk's list has the attempt that found it.
+    check("L/dev1.0/ata_device/dev1.0/ering = [17179600.5]BusError", LinkErrors);
+    let two = "[17179569.3]Unknown\\n[17179600.5]Timeout, BusError";
+    check(&format!("L/dev1.0/ata_device/dev1.0/ering = {two}"), LinkErrors);
     let exception = "ata1.00: exception Emask 0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen";
     check(&format!("dmesg = {exception}"), LinkErrors);
     check("dmesg = I/O error, dev sda, sector 2048 op 0x0:(READ)", LinkErrors);

@@ -1,6 +1,7 @@
 //! The tests of the crate: one program, one module a subject.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod advised;
 mod asked;
 mod captured;
 mod described;

@@ -32,9 +32,21 @@ impl Initramfs {
     /// beginning and its end, the latter with its exit status; what it says on standard error goes
     /// to the kernel's console.
     pub fn new(busybox: &Path, command: &str) -> io::Result<Self> {
+        let mut root = Self::bare(busybox)?;
+        root.add_file("command", command.into(), false);
+        Ok(root)
+    }
+
+    /// A root with a shell on the console, which first runs `profile`; the guest ends with it.
+    pub fn interactive(busybox: &Path, profile: &str) -> io::Result<Self> {
+        let mut root = Self::bare(busybox)?;
+        root.add_file("etc/profile", format!("{POWER_OFF}{profile}").into_bytes(), false);
+        Ok(root)
+    }
+
+    fn bare(busybox: &Path) -> io::Result<Self> {
         let mut root = Self::default();
         root.add_file("init", INIT.into(), true);
-        root.add_file("command", command.into(), false);
         root.add_program("busybox", busybox)?;
         for folder in ["proc", "sys", "tmp", "mnt"] {
             root.0.insert(folder.into(), Entry::Folder);
@@ -109,6 +121,8 @@ impl Entry {
 
 /// What every guest runs first.
 const INIT: &str = include_str!("init.sh");
+/// With `-f` these would switch off while a driver has its disk.
+const POWER_OFF: &str = "for end in poweroff halt reboot; do alias $end='kill -USR2 1 #'; done\n";
 /// Precedes what the command prints.
 const BEGIN: &str = "drivelab-begin\n";
 /// Follows it, with the exit status.
@@ -156,6 +170,17 @@ mod tests {
         assert_eq!(&text[..22], "0707010000000100_0041ed".replace('_', "").as_str());
         assert!(bytes.len().is_multiple_of(4));
         assert_eq!(root.clone().to_bytes(), bytes);
+    }
+
+    #[test]
+    fn a_root_has_a_command_or_a_shell() {
+        let busybox = Path::new("/proc/self/exe");
+        let has = |root: &Initramfs, name: &str| root.0.contains_key(name);
+        let command = Initramfs::new(busybox, "true").unwrap();
+        assert!(has(&command, "command") && !has(&command, "etc/profile"));
+        let shell = Initramfs::interactive(busybox, "echo hello").unwrap();
+        assert!(has(&shell, "etc/profile") && !has(&shell, "command"));
+        assert!(INIT.contains("if [ -e /command ]; then"));
     }
 
     #[test]

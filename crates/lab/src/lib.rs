@@ -14,6 +14,7 @@ pub mod machine;
 pub mod mapped;
 pub mod memory;
 mod refusal;
+pub mod setting;
 pub mod trace;
 pub mod vhost;
 

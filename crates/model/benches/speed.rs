@@ -21,7 +21,8 @@ fn closed_loop(drive: &mut Drive, depth: u64, op: Op) {
     while finished < REQUESTS {
         while next < REQUESTS && next - finished < depth {
             let (lba, sectors) = (Lba::new(rng.below(slots) * 8), Sectors::new(8));
-            let request = Request { id: RequestId(next), op, lba, sectors, fua: false };
+            let request =
+                Request { id: RequestId(next), op, lba, sectors, fua: false, submitter: 0 };
             drive.submit(now, request).expect("the queue is far from full");
             next += 1;
         }

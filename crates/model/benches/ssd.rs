@@ -66,6 +66,7 @@ fn drive() -> Drive {
         guard_ns: None,
         guard_growth: None,
         notice: None,
+        queue_pairs: None,
         flash: None,
     };
     Drive::solid_state("bench".to_owned(), attached, Span::from_ns(3_300), parts)
@@ -79,7 +80,8 @@ fn run(drive: &mut Drive, now: &mut Time, count: u64, op: Op, mut place: impl Fn
     while done < count {
         while next < count && next - done < DEPTH {
             let (lba, sectors) = (Lba::new(place(next) * 8), Sectors::new(8));
-            let request = Request { id: RequestId(next), op, lba, sectors, fua: false };
+            let request =
+                Request { id: RequestId(next), op, lba, sectors, fua: false, submitter: 0 };
             drive.submit(*now, request).expect("the queue is far from full");
             next += 1;
         }

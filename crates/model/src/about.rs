@@ -3,10 +3,11 @@
 use drivelab_core::Ratio;
 use drivelab_core::dispatch::Dispatch;
 
-use crate::controller::{Controller, Link, Notice};
+use crate::controller::{Controller, Link, Notice, QueuePairs};
 use crate::elevator::Scheduler;
 use crate::raid::Level;
 use crate::ssd::{Precondition, Scale};
+use crate::tier::TierKind;
 
 /// What a drive is, for reports.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -19,6 +20,32 @@ pub struct About {
     pub attached: Option<Attachment>,
     /// How several of it are put together; `None` for one of its own.
     pub arrangement: Option<Arrangement>,
+    /// The fast drive before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Box<ModelledTier>>,
+}
+
+/// A fast drive before a slow one.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ModelledTier {
+    /// What it does.
+    pub kind: TierKind,
+    /// Memory before it; `None` where it has none.
+    pub page_cache_bytes: Option<u64>,
+    /// Whether it began with the beginning of the slow drive on it.
+    pub warm: bool,
+    /// The fast drive.
+    pub drive: About,
+}
+
+impl About {
+    /// Whether acknowledged writes may be lost with the power.
+    pub fn has_volatile_cache(&self) -> bool {
+        let attached = self.attached.as_ref();
+        let keeps = |tier: &ModelledTier| tier.kind == TierKind::Writeback;
+        attached.is_some_and(|attached| attached.write_cache_bytes.is_some())
+            || self.tier.as_deref().is_some_and(keeps)
+    }
 }
 
 /// How a drive is attached and set, as it came out of profile, options and negotiation.
@@ -28,7 +55,7 @@ pub struct Attachment {
     pub controller: Controller,
     /// How tags are given out.
     pub dispatch: Dispatch,
-    /// Commands that may be on the wire at once.
+    /// Commands that may be on the wire at once, of each queue.
     pub tags: usize,
     /// Native (or SCSI) command queuing in use.
     pub queued: bool,
@@ -48,8 +75,20 @@ pub struct Attachment {
     pub guard_growth: Option<f64>,
     /// How the host learns of completions; `None` but on `NVMe`.
     pub notice: Option<Notice>,
+    /// Queues of an `NVMe` controller, each with `tags` and `nr_requests` of its own; `None`
+    /// elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_pairs: Option<QueuePairs>,
     /// What of the flash is modelled, and in which state; `None` without flash.
     pub flash: Option<ModelledFlash>,
+}
+
+impl Attachment {
+    /// Commands that the drive has taken and not answered, at most, from all queues.
+    pub(crate) fn commands_at_once(&self) -> usize {
+        let limit = |pairs: QueuePairs| pairs.commands_at_once.min(pairs.count * self.tags);
+        self.queue_pairs.map_or(self.tags, limit)
+    }
 }
 
 /// What of a solid-state drive is modelled.

@@ -21,6 +21,9 @@ pub struct Counters {
     pub cached_writes: u64,
     /// Runs of cached data written to the medium.
     pub destaged_runs: u64,
+    /// Bytes written to the flash: data of the host, data that collection moved, and space left
+    /// empty to complete pages.
+    pub flash_written: [u64; 3],
     /// The most commands that were on the wire at once.
     pub max_tags_in_use: usize,
     /// The most requests that the elevator and the wire held at once.
@@ -54,6 +57,8 @@ impl Counters {
             cache_hits: self.cache_hits + other.cache_hits,
             cached_writes: self.cached_writes + other.cached_writes,
             destaged_runs: self.destaged_runs + other.destaged_runs,
+            flash_written: [0, 1, 2]
+                .map(|kind| self.flash_written[kind] + other.flash_written[kind]),
             max_tags_in_use: self.max_tags_in_use.max(other.max_tags_in_use),
             max_requests_held: self.max_requests_held.max(other.max_requests_held),
         }

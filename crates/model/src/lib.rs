@@ -27,12 +27,13 @@ mod specimens;
 mod spindle;
 pub mod ssd;
 pub mod stack;
+mod tier;
 pub mod unknown;
 mod watch;
 
-pub use about::{About, Arrangement, Attachment, ModelledFlash};
-pub use assembly::{BuildError, SCSI_NR_REQUESTS, build};
-pub use controller::{Controller, Notice};
+pub use about::{About, Arrangement, Attachment, ModelledFlash, ModelledTier};
+pub use assembly::{BuildError, SCSI_NR_REQUESTS, build, build_bare};
+pub use controller::{Controller, Notice, QueuePairs, Weighted};
 pub use counters::Counters;
 pub use drive::Drive;
 pub use elevator::Scheduler;

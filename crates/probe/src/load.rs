@@ -73,7 +73,7 @@ impl RandomLoad {
         let blocks = (self.span.get() / BLOCK.get()).max(1);
         let lba = Lba::new(rng.below(blocks) * BLOCK.get());
         let op = if self.write { Op::Write } else { Op::Read };
-        Request { id: RequestId(slot), op, lba, sectors: BLOCK, fua: false }
+        Request { id: RequestId(slot), op, lba, sectors: BLOCK, fua: false, submitter: 0 }
     }
 }
 

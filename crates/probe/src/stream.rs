@@ -33,7 +33,7 @@ impl Stream {
         let mut until = begin;
         while session.now().since(begin) < self.time && next + PIECE <= self.to {
             let id = RequestId(0);
-            let request = Request { id, op, lba: next, sectors: PIECE, fua: false };
+            let request = Request { id, op, lba: next, sectors: PIECE, fua: false, submitter: 0 };
             let Some((at, _)) = session.one(request)? else { break };
             next = next + PIECE;
             match since {

@@ -26,6 +26,9 @@ pub fn label(metric: &str) -> String {
     if let (Some(kind), all) = of_kind(metric) {
         return format!("{} of {kind}", label(all));
     }
+    if let Some((phase, rest)) = metric.rsplit_once('.').filter(|(_, rest)| is_latency(rest)) {
+        return format!("{} of {}", label(rest), phase.replace('_', " "));
+    }
     match metric {
         "iops_per_usd" => return "IOPS per dollar".to_owned(),
         "bytes_per_s_per_usd" => return "throughput per dollar".to_owned(),
@@ -54,6 +57,22 @@ pub fn label(metric: &str) -> String {
         }
         Some(("lat", which)) => format!("{} latency", which.replace('_', " ")),
         _ => bare.replace('_', " "),
+    }
+}
+
+/// The metric in words and a value with its unit, unless the words end with the unit; an empty
+/// `unit` is the one in the name.
+pub fn named(metric: &str, value: f64, unit: &str) -> (String, String) {
+    let label = label(metric);
+    let shown = match unit {
+        "" => show(metric, value),
+        unit => format!("{} {unit}", figures::count(value)),
+    };
+    let says_unit =
+        |unit: &str| label.rsplit(' ').next().is_some_and(|it| it.eq_ignore_ascii_case(unit));
+    match shown.rsplit_once(' ') {
+        Some((number, unit)) if says_unit(unit) => (label, number.to_owned()),
+        _ => (label, shown),
     }
 }
 
@@ -154,8 +173,23 @@ mod tests {
         check("read_lat_p99_ns", "p99 latency of reads");
         check("flush_lat_p50_ns", "median latency of flushes");
         check("read_ahead", "read ahead");
+        check("seq_read.lat_p99_ns", "p99 latency of seq read");
         check("clat_p50_ns", "median completion latency");
         check("read_clat_p99_9_ns", "p99.9 completion latency of reads");
+    }
+
+    #[test]
+    fn a_unit_is_named_once() {
+        let check = |metric, unit, expected: [&str; 2]| {
+            let (name, value) = named(metric, 80.5, unit);
+            assert_eq!([name, value], expected);
+        };
+        check("iops", "", ["IOPS", "80.5"]);
+        check("seq1m_read_iops", "1/s", ["seq1m read iops", "80.5 1/s"]);
+        check("rnd4k_read_iops", "", ["rnd4k read iops", "80.5"]);
+        check("lat_p99_ns", "", ["p99 latency", "80.5 ns"]);
+        check("tps", "tps", ["tps", "80.5"]);
+        check("files_4096b", "files/s", ["files 4096b", "80.5 files/s"]);
     }
 
     #[test]

@@ -46,8 +46,8 @@ const NAMES: [&str; 5] = ["block", "arm", "value", "metric", "better"];
 ///
 /// With names, columns may stand in any order. Lines that start with `#` are comments.
 pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
-    let mut lines = lines(text)?;
-    lines.retain(|line| !line.text.trim_start().starts_with('#'));
+    let is_comment = |line: &Line| line.text.trim_start().starts_with('#');
+    let lines: Vec<Line> = lines(text)?.filter(|line| !is_comment(line)).collect();
     let Some(first) = lines.first() else {
         let hint = format!("write one line per run, `{HEADER}`, for example `1,ide,75.1`");
         return Err(ParseError::new(0, "it is empty", hint));

@@ -25,6 +25,7 @@ pub mod interval;
 pub mod kendall;
 pub mod sign_flip;
 
+mod change;
 mod compare;
 mod criteria;
 mod effects;
@@ -39,6 +40,7 @@ mod steady;
 mod unpaired;
 mod warning;
 
+pub use change::{CHANGE_VALUES_MAX, Change, changes};
 pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };

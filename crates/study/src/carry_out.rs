@@ -1,5 +1,7 @@
 //! Carrying a study out: every run that is missing, over any stage.
 
+mod twice;
+
 use drivelab_core::plan::Step;
 use drivelab_core::rng::Rng;
 
@@ -8,6 +10,7 @@ use crate::file::{Arm, StudyFile};
 use crate::folder::Out;
 use crate::stage::{Entered, Request, Stage, StoredRun, Task};
 use crate::watch::Watch;
+use twice::make_twice;
 
 /// How far the runs of a study came.
 #[derive(Debug)]
@@ -62,7 +65,11 @@ pub fn carry_out<S: Stage + ?Sized>(
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
             let requests: Vec<Request> =
                 runs.iter().map(|(_, task)| request(study, step, *task)).collect();
-            let made = stage.run_all(&requests);
+            let made = if study.checks_determinism {
+                make_twice(stage, &requests)
+            } else {
+                stage.run_all(&requests)
+            };
             if let Some(printed) = stage.printed() {
                 out.keep_output(runs[0].0, &printed, watch)?;
             }
@@ -198,6 +205,8 @@ mod tests {
         boot: Option<String>,
         /// Seeds of the runs, in order.
         seeds: Vec<u64>,
+        /// No run is like the one before.
+        drifts: bool,
     }
 
     impl Stage for Machine<'_> {
@@ -218,7 +227,7 @@ mod tests {
             Ok(RunRecord {
                 schema: RUN_SCHEMA.into(),
                 target: self.target(),
-                label: None,
+                label: self.drifts.then(|| self.seeds.len().to_string()),
                 config: RunConfig {
                     ioengine: "none".into(),
                     numjobs: 1,
@@ -235,6 +244,7 @@ mod tests {
                 served: None,
                 guest: None,
                 specimen: None,
+                flash: None,
                 verification: None,
             })
         }
@@ -276,7 +286,7 @@ mod tests {
             boots += 1;
             assert!(boots < 20, "the study never ends");
             let boot = Some(boots.to_string());
-            let mut machine = Machine { study: &study, boot, seeds: Vec::new() };
+            let mut machine = Machine { study: &study, boot, seeds: Vec::new(), drifts: false };
             let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
             if let Progressed::Done = go_on() {
                 break;
@@ -304,12 +314,36 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let watch = Quiet::default();
             let mut out = Out::create(folder.path(), &two, &header, &watch).unwrap();
-            let mut machine = Machine { study: &study, boot: None, seeds: Vec::new() };
+            let mut machine =
+                Machine { study: &study, boot: None, seeds: Vec::new(), drifts: false };
             carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
             machine.seeds
         };
         let (all, late) = (seeds(&[]), seeds(&["late".into()]));
         assert_eq!((all.len(), late.len()), (24, 12));
         assert!(late.iter().all(|seed| all.contains(seed)), "{late:?} in {all:?}");
+    }
+
+    #[test]
+    fn a_run_that_is_not_the_same_when_made_again_ends_the_study() {
+        let carried_out = |drifts| {
+            let mut study = StudyFile::parse("twice.toml", STUDY, &TwoKeys).unwrap();
+            let check = Choices { check_determinism: true, ..Choices::default() };
+            study.choose(check).unwrap();
+            let header = header(&study, Design::Interleaved);
+            let agenda = Agenda::new(&study, &header.plan);
+            let folder = tempfile::tempdir().unwrap();
+            let watch = Quiet::default();
+            let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
+            let mut machine = Machine { study: &study, boot: None, seeds: Vec::new(), drifts };
+            let done = carry_out(&study, &agenda, &mut machine, &mut out, &watch);
+            (done.map(|_| out.done.len()), machine.seeds.len())
+        };
+        let (same, made) = carried_out(false);
+        assert_eq!((same.unwrap(), made), (12, 24), "each is kept once");
+        let (differs, made) = carried_out(true);
+        let refusal = differs.unwrap_err();
+        assert!(refusal.message.contains("`record.label` is `\"1\"` and `\"2\"`"), "{refusal}");
+        assert_eq!((refusal.kind, made), (drivelab_core::RefusalKind::Bug, 2));
     }
 }

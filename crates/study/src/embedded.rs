@@ -4,8 +4,12 @@
 pub const STUDIES: &[(&str, &str)] = &[
     ("ahci-or-ide", include_str!("../../../studies/ahci-or-ide.toml")),
     ("ahci-or-nvme", include_str!("../../../studies/ahci-or-nvme.toml")),
+    ("bios-modes", include_str!("../../../studies/bios-modes.toml")),
     ("buffered-or-direct", include_str!("../../../studies/buffered-or-direct.toml")),
+    ("ncq-and-caching", include_str!("../../../studies/ncq-and-caching.toml")),
+    ("none-or-deadline", include_str!("../../../studies/none-or-deadline.toml")),
     ("over-provisioning", include_str!("../../../studies/over-provisioning.toml")),
+    ("piix-vs-ahci", include_str!("../../../studies/piix-vs-ahci.toml")),
     ("ssd-or-disk", include_str!("../../../studies/ssd-or-disk.toml")),
     ("steady-state", include_str!("../../../studies/steady-state.toml")),
     ("tag-dispatch", include_str!("../../../studies/tag-dispatch.toml")),

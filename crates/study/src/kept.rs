@@ -1,79 +1,284 @@
-//! The runs of a results folder as results of arms, for comparisons beyond the study.
+//! A study whose runs were made before: from a results folder, or from where it was kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;
+use drivelab_core::config::{Choice as _, ConfigError};
 use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::matrix::Matrix;
+use drivelab_core::outline::Risk;
+use drivelab_core::plan::Step;
 use drivelab_core::record::{Figure, Nature, Phase, RunRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::file::{Choices, StudyFile};
+use crate::file::{Choices, StudyFile, Vocabulary};
 use crate::folder::Header;
-use crate::stage::{StoredRun, Task};
+use crate::repeat::{command, words};
+use crate::stage::{StageName, StoredRun, Task};
 
-/// What `plan.json` and `runs.jsonl` of a folder hold.
+/// The schema that this version writes.
+pub const KEPT_STUDY_SCHEMA: &str = "drivelab.kept-study/1";
+
+/// A study with its runs, as it can be analysed again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeptStudy {
+    schema: String,
+    /// The text of its file.
+    pub text: String,
+    /// What was to be done and on what.
+    pub header: Header,
+    /// What its stage said of it.
+    pub frame: Frame,
+    /// A checksum of the runs, which tells two studies of one plan from one that is there twice.
+    runs_crc32: String,
+    /// Every finished run.
+    #[serde(skip)]
+    pub runs: Vec<StoredRun>,
+}
+
+/// What a stage says of a study, beside its runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The settings in force in each arm.
+    pub settings: Vec<Vec<(String, String)>>,
+    /// What they risk when power fails.
+    pub risks: Vec<Risk>,
+    /// What the reader must know of where the runs were made.
+    pub notes: Vec<String>,
+    /// The command that gives the result again.
+    pub reproduce: String,
+}
+
+/// What the files of a results folder hold.
 #[derive(Debug, Clone, Copy)]
-pub struct KeptText<'a> {
+pub struct FolderText<'a> {
+    /// The content of `study.toml`.
+    pub study: &'a str,
     /// The content of `plan.json`.
     pub plan: &'a str,
     /// The content of `runs.jsonl`.
     pub journal: &'a str,
+    /// The content of `result.json`, where the study is finished.
+    pub result: Option<&'a str>,
 }
 
-/// Reads the runs of `study`, each arm and block as one run with the metrics of every workload,
-/// `WORKLOAD.METRIC`. A line that is cut off is the end of a session that was killed.
-///
-/// # Errors
-/// The files are not those of a results folder.
-pub fn kept_results(
-    mut study: StudyFile,
-    kept: KeptText<'_>,
-    metrics: impl Fn(&RunRecord) -> Vec<Figure>,
-) -> Result<Imported, Refusal> {
-    let header: Header = serde_json::from_str(kept.plan).map_err(|error| {
-        Refusal::request("`plan.json` of the results folder is damaged").because(error)
-    })?;
-    study.choose(Choices { only: header.only(), ..Choices::default() })?;
-    let (mut runs, mut left_out) = (BTreeMap::<_, Vec<Figure>>::new(), 0_usize);
-    for (number, line) in (1..).zip(kept.journal.split_inclusive('\n')) {
-        let run: StoredRun = match serde_json::from_str(line) {
-            Ok(run) => run,
-            Err(_) if !line.ends_with('\n') => break,
-            Err(error) => {
-                let message = format!("line {number} of `runs.jsonl` is damaged");
-                return Err(Refusal::request(message).because(error));
+/// The place of a run in its study.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Place {
+    step: Step,
+    task: Task,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boot: Option<String>,
+}
+
+/// One run of a study that is kept.
+#[derive(Debug)]
+pub struct KeptPart<'a> {
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its arm, by name.
+    pub arm: &'a str,
+    /// What was run, by name.
+    pub task: String,
+    /// Its place in the study, for [`KeptStudy::of_document`].
+    pub place: String,
+    /// What it measured.
+    pub record: &'a RunRecord,
+}
+
+impl KeptStudy {
+    /// A study that was carried out.
+    pub fn new(text: String, header: Header, frame: Frame, runs: Vec<StoredRun>) -> Self {
+        let mut hasher = crc32fast::Hasher::new();
+        for run in &runs {
+            hasher.update(&serde_json::to_vec(run).expect("plain data is always JSON"));
+        }
+        let runs_crc32 = format!("{:08x}", hasher.finalize());
+        Self { schema: KEPT_STUDY_SCHEMA.into(), text, header, frame, runs_crc32, runs }
+    }
+
+    /// The study of a results folder. A line that is cut off is the end of a session that was
+    /// killed.
+    ///
+    /// # Errors
+    /// The files are not those of a results folder.
+    pub fn of_folder(files: FolderText<'_>, vocabulary: &dyn Vocabulary) -> Result<Self, Refusal> {
+        let header: Header = serde_json::from_str(files.plan).map_err(|error| {
+            Refusal::request("`plan.json` of the results folder is damaged").because(error)
+        })?;
+        let (mut runs, mut known) = (Vec::new(), BTreeSet::new());
+        for (number, line) in (1..).zip(files.journal.split_inclusive('\n')) {
+            let run: StoredRun = match serde_json::from_str(line) {
+                Ok(run) => run,
+                Err(_) if !line.ends_with('\n') => break,
+                Err(error) => {
+                    let message = format!("line {number} of `runs.jsonl` is damaged");
+                    return Err(Refusal::request(message).because(error));
+                }
+            };
+            // A line that is there twice counts once.
+            let Step { arm, block, repeat, .. } = run.step;
+            if known.insert((arm, block, repeat, run.task)) {
+                runs.push(run);
             }
-        };
-        let Task::Workload(place) = run.task else {
-            left_out += 1;
-            continue;
-        };
-        let Some(workload) = study.workloads.get(place) else { continue };
-        let step = &run.step;
-        let of_step = runs.entry((step.arm, step.block, step.repeat)).or_default();
-        of_step.extend(metrics(&run.record).into_iter().map(|figure| Figure {
-            name: format!("{}.{}", workload.name, figure.name),
-            unit: figure.unit().to_owned(),
-            ..figure
-        }));
+        }
+        let mut kept = Self::new(files.study.to_owned(), header, Frame::default(), runs);
+        let study = kept.study(vocabulary)?;
+        kept.frame = kept.frame_of(&study, files.result);
+        Ok(kept)
     }
-    let run = |((arm, ..), figures): ((usize, _, _), Vec<Figure>)| {
-        let arm = study.arms.get(arm)?.name.clone();
-        let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
-        let phases =
-            vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
-        Some(ImportedRun { arm, phases, ..ImportedRun::default() })
-    };
-    let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();
-    if runs.is_empty() {
-        return Err(Refusal::request("the results folder holds no finished run of a workload"));
+
+    /// The study that [`Self::document`] was made of, with the place and the record of every run,
+    /// both as JSON.
+    ///
+    /// # Errors
+    /// The documents are not those of a study.
+    pub fn of_document<'a>(
+        document: &str,
+        parts: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, Refusal> {
+        let damaged =
+            |error: serde_json::Error| Refusal::request("the kept study is damaged").because(error);
+        let mut kept: Self = serde_json::from_str(document).map_err(damaged)?;
+        for (place, record) in parts {
+            let Place { step, task, boot } = serde_json::from_str(place).map_err(damaged)?;
+            let record = serde_json::from_str(record).map_err(damaged)?;
+            kept.runs.push(StoredRun { step, task, boot, record });
+        }
+        Ok(kept)
     }
-    let notes = (left_out > 0)
-        .then(|| format!("{left_out} runs of curves and matrix cells are not among the results."));
-    Ok(Imported {
-        tool: "drivelab".into(),
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        runs,
-        unknown: Vec::new(),
-        notes: notes.into_iter().collect(),
-    })
+
+    /// All of it but the runs, as JSON.
+    pub fn document(&self) -> String {
+        serde_json::to_string(self).expect("plain data is always JSON")
+    }
+
+    /// Its runs, in the order in which they were made.
+    pub fn parts<'a>(&'a self, study: &'a StudyFile) -> impl Iterator<Item = KeptPart<'a>> {
+        self.runs.iter().map(|run| {
+            let StoredRun { step, task, boot, record } = run;
+            let place = Place { step: *step, task: *task, boot: boot.clone() };
+            let arm = study.arms.get(step.arm).map_or("", |arm| &arm.name);
+            KeptPart {
+                block: step.block,
+                arm,
+                task: study.task_name(*task),
+                place: serde_json::to_string(&place).expect("plain data is always JSON"),
+                record,
+            }
+        })
+    }
+
+    /// The study as it was carried out.
+    ///
+    /// # Errors
+    /// Its text is not that of a study of this version.
+    pub fn study(&self, vocabulary: &dyn Vocabulary) -> Result<StudyFile, Refusal> {
+        let asked = self.header.asked.clone().unwrap_or_default();
+        let name = if asked.study.is_empty() { "study.toml" } else { &asked.study };
+        let refused = |error: ConfigError| {
+            Refusal::request(format!("the study cannot be read again: {error}"))
+        };
+        let mut study = match StudyFile::parse(name, &self.text, vocabulary) {
+            Ok(study) => study,
+            Err(error) => match Matrix::parse(name, &self.text) {
+                Ok(matrix) => return Ok(StudyFile::of_matrix(matrix)),
+                Err(_) => return Err(refused(error)),
+            },
+        };
+        study.choose(Choices {
+            stage: StageName::from_name(&self.header.stage).ok(),
+            blocks: Some(self.header.plan.blocks),
+            specimens: asked.specimens.filter(|specimens| *specimens == 1),
+            check_determinism: asked.check_determinism,
+            seed: Some(self.header.seed),
+            only: self.header.only(),
+            drive: asked.drive.as_deref(),
+        })?;
+        Ok(study)
+    }
+
+    /// Each arm and block as one run with the metrics of every workload, `WORKLOAD.METRIC`.
+    ///
+    /// # Errors
+    /// There is no finished run of a workload.
+    pub fn results(
+        &self,
+        study: &StudyFile,
+        metrics: impl Fn(&RunRecord) -> Vec<Figure>,
+    ) -> Result<Imported, Refusal> {
+        let (mut runs, mut left_out) = (BTreeMap::<_, Vec<Figure>>::new(), 0_usize);
+        for run in &self.runs {
+            let Task::Workload(place) = run.task else {
+                left_out += 1;
+                continue;
+            };
+            let Some(workload) = study.workloads.get(place) else { continue };
+            let step = &run.step;
+            let of_step = runs.entry((step.arm, step.block, step.repeat)).or_default();
+            of_step.extend(metrics(&run.record).into_iter().map(|figure| Figure {
+                name: format!("{}.{}", workload.name, figure.name),
+                unit: figure.unit().to_owned(),
+                ..figure
+            }));
+        }
+        let run = |((arm, ..), figures): ((usize, _, _), Vec<Figure>)| {
+            let arm = study.arms.get(arm)?.name.clone();
+            let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
+            let phases =
+                vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
+            Some(ImportedRun { arm, phases, ..ImportedRun::default() })
+        };
+        let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();
+        if runs.is_empty() {
+            return Err(Refusal::request("the study has no finished run of a workload"));
+        }
+        let notes = (left_out > 0).then(|| {
+            format!("{left_out} runs of curves and matrix cells are not among the results.")
+        });
+        Ok(Imported {
+            tool: "drivelab".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            runs,
+            unknown: Vec::new(),
+            notes: notes.into_iter().collect(),
+        })
+    }
+
+    /// What the result of a folder says of its stage; of an unfinished study only the command is
+    /// known.
+    fn frame_of(&self, study: &StudyFile, result: Option<&str>) -> Frame {
+        let asked = self.header.asked.clone().unwrap_or_default();
+        let again = command(&words(study, &asked, asked.size));
+        let result = result.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let Some(result) = result else {
+            let settings = vec![Vec::new(); study.arms.len()];
+            return Frame { settings, reproduce: again, ..Frame::default() };
+        };
+        let list = |key: &str| result[key].as_array().cloned().unwrap_or_default();
+        let texts = |key: &str| {
+            let of = |value: &Value| value.as_str().map(str::to_owned);
+            list(key).iter().filter_map(of).collect::<Vec<String>>()
+        };
+        let settings = list("arms").iter().map(settings).collect::<Vec<_>>();
+        let risk = |sentence| Risk { sentence, differs: true };
+        Frame {
+            settings: if settings.is_empty() {
+                vec![Vec::new(); study.arms.len()]
+            } else {
+                settings
+            },
+            risks: texts("risks").into_iter().map(risk).collect(),
+            // What the study itself says comes from its file.
+            notes: texts("notes").into_iter().filter(|it| !study.notes.contains(it)).collect(),
+            reproduce: result["reproduce"].as_str().map_or(again, str::to_owned),
+        }
+    }
+}
+
+fn settings(arm: &Value) -> Vec<(String, String)> {
+    let settings = arm["settings"].as_object().into_iter().flatten();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    settings.map(|(name, value)| (name.clone(), text(value))).collect()
 }

@@ -45,7 +45,24 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
     if asked.overwrite {
         words.push("--overwrite".into());
     }
+    if asked.check_determinism {
+        words.push("--check-determinism".into());
+    }
     words
+}
+
+/// How to ask the study of one's own drive, `my-drive.toml`, where all arms have the drive that the
+/// command can set.
+pub fn of_own_drive(study: &StudyFile, asked: &Asked) -> Option<String> {
+    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
+    has_one.then(|| {
+        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
+        if !asked.only.is_empty() {
+            words.extend(["--only".to_owned(), asked.only.join(",")]);
+        }
+        words.extend(["--drive", "my-drive.toml"].map(String::from));
+        command(&words)
+    })
 }
 
 /// One line of a POSIX shell from its words.

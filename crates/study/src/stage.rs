@@ -16,6 +16,8 @@ pub enum StageName {
     /// Virtual time over a modelled drive.
     #[default]
     Simulate,
+    /// Virtual time over a modelled drive under a real Linux kernel.
+    Kernel,
     /// A modelled drive served in real time to this kernel.
     Emulate,
     /// A real file or device.
@@ -24,10 +26,22 @@ pub enum StageName {
 
 impl Choice for StageName {
     const WHAT: &'static str = "stage";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("simulate", Self::Simulate), ("emulate", Self::Emulate), ("hardware", Self::Hardware)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("simulate", Self::Simulate),
+        ("kernel", Self::Kernel),
+        ("emulate", Self::Emulate),
+        ("hardware", Self::Hardware),
+    ];
 }
 choice_as_text!(StageName);
+
+impl StageName {
+    /// Whether time there is virtual: each block is then another specimen of its drive, and the
+    /// same run made twice is the same.
+    pub fn is_virtual(self) -> bool {
+        matches!(self, Self::Simulate | Self::Kernel)
+    }
+}
 
 /// Makes the runs of a study.
 pub trait Stage {
@@ -67,6 +81,12 @@ pub trait Stage {
         None
     }
 
+    /// What the last run left beside its record, for a check that the same run made twice is the
+    /// same.
+    fn evidence(&mut self) -> Vec<Evidence> {
+        Vec::new()
+    }
+
     /// How many runs it is given at a time. All of them are made again where one is cut short.
     fn at_once(&self) -> usize {
         1
@@ -94,6 +114,15 @@ pub enum Entered {
     Ready,
     /// The user must do something first, often reboot; runs so far are kept.
     Waiting(String),
+}
+
+/// A text that a run left beside its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is: `trace`.
+    pub name: &'static str,
+    /// Its lines.
+    pub text: String,
 }
 
 /// A run that is asked for.

@@ -11,6 +11,8 @@ from .drives.nbd_hostile import Descriptors, NbdHostile
 from .drives.nbd_load import NbdLoad
 from .machine.command_lines import CommandLines
 from .machine.full_disks import FullDisks
+from .results.archive import ArchiveKills
+from .results.archive_cuts import ArchiveCuts
 from .results.damage import Damage, Flips
 from .results.kill_points import KillPoints
 from .results.kills import Kills
@@ -20,8 +22,8 @@ from .results.suites import SuiteKills
 
 ATTACKS: list[Attack] = [
     Kills(), KillPoints(), Flips(), Damage(), Locks(),
-    SuiteKills(),
-    Cuts(), StudyCuts(),
+    SuiteKills(), ArchiveKills(),
+    Cuts(), StudyCuts(), ArchiveCuts(),
     NbdLoad(), NbdHostile(), Descriptors(), Control(),
     Fuse(), FuseKilled(),
     FullDisks(), CommandLines(),

@@ -45,10 +45,14 @@ class Bench:
 
     def start(self, argv: Sequence[str], cwd: Path | None = None, stdin: bytes | None = None,
               env: dict[str, str] | None = None) -> Running:
-        """Starts a program, which ends with the bench at the latest."""
+        """Starts a program, which ends with the bench at the latest.
+
+        What it keeps is in the bench's archive, unless `env` names another.
+        """
         if self._ending:
             raise InterruptedError("the rig is ending")
-        running = start(argv, cwd or self.work, stdin, env)
+        own = {"DRIVELAB_ARCHIVE": str(self.work / "runs.db")}
+        running = start(argv, cwd or self.work, stdin, {**own, **(env or {})})
         with self._lock:
             self._children = [child for child in self._children if child.process.returncode is None]
             self._children.append(running)

@@ -12,10 +12,10 @@ from .subject import CONCLUDED, Subject, contents
 
 
 def check(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path,
-          kept: list[bytes], what: str) -> Ended:
+          kept: list[bytes], what: str, env: dict[str, str] | None = None) -> Ended:
     """Resumes it; `kept` are the finished runs, which must be there afterwards as they were."""
     out = folder / subject.out
-    ended = tally.weigh(subject.complete(bench, folder))
+    ended = tally.weigh(subject.complete(bench, folder, env))
     if ended.code not in CONCLUDED or ended.panicked():
         tally.violate(case, f"{subject.name}, {what}: not resumed: {ended.brief()}")
         return ended
@@ -26,7 +26,8 @@ def check(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path,
                    "runs are gone or were measured again")
     reference, _ = subject.reference(bench)
     compare(tally, case, subject, contents(out), reference, what)
-    if subject.out == "out":  # else it is a mount, which the attack takes away
+    # Else it is a mount or holds more, and the attack takes it away.
+    if subject.out == "out" and env is None:
         shutil.rmtree(folder, ignore_errors=True)
     return ended
 

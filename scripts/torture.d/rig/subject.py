@@ -140,14 +140,15 @@ class Subject:
                 self._seconds = ended.seconds
             return self._reference, self._seconds
 
-    def complete(self, bench: Bench, folder: Path) -> Ended:
+    def complete(self, bench: Bench, folder: Path,
+                 env: dict[str, str] | None = None) -> Ended:
         """Goes on where it was stopped, or begins where it had not begun."""
         out = folder / self.out
-        ended = bench.run(self.argv(bench, again=True), folder, Watch(120))
+        ended = bench.run(self.argv(bench, again=True), folder, Watch(120), env=env)
         # Nothing had been planned yet: the message says so, and there is nothing to lose.
         if ended.code == 2 and self.resumed != self.command and not self.lines(out):
             shutil.rmtree(out, ignore_errors=True)
-            ended = bench.run(self.argv(bench), folder, Watch(120))
+            ended = bench.run(self.argv(bench), folder, Watch(120), env=env)
         return ended
 
 

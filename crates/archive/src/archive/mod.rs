@@ -1,19 +1,25 @@
 //! The archive: one file, in which runs are kept, found, named and deleted.
 
+mod insert;
+mod merge;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::config::Choice as _;
-use drivelab_core::record::{Kept, KeptFigure, Origin, RunRecord};
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, named_params, params};
+use drivelab_core::record::{Kept, KeptFigure, Origin, RUN_SCHEMA, RunRecord};
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use crate::entry::{Entry, RunId};
+use crate::entry::{Entry, Part, RunId, Whole};
 use crate::error::ArchiveError;
 use crate::filter::{Filter, millis};
-use crate::pack::{pack, unpack};
-use crate::schema;
+use crate::pack::unpack;
+use crate::schema::{self, Trouble};
+use insert::{insert, same};
 
-/// How long a writer waits for another: beyond any commit, below anybody's patience.
-const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+/// Called again and again while another process writes, with the number of calls before: it waits
+/// a little and returns whether to try again.
+pub type Patience = fn(i32) -> bool;
 
 /// An open archive.
 #[derive(Debug)]
@@ -31,7 +37,7 @@ pub struct Checked {
     pub damage: Vec<String>,
 }
 
-/// What a merge did.
+/// What a merge or an import did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Runs that were not there before.
@@ -41,15 +47,18 @@ pub struct Merged {
 }
 
 impl Archive {
-    /// Opens the archive at `path`, and makes it where there is none.
+    /// Opens the archive at `path`, and makes it where there is none; whenever another process
+    /// writes to it, `patience` decides how long to wait.
     ///
     /// # Errors
-    /// No archive, one of a later version, or a file that cannot be written.
-    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let refused = |source| ArchiveError::Open { path: path.to_owned(), source };
+    /// No archive, one of a later version, one that is busy, or a file that cannot be written.
+    pub fn open(path: &Path, patience: Patience) -> Result<Self, ArchiveError> {
+        let refused = |source| Trouble::Sql(source).at(path);
         let mut database = Connection::open(path).map_err(refused)?;
-        prepare(&database).map_err(refused)?;
+        prepare(&mut database, patience).map_err(refused)?;
         schema::bring_up_to_date(&mut database).map_err(|trouble| trouble.at(path))?;
+        // A reader cannot become a writer where another has written since: it would not wait.
+        database.set_transaction_behavior(TransactionBehavior::Immediate);
         Ok(Self { path: path.to_owned(), database })
     }
 
@@ -70,6 +79,28 @@ impl Archive {
         Ok(all.commit()?)
     }
 
+    /// Keeps those of which the same document is not there yet, each with its parts, which follow
+    /// it; all or none.
+    ///
+    /// # Errors
+    /// As [`Self::keep`].
+    pub fn keep_new(&mut self, entries: &[Entry]) -> Result<Merged, ArchiveError> {
+        let all = self.database.transaction()?;
+        let (mut merged, mut is_new) = (Merged::default(), true);
+        for entry in entries {
+            if entry.place.is_none() {
+                is_new = same(&all, entry)?.is_none();
+                merged.added += u64::from(is_new);
+                merged.present += u64::from(!is_new);
+            }
+            if is_new {
+                insert(&all, entry)?;
+            }
+        }
+        all.commit()?;
+        Ok(merged)
+    }
+
     /// The runs that `filter` means, the oldest first.
     ///
     /// # Errors
@@ -81,7 +112,8 @@ impl Archive {
         let latest = filter.latest.map_or(-1, millis);
         let text = format!(
             "SELECT runs.id, time_ms, origin, target, drive, host, suite, label, spark, \
-             shown.name, shown.value, shown.unit \
+             shown.name, shown.value, shown.unit, tested, \
+             (SELECT count(*) FROM runs part WHERE part.study = runs.id) \
              FROM runs LEFT JOIN figures shown ON shown.run = runs.id AND {shown} \
              WHERE {} ORDER BY runs.id DESC LIMIT {latest}",
             condition.text
@@ -91,20 +123,46 @@ impl Archive {
         let rows = query.query_map(values, kept)?;
         let mut kept = rows.collect::<Result<Vec<_>, _>>()?;
         kept.reverse();
+        self.add_tags(&mut kept)?;
         Ok(kept)
     }
 
-    /// The one run whose id is or begins with `text`.
+    /// The tags of listed runs, in order.
+    fn add_tags(&self, kept: &mut [Kept]) -> Result<(), ArchiveError> {
+        let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return Ok(()) };
+        let text = "SELECT run, tag FROM tags WHERE run BETWEEN $1 AND $2 ORDER BY run, tag";
+        let mut query = self.database.prepare_cached(text)?;
+        let mut tags: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for row in query.query_map([&first.id, &last.id], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (run, tag): (String, String) = row?;
+            tags.entry(run).or_default().push(tag);
+        }
+        for run in kept {
+            run.tags = tags.remove(&run.id).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// The one run whose id is or begins with `text`; a part only where no whole is meant.
     ///
     /// # Errors
     /// No such run, or several.
     pub fn find(&self, text: &str) -> Result<RunId, ArchiveError> {
-        let asked = text.to_ascii_uppercase();
-        let from = "FROM runs WHERE substr(id, 1, length($1)) = $1";
-        let count = format!("SELECT count(*), min(id) {from}");
-        let (count, id) = self.database.query_row(&count, [&asked], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?))
-        })?;
+        let begins = text.to_ascii_uppercase();
+        // Beyond every letter and digit of an id.
+        let end = format!("{begins}~");
+        let found = |which: &str| {
+            let range = "FROM runs WHERE id >= $1 AND id < $2 AND study";
+            let text = format!("SELECT count(*), min(id) {range} IS {which}");
+            let mut query = self.database.prepare_cached(&text)?;
+            query.query_row([&begins, &end], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?))
+            })
+        };
+        let (mut count, mut id) = found("NULL")?;
+        if count == 0 {
+            (count, id) = found("NOT NULL")?;
+        }
         match (count, id.and_then(|id| id.parse().ok())) {
             (1, Some(id)) => Ok(id),
             (0, _) | (1, None) => Err(ArchiveError::NoSuchRun(text.to_owned())),
@@ -112,42 +170,47 @@ impl Archive {
         }
     }
 
-    /// The record of a run.
+    /// A run with its parts.
     ///
     /// # Errors
     /// No such run, or a damaged record.
-    pub fn record(&self, id: RunId) -> Result<RunRecord, ArchiveError> {
-        let text = "SELECT record, record_bytes FROM runs WHERE id = $1";
-        let found = self.database.query_row(text, [id.to_string()], packed).optional()?;
-        let (bytes, length) = found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_string()))?;
-        read_back(&bytes, length).map_err(|why| ArchiveError::Damaged { run: id.to_string(), why })
-    }
-
-    /// The records that `text` names, the oldest first: of all runs with a label or tag where it
-    /// is `label:NAME`, else of the one run whose id is or begins with it.
-    ///
-    /// # Errors
-    /// No such run, several ids that begin so, or a damaged record.
-    pub fn records(&self, text: &str) -> Result<Vec<RunRecord>, ArchiveError> {
-        let Some(label) = text.strip_prefix("label:") else {
-            return Ok(vec![self.record(self.find(text)?)?]);
+    pub fn whole(&self, id: RunId) -> Result<Whole, ArchiveError> {
+        let text = "SELECT record, record_bytes, time_ms, label, origin FROM runs WHERE id = $1";
+        let mut query = self.database.prepare_cached(text)?;
+        let name = id.to_string();
+        let row = |row: &Row<'_>| {
+            let origin = parsed(row, 4, Origin::from_name)?;
+            Ok((packed(row)?, row.get::<_, i64>(2)?.unsigned_abs(), row.get(3)?, origin))
         };
-        let kept = self.list(&Filter { label: Some(label.to_owned()), ..Filter::default() })?;
-        if kept.is_empty() {
-            return Err(ArchiveError::NoSuchRun(text.to_owned()));
+        let found = query.query_row([&name], row).optional()?;
+        let (document, time_ms, label, origin) =
+            found.ok_or_else(|| ArchiveError::NoSuchRun(name.clone()))?;
+        let damaged = |run: &str, why| ArchiveError::Damaged { run: run.to_owned(), why };
+        let document = document.text().map_err(|why| damaged(&name, why))?;
+        let text = "SELECT record, record_bytes, place, id FROM runs WHERE study = $1 ORDER BY id";
+        let mut query = self.database.prepare_cached(text)?;
+        let mut rows = query.query([&name])?;
+        let mut parts = Vec::new();
+        while let Some(row) = rows.next()? {
+            let document = packed(row)?.text();
+            let document = document
+                .map_err(|why| damaged(&row.get::<_, String>(3).unwrap_or_default(), why))?;
+            let place = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+            parts.push(Part { place, document });
         }
-        kept.iter().map(|run| self.record(self.find(&run.id)?)).collect()
+        Ok(Whole { id, time_ms, origin, label, document, parts })
     }
 
-    /// The tags of a run, in order.
+    /// The runs that `filter` means, each with its parts, the oldest first.
     ///
     /// # Errors
-    /// A file that is no archive any more.
-    pub fn tags(&self, id: RunId) -> Result<Vec<String>, ArchiveError> {
-        let mut query =
-            self.database.prepare("SELECT tag FROM tags WHERE run = $1 ORDER BY tag")?;
-        let tags = query.query_map([id.to_string()], |row| row.get(0))?;
-        Ok(tags.collect::<Result<_, _>>()?)
+    /// A damaged record.
+    pub fn wholes(&self, filter: &Filter) -> Result<Vec<Whole>, ArchiveError> {
+        let ids = self
+            .list(filter)?
+            .into_iter()
+            .map(|run| run.id.parse().map_err(|_| ArchiveError::NoSuchRun(run.id)));
+        ids.map(|id| self.whole(id?)).collect()
     }
 
     /// Names runs anew; `None` takes their name away.
@@ -168,16 +231,18 @@ impl Archive {
         Ok(all.commit()?)
     }
 
-    /// Deletes runs.
+    /// Deletes runs with their parts.
     ///
     /// # Errors
     /// An id that is not there: then nothing is deleted.
     pub fn delete(&mut self, ids: &[RunId]) -> Result<(), ArchiveError> {
         let all = self.database.transaction()?;
         for id in ids {
-            if all.execute("DELETE FROM runs WHERE id = $1", [id.to_string()])? == 0 {
-                return Err(ArchiveError::NoSuchRun(id.to_string()));
+            let id = id.to_string();
+            if all.execute("DELETE FROM runs WHERE id = $1", [&id])? == 0 {
+                return Err(ArchiveError::NoSuchRun(id));
             }
+            all.execute("DELETE FROM runs WHERE study = $1", [&id])?;
         }
         Ok(all.commit()?)
     }
@@ -195,110 +260,78 @@ impl Archive {
         let mut query = self.database.prepare("SELECT record, record_bytes, id FROM runs")?;
         let mut rows = query.query(())?;
         while let Some(row) = rows.next()? {
-            let (bytes, length) = packed(row)?;
-            match read_back(&bytes, length) {
-                Ok(_) => found.whole += 1,
+            match packed(row)?.text().and_then(|text| readable(&text)) {
+                Ok(()) => found.whole += 1,
                 Err(why) => {
                     found.damage.push(format!("run {}: {why}", row.get::<_, String>(2)?));
                 }
             }
         }
-        Ok(found)
-    }
-
-    /// Takes over all runs of another archive that are not here.
-    ///
-    /// # Errors
-    /// The other is no archive, or this one cannot be written: then nothing is taken over.
-    pub fn merge(&mut self, other: &Path) -> Result<Merged, ArchiveError> {
-        // Brought up to date first, so that both have the same tables.
-        drop(Self::open(other)?);
-        let attach = "ATTACH DATABASE $1 AS other";
-        self.database.execute(attach, [other.to_string_lossy()])?;
-        let merged = self.take_over();
-        self.database.execute("DETACH DATABASE other", ())?;
-        merged
-    }
-
-    fn take_over(&mut self) -> Result<Merged, ArchiveError> {
-        let all = self.database.transaction()?;
-        let count =
-            |text: &str| all.query_row(text, (), |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-        let there = count("SELECT count(*) FROM other.runs")?;
-        let new = "SELECT id FROM other.runs WHERE id NOT IN (SELECT id FROM main.runs)";
-        all.execute_batch(&format!("CREATE TEMP TABLE new AS {new}"))?;
-        for (table, id) in [("runs", "id"), ("figures", "run"), ("tags", "run")] {
-            all.execute_batch(&format!(
-                "INSERT INTO main.{table} SELECT * FROM other.{table} \
-                 WHERE {id} IN (SELECT id FROM new)"
-            ))?;
+        let lost = "SELECT id, study FROM runs WHERE study NOT IN (SELECT id FROM runs)";
+        let mut query = self.database.prepare(lost)?;
+        let mut rows = query.query(())?;
+        while let Some(row) = rows.next()? {
+            let (part, whole): (String, String) = (row.get(0)?, row.get(1)?);
+            found.damage.push(format!("run {part}: what it is a part of, {whole}, is missing"));
         }
-        let added = count("SELECT count(*) FROM new")?;
-        all.execute_batch("DROP TABLE new")?;
-        all.commit()?;
-        Ok(Merged { added, present: there - added })
+        Ok(found)
     }
 }
 
 /// What holds for every connection: a commit is on the disk, readers do not wait for a writer, and
 /// what belongs to a run goes with it.
-fn prepare(database: &Connection) -> rusqlite::Result<()> {
-    database.busy_timeout(BUSY_TIMEOUT)?;
-    database.pragma_update(None, "journal_mode", "WAL")?;
+fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
+    use_log(database, patience)?;
+    database.busy_handler(Some(patience))?;
     database.pragma_update(None, "synchronous", "FULL")?;
     database.pragma_update(None, "foreign_keys", true)
 }
 
-fn insert(all: &Transaction<'_>, entry: &Entry) -> Result<(), ArchiveError> {
-    if let Some(odd) = entry.figures.iter().find(|figure| !figure.value.is_finite()) {
-        return Err(ArchiveError::NotANumber(odd.name.clone()));
+/// Gives a new file its write-ahead log. `SQLite` reads the file before it changes it, and a reader
+/// that becomes a writer does not wait for another: two processes that make one archive do. So all
+/// waiting is done here.
+fn use_log(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
+    database.busy_handler(None::<Patience>)?;
+    let mut tries = 0;
+    loop {
+        let done = database.pragma_update(None, "journal_mode", "WAL");
+        let is_busy = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        };
+        if !done.as_ref().is_err_and(is_busy) || !patience(tries) {
+            return done;
+        }
+        tries += 1;
     }
-    let (id, place) = (entry.id.to_string(), entry.place.as_ref());
-    let record = serde_json::to_string(&entry.record).expect("plain data is always JSON");
-    let mut runs = all.prepare_cached(
-        "INSERT INTO runs (id, time_ms, origin, target, drive, host, suite, label, tested, study, \
-         block, arm, task, spark, record_bytes, record) VALUES (:id, :time, :origin, :target, \
-         :drive, :host, :suite, :label, :tested, :study, :block, :arm, :task, :spark, :bytes, \
-         :record)",
-    )?;
-    runs.execute(named_params! {
-        ":id": id,
-        ":time": millis(entry.time_ms),
-        ":origin": entry.origin.name(),
-        ":target": entry.record.target,
-        ":drive": entry.drive,
-        ":host": entry.record.host.as_ref().map(|host| &host.id),
-        ":suite": entry.suite,
-        ":label": entry.record.label,
-        ":tested": entry.tested,
-        ":study": place.map(|place| place.study.to_string()),
-        ":block": place.map(|place| place.block),
-        ":arm": place.map(|place| &place.arm),
-        ":task": place.map(|place| &place.task),
-        ":spark": entry.spark,
-        ":bytes": millis(record.len() as u64),
-        ":record": pack(&record),
-    })?;
-    let mut figures = all.prepare_cached("INSERT INTO figures VALUES ($1, $2, $3, $4, $5, $6)")?;
-    for (place, figure) in (0_i64..).zip(&entry.figures) {
-        let better = serde_json::to_value(figure.better).expect("plain data is always JSON");
-        let better = better.as_str().unwrap_or_default();
-        figures.execute(params![id, place, figure.name, figure.unit, better, figure.value])?;
-    }
-    let mut tags = all.prepare_cached("INSERT OR IGNORE INTO tags VALUES ($1, $2)")?;
-    for tag in &entry.tags {
-        tags.execute(params![id, tag])?;
-    }
-    Ok(())
 }
 
-fn packed(row: &Row<'_>) -> rusqlite::Result<(Vec<u8>, u64)> {
-    Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+/// A document as it lies in the file.
+struct Packed {
+    bytes: Vec<u8>,
+    length: u64,
 }
 
-fn read_back(bytes: &[u8], length: u64) -> Result<RunRecord, String> {
-    let text = unpack(bytes, length)?;
-    serde_json::from_str(&text).map_err(|error| error.to_string())
+impl Packed {
+    fn text(&self) -> Result<String, String> {
+        unpack(&self.bytes, self.length)
+    }
+}
+
+fn packed(row: &Row<'_>) -> rusqlite::Result<Packed> {
+    Ok(Packed { bytes: row.get(0)?, length: row.get::<_, i64>(1)?.unsigned_abs() })
+}
+
+/// Whether a document says what it is, and a record of a run is one.
+fn readable(document: &str) -> Result<(), String> {
+    let value: serde_json::Value = serde_json::from_str(document).map_err(|it| it.to_string())?;
+    match value.get("schema").and_then(serde_json::Value::as_str) {
+        None => Err("it has no `schema`".to_owned()),
+        Some(RUN_SCHEMA) => match serde_json::from_value::<RunRecord>(value) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
+        Some(_) => Ok(()),
+    }
 }
 
 /// A row of a list.
@@ -319,6 +352,9 @@ fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
         label: row.get(7)?,
         spark: row.get(8)?,
         figure,
+        commit: row.get(12)?,
+        parts: row.get::<_, i64>(13)?.unsigned_abs(),
+        tags: Vec::new(),
     })
 }
 

@@ -1,37 +1,69 @@
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use drivelab_core::record::{Better, Figure};
 
 use super::*;
 use crate::entry::Place;
+use crate::query::Query;
 
 const RECORD: &str = include_str!("../../../core/tests/records/today.json");
 
 fn entry(number: u32) -> Entry {
     let record: RunRecord = serde_json::from_str(RECORD).unwrap();
+    let record = RunRecord { label: Some(format!("label-{number}")), ..record };
     Entry {
         id: RunId::new(1_000 * u64::from(number), u128::from(number)),
         time_ms: 1_000 * u64::from(number),
         origin: Origin::Run,
+        target: record.target.clone(),
+        host: Some("0123456789abcdef".into()),
+        devices: vec!["dm-0".into(), "sda".into()],
         drive: Some("seagate-st31000333as".into()),
         suite: None,
-        tested: None,
+        label: record.label.clone(),
         tags: vec!["nightly".into()],
+        commit: Some(format!("c0ffee{number}")),
         place: None,
         spark: "▁▂▃".into(),
         figures: vec![
             Figure::new("iops", 70.0 + f64::from(number), Better::More),
             Figure::new("lat_p99_ns", 28e6, Better::Less),
         ],
-        record: RunRecord { label: Some(format!("label-{number}")), ..record },
+        document: serde_json::to_string(&record).unwrap(),
     }
+}
+
+fn part(number: u32, whole: u32) -> Entry {
+    let (arm, task) = ("ahci".into(), "read".into());
+    let json = format!("{{\"number\":{number}}}");
+    let place = Place { whole: entry(whole).id, block: 0, arm, task, json };
+    Entry { place: Some(place), label: None, tags: Vec::new(), ..entry(number) }
+}
+
+fn whole(number: u32) -> Whole {
+    let Entry { id, time_ms, origin, label, document, .. } = entry(number);
+    Whole { id, time_ms, origin, label, document, parts: Vec::new() }
+}
+
+fn only(label: &str) -> Filter {
+    Filter { label: Some(label.into()), ..Filter::default() }
 }
 
 fn figure(name: &str, value: f64) -> KeptFigure {
     KeptFigure { name: name.into(), value, unit: String::new() }
 }
 
+/// Waits for as long as it takes.
+fn wait(_: i32) -> bool {
+    std::thread::yield_now();
+    true
+}
+
 fn archive() -> (tempfile::TempDir, Archive) {
     let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::open(&folder.path().join("runs.db")).unwrap();
+    let archive = Archive::open(&folder.path().join("runs.db"), wait).unwrap();
     (folder, archive)
 }
 
@@ -40,38 +72,71 @@ fn what_is_kept_is_found_as_it_was() {
     let (folder, mut archive) = archive();
     archive.keep(&[entry(1), entry(2)]).unwrap();
     drop(archive);
-    let archive = Archive::open(&folder.path().join("runs.db")).unwrap();
+    let archive = Archive::open(&folder.path().join("runs.db"), wait).unwrap();
     let kept = archive.list(&Filter::default()).unwrap();
     assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
     assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
     assert_eq!(kept[0].spark, "▁▂▃");
-    assert_eq!(archive.record(archive.find(&kept[1].id).unwrap()).unwrap(), entry(2).record);
-    assert_eq!(archive.tags(entry(1).id).unwrap(), ["nightly"]);
+    assert_eq!((kept[0].commit.as_deref(), kept[0].parts), (Some("c0ffee1"), 0));
+    assert_eq!(kept[1].tags, ["nightly"]);
+    assert_eq!(archive.whole(archive.find(&kept[1].id).unwrap()).unwrap(), whole(2));
 }
 
 #[test]
-fn records_are_named_by_label_tag_or_the_beginning_of_an_id() {
+fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
     let (_folder, mut archive) = archive();
     archive.keep(&[entry(1), entry(2)]).unwrap();
+    let of = |text: &str| Query::read(text, 1_500).unwrap().unwrap().of(&archive, text);
     let check = |text: &str, expected: &[u32]| {
-        let expected: Vec<RunRecord> = expected.iter().map(|it| entry(*it).record).collect();
-        assert_eq!(archive.records(text).unwrap(), expected, "{text}");
+        let expected: Vec<Whole> = expected.iter().map(|it| whole(*it)).collect();
+        assert_eq!(of(text).unwrap(), expected, "{text}");
     };
     check("label:label-2", &[2]);
     check("label:nightly", &[1, 2]);
+    check("@today,commit=c0ffee2", &[2]);
+    check("@1970-01-01,label=nightly,device=dm-0", &[1, 2]);
     check(&entry(1).id.to_string(), &[1]);
-    for text in ["label:none", "label:", "ZZ"] {
-        let error = archive.records(text).unwrap_err();
+    for text in ["label:none", "label:", "0Z", "@yesterday", "@today,device=sdb"] {
+        let error = of(text).unwrap_err();
         assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
     }
 }
 
 #[test]
+fn parts_belong_to_their_whole_and_go_with_it() {
+    let (_folder, mut archive) = archive();
+    archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4)]).unwrap();
+    let listed = archive.list(&Filter::default()).unwrap();
+    let ids: Vec<&str> = listed.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, [entry(1).id.to_string(), entry(4).id.to_string()]);
+    assert_eq!(listed.iter().map(|run| run.parts).collect::<Vec<_>>(), [2, 0]);
+    let parts_of = Filter { parts_of: Some(entry(1).id), ..Filter::default() };
+    assert_eq!(archive.list(&parts_of).unwrap().len(), 2);
+    let found = archive.whole(entry(1).id).unwrap();
+    let places: Vec<&str> = found.parts.iter().map(|part| part.place.as_str()).collect();
+    assert_eq!(places, ["{\"number\":2}", "{\"number\":3}"]);
+    assert_eq!(found.parts[1].document, entry(3).document);
+    assert_eq!(archive.find(&entry(3).id.to_string()).unwrap(), entry(3).id);
+    archive.delete(&[entry(1).id]).unwrap();
+    assert_eq!(archive.check().unwrap(), Checked { whole: 1, damage: Vec::new() });
+    assert!(archive.list(&parts_of).unwrap().is_empty());
+}
+
+#[test]
+fn a_document_that_is_there_is_not_kept_again() {
+    let (_folder, mut archive) = archive();
+    archive.keep_new(&[entry(1), part(3, 1)]).unwrap();
+    let again = |number| Entry { id: entry(number).id, time_ms: 9_000, ..entry(1) };
+    let merged = archive.keep_new(&[again(5), part(6, 5), entry(2)]).unwrap();
+    assert_eq!(merged, Merged { added: 1, present: 1 });
+    assert_eq!(archive.list(&Filter::default()).unwrap().len(), 2);
+    assert_eq!(archive.check().unwrap().whole, 3, "the part of what is there is not added");
+}
+
+#[test]
 fn filters_hold_together_and_take_text_as_text() {
     let (_folder, mut archive) = archive();
-    let study = Place { study: entry(3).id, block: 0, arm: "ahci".into(), task: "read".into() };
-    let odd =
-        Entry { place: Some(study), drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
+    let odd = Entry { drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
     archive.keep(&[entry(1), entry(2), odd]).unwrap();
     let check = |filter: Filter, expected: &[u64]| {
         let kept = archive.list(&filter).unwrap();
@@ -83,6 +148,9 @@ fn filters_hold_together_and_take_text_as_text() {
     check(Filter { drive: text("st31000"), ..Filter::default() }, &[1, 2]);
     check(Filter { drive: text("0%_';"), ..Filter::default() }, &[3]);
     check(Filter { drive: text("%"), ..Filter::default() }, &[3]);
+    check(Filter { target: text("dm-0"), ..Filter::default() }, &[1, 2, 3]);
+    check(Filter { commit: text("c0ffee2"), ..Filter::default() }, &[2]);
+    check(Filter { host: text("0123"), ..Filter::default() }, &[]);
     check(Filter { metric: text("iops"), since_ms: Some(2_000), ..Filter::default() }, &[2, 3]);
     check(Filter { metric: text("nothing"), ..Filter::default() }, &[]);
     check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);
@@ -98,7 +166,9 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
     let id = entry(2).id.to_string();
     assert_eq!(archive.find(&id.to_lowercase()).unwrap(), entry(2).id);
     assert!(matches!(archive.find("0"), Err(ArchiveError::Ambiguous(_, 2))));
-    assert!(matches!(archive.find("Z"), Err(ArchiveError::NoSuchRun(_))));
+    for none in ["Z", "0'; DROP TABLE runs", "~"] {
+        assert!(matches!(archive.find(none), Err(ArchiveError::NoSuchRun(_))), "{none}");
+    }
 }
 
 #[test]
@@ -125,19 +195,76 @@ fn runs_are_kept_all_or_none() {
     odd.figures[1].value = f64::NAN;
     assert!(matches!(archive.keep(&[entry(1), odd]), Err(ArchiveError::NotANumber(_))));
     archive.keep(&[entry(1), entry(1)]).unwrap_err();
+    let long = Entry { label: Some("x".repeat(10_000_000)), ..entry(3) };
+    let refused = archive.keep(&[long]).unwrap_err();
+    assert!(matches!(refused, ArchiveError::TooLong { what: "label", .. }), "{refused}");
     assert!(archive.list(&Filter::default()).unwrap().is_empty());
 }
 
 #[test]
 fn two_archives_become_one_and_doing_it_again_changes_nothing() {
     let (folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
+    let unnamed = Entry { label: None, ..entry(1) };
+    archive.keep(&[unnamed, entry(2)]).unwrap();
+    // A name that no text can spell.
+    let name = std::ffi::OsStr::from_bytes(b"other \xff?#%.db");
+    let path = folder.path().join(name);
+    let tagged = Entry { tags: vec!["weekly".into()], ..entry(1) };
+    Archive::open(&path, wait).unwrap().keep(&[tagged, entry(2), entry(3), part(4, 3)]).unwrap();
+    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 2, present: 2 });
+    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 0, present: 4 });
+    assert_eq!(archive.whole(entry(3).id).unwrap().parts.len(), 1);
+    let first = &archive.list(&only("label-1")).unwrap()[0];
+    assert_eq!(first.tags, ["nightly", "weekly"], "what the other says of it is not lost");
+    assert_eq!(archive.check().unwrap(), Checked { whole: 4, damage: Vec::new() });
+}
+
+/// An archive of each schema that was ever released, as that version wrote it.
+const RELEASED: [(&str, &[u8]); 3] = [
+    ("2026-11-23-runs", include_bytes!("../../tests/schemas/2026-11-23-runs.db")),
+    ("2026-11-23-parts", include_bytes!("../../tests/schemas/2026-11-23-parts.db")),
+    ("2026-11-23-parts-index", include_bytes!("../../tests/schemas/2026-11-23-parts-index.db")),
+];
+
+#[test]
+fn every_released_schema_is_read_and_merged_without_a_change_to_its_file() {
+    assert_eq!(
+        RELEASED.map(|(name, _)| name).to_vec(),
+        schema::STEPS.iter().map(|it| it.0).collect::<Vec<_>>()
+    );
+    for (name, bytes) in RELEASED {
+        let (folder, mut archive) = archive();
+        let other = folder.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        let path = other.join("old.db");
+        std::fs::write(&path, bytes).unwrap();
+        let merged = archive.merge(&path).unwrap();
+        assert!(merged.added >= 2, "{name}: {merged:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}");
+        assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1, "{name}: a file beside it");
+        let kept = archive.list(&Filter::default()).unwrap();
+        let opened = Archive::open(&path, wait).unwrap();
+        assert_eq!(opened.list(&Filter::default()).unwrap(), kept, "{name}");
+        for run in &kept {
+            let id = archive.find(&run.id).unwrap();
+            assert_eq!(opened.whole(id).unwrap(), archive.whole(id).unwrap(), "{name}");
+        }
+        assert!(kept.iter().any(|run| run.label.as_deref() == Some("before")), "{name}");
+        assert_eq!(opened.check().unwrap().damage, Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn an_archive_that_another_process_writes_is_merged_as_it_is() {
+    let (folder, mut archive) = archive();
     let path = folder.path().join("other.db");
-    Archive::open(&path).unwrap().keep(&[entry(2), entry(3)]).unwrap();
+    let mut other = Archive::open(&path, wait).unwrap();
+    other.keep(&[entry(1)]).unwrap();
+    assert!(folder.path().join("other.db-wal").metadata().unwrap().len() > 0);
+    assert_eq!(archive.merge(&path).unwrap().added, 1);
+    other.keep(&[entry(2)]).unwrap();
     assert_eq!(archive.merge(&path).unwrap(), Merged { added: 1, present: 1 });
-    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 0, present: 2 });
-    assert_eq!(archive.record(entry(3).id).unwrap(), entry(3).record);
-    assert_eq!(archive.check().unwrap(), Checked { whole: 3, damage: Vec::new() });
+    assert_eq!(other.check().unwrap().whole, 2);
 }
 
 #[test]
@@ -149,7 +276,11 @@ fn a_check_names_the_run_that_is_damaged() {
     let found = archive.check().unwrap();
     assert_eq!((found.whole, found.damage.len()), (1, 1));
     assert!(found.damage[0].contains(&entry(2).id.to_string()), "{found:?}");
-    assert!(matches!(archive.record(entry(2).id), Err(ArchiveError::Damaged { .. })));
+    assert!(matches!(archive.whole(entry(2).id), Err(ArchiveError::Damaged { .. })));
+    let orphan = "UPDATE runs SET study = 'X' WHERE id = $1";
+    archive.database.execute(orphan, [entry(1).id.to_string()]).unwrap();
+    let found = archive.check().unwrap();
+    assert!(found.damage.iter().any(|it| it.contains("a part of, X, is missing")), "{found:?}");
 }
 
 #[test]
@@ -158,20 +289,128 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     let path = folder.path().join("runs.db");
     archive.database.execute("INSERT INTO steps VALUES ('2100-01-01-later')", ()).unwrap();
     drop(archive);
-    let later = Archive::open(&path).unwrap_err();
+    let later = Archive::open(&path, wait).unwrap_err();
     assert!(later.to_string().contains("2100-01-01-later"), "{later}");
     std::fs::write(&path, "not a database, but long enough to be taken for one".repeat(50))
         .unwrap();
-    assert!(matches!(Archive::open(&path), Err(ArchiveError::Open { .. })));
+    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::Open { .. })));
+    let (_folder, mut archive) = self::archive();
+    assert!(matches!(archive.merge(&path), Err(ArchiveError::Open { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }
 
 #[test]
 fn a_usual_run_takes_little() {
     let (folder, mut archive) = archive();
-    let entries: Vec<Entry> = (1..=200).map(entry).collect();
+    // A minute of a disk at depth 32, of which most is the distribution second by second.
+    let mut rng = drivelab_core::rng::Rng::new(7);
+    let mut tally = drivelab_core::record::Tally::default();
+    for second in 0..60 {
+        for _ in 0..115 {
+            let latency = rng.exponential(drivelab_core::units::Span::from_ms(270));
+            tally.series.record(second, latency, 1);
+            tally.of_mut(drivelab_core::Op::Read).lat.record_times(latency, 1);
+        }
+    }
+    tally.series.finish(60);
+    let mut record: RunRecord = serde_json::from_str(RECORD).unwrap();
+    record.total = Some(tally.record());
+    record.jobs = vec![tally.record().without_series()];
+    let document = serde_json::to_string(&record).unwrap();
+    assert!(document.len() > 60_000, "{}", document.len());
+    let minute = |number| Entry { document: document.clone(), ..entry(number) };
+    let entries: Vec<Entry> = (1..=200).map(minute).collect();
     archive.keep(&entries).unwrap();
     archive.database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     let bytes = std::fs::metadata(folder.path().join("runs.db")).unwrap().len();
     assert!(bytes / 200 < 12_000, "{} bytes a run", bytes / 200);
+    assert_eq!(archive.whole(entry(9).id).unwrap().document, document);
+}
+
+#[test]
+fn writers_at_once_wait_for_one_another() {
+    let (folder, archive) = archive();
+    drop(archive);
+    let path = folder.path().join("runs.db");
+    std::thread::scope(|all| {
+        for writer in 0..4 {
+            let path = &path;
+            all.spawn(move || {
+                let mut archive = Archive::open(path, wait).unwrap();
+                for number in 0..25 {
+                    let number = 100 * writer + 2 * number;
+                    archive.keep_new(&[entry(number), part(number + 1, number)]).unwrap();
+                }
+            });
+        }
+    });
+    let archive = Archive::open(&path, wait).unwrap();
+    assert_eq!(archive.check().unwrap(), Checked { whole: 200, damage: Vec::new() });
+}
+
+#[test]
+fn a_writer_waits_for_another_as_long_as_its_caller_does() {
+    static TRIES: AtomicI32 = AtomicI32::new(0);
+    let thrice = |tries| {
+        TRIES.store(tries, Ordering::Relaxed);
+        tries < 3
+    };
+    let (folder, mut archive) = archive();
+    let path = folder.path().join("runs.db");
+    let busy = archive.database.transaction().unwrap();
+    let mut other = Archive::open(&path, thrice).unwrap();
+    assert!(matches!(other.keep(&[entry(1)]), Err(ArchiveError::Busy)));
+    assert_eq!(TRIES.load(Ordering::Relaxed), 3);
+    drop(busy);
+    other.keep(&[entry(1)]).unwrap();
+}
+
+#[test]
+fn a_new_archive_waits_for_another_process_that_makes_it() {
+    static MAKER: Mutex<Option<Connection>> = Mutex::new(None);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let maker = Connection::open(&path).unwrap();
+    maker.execute_batch("BEGIN IMMEDIATE; CREATE TABLE other (name TEXT)").unwrap();
+    *MAKER.lock().unwrap() = Some(maker);
+    let until_it_ends = |tries| {
+        if tries == 2 {
+            MAKER.lock().unwrap().take();
+        }
+        tries < 1000
+    };
+    let mut archive = Archive::open(&path, until_it_ends).unwrap();
+    archive.keep(&[entry(1)]).unwrap();
+    assert!(MAKER.lock().unwrap().is_none(), "it was waited for");
+}
+
+#[test]
+fn a_reader_does_not_wait_for_a_writer() {
+    let (folder, mut archive) = archive();
+    archive.keep(&[entry(1)]).unwrap();
+    let _busy = archive.database.transaction().unwrap();
+    let reader = Archive::open(&folder.path().join("runs.db"), |_| false).unwrap();
+    assert_eq!(reader.list(&Filter::default()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_list_reads_the_runs_that_it_shows_and_no_others() {
+    let (_folder, archive) = archive();
+    let plan = |filter: &Filter| {
+        let condition = filter.condition();
+        let text = format!(
+            "EXPLAIN QUERY PLAN SELECT id FROM runs WHERE {} ORDER BY id DESC LIMIT 20",
+            condition.text
+        );
+        let mut query = archive.database.prepare(&text).unwrap();
+        let values = rusqlite::params_from_iter(condition.values);
+        let steps = query.query_map(values, |row| row.get::<_, String>(3)).unwrap();
+        steps.collect::<Result<Vec<_>, _>>().unwrap().join("; ")
+    };
+    let all = plan(&Filter::default());
+    assert!(all.contains("runs_whole") && !all.contains("TEMP B-TREE"), "{all}");
+    let labelled = plan(&only("before"));
+    assert!(!labelled.contains("SCAN") && labelled.contains("runs_by_label"), "{labelled}");
+    let parts = plan(&Filter { parts_of: Some(entry(1).id), ..Filter::default() });
+    assert!(parts.contains("SEARCH runs USING INDEX runs_by_study"), "{parts}");
 }

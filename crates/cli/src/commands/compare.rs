@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Refusal;
-use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, CompareResult, Input};
+use drivelab_report::run::Dated;
 use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
@@ -19,19 +19,20 @@ use crate::ui::Ui;
 /// Compare existing results and print a verdict.
 ///
 /// Each FILE is one arm, the first the baseline: stored runs (the output of `drivelab run --json`),
-/// kept runs (the beginning of an id, or label:NAME, whose runs count in the order in which they
-/// were kept), the results folder of a study, or what another tool wrote (see `drivelab import`).
-/// Several files
-/// of an arm, or several runs in a file, are its runs: name those of the baseline, then `--`, then
-/// those of the other arm. Runs are paired in order, unless their times or --unpaired say that the
-/// arms did not alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it,
-/// the baseline first and the candidate last.
+/// kept runs (the beginning of an id, label:NAME, or @WHEN[,key=value...] such as
+/// @last-week,label=x, whose runs count in the order in which they were kept), the results folder
+/// of a study, or what another tool wrote (see `drivelab import`). Several files of an arm, or
+/// several runs in a file, are its runs: name those of the baseline, then `--`, then those of the
+/// other arm. Runs are paired in order, unless their times or --unpaired say that the arms did not
+/// alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it, the baseline
+/// first and the candidate last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab compare before.json after.json
   drivelab compare ide.json ahci.json --factor controller
   drivelab compare label:before label:after          kept runs by their labels
+  drivelab compare @last-week,label=nightly @today,label=nightly
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
   drivelab compare fio-ide.json fio-ahci.json        two results of fio
   drivelab compare before/*.json -- after/*.json     several runs of each
@@ -91,26 +92,22 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words(format!("`--margin` is {}", arguments.margin))
             .hint("give the smallest change worth acting on: above 0 %, at most 100 %"));
     }
-    let input = match &arguments.pairs {
-        Some(path) => from_pairs(path, arguments)?,
-        None => from_arms(&arms(arguments)?, &arguments.archive)?,
-    };
-    let is_folder = |path: &PathBuf| path.is_dir();
-    let unpaired = if arguments.unpaired {
-        Some("`--unpaired` is given")
-    } else if arguments.arms.iter().chain(&arguments.others).any(is_folder) {
-        Some("each results folder is a separate study, made at another time")
+    let gathered = if let Some(path) = &arguments.pairs {
+        Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
-        None
+        let arms = arms(&arguments.arms, &arguments.others)?;
+        let found = found(&arms, &arguments.archive)?;
+        from_arms(&arms, found)?
     };
+    let unpaired = arguments.unpaired.then_some("`--unpaired` is given");
     let options = CompareOptions {
         primary: arguments.primary.clone(),
         margin: arguments.margin.to_f64(),
         seed: arguments.seed,
         factors: factors(&arguments.factor)?,
-        unpaired: unpaired.map(str::to_owned),
+        unpaired: unpaired.or(gathered.unpaired()).map(str::to_owned),
     };
-    let result = comparison::analyse(&input, &options).map_err(Failure::bad_request)?;
+    let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;
     if arguments.aa {
         return show_noise_floor(&result, arguments.margin, arguments.seed, ui);
     }
@@ -123,7 +120,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
 }
 
 /// The factors by their own names.
-fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
+pub(crate) fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
     let read = |name: &String| {
         let known = drivelab_core::factor::read(name).map_err(Failure::bad_words)?;
         Ok(known.to_owned())
@@ -146,14 +143,31 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
 }
 
 /// One arm and its files.
-struct ArmFiles<'a> {
-    name: String,
-    files: Vec<&'a Path>,
+pub(crate) struct ArmFiles<'a> {
+    pub(crate) name: String,
+    pub(crate) files: Vec<&'a Path>,
+}
+
+/// What is compared.
+pub(crate) struct Gathered {
+    pub(crate) input: Input,
+    /// Whether some of it are runs of studies.
+    has_studies: bool,
+}
+
+impl Gathered {
+    /// Why the runs are no pairs.
+    pub(crate) fn unpaired(&self) -> Option<&'static str> {
+        let why = "each study was made in its own time, so their runs are no pairs";
+        self.has_studies.then_some(why)
+    }
 }
 
 /// The arms by what was typed: one a file, or one on each side of `--`.
-fn arms(arguments: &CompareArgs) -> Result<Vec<ArmFiles<'_>>, Failure> {
-    let (first, others) = (&arguments.arms, &arguments.others);
+pub(crate) fn arms<'a>(
+    first: &'a [PathBuf],
+    others: &'a [PathBuf],
+) -> Result<Vec<ArmFiles<'a>>, Failure> {
     if first.is_empty() {
         return Err(Failure::bad_words("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
@@ -189,19 +203,40 @@ fn arm_name(files: &[&Path]) -> String {
     }
 }
 
-fn from_arms(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Input, Failure> {
-    let mut runs: Vec<(String, Vec<RunRecord>)> = Vec::new();
-    let mut foreign: Vec<ArmResults> = Vec::new();
-    for ArmFiles { name, files } in arms {
+/// What each file of each arm holds.
+pub(crate) fn found(
+    arms: &[ArmFiles],
+    archive: &ArchiveArgs,
+) -> Result<Vec<Vec<(PathBuf, Content)>>, Failure> {
+    let of_arm = |arm: &ArmFiles| -> Result<Vec<(PathBuf, Content)>, Failure> {
+        let mut all = Vec::new();
+        for path in &arm.files {
+            let found = results::find(path, None, archive)?;
+            all.extend(found.into_iter().map(|content| ((*path).to_owned(), content)));
+        }
+        Ok(all)
+    };
+    arms.iter().map(of_arm).collect()
+}
+
+/// Puts side by side what was found of each arm.
+pub(crate) fn from_arms(
+    arms: &[ArmFiles],
+    found: Vec<Vec<(PathBuf, Content)>>,
+) -> Result<Gathered, Failure> {
+    let mut runs: Vec<(String, Vec<Dated>)> = Vec::new();
+    let (mut foreign, mut has_studies) = (Vec::new(), false);
+    for (ArmFiles { name, .. }, found) in arms.iter().zip(found) {
         let (mut records, mut others) = (Vec::new(), Vec::new());
-        for path in files {
-            match results::find(path, None, archive)? {
+        for (path, content) in found {
+            has_studies |= matches!(content, Content::Study(..));
+            match content {
                 Content::Runs(of_file) => records.extend(of_file),
-                Content::Results(results) => others.push(results),
+                other => others.push(results::imported(&path, other)?),
             }
         }
         if !others.is_empty() && !records.is_empty() {
-            others.push(run::results(name, &records));
+            others.push(run::results(name, records.iter().map(|run| &run.record)));
         }
         runs.push((name.clone(), records));
         foreign.push(ArmResults { name: name.clone(), files: others });
@@ -214,13 +249,15 @@ fn from_arms(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Input, Failure>
             // A mixture: runs of drivelab are results as any others.
             for (arm, (name, records)) in foreign.iter_mut().zip(&runs) {
                 if arm.files.is_empty() {
+                    let records = records.iter().map(|run| &run.record);
                     arm.files.push(run::results(name, records));
                 }
             }
             comparison::from_foreign(foreign)
         }
     };
-    input.map_err(|error| refused(error, arms[0].files[0]))
+    let input = input.map_err(|error| refused(error, arms[0].files[0]))?;
+    Ok(Gathered { input, has_studies })
 }
 
 fn refused(error: Refusal, path: &Path) -> Failure {

@@ -33,8 +33,8 @@ pub(crate) struct ImportArgs {
 
 /// Write results in the format of another tool.
 ///
-/// RUN is a kept run by the beginning of its id, or label:NAME; a file of stored runs, the results
-/// folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
+/// RUN is a kept run by the beginning of its id, label:NAME or @WHEN; a file of stored runs, the
+/// results folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
 /// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -59,7 +59,7 @@ pub(crate) struct ExportArgs {
 /// Reads and shows.
 pub(crate) fn import(arguments: &ImportArgs, ui: Ui) -> Outcome {
     let content = results::read(&arguments.file, arguments.format.as_deref())?;
-    let results = results::imported(&arguments.file, content);
+    let results = results::imported(&arguments.file, content)?;
     if ui.json {
         ui.result(&imported::json(&results))
     } else {
@@ -73,8 +73,8 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words("`export` writes the format that `--format` names")
             .hint("for JSON use `drivelab import FILE --json`"));
     }
-    let content = results::find(&arguments.run, arguments.from.as_deref(), &arguments.archive)?;
-    let results = results::imported(&arguments.run, content);
+    let found = results::find(&arguments.run, arguments.from.as_deref(), &arguments.archive)?;
+    let results = results::all_imported(&arguments.run, found)?;
     let exported = export::write(&results, arguments.format)?;
     if !exported.left_out.is_empty() {
         let format = arguments.format;

@@ -8,9 +8,10 @@ use drivelab_core::Refusal;
 use drivelab_lab::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Exit, Outcome};
 use crate::interrupt;
-use crate::output;
+use crate::stage::kernel::{cache, find, shell};
+use crate::target;
 use crate::ui::Ui;
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
@@ -20,7 +21,9 @@ Examples:
   drivelab lab setup                          what is missing, and the command that installs it
   drivelab lab kernel build                   about ten minutes of processor time, once
   drivelab lab kernel where --json            path, source and checksum of the kernel
-  drivelab lab kernel import linux            a kernel that was built on another machine")]
+  drivelab lab kernel import linux            a kernel that was built on another machine
+  drivelab lab shell intel-x25m,controller=ide
+                                              a shell in a guest with this drive")]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -36,6 +39,18 @@ enum Verb {
     /// Build, import or find the kernel of guests.
     #[command(subcommand)]
     Kernel(KernelVerb),
+    /// Boot the kernel on a modelled drive and look around in it.
+    ///
+    /// The guest's console is the terminal, and a second in it takes a second. `poweroff` and the
+    /// end of input end it with exit code 0, and Ctrl-C at any time; nothing is kept.
+    Shell {
+        /// The drive, as `drivelab drive list` has it.
+        #[arg(default_value = "seagate-st31000333as")]
+        drive: String,
+        /// A program of this machine to have in the guest, with its libraries; repeatable.
+        #[arg(long = "program", value_name = "FILE")]
+        programs: Vec<PathBuf>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -70,6 +85,11 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
     let cache = cache(arguments.cache)?;
     let kernel: Result<Kernel, Refusal> = match arguments.verb {
         Verb::Setup => return setup(&cache, ui),
+        Verb::Shell { drive, programs } => {
+            let spec = target::drive_spec(&drive)?;
+            shell(&find(&cache)?, &spec, &programs)?;
+            return Ok(Exit::Done);
+        }
         Verb::Kernel(KernelVerb::Build { source, jobs, again }) => {
             let source = source.map_or(Source::Package, Source::Archive);
             let jobs =
@@ -92,21 +112,6 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
         kernel.source,
         kernel.sha256
     ))
-}
-
-/// The folder of kernels.
-pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Failure> {
-    let folder =
-        named.or_else(|| Some(output::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
-    folder.map(Cache::new).ok_or_else(|| {
-        Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
-            .hint("name the folder of kernels: --cache DIR")
-    })
-}
-
-/// The kernel that guests run.
-pub(crate) fn find(cache: &Cache) -> Result<Kernel, Refusal> {
-    cache.find()?.ok_or_else(drivelab_lab::no_kernel)
 }
 
 fn setup(cache: &Cache, ui: Ui) -> Outcome {

@@ -24,8 +24,8 @@ use crate::ui::{Progress, Ui};
 ///
 /// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3) and SPC. The
 /// trace is streamed, so memory does not limit its length, except with --score, which keeps three
-/// numbers per request. `shape:boot` and `shape:defrag` are no recordings: drivelab makes their
-/// requests from --seed.
+/// numbers per request. `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large`
+/// and `shape:scan` are no recordings: drivelab makes their requests from --seed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -281,9 +281,17 @@ impl Trace {
             if let Some(progress) = self.progress.as_ref().filter(|_| self.read / STEP > before) {
                 progress.at(self.read, "");
             }
-            self.rest = parser
-                .line(line)
-                .map_err(|error| Failure::bad_words(format!("{}, {error}", self.path.display())))?;
+            self.rest = parser.line(line).map_err(|error| {
+                let hint = match parser.format() {
+                    None => "check the file name, or name the format: `--format disksim`, \
+                             `blkparse`, `fio` or `spc`"
+                        .to_owned(),
+                    Some(format) => format!(
+                        "correct the line; if the format is not `{format}`, give it with `--format`"
+                    ),
+                };
+                Failure::bad_words(format!("{}, {error}", self.path.display())).hint(hint)
+            })?;
         }
     }
 }

@@ -3,62 +3,138 @@
 
 use std::path::Path;
 
+use drivelab_archive::{Query, Whole};
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
 use drivelab_formats::results;
-use drivelab_report::run;
-use drivelab_study::{KeptText, StudyFile, kept_results};
+use drivelab_report::run::Dated;
+use drivelab_report::{kept, run};
+use drivelab_study::{FolderText, KEPT_STUDY_SCHEMA, KeptStudy};
+use serde_json::Value;
 
-use crate::commands::archive::keep::ArchiveArgs;
+use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::failure::Failure;
 use crate::input;
 use crate::stage::DriveKeys;
 
-/// What one file or folder holds.
+/// What one file or folder, or one kept run, holds.
 pub(crate) enum Content {
     /// Runs of drivelab.
-    Runs(Vec<RunRecord>),
-    /// Results of another tool, or of a study of drivelab.
+    Runs(Vec<Dated>),
+    /// Results of another tool.
     Results(Imported),
+    /// A study or a matrix, and when it was kept, in milliseconds since 1970.
+    Study(Box<KeptStudy>, Option<u64>),
+    /// A job file: what was printed of it, and each job's run.
+    Jobs(Value, Vec<RunRecord>),
+    /// A measurement for a model: the file that was written, and what was printed of it.
+    Measurement(String, Value),
 }
 
 /// Reads a file, or the results folder of a study; `format` names what a file holds, where its
 /// text does not show it.
 pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Failure> {
     if path.is_dir() {
-        return folder(path).map(Content::Results);
+        return folder(path).map(|study| Content::Study(Box::new(study), None));
     }
     let text = text(path)?;
     let parsed = match format {
         Some(format) => results::parse_as(format, &text),
         None if is_run(&text) => {
             let runs = run::parse(&text).map_err(|error| wrong(path, &error))?;
-            return Ok(Content::Runs(runs));
+            return Ok(Content::Runs(runs.into_iter().map(Dated::from).collect()));
         }
         None => results::parse_file(&name(path, Path::file_name), &text),
     };
     parsed.map(Content::Results).map_err(|error| wrong(path, &error))
 }
 
-/// The same, or runs of the archive: `label:NAME`, or the beginning of an id. A file of that name
-/// comes first.
+/// The same, or kept runs: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id. A file
+/// of that name comes first.
 pub(crate) fn find(
     what: &Path,
     format: Option<&str>,
     archive: &ArchiveArgs,
-) -> Result<Content, Failure> {
-    match kept(what).filter(|_| !what.exists()) {
-        Some(name) => Ok(Content::Runs(archive.open()?.records(name)?)),
-        None => read(what, format),
+) -> Result<Vec<Content>, Failure> {
+    let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
+    let query = Query::read(typed, now_ms()).map_err(Failure::bad_words)?;
+    match query {
+        Some(query) => find_kept(typed, &query, archive),
+        None => Ok(vec![read(what, format)?]),
     }
 }
 
-/// What names runs of the archive. Ids begin with `0` until the year 3084.
-fn kept(what: &Path) -> Option<&str> {
-    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_id = |text: &str| text.starts_with('0') && is_plain(text);
-    what.to_str().filter(|text| text.starts_with(LABEL) || is_id(text))
+/// What kept runs hold, by what was typed.
+pub(crate) fn find_kept(
+    typed: &str,
+    query: &Query,
+    archive: &ArchiveArgs,
+) -> Result<Vec<Content>, Failure> {
+    let mut found: Vec<Content> = Vec::new();
+    for whole in query.of(&archive.open()?, typed)? {
+        let content = kept(&whole).map_err(|why| {
+            let message = format!("kept run {}: {why}", whole.id);
+            Failure::cannot_here(anyhow::anyhow!(message))
+                .hint("see what else is damaged: drivelab archive check")
+        })?;
+        match (found.last_mut(), content) {
+            (Some(Content::Runs(runs)), Content::Runs(more)) => runs.extend(more),
+            (_, content) => found.push(content),
+        }
+    }
+    if typed.starts_with('@')
+        && let [Content::Runs(runs)] = &found[..]
+    {
+        refuse_mixture(typed, runs)?;
+    }
+    Ok(found)
+}
+
+/// Refuses to take runs of different work for one another, which only a time has named.
+fn refuse_mixture(typed: &str, runs: &[Dated]) -> Result<(), Failure> {
+    let kinds = run::kinds(runs);
+    if kinds.len() < 2 {
+        return Ok(());
+    }
+    let message = format!("`{typed}` means runs of different work: {}", kinds.join("; "));
+    Err(Failure::bad_words(message)
+        .hint(format!("narrow it: {typed},label=NAME or {typed},device=TEXT")))
+}
+
+/// What was kept, by what its document says it is.
+fn kept(whole: &Whole) -> Result<Content, String> {
+    let text = |error: serde_json::Error| error.to_string();
+    let mut document: Value = serde_json::from_str(&whole.document).map_err(text)?;
+    let schema = document["schema"].as_str().unwrap_or_default().to_owned();
+    match schema.as_str() {
+        RUN_SCHEMA => {
+            let mut record: RunRecord = serde_json::from_value(document).map_err(text)?;
+            record.label.clone_from(&whole.label);
+            // An import has the time of its file, and virtual time none.
+            let is_known = record.host.is_some() && whole.origin != Origin::Import;
+            let ended_unix_s = is_known.then_some(whole.time_ms / 1000);
+            Ok(Content::Runs(vec![Dated { record, ended_unix_s }]))
+        }
+        KEPT_STUDY_SCHEMA => {
+            let parts = whole.parts.iter().map(|it| (it.place.as_str(), it.document.as_str()));
+            let study = KeptStudy::of_document(&whole.document, parts);
+            study
+                .map(|study| Content::Study(Box::new(study), Some(whole.time_ms)))
+                .map_err(|it| it.to_string())
+        }
+        kept::JOBS_SCHEMA => {
+            let record = |part: &drivelab_archive::Part| serde_json::from_str(&part.document);
+            let records: Result<_, _> = whole.parts.iter().map(record).collect();
+            Ok(Content::Jobs(document["printed"].take(), records.map_err(text)?))
+        }
+        kept::MEASUREMENT_SCHEMA => {
+            let file = document["file"].as_str().unwrap_or_default().to_owned();
+            Ok(Content::Measurement(file, document["printed"].take()))
+        }
+        kept::RESULTS_SCHEMA => kept::read_results(document).map(Content::Results),
+        _ => Err(format!("`{schema}` is unknown to this version")),
+    }
 }
 
 /// What stands before the label of kept runs.
@@ -66,23 +142,46 @@ const LABEL: &str = "label:";
 
 /// The label, or the name of the file without its ending.
 pub(crate) fn stem(what: &Path) -> String {
-    match what.to_str().and_then(|text| text.strip_prefix(LABEL)) {
-        Some(label) => label.to_owned(),
-        None => name(what, Path::file_stem),
+    match what.to_str() {
+        Some(text) if text.starts_with('@') => text.to_owned(),
+        Some(text) if text.starts_with(LABEL) => text[LABEL.len()..].to_owned(),
+        _ => name(what, Path::file_stem),
     }
 }
 
 /// Content as results, with the name of the file for arms that have none.
-pub(crate) fn imported(path: &Path, content: Content) -> Imported {
+pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failure> {
     let stem = stem(path);
     let mut results = match content {
-        Content::Runs(runs) => run::results(&stem, &runs),
+        Content::Runs(runs) => run::results(&stem, runs.iter().map(|run| &run.record)),
         Content::Results(results) => results,
+        Content::Study(kept, _) => {
+            let study = kept.study(&DriveKeys)?;
+            kept.results(&study, run::metrics)?
+        }
+        Content::Jobs(_, records) => run::jobs_results(&stem, &records),
+        Content::Measurement(..) => {
+            let message = format!("`{}` is a measurement for a model, not a run", path.display());
+            return Err(Failure::bad_words(message).hint("print its file: drivelab show RUN"));
+        }
     };
     for run in results.runs.iter_mut().filter(|run| run.arm.is_empty()) {
         run.arm.clone_from(&stem);
     }
-    results
+    Ok(results)
+}
+
+/// The same of all that was found, as one.
+pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Failure> {
+    let mut all: Option<Imported> = None;
+    for content in found {
+        let results = imported(path, content)?;
+        match &mut all {
+            None => all = Some(results),
+            Some(all) => all.add(results),
+        }
+    }
+    Ok(all.unwrap_or_default())
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
@@ -112,7 +211,7 @@ fn is_run(text: &str) -> bool {
     is_json && (text.contains("\"drivelab.") || !results::is_known(text))
 }
 
-fn folder(path: &Path) -> Result<Imported, Failure> {
+fn folder(path: &Path) -> Result<KeptStudy, Failure> {
     let study_path = path.join("study.toml");
     if !study_path.is_file() {
         let message =
@@ -121,11 +220,14 @@ fn folder(path: &Path) -> Result<Imported, Failure> {
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));
     }
-    let study = input::text(&study_path, input::STUDY)?;
-    let study = StudyFile::parse("study.toml", &study, &DriveKeys)?;
-    let plan = input::text(&path.join("plan.json"), input::PLAN)?;
-    let journal = input::lossy(&path.join("runs.jsonl"), input::JOURNAL)?;
-    let kept = KeptText { plan: &plan, journal: &journal };
-    kept_results(study, kept, run::metrics)
+    let result = path.join("result.json");
+    let result = result.is_file().then(|| input::lossy(&result, input::RESULTS)).transpose()?;
+    let files = FolderText {
+        study: &input::text(&study_path, input::STUDY)?,
+        plan: &input::text(&path.join("plan.json"), input::PLAN)?,
+        journal: &input::lossy(&path.join("runs.jsonl"), input::JOURNAL)?,
+        result: result.as_deref(),
+    };
+    KeptStudy::of_folder(files, &DriveKeys)
         .map_err(|error| Failure::bad_request(error).hint(format!("in `{}`", path.display())))
 }

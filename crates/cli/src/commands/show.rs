@@ -1,10 +1,12 @@
 //! `show`: a result in words.
 
 use clap::Args;
-use drivelab_report::{article, imported, run};
+use drivelab_report::text::json_text;
+use drivelab_report::{article, cells, imported, run, study};
 
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
+use crate::commands::study::again::{self, Again};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -17,11 +19,12 @@ use crate::ui::Ui;
 Examples:
   drivelab show 01KA9Z                 a kept run, by the beginning of its id
   drivelab show label:before
+  drivelab show drivelab-results/ahci-or-ide
   drivelab show article:1
   drivelab show run.json")]
 pub(crate) struct ShowArgs {
-    /// A kept run, label:NAME, a file of stored runs or of another tool, a results folder, or
-    /// article:N.
+    /// A kept run, label:NAME, @WHEN, a file of stored runs or of another tool, a results folder,
+    /// or article:N.
     #[arg(value_name = "RUN|article:N")]
     what: String,
     #[command(flatten)]
@@ -36,20 +39,50 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
             if ui.json { article::json(&article) } else { article::text(&article, ui.look()) };
         return ui.result(&text);
     }
-    match results::find(arguments.what.as_ref(), None, &arguments.archive)? {
-        Content::Runs(runs) if ui.json => {
-            let [run] = &runs[..] else {
-                let message = format!("`{}` holds {} runs", arguments.what, runs.len());
-                return Err(Failure::bad_words(message).hint("show it without --json"));
-            };
-            let json = serde_json::to_string_pretty(run).expect("plain data is always JSON");
-            ui.result(&json)
-        }
-        Content::Runs(runs) => {
-            let texts: Vec<String> = runs.iter().map(|it| run::text(it, ui.look())).collect();
-            ui.result(&texts.join("\n"))
-        }
-        Content::Results(results) if ui.json => ui.result(&imported::json(&results)),
-        Content::Results(results) => ui.result(&imported::text(&results, ui.look())),
+    let found = results::find(arguments.what.as_ref(), None, &arguments.archive)?;
+    if !ui.json {
+        let texts: Result<Vec<String>, Failure> = found.iter().map(|it| text(it, ui)).collect();
+        return ui.result(&texts?.join("\n"));
     }
+    match &found[..] {
+        [Content::Runs(runs)] if runs.len() > 1 => Err(several(&arguments.what, runs.len())),
+        [one] => ui.result(&json(one)?),
+        several => Err(self::several(&arguments.what, several.len())),
+    }
+}
+
+fn several(what: &str, count: usize) -> Failure {
+    let message = format!("`{what}` holds {count} runs");
+    Failure::bad_words(message).hint("show it without --json")
+}
+
+fn text(content: &Content, ui: Ui) -> Result<String, Failure> {
+    let look = ui.look();
+    Ok(match content {
+        Content::Runs(runs) => {
+            let texts: Vec<String> = runs.iter().map(|it| run::text(&it.record, look)).collect();
+            texts.join("\n")
+        }
+        Content::Results(results) => imported::text(results, look),
+        Content::Study(kept, _) => match again::analysed(kept)? {
+            Again::Study(result) => study::text(&result, look),
+            Again::Matrix(matrix) => cells::text(&matrix, &again::cell_runs(&kept.runs), look),
+        },
+        Content::Jobs(_, records) => run::jobs_text(records, look),
+        Content::Measurement(file, _) => file.clone(),
+    })
+}
+
+fn json(content: &Content) -> Result<String, Failure> {
+    Ok(match content {
+        Content::Runs(runs) => {
+            serde_json::to_string_pretty(&runs[0].record).expect("plain data is always JSON")
+        }
+        Content::Results(results) => imported::json(results),
+        Content::Study(kept, _) => match again::analysed(kept)? {
+            Again::Study(result) => study::json(&result),
+            Again::Matrix(matrix) => cells::json(&matrix, &again::cell_runs(&kept.runs)),
+        },
+        Content::Jobs(printed, _) | Content::Measurement(_, printed) => json_text(printed),
+    })
 }

@@ -289,7 +289,7 @@ impl Stage for Hardware {
             Work::Load(workload) => *workload,
             Work::Command(command) => {
                 let path = found.unwrap_or_else(|_| path.clone());
-                return self.commands.run(&self.study, &command, request, &path);
+                return self.commands.run(&self.study, &command, request, &path, &mut || Ok(()));
             }
             Work::Suite(suite) => {
                 let path = found.unwrap_or_else(|_| path.clone());

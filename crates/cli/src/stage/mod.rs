@@ -12,6 +12,7 @@ pub(crate) mod suite;
 pub(crate) use cells::RealCells;
 pub(crate) use emulate::Emulator;
 pub(crate) use hardware::Hardware;
+pub(crate) use kernel::KernelStage;
 pub(crate) use simulate::Simulator;
 
 use std::path::PathBuf;
@@ -74,6 +75,7 @@ pub(crate) fn of(
     }
     match study.stage {
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
+        StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
         StageName::Hardware => {
             let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?
                 .overwriting(asked.overwrite)

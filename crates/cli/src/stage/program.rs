@@ -28,11 +28,15 @@ pub(super) struct Commands {
     printed: Option<String>,
 }
 
+/// Called right before the measured command and right after it.
+pub(super) type Edges<'a> = &'a mut dyn FnMut() -> Result<(), Failure>;
+
 /// A run that failed, and why.
 struct Lost(String);
 
 impl Commands {
-    /// Makes one run of `command` on `path`, which is empty where nothing is named.
+    /// Makes one run of `command` on `path`, which is empty where nothing is named. What prepares,
+    /// checks and undoes the run is outside `edges`.
     ///
     /// # Errors
     /// The arm has not succeeded before: the command is at fault, and not the run. Or what undoes
@@ -43,6 +47,7 @@ impl Commands {
         command: &Command,
         request: Request,
         path: &Path,
+        edges: Edges<'_>,
     ) -> Result<RunRecord, Failure> {
         let _undone = interrupt::shield();
         let arm = &study.arms[request.arm];
@@ -68,7 +73,7 @@ impl Commands {
         self.printed = Some(String::new());
         let attached = (!target.is_empty()).then(|| crate::attached::to_path(path));
         let wanted = study.wanted(request.task);
-        let made = self.attempt(command, &fill, &wanted)?;
+        let made = self.attempt(command, &fill, &wanted, edges)?;
         if let Some(reset) = &command.reset {
             let ran = self.one("reset", &fill(reset), command, &TO_THE_END)?;
             if let Err(Lost(why)) = succeeded("reset", &fill(reset), &ran) {
@@ -106,6 +111,7 @@ impl Commands {
         command: &Command,
         fill: &dyn Fn(&Template) -> String,
         wanted: &[String],
+        edges: Edges<'_>,
     ) -> Result<Result<Vec<Phase>, Lost>, Failure> {
         let steps = [
             ("prepare", command.prepare.as_ref()),
@@ -115,11 +121,18 @@ impl Commands {
         let mut measured = None;
         for (what, step) in steps {
             let Some(text) = step.map(fill) else { continue };
+            let is_measured = what == "command";
+            if is_measured {
+                edges()?;
+            }
             let ran = self.one(what, &text, command, interrupt::flag())?;
+            if is_measured {
+                edges()?;
+            }
             if let Err(lost) = succeeded(what, &text, &ran) {
                 return Ok(Err(lost));
             }
-            if what == "command" {
+            if is_measured {
                 measured = Some(ran);
             }
         }

@@ -4,22 +4,28 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use drivelab_core::config::{ConfigError, Section, nearest};
+use drivelab_core::Device as _;
+use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
 use drivelab_core::recipe::embedded::{self, RECIPES};
 use drivelab_core::recipe::{Adjust, Done, Ground, Outcome, Part, Recipe, Test};
-use drivelab_core::record::{MarkId, RunConfig, RunRecord, SuiteConfig};
+use drivelab_core::record::{
+    Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SuiteConfig,
+};
 use drivelab_core::units::Bytes;
+use drivelab_core::workload::Shape;
 use drivelab_engine::{Progress, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
+use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_study::file::{Needs, Suite};
 use drivelab_suites::{About, SUITES};
 
+use crate::attached;
 use crate::failure::{AtPath as _, Failure};
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Made};
-use crate::target::ModelledDrive;
+use crate::target::{self, ModelledDrive};
 
 /// What a suite may do to its target, and who looks on.
 #[derive(Clone, Copy)]
@@ -54,6 +60,9 @@ pub(crate) fn declared(name: &str, section: &mut Section) -> Result<Suite, Confi
 /// The suite called `name`, or the recipe in the file of that name.
 pub(crate) fn find(name: &str, adjust: &Adjust) -> Result<Suite, Failure> {
     let is_file = || Path::new(name).extension().is_some_and(|end| end == "toml");
+    if let Some(shape) = name.strip_prefix(SHAPE) {
+        return Shape::from_name(shape).map(of_shape).map_err(Failure::bad_words);
+    }
     let text = match embedded::text(name) {
         Some(text) => text.to_owned(),
         None if is_file() => input::text(Path::new(name), input::RECIPE)?,
@@ -71,6 +80,24 @@ pub(crate) fn find(name: &str, adjust: &Adjust) -> Result<Suite, Failure> {
         time: Some(recipe.time()),
         needs: Needs::Blocks(Box::new(recipe)),
     })
+}
+
+/// Precedes the name of a shape.
+const SHAPE: &str = "shape:";
+
+/// The requests of a shape as a suite of one phase.
+fn of_shape(shape: Shape) -> Suite {
+    let metric = format!("{shape}_s");
+    Suite {
+        name: format!("{SHAPE}{shape}"),
+        options: Vec::new(),
+        summary: format!("requests in the shape of `{shape}`, one at a time, until all are done"),
+        headline: metric.clone(),
+        metrics: vec![metric],
+        needs: Needs::Model(shape),
+        writes: shape != Shape::Scan,
+        time: None,
+    }
 }
 
 /// A suite of files with the options that it takes out of `section`.
@@ -116,6 +143,9 @@ pub(crate) fn on_model(
     profile: &Profile,
     seed: u64,
 ) -> Result<RunRecord, Failure> {
+    if let Needs::Model(shape) = suite.needs {
+        return shaped(suite, shape, spec, profile, seed);
+    }
     let recipe = recipe(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
     let ground = Ground { capacity: drive.capacity(), seed };
@@ -128,6 +158,44 @@ pub(crate) fn on_model(
             done(made)
         }))
     })?;
+    let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
+    Ok(RunRecord { host: None, attached, specimen, ..record })
+}
+
+/// The virtual time that a shape takes.
+fn shaped(
+    suite: &Suite,
+    shape: Shape,
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<RunRecord, Failure> {
+    let drive = target::build(profile, &spec.options, seed)?;
+    let attached = Some(attached::to_model(&spec.profile.to_string(), drive.about()));
+    let specimen = profile.record(drive.about());
+    let (capacity, mut failed) = (drive.capacity().bytes(), 0_u64);
+    let mut count = |answer: ReplayAnswer| failed += u64::from(answer.result.is_err());
+    let mut replay = Replay::new(drive, Loop::Closed);
+    for entry in shape.requests(capacity, seed) {
+        replay.push(entry, &mut count);
+    }
+    replay.finish(&mut count);
+    if failed > 0 {
+        let message = format!("{failed} requests of `{}` failed on the model", suite.name);
+        return Err(Failure::cannot_here(anyhow::anyhow!(message)));
+    }
+    let ms = u32::try_from(replay.now().ns() / 1_000_000).unwrap_or(u32::MAX);
+    let seconds = f64::from(ms) / 1e3;
+    let figure = Figure::new(suite.headline.clone(), seconds, Better::Less);
+    let phase = Phase {
+        name: shape.to_string(),
+        nature: Nature::Disk,
+        figures: vec![figure],
+        lat_ns: None,
+        points: Vec::new(),
+        remarks: Vec::new(),
+    };
+    let outcome = Outcome { phases: vec![phase], marks: Vec::new(), is_whole: true };
     let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
     Ok(RunRecord { host: None, attached, specimen, ..record })
 }
@@ -176,6 +244,10 @@ pub(crate) fn on_path(
 fn recipe(suite: &Suite) -> Result<&Recipe, Failure> {
     match &suite.needs {
         Needs::Blocks(recipe) => Ok(recipe),
+        Needs::Model(_) => {
+            let message = format!("suite `{}` runs on a modelled drive only", suite.name);
+            Err(Failure::bad_words(message).hint("name one: drive:NAME (`drivelab drive list`)"))
+        }
         Needs::Tree => {
             let name = &suite.name;
             let message = format!("suite `{name}` works on files, so it needs a directory");

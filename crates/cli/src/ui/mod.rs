@@ -29,13 +29,20 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) struct Ui {
     /// Results are one JSON document.
     pub(crate) json: bool,
+    /// Results are a step of a larger one, and are not printed.
+    is_step: bool,
 }
 
 #[expect(clippy::unused_self, reason = "whoever holds it may talk to the user")]
 impl Ui {
     /// A user interface that prints JSON or text.
     pub(crate) fn new(json: bool) -> Self {
-        Self { json }
+        Self { json, is_step: false }
+    }
+
+    /// The same for a step whose result is kept in files.
+    pub(crate) fn without_results(self) -> Self {
+        Self { is_step: true, ..self }
     }
 
     /// How results are to look on the terminal they go to.
@@ -49,6 +56,9 @@ impl Ui {
 
     /// Prints a result.
     pub(crate) fn result(self, text: &str) -> Outcome {
+        if self.is_step {
+            return Ok(Exit::Done);
+        }
         let _whole = interrupt::shield();
         print(text).map_err(|error| {
             let error = anyhow::Error::new(error).context("cannot write to standard output");

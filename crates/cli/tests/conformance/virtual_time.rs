@@ -25,7 +25,7 @@ impl VirtualTime {
     }
 
     fn hand_over(&mut self, op: Op, lba: Lba, sectors: Sectors, data: Option<Data>, token: u64) {
-        let command = Command { token, op, lba, sectors, fua: false, data };
+        let command = Command { token, op, lba, sectors, fua: false, submitter: 0, data };
         self.drive.submit(self.now, command).expect("memory does not fail");
     }
 

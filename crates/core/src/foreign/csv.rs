@@ -49,19 +49,15 @@ pub struct Line<'a> {
 
 /// The non-blank lines. Refuses input that is not text, such as the bytes of a picture or an
 /// archive.
-pub fn lines(text: &str) -> Result<Vec<Line<'_>>, ParseError> {
+pub fn lines(text: &str) -> Result<impl Iterator<Item = Line<'_>> + Clone, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.contains(|c: char| (c.is_control() && c != '\t') || c == '\u{fffd}') {
-            let hint = "give the text file itself, not an archive, an image or a database";
-            return Err(ParseError::new(number, "this is binary data, not text", hint));
-        }
-        if !line.trim().is_empty() {
-            lines.push(Line { number, text: line });
-        }
+    let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text });
+    let is_binary = |c: char| (c.is_control() && c != '\t') || c == '\u{fffd}';
+    if let Some(line) = lines.clone().find(|line| line.text.contains(is_binary)) {
+        let hint = "give the text file itself, not an archive, an image or a database";
+        return Err(ParseError::new(line.number, "this is binary data, not text", hint));
     }
-    Ok(lines)
+    Ok(lines.filter(|line| !line.text.trim().is_empty()))
 }
 
 /// The fields of a CSV line, trimmed and without quotes (RFC 4180, on one line).
@@ -140,8 +136,8 @@ mod tests {
     #[test]
     fn broken_text_is_named_with_its_place() {
         let check = |text: &str, expected: &str| {
-            let split = |lines: Vec<Line>| lines.into_iter().try_for_each(|l| fields(l).map(drop));
-            let error = lines(text).and_then(split).unwrap_err().to_string();
+            let split = lines(text).and_then(|mut all| all.try_for_each(|l| fields(l).map(drop)));
+            let error = split.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         };
         check("a,b\nc,\"d", "line 2, column 2: unclosed quotation");

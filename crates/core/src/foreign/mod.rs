@@ -5,11 +5,13 @@ pub mod csv;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::Phase;
 use crate::{Request, Span, Time};
 
 /// The content of one result file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The tool, `bonnie++`.
     pub tool: String,
@@ -23,8 +25,31 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
+impl Imported {
+    /// Adds other results, behind these.
+    pub fn add(&mut self, other: Self) {
+        let add = |all: &mut Vec<String>, more: Vec<String>| {
+            for one in more {
+                if !all.contains(&one) {
+                    all.push(one);
+                }
+            }
+        };
+        for (all, one) in
+            [(&mut self.tool, other.tool), (&mut self.tool_version, other.tool_version)]
+        {
+            if !all.split(", ").any(|known| *known == one) {
+                *all = format!("{all}, {one}");
+            }
+        }
+        self.runs.extend(other.runs);
+        add(&mut self.unknown, other.unknown);
+        add(&mut self.notes, other.notes);
+    }
+}
+
 /// One run of another tool.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRun {
     /// The line where it begins.
     pub line: usize,

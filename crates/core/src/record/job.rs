@@ -167,11 +167,12 @@ pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
 /// When time stamps are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stamp {
-    /// Two for each request.
+    /// Before each call that submits requests, for at most eight of them, and once for all
+    /// completions that are fetched together.
     #[default]
     Io,
-    /// Two for each batch that is submitted together. This halves the cost if requests take no
-    /// longer than reading the clock; latencies then include the time to submit the batch.
+    /// As `Io`, and all requests that are submitted together share one: latencies then include the
+    /// time to build a large batch.
     Batch,
 }
 

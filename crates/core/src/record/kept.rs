@@ -8,10 +8,16 @@ use crate::config::Choice;
 pub enum Origin {
     /// `drivelab run`.
     Run,
-    /// A study; the run is one of its runs.
+    /// A study, or one run of it.
     Study,
     /// A benchmark of several phases.
     Suite,
+    /// A job file with several jobs.
+    Jobs,
+    /// The cells of a matrix.
+    Matrix,
+    /// A measurement for a model of the drive.
+    Measure,
     /// Another tool, whose results were imported.
     Import,
 }
@@ -22,6 +28,9 @@ impl Choice for Origin {
         ("run", Self::Run),
         ("study", Self::Study),
         ("suite", Self::Suite),
+        ("jobs", Self::Jobs),
+        ("matrix", Self::Matrix),
+        ("measure", Self::Measure),
         ("import", Self::Import),
     ];
 }
@@ -46,6 +55,12 @@ pub struct Kept {
     pub suite: Option<String>,
     /// The user's name for it.
     pub label: Option<String>,
+    /// Words to find it by, in order.
+    pub tags: Vec<String>,
+    /// The commit of the thing that was tested.
+    pub commit: Option<String>,
+    /// How many runs are parts of it.
+    pub parts: u64,
     /// The course of its seconds, one character each.
     pub spark: String,
     /// The requested figure, or its first; `None` if it has none.

@@ -10,7 +10,7 @@ mod job;
 mod kept;
 mod latency;
 mod mark;
-mod served;
+mod modelled;
 mod specimen;
 mod tally;
 mod verification;
@@ -22,7 +22,7 @@ pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Doubt, Mark, MarkId};
-pub use served::{LatenessNs, Served};
+pub use modelled::{FlashWritten, LatenessNs, Served};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
@@ -78,6 +78,9 @@ pub struct RunRecord {
     /// Which drive was simulated, if the profile leaves numbers open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
+    /// What the drive wrote to its flash meanwhile, if it is a modelled solid-state drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashWritten>,
     /// The result of reading everything back, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

@@ -75,7 +75,7 @@ impl Line {
 }
 
 /// What settings risk when power fails.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Risk {
     /// In a sentence or two.
     pub sentence: String,

@@ -78,7 +78,7 @@ impl Requests {
             None => addresses.next(&mut self.places, sectors),
             Some(in_order) => in_order.next(sectors, || addresses.next(&mut self.places, sectors)),
         };
-        Request { id, op, lba, sectors, fua: self.sync && op == Op::Write }
+        Request { id, op, lba, sectors, fua: self.sync && op == Op::Write, submitter: 0 }
     }
 
     /// Whether the next request is a flush.

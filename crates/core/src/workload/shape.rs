@@ -1,4 +1,5 @@
-//! Shapes of work of which there is no recording: a desktop that boots, and a defragmentation.
+//! Shapes of work of which there is no recording: a desktop that boots, a defragmentation, copies
+//! and a scan of files.
 //!
 //! They are ours. No published trace is behind them, and every number below is an estimate. What is
 //! meant to be right is the shape: one request at a time, where requests lie relative to one
@@ -18,12 +19,23 @@ pub enum Shape {
     Boot,
     /// Files in pieces, put together one after the other.
     Defragmentation,
+    /// Files of 100 KiB, copied from one partition to another of the same disk.
+    CopySmall,
+    /// One large file, copied in the same way.
+    CopyLarge,
+    /// Every file of a partition, read as a virus scanner reads it.
+    Scan,
 }
 
 impl Choice for Shape {
     const WHAT: &'static str = "shape of work";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("boot", Self::Boot), ("defrag", Self::Defragmentation)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("boot", Self::Boot),
+        ("defrag", Self::Defragmentation),
+        ("copy-small", Self::CopySmall),
+        ("copy-large", Self::CopyLarge),
+        ("scan", Self::Scan),
+    ];
 }
 choice_as_text!(Shape);
 
@@ -52,14 +64,32 @@ const PIECES_MAX: u64 = 8;
 /// Processor time between two requests of a copy.
 const AFTER_COPY: Span = Span::from_us(100);
 
+/// Copies: a tenth of the sets of 1 GB that were copied in the published comparison, in its files
+/// of 100 KB and in one piece. A large file is read and written by turns in pieces of this size.
+const COPIED: u64 = 100 << 20;
+const SMALL_FILE: u64 = 100 << 10;
+const COPY_PIECE: u64 = 1 << 20;
+
+/// Files that are scanned, what each holds on average, and the processor time for it.
+const SCANNED: u64 = 2000;
+const SCANNED_FILE: u64 = 100 << 10;
+const AFTER_SCAN: Span = Span::from_ms(5);
+
 impl Shape {
     /// Its requests, for a drive of this size.
     pub fn requests(self, capacity: Bytes, seed: u64) -> Vec<TraceEntry> {
         let partition = PARTITION.get().min(capacity.get() / 2);
-        let mut script = Script { entries: Vec::new(), rng: Rng::new(seed), partition };
+        let end = match self {
+            Self::CopySmall | Self::CopyLarge => capacity.get() / RECORD * RECORD,
+            Self::Boot | Self::Defragmentation | Self::Scan => partition,
+        };
+        let mut script = Script { entries: Vec::new(), rng: Rng::new(seed), partition, end };
         match self {
             Self::Boot => script.boot(),
             Self::Defragmentation => script.defragment(),
+            Self::CopySmall => script.copy(SMALL_FILE, SMALL_FILE),
+            Self::CopyLarge => script.copy(COPIED, COPY_PIECE),
+            Self::Scan => script.scan(),
         }
         script.entries
     }
@@ -70,6 +100,8 @@ struct Script {
     entries: Vec<TraceEntry>,
     rng: Rng,
     partition: u64,
+    /// No request lies behind it.
+    end: u64,
 }
 
 impl Script {
@@ -112,6 +144,34 @@ impl Script {
         }
     }
 
+    /// Files from behind the partition into it, `piece` bytes of them read and then written.
+    fn copy(&mut self, file: u64, piece: u64) {
+        let (source, free) = (self.partition, self.part(2, 3));
+        for number in 0..COPIED / file {
+            for begin in (number * file..(number + 1) * file)
+                .step_by(usize::try_from(piece).expect("at most 1 MiB"))
+            {
+                self.read(source + begin, piece, AFTER_COPY);
+                self.write(free + begin, piece, AFTER_COPY);
+            }
+            let record = self.record();
+            for at in [self.part(1, 2) + RECORD * number, record] {
+                self.write(at, RECORD, AFTER_COPY);
+            }
+        }
+    }
+
+    fn scan(&mut self) {
+        for _ in 0..SCANNED {
+            let record = self.record();
+            self.read(record, RECORD, Span::ZERO);
+            let (at, bytes) = (self.anywhere(self.partition), self.about(SCANNED_FILE));
+            self.read(at, bytes, Span::ZERO);
+            let works = self.rng.exponential(AFTER_SCAN);
+            self.think(works);
+        }
+    }
+
     /// The byte at which so many parts of so many of the partition end.
     fn part(&self, parts: u64, of: u64) -> u64 {
         self.partition / of * parts
@@ -148,8 +208,8 @@ impl Script {
         make: impl Fn(u64, Lba, Sectors) -> Request,
     ) {
         let bytes = bytes.min(self.partition - RECORD);
-        // What would end behind the partition begins earlier.
-        let at = at.min(self.partition - bytes) / RECORD * RECORD;
+        // What would end behind the last byte begins earlier.
+        let at = at.min(self.end - bytes) / RECORD * RECORD;
         for begin in (0..bytes).step_by(usize::try_from(REQUEST).expect("64 KiB")) {
             let length = Sectors::holding(Bytes::new(REQUEST.min(bytes - begin)));
             let place = Lba::at_byte(Bytes::new(at + begin));
@@ -177,7 +237,9 @@ mod tests {
             for capacity in [Bytes::gib(149), Bytes::gib(8), Bytes::mib(1)] {
                 let requests = shape.requests(capacity, 1);
                 assert_eq!(requests, shape.requests(capacity, 1), "{name}");
-                assert_ne!(requests, shape.requests(capacity, 2), "{name}");
+                // In half a MiB a large copy has only one place.
+                let has_choice = capacity > Bytes::mib(1) || *shape != Shape::CopyLarge;
+                assert!(!has_choice || requests != shape.requests(capacity, 2), "{name}");
                 let end = Lba::at_byte(capacity);
                 assert!(requests.iter().all(|entry| entry.request.end() <= end), "{name}");
                 assert!(requests.iter().all(|entry| entry.think.is_some()), "{name}");
@@ -202,5 +264,22 @@ mod tests {
         let (reads, writes) = (count(&copy, Op::Read), count(&copy, Op::Write));
         assert!((1000..1400).contains(&reads) && writes.abs_diff(reads) < 60, "{reads} {writes}");
         assert!(thinks(&copy) < 10, "{}", thinks(&copy));
+    }
+
+    #[test]
+    fn copies_move_their_bytes_between_two_partitions() {
+        for shape in [Shape::CopySmall, Shape::CopyLarge] {
+            let requests = shape.requests(Bytes::gib(149), 1);
+            let border = Lba::at_byte(PARTITION);
+            let (mut reads, mut writes) = (0, 0);
+            for entry in &requests {
+                let bytes = entry.request.sectors.bytes().get();
+                let is_read = entry.request.op == Op::Read;
+                assert_eq!(is_read, entry.request.lba >= border, "{shape}: {entry:?}");
+                *(if is_read { &mut reads } else { &mut writes }) += bytes;
+            }
+            assert_eq!(reads >> 20, 100, "{shape}");
+            assert!((100..110).contains(&(writes >> 20)), "{shape}: {writes}");
+        }
     }
 }

@@ -14,7 +14,6 @@ pub use psync::Psync;
 use std::fs::File;
 use std::sync::Arc;
 
-use drivelab_core::record::Stamp;
 use drivelab_core::request::IoError;
 use drivelab_core::units::{Bytes, Lba};
 use drivelab_core::{Polling, Request};
@@ -30,8 +29,6 @@ pub struct TargetSetup {
     pub capacity: Bytes,
     /// The job's clock.
     pub clock: Clock,
-    /// When completions are stamped.
-    pub stamp: Stamp,
     /// Polling for requests and completions, on a ring.
     pub polling: Polling,
     /// Maximum number of requests outstanding.

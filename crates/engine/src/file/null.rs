@@ -1,6 +1,5 @@
 //! A target that answers at once: it measures the cost of the loop.
 
-use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, Request, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Time};
@@ -11,7 +10,6 @@ use super::{Clock, check_range};
 #[derive(Debug)]
 pub struct Null {
     clock: Clock,
-    stamp: Stamp,
     capacity: Bytes,
     /// At most the queue depth; completed at the next wait.
     sent: Vec<Request>,
@@ -19,8 +17,8 @@ pub struct Null {
 
 impl Null {
     /// A target of `capacity` for at most `iodepth` requests outstanding.
-    pub fn new(clock: Clock, stamp: Stamp, capacity: Bytes, iodepth: u32) -> Self {
-        Self { clock, stamp, capacity, sent: Vec::with_capacity(iodepth as usize) }
+    pub fn new(clock: Clock, capacity: Bytes, iodepth: u32) -> Self {
+        Self { clock, capacity, sent: Vec::with_capacity(iodepth as usize) }
     }
 }
 
@@ -49,13 +47,8 @@ impl Target for Null {
             self.clock.sleep_until(until);
             return Ok(());
         }
-        let mut batch = None;
+        let at = self.clock.now();
         for request in self.sent.drain(..) {
-            let at = match (self.stamp, batch) {
-                (Stamp::Batch, Some(at)) => at,
-                _ => self.clock.now(),
-            };
-            batch = Some(at);
             let result = check_range(&request, self.capacity);
             completed.push(Completion { id: request.id, at, result, served_by: ServedBy::Unknown });
         }

@@ -33,6 +33,7 @@ use crate::load::{self, Control, End, Job, JobOutcome, LoadError};
 use crate::marks::TargetFacts;
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
+use crate::sys::descriptors;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
 
@@ -203,7 +204,6 @@ fn one(
         file: target.file.clone(),
         capacity: target.capacity,
         clock: shared.clock,
-        stamp: plan.stamp,
         polling: plan.polling,
         iodepth: workload.pace.iodepth(),
         complete_min: workload.batches.complete_min,
@@ -226,9 +226,12 @@ fn one(
             let ring = Ring::new(setup).map_err(|source| RunError::Setup { what, source });
             together(ring, job, edges, watch)
         }
-        IoEngine::Psync => together(Ok(Psync::new(setup)), job, edges, watch),
+        IoEngine::Psync => {
+            descriptors::unshare();
+            together(Ok(Psync::new(setup)), job, edges, watch)
+        }
         IoEngine::Null => {
-            let null = Null::new(setup.clock, setup.stamp, setup.capacity, setup.iodepth);
+            let null = Null::new(setup.clock, setup.capacity, setup.iodepth);
             together(Ok(null), job, edges, watch)
         }
     }

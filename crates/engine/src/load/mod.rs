@@ -126,8 +126,11 @@ pub(crate) fn begin<'a, T: Target, W: Watch>(
 
 impl JobOutcome {
     /// Adds the flush after the last request: it adds its time to that of the bytes, and a failed
-    /// flush is a failed request.
+    /// flush is a failed request. The mean queue depth stays that of the requests before it.
     pub(crate) fn flushed(&mut self, took: Span, failed: bool) {
+        let queued = self.tally.queued_ns * u128::from(took.ns());
+        let meanwhile = queued.checked_div(u128::from(self.tally.elapsed.ns()));
+        self.tally.queued_ns += meanwhile.unwrap_or_default();
         self.tally.elapsed += took;
         if failed {
             self.tally.errors += 1;

@@ -10,7 +10,7 @@ use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Lba, Ratio, Sectors, Span, Time};
-use drivelab_core::workload::{Rw, Workload, WorkloadOptions};
+use drivelab_core::workload::{Batches, Rw, Workload, WorkloadOptions};
 use drivelab_core::{Device, Histogram};
 
 use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch, run};
@@ -369,10 +369,15 @@ fn a_workload_that_does_not_fit_is_refused() {
 struct Breaking {
     now: Cell<u64>,
     left: u32,
+    holds_back: bool,
     done: Vec<Completion>,
 }
 
 impl Target for Breaking {
+    fn holds_back(&self) -> bool {
+        self.holds_back
+    }
+
     fn now(&mut self) -> Time {
         self.now.set(self.now.get() + 1);
         Time::from_ns(self.now.get())
@@ -404,24 +409,31 @@ impl Target for Breaking {
 fn a_broken_target_ends_the_run_with_its_error() {
     let workload = workload(closed(4, SECOND));
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
-    let mut target = Breaking { now: Cell::new(0), left: 10, done: Vec::new() };
+    let (now, done) = (Cell::new(0), Vec::new());
+    let mut target = Breaking { now, left: 10, holds_back: false, done };
     let error = run(&mut target, job, &mut Notes::default()).unwrap_err();
     assert!(matches!(error, LoadError::Target(TargetError { operation: "submit", .. })));
 }
 
 #[test]
 fn requests_are_stamped_before_they_are_handed_over_one_by_one_or_a_batch_at_a_time() {
-    let stamps = |stamp| {
-        let options = WorkloadOptions { number_ios: Some(4), ..closed(4, SECOND) };
-        let workload = workload(options);
-        let mut target = Breaking { now: Cell::new(0), left: 4, done: Vec::new() };
+    let stamps = |stamp, holds_back, number: u32| {
+        let batches = Batches { submit: Some(number), ..Batches::default() };
+        let number_ios = Some(u64::from(number));
+        let options = WorkloadOptions { number_ios, ..closed(number, SECOND) };
+        let workload = Workload { batches, ..workload(options) };
+        let (now, done) = (Cell::new(0), Vec::new());
+        let mut target = Breaking { now, left: number, holds_back, done };
         let job = Job { workload: &workload, seed: 1, stamp };
         let tally = run(&mut target, job, &mut Notes::default()).unwrap().tally;
         (tally.service().min().unwrap().ns(), tally.service().max().unwrap().ns(), tally.stamp)
     };
     // The clock advances with each reading, and the target reads it once per request.
-    assert_eq!(stamps(Stamp::Io), (1, 1, Stamp::Io));
-    assert_eq!(stamps(Stamp::Batch), (1, 4, Stamp::Batch));
+    assert_eq!(stamps(Stamp::Io, false, 16), (1, 1, Stamp::Io));
+    // Eight at most that leave together have one stamp.
+    assert_eq!(stamps(Stamp::Io, true, 16), (1, 8, Stamp::Io));
+    assert_eq!(stamps(Stamp::Batch, true, 16), (1, 16, Stamp::Batch));
+    assert_eq!(stamps(Stamp::Batch, false, 4), (1, 4, Stamp::Batch));
 }
 
 #[test]

@@ -37,7 +37,6 @@ pub fn lend<T>(
         file: target.file.clone(),
         capacity: target.capacity,
         clock: Clock::start(),
-        stamp: plan.stamp,
         polling: plan.polling,
         iodepth: plan.workload.pace.iodepth(),
         complete_min: plan.workload.batches.complete_min,
@@ -56,9 +55,7 @@ pub fn lend<T>(
             Box::new(Ring::new(setup).map_err(|source| RunError::Setup { what, source })?)
         }
         IoEngine::Psync => Box::new(Psync::new(setup)),
-        IoEngine::Null => {
-            Box::new(Null::new(setup.clock, setup.stamp, setup.capacity, setup.iodepth))
-        }
+        IoEngine::Null => Box::new(Null::new(setup.clock, setup.capacity, setup.iodepth)),
     };
     let mut log = CounterLog::new(1);
     log.note(census, 0, target.number(), true);

@@ -3,6 +3,7 @@
 //! Everything above calls down into it, and each block names its invariant and its keeper.
 
 pub(crate) mod child;
+pub(crate) mod descriptors;
 pub(crate) mod discard;
 pub(crate) mod loop_device;
 pub(crate) mod ring;

@@ -5,7 +5,6 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 
-use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target};
 use drivelab_core::units::{Bytes, Lba, Sectors, Span, Time};
@@ -158,7 +157,6 @@ fn job(file: File, iodepth: u32) -> TargetSetup {
         file: Arc::new(file),
         capacity: SIZE,
         clock: Clock::start(),
-        stamp: Stamp::Io,
         iodepth,
         largest: BLOCK.bytes(),
         complete_min: 1,

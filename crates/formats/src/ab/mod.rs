@@ -4,7 +4,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
 
-use crate::found::{Found, detail, figure, labelled, number};
+use crate::found::{Found, detail, figure, labelled, number, put};
 
 const BANNER: &str = "This is ApacheBench, Version ";
 /// Lines that describe the settings, and progress.
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 found.note(format!("Line {}: {what}: {}.", line.number, count.trim()));
             }
         } else if let Some(figure) = row(line)? {
-            figures.push(figure);
+            put(&mut figures, figure, line.number)?;
         } else if !SETTINGS.iter().any(|start| text.starts_with(start)) {
             found.unknown(line.number, text);
         }

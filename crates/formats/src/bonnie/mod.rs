@@ -37,10 +37,8 @@ pub fn is_bonnie(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("bonnie++");
     let all = lines(text)?;
-    if !all.iter().any(|line| layout::is_csv(line.text)) {
-        for row in table::read(&all, &mut found)? {
-            add(row, &mut found);
-        }
+    if !all.clone().any(|line| layout::is_csv(line.text)) {
+        table::read(all, &mut found, add)?;
         return found.finish(HINT);
     }
     let mut in_table = false;

@@ -28,9 +28,14 @@ enum Part {
     Files,
 }
 
-/// Reads the runs of all tables: each is a table of the big file, of many files, or both.
-pub(super) fn read(lines: &[Line], found: &mut Found) -> Result<Vec<Row>, ParseError> {
-    let mut rows: Vec<Row> = Vec::new();
+/// Reads the runs of all tables and passes each to `add`: a run is a table of the big file, of many
+/// files, or both.
+pub(super) fn read<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    found: &mut Found,
+    add: fn(Row, &mut Found),
+) -> Result<(), ParseError> {
+    let mut last: Option<Row> = None;
     let mut table: Option<Table> = None;
     for line in lines {
         let text = line.text;
@@ -46,11 +51,14 @@ pub(super) fn read(lines: &[Line], found: &mut Found) -> Result<Vec<Row>, ParseE
             table.concurrency(text);
         } else if text.contains("-Create--") {
             text.split_whitespace().next().unwrap_or("").clone_into(&mut table.machine);
-        } else {
-            table.row(*line, &mut rows, found)?;
+        } else if let Some(row) = table.row(line, &mut last, found)? {
+            add(row, found);
         }
     }
-    Ok(rows)
+    if let Some(row) = last {
+        add(row, found);
+    }
+    Ok(())
 }
 
 /// A table during reading.
@@ -80,13 +88,20 @@ impl Table {
         }
     }
 
-    fn row(&self, line: Line, rows: &mut Vec<Row>, found: &mut Found) -> Result<(), ParseError> {
+    /// Takes a row; returns the run before it if a new one begins.
+    fn row(
+        &self,
+        line: Line,
+        last: &mut Option<Row>,
+        found: &mut Found,
+    ) -> Result<Option<Row>, ParseError> {
         let first = line.text.split_whitespace().next().unwrap_or("");
+        let mut ended = None;
         if first == "Latency" {
-            return match rows.last_mut() {
-                Some(row) => self.latencies(line, row),
-                None => Ok(()),
-            };
+            if let Some(row) = last {
+                self.latencies(line, row)?;
+            }
+            return Ok(ended);
         }
         match self.part {
             Part::BigFile => {
@@ -97,13 +112,13 @@ impl Table {
                 row.option("file_size", size);
                 row.option("io_chunk_size", chunk);
                 rates(line, 2, 0, &mut row)?;
-                rows.push(row);
+                ended = last.replace(row);
             }
             Part::Files => {
                 if !self.follows {
-                    rows.push(Row::new(line.number, &self.version, &self.machine));
+                    ended = last.replace(Row::new(line.number, &self.version, &self.machine));
                 }
-                let Some(row) = rows.last_mut() else { return Ok(()) };
+                let Some(row) = last else { return Ok(None) };
                 layout::file_options(row, first);
                 if self.version.starts_with('2') {
                     found.note(format!(
@@ -116,7 +131,7 @@ impl Table {
                 }
             }
         }
-        Ok(())
+        Ok(ended)
     }
 
     fn latencies(&self, line: Line, row: &mut Row) -> Result<(), ParseError> {

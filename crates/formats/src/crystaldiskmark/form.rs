@@ -1,8 +1,9 @@
 //! The format of the lines of each generation.
 
+use drivelab_core::csv::Line;
 use drivelab_core::record::Figure;
 
-use super::row::Direction;
+use super::row::{Direction, Row};
 
 /// A generation of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,14 @@ impl Form {
         let iops = rate.iops.map_or_else(String::new, |iops| format!(" [{iops:9.1} IOPS]"));
         let latency = rate.latency.map_or_else(String::new, |us| format!(" <{us:9.2} us>"));
         format!("{label}{colon} {value}{iops}{latency}")
+    }
+
+    /// Whether the line of a test names it: early versions have no mixtures and no threads, and the
+    /// first no queues.
+    pub(super) fn holds(self, rate: &Rate) -> bool {
+        let line = Line { number: 1, text: &self.line(rate) };
+        let section = self.has_sections().then_some(rate.direction);
+        Row::new(line, section).is_ok_and(|row| row.is_some_and(|row| row.name == rate.name))
     }
 
     /// A line about a setting; a comment may have several lines.

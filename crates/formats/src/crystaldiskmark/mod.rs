@@ -64,10 +64,14 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             setting(&mut run, trimmed);
         } else if let Some(direction) = Direction::of_section(trimmed) {
             section = Some(direction);
-        } else if let Some(row) = Row::new(line, section)? {
-            run.phases.push(row.phase(Vec::new()));
         } else {
-            found.unknown(line.number, line.text);
+            let is_row = match Row::new(line, section)? {
+                Some(row) => row.add(&mut run.phases, Vec::new(), line)?,
+                None => false,
+            };
+            if !is_row {
+                found.unknown(line.number, line.text);
+            }
         }
     }
     let is_report = run.line > 0;
@@ -119,4 +123,4 @@ fn end_comment(run: &mut ImportedRun) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

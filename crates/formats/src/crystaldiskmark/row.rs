@@ -3,7 +3,7 @@
 use drivelab_core::csv::{Line, ParseError, quote};
 use drivelab_core::record::{Better, Phase, Remark};
 
-use crate::found::{detail, figure, number, transfer};
+use crate::found::{detail, figure, number, put, transfer};
 
 /// The operation of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,22 @@ impl Row {
         Ok(Some(Self { name, request_bytes: test.request_bytes, rate, iops, latency }))
     }
 
+    /// Adds its figures to those of a report, which has each test once; returns whether it does.
+    pub(crate) fn add(
+        &self,
+        phases: &mut Vec<Phase>,
+        of_rate: Vec<Remark>,
+        line: Line,
+    ) -> Result<bool, ParseError> {
+        let is_new = phases.iter().all(|phase| phase.name != self.name);
+        if is_new {
+            put(phases, self.phase(of_rate), line.number)?;
+        }
+        Ok(is_new)
+    }
+
     /// Its figures, with the remarks on the rate.
-    pub(crate) fn phase(&self, of_rate: Vec<Remark>) -> Phase {
+    fn phase(&self, of_rate: Vec<Remark>) -> Phase {
         let name = &self.name;
         let mut rate = figure(name, self.rate, "MB/s", Better::More);
         rate.remarks = of_rate;

@@ -3,7 +3,7 @@
 use super::*;
 use drivelab_core::record::{Figure, Label, Nature, Phase};
 
-const V22: &str = "--------------------------------------------------\r
+pub(crate) const V22: &str = "--------------------------------------------------\r
 CrystalDiskMark 2.2 (C) 2007-2008 hiyohiyo\r
       Crystal Dew World : http://crystalmark.info/\r
 --------------------------------------------------\r
@@ -110,6 +110,25 @@ fn versions_3_and_5_name_the_queue() {
     check(V5, "5.1.2", &expected);
 }
 
+/// Two names may have one line in an early version: read again, it would be one test.
+#[test]
+fn what_the_lines_of_a_version_cannot_name_is_left_out() {
+    let check = |version: &str, lines: &str, left_out: &[&str]| {
+        let text = format!("CrystalDiskMark {version} x64\n{lines}");
+        let once = super::write(&parse(&text).unwrap()).unwrap();
+        assert_eq!(once.left_out.iter().collect::<Vec<_>>(), left_out, "{}", once.text);
+        let twice = super::write(&parse(&once.text).unwrap()).unwrap();
+        assert_eq!((twice.text, twice.left_out.len()), (once.text, 0));
+    };
+    let [plain, queue, threads] = ["", " (QD=32)", " (Q= 32,T= 2)"]
+        .map(|depth| format!("Random Read 4KB{depth} : 2.0 MB/s\n"));
+    check("2.2", &format!("{plain}{queue}"), &["rnd4k_q32_read"]);
+    check("4.0", &format!("{plain}{queue}{threads}"), &["rnd4k_q32t2_read"]);
+    check("5.1", &format!("{plain}{queue}{threads}"), &[]);
+    let mix = format!("[Mix]\n RND 4KiB (Q=  1, T= 1): 1.0 MB/s\n{plain}");
+    check("5.1", &mix, &["rnd4k_q1t1_mix"]);
+}
+
 #[test]
 fn version_8_has_sections_and_latencies() {
     let expected = [
@@ -143,6 +162,15 @@ fn impossible_rates_are_memory() {
     let first = &metrics(&imported)[0];
     assert_eq!(first.nature, Some(Nature::PageCache));
     assert_eq!(first.remarks[1].label, Label::NotDisk);
+}
+
+#[test]
+fn a_report_has_each_test_once() {
+    let row = "  SEQ    1MiB (Q=  8, T= 1):   500.000 MB/s\n";
+    let imported = parse(&V8.replacen("\n[Write]", &format!("{row}\n[Write]"), 1)).unwrap();
+    let names: Vec<_> = imported.runs[0].phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names.iter().filter(|name| **name == "seq1m_q8t1_read").count(), 1, "{names:?}");
+    assert_eq!(imported.unknown, ["line 11: `SEQ    1MiB (Q=  8, T= 1):   500.000 MB/...`"]);
 }
 
 #[test]

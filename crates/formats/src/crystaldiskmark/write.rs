@@ -13,7 +13,7 @@ use crate::exported::Exported;
 const END: &str = "\r\n";
 
 /// Writes one report per run. Only rates in MB/s with the names of its tests (`seq1m_q8t1_read`)
-/// have a line, with their IOPS and latencies.
+/// have a line, with their IOPS and latencies, and only if a line of that version can name them.
 ///
 /// # Errors
 /// No figure is one.
@@ -22,7 +22,10 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut is_empty = true;
     for run in &results.runs {
         let figures: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
-        let tests: Vec<Rate> = figures.iter().filter_map(|it| Rate::new(it, &figures)).collect();
+        let banner = banner(results, run);
+        let form = Form::of(banner.split_whitespace().nth(1).unwrap_or(""));
+        let tests = figures.iter().filter_map(|it| Rate::new(it, &figures));
+        let tests: Vec<Rate> = tests.filter(|test| form.holds(test)).collect();
         is_empty &= tests.is_empty();
         let is_written = |name: &str| {
             let rate = name.strip_suffix("_iops").or_else(|| name.strip_suffix("_latency"));
@@ -31,7 +34,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
         for figure in figures.iter().filter(|figure| !is_written(&figure.name)) {
             exported.leave_out(&figure.name);
         }
-        exported.text += &report(results, run, &tests);
+        exported.text += &report(results, run, (banner, form), &tests);
     }
     if is_empty {
         let message = "no figure is one of a test of CrystalDiskMark: they are called \
@@ -42,18 +45,30 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     Ok(exported)
 }
 
-fn report(results: &Imported, run: &ImportedRun, tests: &[Rate]) -> String {
-    let option = |name: &str| run.setup.get(name).map_or("", String::as_str);
-    let is_own = results.tool == "CrystalDiskMark";
-    let banner = match option("banner") {
-        "" if is_own => format!("CrystalDiskMark {}", results.tool_version),
-        "" => "CrystalDiskMark 8, the form of its text: measured by another program".to_owned(),
+/// The name of the tool that measured.
+const TOOL: &str = "CrystalDiskMark";
+
+fn option<'a>(run: &'a ImportedRun, name: &str) -> &'a str {
+    run.setup.get(name).map_or("", String::as_str)
+}
+
+fn banner(results: &Imported, run: &ImportedRun) -> String {
+    match option(run, "banner") {
+        "" if results.tool == TOOL => format!("{TOOL} {}", results.tool_version),
+        "" => format!("{TOOL} 8, the form of its text: measured by another program"),
         banner => banner.to_owned(),
-    };
-    let form = Form::of(banner.split_whitespace().nth(1).unwrap_or(""));
+    }
+}
+
+fn report(
+    results: &Imported,
+    run: &ImportedRun,
+    (banner, form): (String, Form),
+    tests: &[Rate],
+) -> String {
     let rule = "-".repeat(form.width());
     let mut lines = vec![rule.clone(), banner];
-    if is_own {
+    if results.tool == TOOL {
         lines.push(format!("{:>1$}", form.address(), form.width()));
     }
     lines.push(rule);
@@ -77,7 +92,7 @@ fn report(results: &Imported, run: &ImportedRun, tests: &[Rate]) -> String {
         lines.push(String::new());
     }
     let settings = KEPT.iter().filter(|name| run.setup.contains_key(**name));
-    lines.extend(settings.map(|name| form.setting(name, option(name))));
+    lines.extend(settings.map(|name| form.setting(name, option(run, name))));
     lines.push(String::new());
     lines.join(END)
 }

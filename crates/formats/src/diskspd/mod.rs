@@ -7,7 +7,7 @@ use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature, Phase};
 
-use crate::found::{Found, decimal, detail, figure, transfer};
+use crate::found::{Found, decimal, detail, figure, put, transfer};
 use crate::xml::{Step, walk};
 
 /// Percentiles that are compared, as diskspd writes them.
@@ -68,8 +68,9 @@ impl Span {
                 ParseError::new(line, what, hint)
             })
         };
+        let details = &mut self.details;
         let mut latency = |name: &str, value: f64| {
-            self.details.push(detail(&format!("{name}_ms"), value, "ms", Better::Less));
+            put(details, detail(&format!("{name}_ms"), value, "ms", Better::Less), line)
         };
         match path {
             ["TestTimeSeconds"] => self.seconds = number()?,
@@ -79,16 +80,16 @@ impl Span {
             ["Thread", "Target", "WriteCount"] => self.writes.requests += number()?,
             ["CpuUtilization", "Average", "UsagePercent"] => {
                 let load = detail("cpu", number()?, "%", Better::Less);
-                self.details.push(Figure { nature: Some(Nature::Cpu), ..load });
+                put(details, Figure { nature: Some(Nature::Cpu), ..load }, line)?;
             }
-            ["Latency", "AverageReadMilliseconds"] => latency("read_lat_mean", number()?),
-            ["Latency", "AverageWriteMilliseconds"] => latency("write_lat_mean", number()?),
-            ["Latency", "AverageTotalMilliseconds"] => latency("lat_mean", number()?),
+            ["Latency", "AverageReadMilliseconds"] => latency("read_lat_mean", number()?)?,
+            ["Latency", "AverageWriteMilliseconds"] => latency("write_lat_mean", number()?)?,
+            ["Latency", "AverageTotalMilliseconds"] => latency("lat_mean", number()?)?,
             ["Latency", "Bucket", "Percentile"] => text.clone_into(&mut self.percentile),
             ["Latency", "Bucket", "TotalMilliseconds"] => {
                 let known = PERCENTILES.iter().find(|(written, _)| *written == self.percentile);
                 if let Some((_, name)) = known {
-                    latency(&format!("lat_{name}"), number()?);
+                    latency(&format!("lat_{name}"), number()?)?;
                 }
             }
             _ => {}

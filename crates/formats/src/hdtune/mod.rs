@@ -7,7 +7,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature, Phase};
 
-use crate::found::{Found, detail, figure, labelled, number, phase};
+use crate::found::{Found, detail, figure, labelled, number, phase, put};
 
 /// The drive in the first line of a result: `HD Tune: <model> Benchmark`.
 fn model(line: &str) -> Option<&str> {
@@ -60,13 +60,13 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
             let why = "the same small area is read again and again: the cache of the drive or of \
                        the controller answers";
             let figures = vec![rate("burst_rate", false)?];
-            phases.push(labelled("burst_rate", Nature::DriveCache, why, figures));
+            put(phases, labelled("burst_rate", Nature::DriveCache, why, figures), line.number)?;
             return Ok(true);
         }
         "Access Time" => {
             let value = number(line, value.trim().trim_end_matches("ms"))?;
             let figures = vec![figure("access_time", value, "ms", Better::Less)];
-            phases.push(phase("access_time", Nature::Disk, figures));
+            put(phases, phase("access_time", Nature::Disk, figures), line.number)?;
             return Ok(true);
         }
         "CPU Usage" => {
@@ -77,8 +77,8 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
         _ => return Ok(false),
     };
     match phases.iter_mut().find(|phase| phase.name == "transfer") {
-        Some(phase) => phase.figures.push(figure),
-        None => phases.push(phase("transfer", Nature::Disk, vec![figure])),
+        Some(phase) => put(&mut phase.figures, figure, line.number)?,
+        None => put(phases, phase("transfer", Nature::Disk, vec![figure]), line.number)?,
     }
     Ok(true)
 }

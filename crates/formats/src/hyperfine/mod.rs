@@ -3,19 +3,21 @@
 //! Each command is an arm, and each of its timed runs is a run. The processor times are means over
 //! all runs, so only a result without single times has them.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{Deserializer, Visitor};
 
-use crate::found::{Found, detail, figure, phase};
+use crate::found::{FIGURES_MAX, Found, detail, figure, phase};
+use crate::json::{First, first, pairs};
 
 #[derive(Deserialize)]
 struct Output {
-    results: Vec<Command>,
+    #[serde(deserialize_with = "first::<FIGURES_MAX, _, _>")]
+    results: First<Command>,
 }
 
 /// One command with its measurements, in seconds.
@@ -24,14 +26,64 @@ struct Command {
     #[serde(rename = "command")]
     line: String,
     mean: f64,
-    #[serde(default)]
-    times: Vec<f64>,
-    #[serde(default)]
-    exit_codes: Vec<Option<i32>>,
+    #[serde(default, deserialize_with = "first::<FIGURES_MAX, _, _>")]
+    times: First<f64>,
+    #[serde(default, deserialize_with = "first::<FIGURES_MAX, _, _>")]
+    exit_codes: First<Option<i32>>,
     user: Option<f64>,
     system: Option<f64>,
-    #[serde(default)]
-    parameters: BTreeMap<String, Value>,
+    /// ` threads=4` for each.
+    #[serde(default, deserialize_with = "parameters")]
+    parameters: String,
+}
+
+/// Number of bytes of parameters from which on no further one is kept: names of arms are shorter.
+const PARAMETERS_MAX: usize = 1000;
+
+fn parameters<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    let mut text = String::new();
+    pairs(input, |name, Scalar(value)| {
+        if text.len() < PARAMETERS_MAX {
+            text.extend([" ", name, "=", &value]);
+        }
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+/// The value of a parameter, as text.
+struct Scalar(String);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(AnyScalar)
+    }
+}
+
+struct AnyScalar;
+
+impl Visitor<'_> for AnyScalar {
+    type Value = Scalar;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a number")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar(text.to_owned()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+        Ok(Scalar(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+        Ok(Scalar(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+        Ok(Scalar(number.to_string()))
+    }
 }
 
 /// Whether a text is such a document.
@@ -54,9 +106,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         ParseError::new(error.line(), what, hint)
     })?;
     let mut found = Found::new("hyperfine");
-    for command in output.results {
+    for command in output.results.kept {
         command.read(&mut found);
     }
+    found.drop_runs(output.results.more);
     found.finish("check whether every run failed: failed runs are excluded")
 }
 
@@ -64,12 +117,15 @@ impl Command {
     fn read(self, found: &mut Found) {
         let is_time = |time: &f64| time.is_finite() && *time > 0.0;
         let arm = self.arm();
-        if self.times.is_empty() && is_time(&self.mean) {
+        let times = &self.times;
+        if times.kept.is_empty() && is_time(&self.mean) {
             return found.run(0, &arm, vec![self.mean()]);
         }
         let mut has_failed = false;
-        let failed = |place: usize| self.exit_codes.get(place).is_some_and(|code| *code != Some(0));
-        for (place, time) in self.times.iter().enumerate() {
+        let failed =
+            |place: usize| self.exit_codes.kept.get(place).is_some_and(|code| *code != Some(0));
+        found.drop_runs(times.more);
+        for (place, time) in times.kept.iter().enumerate() {
             if failed(place) {
                 has_failed = true;
             } else if is_time(time) {
@@ -83,12 +139,7 @@ impl Command {
 
     /// The command, with its parameters if they are not part of it.
     fn arm(&self) -> String {
-        let value = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let parameters = self.parameters.iter().map(|(name, it)| format!("{name}={}", value(it)));
-        [self.line.clone()].into_iter().chain(parameters).collect::<Vec<_>>().join(" ")
+        format!("{}{}", self.line, self.parameters)
     }
 
     fn mean(&self) -> Phase {

@@ -56,6 +56,21 @@ fn each_time_is_a_run_of_its_command() {
 }
 
 #[test]
+fn parameters_may_be_numbers() {
+    let arm = |value| parse(&TWO.replace("\"4k\"", value)).unwrap().runs[0].arm.clone();
+    assert_eq!(arm("-4"), "sync a size=-4");
+    assert_eq!(arm("0.5, \"threads\": 8"), "sync a size=0.5 threads=8");
+}
+
+#[test]
+fn runs_beyond_the_limit_are_counted() {
+    let times = vec!["0.2"; FIGURES_MAX + 2].join(",");
+    let text = TWO.replace("0.2, 0.3, 9.0", &times).replace("[0, 0, 1]", "[]");
+    let unknown = parse(&text).unwrap().unknown;
+    assert_eq!(unknown, ["3 more runs: only the first 100000 are read"]);
+}
+
+#[test]
 fn damage_is_named_with_its_line() {
     let check = |text: &str, expected: &str| {
         let error = parse(text).unwrap_err().to_string();
@@ -63,6 +78,8 @@ fn damage_is_named_with_its_line() {
     };
     check(&TWO[..60], "line 5: not a result of hyperfine: EOF while parsing");
     check("{\"results\": []}", "it contains no results of hyperfine; check");
+    let lists = TWO.replace("\"4k\"", "[4]");
+    check(&lists, "line 14: not a result of hyperfine: invalid type: sequence, expected a text");
     check("{\"results\": [{\"command\": 5}]}", "line 1: not a result of hyperfine: invalid type");
 }
 

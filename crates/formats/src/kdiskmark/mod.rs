@@ -43,10 +43,14 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
         } else if let Some(direction) = Direction::of_section(text) {
             section = Some(direction);
-        } else if let Some(row) = Row::new(line, section)? {
-            phases.push(row.phase(defect(&row).into_iter().collect()));
         } else {
-            found.unknown(line.number, line.text);
+            let is_row = match Row::new(line, section)? {
+                Some(row) => row.add(&mut phases, defect(&row).into_iter().collect(), line)?,
+                None => false,
+            };
+            if !is_row {
+                found.unknown(line.number, line.text);
+            }
         }
     }
     found.run(begin, "", phases);

@@ -4,7 +4,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature};
 
-use crate::found::{Found, detail, figure, number, phase, slug};
+use crate::found::{Found, detail, figure, number, phase, put, slug};
 
 /// The first line of a summary.
 const BEGIN: &str = "transaction type:";
@@ -90,7 +90,7 @@ impl Run {
             "initial connection time" => milliseconds("connection_time")?,
             _ => return Ok(false),
         };
-        self.figures.push(figure);
+        put(&mut self.figures, figure, line.number)?;
         Ok(true)
     }
 

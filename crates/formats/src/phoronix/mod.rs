@@ -16,7 +16,7 @@ use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
 use crate::date;
-use crate::found::{Found, decimal, figure, phase, slug};
+use crate::found::{FIGURES_MAX, Found, decimal, figure, phase, slug};
 use crate::xml::{Step, walk};
 use own::Own;
 
@@ -24,6 +24,9 @@ use own::Own;
 pub fn is_phoronix(text: &str) -> bool {
     text.contains("<PhoronixTestSuite>") || text.contains("<PhoronixTestSuite ")
 }
+
+/// Maximum number of bytes of the trials of a system: thousands of numbers.
+const RAW_MAX: usize = 1 << 16;
 
 /// One test.
 #[derive(Debug, Default)]
@@ -34,6 +37,8 @@ struct Test {
     scale: String,
     proportion: String,
     entries: Vec<Entry>,
+    /// Number of entries beyond those that are kept.
+    more: usize,
 }
 
 /// The result of a system in it.
@@ -62,6 +67,8 @@ struct Systems {
     places: BTreeMap<String, usize>,
     /// When each was measured, by name: all trials of one come before those of the next.
     times: BTreeMap<String, u64>,
+    /// Number of figures of all.
+    figures: usize,
 }
 
 impl Systems {
@@ -78,7 +85,8 @@ impl Systems {
 /// Reads every test of a file.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("Phoronix Test Suite");
-    let mut tests: Vec<Test> = Vec::new();
+    let mut current = Test::default();
+    let mut names = BTreeMap::new();
     let mut systems = Systems::default();
     let mut system = String::new();
     walk(text, |path, line, step| {
@@ -88,12 +96,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             return Err(ParseError::new(line, "not a result of the Phoronix Test Suite", hint));
         }
         match (&path[1..], step) {
-            (["Result"], Step::Open) => tests.push(Test::default()),
-            (["Result", inner @ ..], step) if !inner.is_empty() => {
-                if let Some(test) = tests.last_mut() {
-                    test.take(inner, line, step);
-                }
+            (["Result"], Step::Open) => current = Test::default(),
+            (["Result"], Step::Close(_)) => {
+                std::mem::take(&mut current).read(line, &mut names, &mut systems, &mut found);
             }
+            (["Result", inner @ ..], step) => current.take(inner, line, step),
             (["System", "Identifier"], Step::Close(text)) => system = text,
             (["System", "TimeStamp"], Step::Close(text)) => {
                 systems.times.extend(date::unix_s(&text).map(|time| (system.clone(), time)));
@@ -108,10 +115,6 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
         Ok(())
     })?;
-    let mut names = BTreeMap::new();
-    for test in &tests {
-        test.read(&mut names, &mut systems, &mut found);
-    }
     for system in systems.all {
         let ended_unix_s = systems.times.get(&system.name).copied();
         for phases in system.runs {
@@ -126,6 +129,9 @@ impl Test {
     /// Processes an element below `Result`.
     fn take(&mut self, path: &[&str], line: usize, step: Step) {
         let text = match step {
+            Step::Open if path == ["Data", "Entry"] && self.entries.len() == FIGURES_MAX => {
+                return self.more += 1;
+            }
             Step::Open if path == ["Data", "Entry"] => {
                 return self.entries.push(Entry { line, ..Entry::default() });
             }
@@ -164,7 +170,17 @@ impl Test {
     }
 
     /// Adds the trials of each system to its runs.
-    fn read(&self, names: &mut BTreeMap<String, usize>, systems: &mut Systems, found: &mut Found) {
+    fn read(
+        &self,
+        line: usize,
+        names: &mut BTreeMap<String, usize>,
+        systems: &mut Systems,
+        found: &mut Found,
+    ) {
+        if systems.figures >= FIGURES_MAX || self.more > 0 {
+            let what = format!("more than {FIGURES_MAX} values: this result is not read");
+            return found.unread(line, &what);
+        }
         let name = self.metric(names);
         let better = match self.proportion.as_str() {
             "LIB" => Better::Less,
@@ -181,6 +197,7 @@ impl Test {
                 found.unknown(entry.line, &format!("{name}: {}", entry.value));
                 continue;
             };
+            systems.figures += trials.len();
             let runs = systems.runs_of(entry);
             runs.resize_with(runs.len().max(trials.len()), Vec::new);
             let own = Own::read(&entry.json).filter(|_| is_own);
@@ -211,6 +228,9 @@ fn own_phase(mut figure: Figure, own: &Own) -> Phase {
 impl Entry {
     /// The value of each trial; or the single value, which is their mean, and a flag that says so.
     fn trials(&self) -> Option<(Vec<f64>, bool)> {
+        if self.raw.len() > RAW_MAX {
+            return None;
+        }
         let trials: Option<Vec<f64>> = self.raw.split(':').map(decimal).collect();
         match trials {
             Some(trials) => Some((trials, false)),

@@ -117,6 +117,19 @@ fn unknown_tests_and_values_are_kept_as_unknown() {
 }
 
 #[test]
+fn values_beyond_the_limit_are_named() {
+    let full = entry("a", "12", &vec!["1"; 20_000].join(":"));
+    let filled = |number: usize| result(&format!("pts/a-{number}"), "", ("", ""), &full);
+    let all: Vec<String> = (0..6).map(filled).collect();
+    let imported = parse(&file(&all)).unwrap();
+    assert_eq!(metrics(&imported).len(), 100_000);
+    assert!(imported.unknown[0].ends_with("more than 100000 values: this result is not read"));
+    let long = entry("a", "12", &vec!["1"; 40_000].join(":"));
+    let text = file(&[sqlite(), result("pts/long", "", ("", ""), &long)]);
+    assert!(parse(&text).unwrap().unknown[0].ends_with("long: 12`"));
+}
+
+#[test]
 fn broken_files_are_refused_with_the_reason() {
     let check = |text: &str, expected: &str| {
         let error = parse(text).unwrap_err().to_string();

@@ -6,7 +6,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
-use crate::found::{Found, detail, figure, labelled, number, phase, slug};
+use crate::found::{Found, detail, figure, labelled, number, phase, put, slug};
 
 /// Indented lines that describe a run and are not compared.
 const DESCRIPTIONS: [&str; 17] = [
@@ -132,7 +132,7 @@ impl Run {
         let value = number(line, text)?;
         // A test reports operations that it does not perform as zero.
         if value > 0.0 {
-            self.figures.push(figure(name, value, unit, Better::More));
+            put(&mut self.figures, figure(name, value, unit, Better::More), line.number)?;
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Run {
                 };
                 let value = number(line, value)?;
                 let name = format!("latency_{name}");
-                self.figures.push(detail(&name, value, "ms", Better::Less));
+                put(&mut self.figures, detail(&name, value, "ms", Better::Less), line.number)?;
             }
             _ => return Ok(false),
         }

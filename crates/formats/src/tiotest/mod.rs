@@ -7,7 +7,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
-use crate::found::{Found, detail, figure, labelled, number, transfer};
+use crate::found::{Found, detail, figure, labelled, number, put, transfer};
 
 /// A kind of access, as named by the tables and by `-T`, longest first.
 const KINDS: [(&str, &str, &str); 4] = [
@@ -114,7 +114,7 @@ impl Run {
         if let Ok(latencies) = latencies.try_into() {
             access.latencies(latencies);
         }
-        self.accesses.push(access);
+        put(&mut self.accesses, access, line.number)?;
         Ok(())
     }
 
@@ -130,7 +130,9 @@ impl Run {
         let size = cells[0][long.len()..].trim();
         if size.is_empty() {
             let latencies = [value(1, "ms")?, value(2, "ms")?, value(3, "%")?, value(4, "%")?];
-            let Some(access) = self.access(name) else { return Ok(false) };
+            // Each phase has one row of latencies, after its two loads.
+            let access = self.access(name).filter(|access| access.details.len() == 2);
+            let Some(access) = access else { return Ok(false) };
             access.latencies(latencies);
             return Ok(true);
         }
@@ -139,7 +141,7 @@ impl Run {
         let mut access = Access { name, mib, mib_per_s, details: Vec::new() };
         access.percent("usr", value(3, "%")?);
         access.percent("sys", value(4, "%")?);
-        self.accesses.push(access);
+        put(&mut self.accesses, access, line.number)?;
         Ok(true)
     }
 

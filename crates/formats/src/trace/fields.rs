@@ -24,7 +24,7 @@ pub(super) fn transfer(op: Op, lba: u64, sectors: u64) -> Result<Request, String
         return Err(format!("sector {lba} is past the end of any drive"));
     }
     let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
-    Ok(Request { id: RequestId(0), op, lba, sectors, fua: false })
+    Ok(Request { id: RequestId(0), op, lba, sectors, fua: false, submitter: 0 })
 }
 
 /// A transfer of whole or part sectors, in bytes.

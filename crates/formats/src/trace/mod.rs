@@ -159,7 +159,7 @@ fn guess(first: &str) -> Result<Format, String> {
         _ => {
             Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \
                   1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio version 3 iolog`), SPC \
-                  (`0,12,4096,R,0.5`); if it has another header, give --format"
+                  (`0,12,4096,R,0.5`)"
                 .into())
         }
     }

@@ -4,7 +4,7 @@ use drivelab_core::csv::{Line, ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
 
-use crate::found::{Found, decimal, detail, figure, labelled};
+use crate::found::{Found, decimal, detail, figure, labelled, put};
 
 /// Units of time in milliseconds, and of amounts, which are binary.
 const TIMES: [(&str, f64); 5] =
@@ -41,7 +41,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         } else if text.starts_with("Socket errors:") || text.starts_with("Non-2xx or 3xx") {
             found.note(format!("Line {}: {text}.", line.number));
         } else if let Some(row) = row(line)? {
-            figures.extend(row);
+            row.into_iter().try_for_each(|figure| put(&mut figures, figure, line.number))?;
         } else if !is_setting(text) {
             found.unknown(line.number, text);
         }

@@ -92,9 +92,7 @@ pub(crate) fn read<'a>(
     if let Some(attributes) = &attributes {
         facts.transfer_mode = attributes.text("xfer_mode");
         facts.downshifts = attributes.number("spdn_cnt");
-        let ring = attributes.lines("ering");
-        facts.errors_kept =
-            ring.map(|ring| ring.lines().filter(|l| !l.trim().is_empty()).count() as u64);
+        facts.errors_kept = attributes.lines("ering").map(|ring| errors(&ring));
     }
     let port_log = log.port(number);
     let link_log = port_log.and_then(|port| port.link(device));
@@ -105,6 +103,15 @@ pub(crate) fn read<'a>(
     settle(&mut facts, identify.as_ref(), device_log, port_log.and_then(|p| p.line.as_deref()));
     facts.sata = facts.sata.or(link.speed_gbps.map(|_| true));
     AtaView { facts, identify, log: device_log, link }
+}
+
+/// Errors in libata's ring of `[time]names`, a line each.
+///
+/// Each attempt to find a drive is kept there too, as `Unknown` and nothing else
+/// (`ata_eh_schedule_probe`), also the one at boot that found it.
+fn errors(ring: &str) -> u64 {
+    let names = ring.lines().map(|line| line.rsplit(']').next().unwrap_or_default().trim());
+    names.filter(|names| !names.is_empty() && *names != "Unknown").count() as u64
 }
 
 /// The facts from the log alone about drive `device` on port `number`.

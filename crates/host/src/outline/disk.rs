@@ -68,6 +68,20 @@ fn trouble(device: &Device) -> Option<Severity> {
     worst_of(device, |_| true).filter(|worst| *worst != Severity::Info)
 }
 
+/// Model, mode, link and settings on one line.
+pub(crate) fn setting(device: &Device) -> String {
+    let mut parts = vec![title(device)];
+    parts.extend(device.controller.meaning.clone());
+    let link = device.link.speed_gbps.map(|speed| match device.link.max_gbps {
+        Some(most) if most > speed => format!("link {speed} of {most} Gb/s"),
+        _ => format!("link {speed} Gb/s"),
+    });
+    parts.extend(link);
+    parts.push(settings(device));
+    parts.retain(|part| !part.is_empty());
+    parts.join("; ")
+}
+
 /// A size in the units of disk makers: `1.0 TB`.
 fn size(bytes: u64) -> String {
     let units =

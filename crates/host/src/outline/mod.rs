@@ -4,6 +4,7 @@ mod disk;
 mod moment;
 mod plural;
 
+pub(crate) use disk::setting;
 pub use moment::watched;
 
 use drivelab_core::outline::{Line, Severity, Tone};

@@ -114,6 +114,14 @@ impl Calendar {
         Ok(())
     }
 
+    /// When the next turn is, of the guest or of the machine; nothing while the guest runs.
+    pub fn due<M: Memory>(&self, page: &Page<M>, event: Option<Time>) -> Option<Time> {
+        if !self.waits {
+            return None;
+        }
+        event.into_iter().chain(page.request()).min()
+    }
+
     /// Decides whose turn it is, where the machine has its next event at `event`.
     ///
     /// At one instant the machine comes first: an interrupt that is due then is delivered before

@@ -10,7 +10,7 @@ use drivelab_core::{Bytes, Span};
 use thiserror::Error;
 
 use crate::calendar::CalendarError;
-use crate::machine::{BlockError, QueueError};
+use crate::machine::{BlockError, Hardware, QueueError};
 use crate::vhost::VhostError;
 
 /// What a guest is made of, and how long it may take.
@@ -22,7 +22,7 @@ pub struct Guest<'a> {
     pub initramfs: &'a [u8],
     /// Its memory.
     pub memory: Bytes,
-    /// The number of commands that it may have in the drive: 1 to 128.
+    /// The number of commands that it may have in the drive, behind virtio: 1 to 128.
     pub tags: u16,
     /// Added to the kernel command line.
     pub arguments: &'a [String],
@@ -94,8 +94,8 @@ pub enum GuestError {
     /// The guest asked its drive for something impossible.
     #[error(transparent)]
     Block(#[from] BlockError),
-    /// The guest uses its drive before it has set it up.
-    #[error("the guest used its drive before it had set it up")]
+    /// The guest sends messages of a connection that it has not made.
+    #[error("the guest used its drive before it had connected to it")]
     Early,
     /// The guest did not take an interrupt.
     #[error("the guest refused an interrupt")]
@@ -125,16 +125,16 @@ pub(super) const ROOT: &str = "root";
 
 impl Guest<'_> {
     /// The kernel command line.
-    pub(super) fn command_line(&self) -> Vec<String> {
+    pub(super) fn command_line(&self, hardware: &Hardware, is_attended: bool) -> Vec<String> {
+        let input = if is_attended { "fd:0" } else { "null" };
         let mut line = vec![
             format!("mem={}M", self.memory.get() >> 20),
             format!("initrd={ROOT}"),
             format!("time-travel=ext:{CLOCK}"),
             format!("time-travel-start={START_NS}"),
-            format!("virtio_uml.device={DISK}:2"),
-            format!("virtio_blk.queue_depth={}", self.tags),
+            format!("virtio_uml.device={DISK}:{}", hardware.device_id()),
             "con=null".into(),
-            "con0=null,fd:1".into(),
+            format!("con0={input},fd:1"),
             "con1=null,fd:2".into(),
             "stderr=0".into(),
             "uml_dir=.".into(),
@@ -142,6 +142,13 @@ impl Guest<'_> {
             "norandmaps".into(),
             "panic=-1".into(),
         ];
+        if matches!(hardware, Hardware::Block(_)) {
+            line.push(format!("virtio_blk.queue_depth={}", self.tags));
+        }
+        if is_attended {
+            // Input raises no event in virtual time: the tick, a hundred times a second, finds it.
+            line.push("nohz=off".into());
+        }
         line.extend_from_slice(self.arguments);
         line
     }

@@ -9,5 +9,7 @@ mod process;
 mod run;
 mod shared;
 mod sockets;
+mod terminal;
 
 pub use about::{End, Ended, Guest, GuestError};
+pub use terminal::Terminal;

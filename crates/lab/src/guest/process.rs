@@ -33,6 +33,7 @@ impl Process {
         kernel: &Path,
         folder: &Path,
         arguments: &[String],
+        input: Option<OwnedFd>,
         outputs: [OwnedFd; 2],
     ) -> io::Result<Self> {
         let [out, err] = outputs;
@@ -40,7 +41,10 @@ impl Process {
         command.args(["x86_64", "--addr-no-randomize", "setpriv", "--pdeathsig", "KILL"]);
         command.arg(kernel).args(arguments).current_dir(folder).process_group(0);
         command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+        command
+            .stdin(input.map_or_else(Stdio::null, Stdio::from))
+            .stdout(Stdio::from(out))
+            .stderr(Stdio::from(err));
         Ok(Self { child: command.spawn()?, reaped: None })
     }
 
@@ -110,6 +114,11 @@ impl Output {
             }
         }
         Ok(())
+    }
+
+    /// What was printed since the last call, for one who reads along.
+    pub(super) fn drain(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
     }
 
     /// What was printed, and the hash of all of it.

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use drivelab_core::Time;
 use drivelab_core::disk::Disk;
+use drivelab_core::{Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -16,37 +16,61 @@ use super::folder::Folder;
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
+use super::terminal::{Attached, Terminal};
 
 use crate::calendar::{
     Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn,
 };
-use crate::machine::{Block, BlockConfig, Done, Queue};
+use crate::machine::{Done, Front, Hardware, Queue, Queues};
 use crate::mapped::SharedMemory;
 use crate::trace::Trace;
 use crate::vhost::{CALLED_BYTES, Effect, Session, Step, call, was_called};
 
 /// How often time limit, stop flag and process are looked at while nothing happens.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How far a guest with a terminal may run ahead: a tick of its kernel.
+const TICK: Span = Span::from_ms(10);
 /// How long a guest that has hung up may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Guest<'_> {
-    /// Runs the guest to its end, on a drive of which it knows `config`.
+    /// Runs the guest to its end, on a drive that it knows as `hardware`.
     ///
     /// Every request is added to `trace_file`, where one is given. What is left of the guest when
     /// this returns is killed.
     pub fn run<D: Disk>(
         &self,
         disk: D,
-        config: BlockConfig,
+        hardware: &Hardware,
         trace_file: Option<&mut dyn Write>,
+    ) -> Result<(Ended, D), GuestError> {
+        self.run_at(disk, hardware, Trace::new(trace_file), None)
+    }
+
+    /// Runs the guest for the user of a terminal, no faster than real time.
+    pub fn attend<D: Disk>(
+        &self,
+        disk: D,
+        hardware: &Hardware,
+        terminal: Terminal<'_>,
+    ) -> Result<(Ended, D), GuestError> {
+        self.run_at(disk, hardware, Trace::new(None), Some(terminal))
+    }
+
+    fn run_at<'t, D: Disk>(
+        &self,
+        disk: D,
+        hardware: &Hardware,
+        trace: Trace<'t>,
+        terminal: Option<Terminal<'t>>,
     ) -> Result<(Ended, D), GuestError> {
         let folder = Folder::new(&std::env::temp_dir());
         let folder = folder.map_err(GuestError::at("make a folder for the guest"))?;
         let root = folder.path().join(ROOT);
         std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
-        let run = Run::start(self, folder.path(), disk, config, Trace::new(trace_file))?;
-        run.finish()
+        let attached = terminal.map(Attached::new).transpose();
+        let attached = attached.map_err(GuestError::at("use the terminal"))?;
+        Run::start(self, folder.path(), disk, hardware, trace, attached)?.finish()
     }
 }
 
@@ -118,6 +142,9 @@ struct Run<'a, 't, D> {
     process: Process,
     _pinned: Option<Pinned>,
     outputs: [Output; 2],
+    terminal: Option<Attached<'t>>,
+    /// When the keys of a terminal are looked at next.
+    look_at: Time,
     clock: Line,
     disk: Line,
     interrupts: Option<UnixStream>,
@@ -125,8 +152,8 @@ struct Run<'a, 't, D> {
     page: Page<SharedMemory>,
     session: Session,
     memory: GuestMemory,
-    queue: Option<Queue>,
-    block: Block<D>,
+    queues: Queues,
+    front: Front<D>,
     trace: Trace<'t>,
     done: Vec<Done>,
 }
@@ -137,8 +164,9 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         guest: &'a Guest<'a>,
         folder: &Path,
         disk: D,
-        config: BlockConfig,
+        hardware: &Hardware,
         trace: Trace<'t>,
+        mut terminal: Option<Attached<'t>>,
     ) -> Result<Self, GuestError> {
         for program in ["setarch", "setpriv"] {
             find_program(program)?;
@@ -153,22 +181,26 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         let pinned = Pinned::here().ok();
         let kernel = std::path::absolute(guest.kernel);
         let kernel = kernel.map_err(GuestError::at("find the kernel"))?;
-        let process = Process::start(&kernel, folder, &guest.command_line(), [out, err]);
+        let input = terminal.as_mut().and_then(Attached::guest_input);
+        let line = guest.command_line(hardware, terminal.is_some());
+        let process = Process::start(&kernel, folder, &line, input, [out, err]);
         Ok(Self {
             guest,
             begun: Instant::now(),
             process: process.map_err(GuestError::at("start the guest"))?,
             _pinned: pinned,
             outputs: [console, results],
+            terminal,
+            look_at: Time::ZERO,
             clock,
             disk: disk_line,
             interrupts: None,
             calendar: Calendar::new(START_NS),
             page,
-            session: Session::new(config),
+            session: Session::new(hardware.clone()),
             memory: GuestMemory::default(),
-            queue: None,
-            block: Block::new(disk, config.write_cache),
+            queues: Queues::default(),
+            front: Front::new(disk, hardware),
             trace,
             done: Vec::new(),
         })
@@ -190,9 +222,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             End::PoweredOff if !status.success() => End::Crashed(status),
             how => how,
         };
-        for output in &mut self.outputs {
-            output.take().map_err(GuestError::at("read the guest's console"))?;
-        }
+        self.take_outputs()?;
         let [(console, console_sha256), (results, _)] = self.outputs.map(Output::finish);
         let ended = Ended {
             how,
@@ -204,12 +234,49 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             console_sha256,
             results,
         };
-        Ok((ended, self.block.into_disk()))
+        Ok((ended, self.front.into_disk()))
+    }
+
+    /// Takes what the guest has printed, and shows its console where there is a terminal.
+    fn take_outputs(&mut self) -> Result<(), GuestError> {
+        for output in &mut self.outputs {
+            output.take().map_err(GuestError::at("read the guest's console"))?;
+        }
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        let shown = terminal.show(&self.outputs[0].drain());
+        shown.map_err(GuestError::at("write to the terminal"))
+    }
+
+    /// Holds the next turn back until real time has come so far, and passes on what is typed.
+    fn keep_pace(&mut self) -> Result<(), Stop> {
+        let due = self.calendar.due(&self.page, self.next_event());
+        let Some(due) = due.filter(|_| self.terminal.is_some()) else { return Ok(()) };
+        let due = Duration::from_nanos(due.ns());
+        loop {
+            self.take_outputs()?;
+            let Some(terminal) = &mut self.terminal else { return Ok(()) };
+            if self.guest.stop.load(Ordering::Relaxed) {
+                return Err(Stop::Ended(End::Stopped));
+            }
+            let ahead = due.saturating_sub(self.begun.elapsed());
+            terminal.pass_on(ahead).map_err(GuestError::at("read from the terminal"))?;
+            if ahead.is_zero() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The machine's next event; with a terminal there is one, so that the guest cannot run ahead.
+    fn next_event(&self) -> Option<Time> {
+        let look_at = self.terminal.as_ref().map(|_| self.look_at.max(self.page.now()));
+        self.front.next_event().into_iter().chain(look_at).min()
     }
 
     /// One turn: of the machine, or of the guest up to its next message.
     fn turn(&mut self) -> Result<(), Stop> {
-        match self.calendar.turn(&mut self.page, self.block.next_event())? {
+        self.keep_pace()?;
+        let event = self.next_event();
+        match self.calendar.turn(&mut self.page, event)? {
             Turn::Machine(at) => return self.advance(at),
             Turn::Run(message) => {
                 let sent = self.clock.stream()?.write_all(&message.to_bytes());
@@ -239,9 +306,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             }
             let (ready, heard) = self.poll()?;
             if heard {
-                for output in &mut self.outputs {
-                    output.take().map_err(GuestError::at("read the guest's console"))?;
-                }
+                self.take_outputs()?;
             }
             if ready.clock || ready.disk || ready.interrupts {
                 return Ok(ready);
@@ -309,12 +374,19 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
                 self.memory = memory.map_err(GuestError::at("map the guest's memory"))?;
             }
             Effect::Interrupts => self.interrupts = files.into_iter().next().map(Into::into),
-            Effect::Queue(ring) => self.queue = Some(Queue::new(ring)?),
-            Effect::WriteCache(on) => self.block.set_write_cache(on),
-            Effect::Kick => {
-                let queue = self.queue.as_mut().ok_or(GuestError::Early)?;
-                self.block.kick(self.page.now(), queue, &self.memory)?;
-                self.calendar.planned(&mut self.page, self.block.next_event())?;
+            Effect::Queue(index, ring) => {
+                let queue = Queue::new(ring)?;
+                if self.front.is_silent(index) {
+                    queue.silence(&mut self.memory)?;
+                }
+                self.queues.set(index, queue);
+            }
+            Effect::WriteCache(on) => self.front.set_write_cache(on),
+            Effect::Kick(index) => {
+                let now = self.page.now();
+                self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
+                let event = self.next_event();
+                self.calendar.planned(&mut self.page, event)?;
             }
         }
         let Some(reply) = reply else { return Ok(()) };
@@ -323,18 +395,22 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
 
     /// Moves the drive to `at`, and interrupts the guest if that answered any request.
     fn advance(&mut self, at: Time) -> Result<(), Stop> {
-        let queue = self.queue.as_mut().ok_or(GuestError::Early)?;
-        let wanted = self.block.advance(at, queue, &mut self.memory, &mut self.done)?;
+        self.look_at = self.look_at.max(at + TICK);
+        if self.front.next_event().is_none_or(|event| event > at) {
+            return Ok(());
+        }
+        let (queues, memory) = (&mut self.queues, &mut self.memory);
+        let wanted = self.front.advance(at, queues, memory, &mut self.done)?;
         for done in self.done.drain(..) {
             self.trace.add(&done).map_err(GuestError::at("write the trace"))?;
         }
-        if wanted { self.interrupt() } else { Ok(()) }
+        wanted.map_or(Ok(()), |index| self.interrupt(index))
     }
 
     /// Sends an interrupt and waits until the guest has it; meanwhile it may ask for the time.
-    fn interrupt(&mut self) -> Result<(), Stop> {
+    fn interrupt(&mut self, index: u16) -> Result<(), Stop> {
         let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
-        socket.write_all(&call()).map_err(|_| Stop::HungUp)?;
+        socket.write_all(&call(index)).map_err(|_| Stop::HungUp)?;
         loop {
             let ready = self.wait()?;
             if ready.clock {
@@ -356,9 +432,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
     fn farewell(&mut self) -> Result<End, GuestError> {
         let since = Instant::now();
         while since.elapsed() < GRACE {
-            for output in &mut self.outputs {
-                output.take().map_err(GuestError::at("read the guest's console"))?;
-            }
+            self.take_outputs()?;
             if self.process.has_ended().map_err(GuestError::at("look after the guest"))? {
                 return Ok(End::PoweredOff);
             }

@@ -8,6 +8,7 @@ pub(super) const CONFIG: &str = include_str!("../../kernel/config");
 /// Changes of the source, by file name, in the order in which they are applied.
 pub(super) const PATCHES: &[(&str, &str)] = &[
     ("fixed-entropy.patch", include_str!("../../kernel/patches/fixed-entropy.patch")),
+    ("interrupt-line.patch", include_str!("../../kernel/patches/interrupt-line.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];
 

@@ -10,6 +10,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout};
 
 use super::chain::{self, Chain};
+use super::done::Done;
 use super::queue::{Queue, QueueError};
 use crate::memory::{Memory, Outside};
 
@@ -30,6 +31,9 @@ pub enum BlockError {
     /// The guest used a descriptor again before its request was answered.
     #[error("virtio: descriptor {0} is still in use")]
     InUse(u16),
+    /// A queue is used that was not set up.
+    #[error("the guest used its drive before it had set it up")]
+    Early,
     /// What holds the bytes of the drive failed.
     #[error("the drive's data cannot be kept")]
     Disk(#[from] io::Error),
@@ -39,23 +43,6 @@ impl From<Outside> for BlockError {
     fn from(outside: Outside) -> Self {
         Self::Queue(outside.into())
     }
-}
-
-/// What became of a request: one line of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done {
-    /// When the guest handed the request over.
-    pub submitted: Time,
-    /// When it was answered.
-    pub at: Time,
-    /// `virtio_blk_outhdr.type`: 0 read, 1 write, 4 flush, 8 identify, 11 discard, 13 write zeroes.
-    pub kind: u32,
-    /// The first sector.
-    pub lba: Lba,
-    /// The number of sectors.
-    pub sectors: Sectors,
-    /// 0 done, 1 failed, 2 not supported.
-    pub status: u8,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable)]
@@ -231,7 +218,7 @@ impl<D: Disk> Block<D> {
         };
         let fua = op == Op::Write && !self.write_cache;
         let token = u64::from(pending.chain.head);
-        Ok(Some(Command { token, op, lba, sectors, fua, data }))
+        Ok(Some(Command { token, op, lba, sectors, fua, submitter: 0, data }))
     }
 
     /// Answers what is due at `now`; says whether the guest must be interrupted.

@@ -31,8 +31,11 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// All that the device offers.
-    pub const OFFERED: [Self; 10] = [
+    /// What every device offers.
+    pub const OF_ALL: [Self; 3] = [Self::Indirect, Self::ProtocolFeatures, Self::Version1];
+
+    /// What a block device offers.
+    pub const OF_BLOCK: [Self; 10] = [
         Self::SegmentsMax,
         Self::BlockSize,
         Self::Flush,
@@ -45,9 +48,9 @@ impl Feature {
         Self::Version1,
     ];
 
-    /// The bits of [`Self::OFFERED`].
-    pub fn offered() -> u64 {
-        Self::OFFERED.iter().fold(0, |bits, feature| bits | 1 << (*feature as u8))
+    /// The bits of `features`.
+    pub fn offered(features: &[Self]) -> u64 {
+        features.iter().fold(0, |bits, feature| bits | 1 << (*feature as u8))
     }
 }
 
@@ -141,6 +144,7 @@ mod tests {
         assert_eq!((word(36), word(40), word(44)), (1 << 22, 1, 8), "discard");
         assert_eq!((word(48), word(52), config[56]), (1 << 16, 1, 0), "write zeroes");
         assert_eq!(config.len(), 60);
-        assert_eq!(Feature::offered(), 0x1_5000_6e44);
+        assert_eq!(Feature::offered(&Feature::OF_BLOCK), 0x1_5000_6e44);
+        assert_eq!(Feature::offered(&Feature::OF_ALL), 0x1_5000_0000);
     }
 }

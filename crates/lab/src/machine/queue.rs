@@ -64,6 +64,8 @@ const DESCRIPTOR_BYTES: u32 = 16;
 /// `VRING_AVAIL_F_NO_INTERRUPT`.
 const NO_INTERRUPT: u16 = 1;
 const SIZE_MAX: u32 = 32_768;
+/// `VRING_USED_F_NO_NOTIFY`.
+const NO_NOTIFY: u16 = 1;
 
 /// The state of a queue that is not in guest memory.
 #[derive(Debug)]
@@ -81,6 +83,11 @@ impl Queue {
             return Err(QueueError::Size(size));
         }
         Ok(Self { ring, next_available: ring.base, next_used: ring.base })
+    }
+
+    /// Tells the guest that it need not say when it makes chains available.
+    pub fn silence(&self, memory: &mut impl Memory) -> Result<(), QueueError> {
+        Ok(put(memory, self.ring.used, &U16::new(NO_NOTIFY))?)
     }
 
     /// Takes the next available chain, if one is there.

@@ -1,4 +1,4 @@
-//! A virtio block device at the end of a vhost-user socket: the protocol, as a state machine.
+//! A virtio device at the end of a vhost-user socket: the protocol, as a state machine.
 //!
 //! Kicks and interrupts pass as messages (`INBAND_NOTIFICATIONS`), so that each is answered before
 //! the other side goes on: without that, virtual time would depend on who is scheduled first.
@@ -11,7 +11,7 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 
 pub use wire::{CALLED_BYTES, FILES_MAX, HEADER_BYTES, Header, PAYLOAD_MAX, call, was_called};
 
-use crate::machine::{BlockConfig, Feature, Ring, WRITE_CACHE_AT};
+use crate::machine::{Feature, Hardware, Queues, Ring, WRITE_CACHE_AT};
 
 /// A stretch of guest memory, in a file that came with the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,10 @@ pub enum Effect {
     Memory(Vec<Region>),
     /// Send interrupts to the file that came with the message.
     Interrupts,
-    /// Use this queue.
-    Queue(Ring),
-    /// Take what is available in the queue.
-    Kick,
+    /// Use this queue, by its number.
+    Queue(u16, Ring),
+    /// Take what is available in the queue of this number.
+    Kick(u16),
     /// Switch the write cache.
     WriteCache(bool),
 }
@@ -69,7 +69,7 @@ pub enum VhostError {
         /// That came with it.
         files: usize,
     },
-    /// Another queue than the only one.
+    /// A queue that the device does not have.
     #[error("vhost-user: queue {0} does not exist")]
     Queue(u32),
     /// A ring at an address that lies in no region.
@@ -80,16 +80,22 @@ pub enum VhostError {
 /// The state of the protocol.
 #[derive(Debug)]
 pub struct Session {
-    config: BlockConfig,
+    hardware: Hardware,
     regions: Vec<Region>,
+    queues: [Declared; Queues::COUNT],
+}
+
+/// What was said of a queue before its place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Declared {
     size: u16,
     base: u16,
 }
 
 impl Session {
-    /// A session that offers a device of this configuration.
-    pub fn new(config: BlockConfig) -> Self {
-        Self { config, regions: Vec::new(), size: 0, base: 0 }
+    /// A session that offers this device.
+    pub fn new(hardware: Hardware) -> Self {
+        Self { hardware, regions: Vec::new(), queues: Default::default() }
     }
 
     /// Takes a message that came with `files` files.
@@ -105,26 +111,28 @@ impl Session {
             Ok(Step { effect: Effect::Nothing, reply })
         };
         let effect = match request {
-            wire::GET_FEATURES => return answer(&Feature::offered().to_ne_bytes()),
-            wire::GET_PROTOCOL_FEATURES => return answer(&wire::PROTOCOL_FEATURES.to_ne_bytes()),
+            wire::GET_FEATURES => return answer(&self.features().to_ne_bytes()),
+            wire::GET_PROTOCOL_FEATURES => {
+                return answer(&self.protocol_features().to_ne_bytes());
+            }
             wire::GET_CONFIG => return answer(&self.read_config(payload)?),
             wire::SET_CONFIG => self.write_config(payload)?,
             wire::SET_MEM_TABLE => self.set_memory(payload, files)?,
             wire::SET_VRING_NUM => {
-                let number = of_queue(request, payload)?;
-                self.size = u16::try_from(number).map_err(|_| VhostError::Short(request))?;
+                let (index, number) = of_queue(request, payload)?;
+                self.queues[usize::from(index)].size = number;
                 Effect::Nothing
             }
             wire::SET_VRING_BASE => {
-                let number = of_queue(request, payload)?;
-                self.base = u16::try_from(number).map_err(|_| VhostError::Short(request))?;
+                let (index, number) = of_queue(request, payload)?;
+                self.queues[usize::from(index)].base = number;
                 Effect::Nothing
             }
-            wire::SET_VRING_ADDR => Effect::Queue(self.ring(payload)?),
-            wire::VRING_KICK => {
-                of_queue(request, payload)?;
-                Effect::Kick
+            wire::SET_VRING_ADDR => {
+                let (index, ring) = self.ring(payload)?;
+                Effect::Queue(index, ring)
             }
+            wire::VRING_KICK => Effect::Kick(of_queue(request, payload)?.0),
             wire::SET_SLAVE_REQ_FD if files == 1 => Effect::Interrupts,
             wire::SET_SLAVE_REQ_FD => return Err(VhostError::Short(request)),
             wire::SET_FEATURES
@@ -138,10 +146,25 @@ impl Session {
         Ok(Step { effect, reply: wanted.then(|| wire::reply(request, done.as_bytes())) })
     }
 
+    fn features(&self) -> u64 {
+        match self.hardware {
+            Hardware::Block(_) => Feature::offered(&Feature::OF_BLOCK),
+            Hardware::Ahci(_) | Hardware::Ide(_) => Feature::offered(&Feature::OF_ALL),
+        }
+    }
+
+    fn protocol_features(&self) -> u64 {
+        match self.hardware {
+            Hardware::Block(_) => wire::PROTOCOL_FEATURES | wire::WITH_CONFIG,
+            Hardware::Ahci(_) | Hardware::Ide(_) => wire::PROTOCOL_FEATURES,
+        }
+    }
+
     fn read_config(&self, payload: &[u8]) -> Result<Vec<u8>, VhostError> {
         let short = VhostError::Short(wire::GET_CONFIG);
         let (head, _) = wire::ConfigHead::read_from_prefix(payload).map_err(|_| short)?;
-        let config = self.config.to_bytes();
+        let Hardware::Block(config) = &self.hardware else { return Err(short) };
+        let config = config.to_bytes();
         let (from, length) = (head.offset.get() as usize, head.length.get() as usize);
         let mut answer = head.as_bytes().to_vec();
         // A guest of a later version may ask for more than there is: that reads as zeros.
@@ -162,7 +185,8 @@ impl Session {
             return Ok(Effect::Nothing);
         }
         let on = *bytes.first().ok_or(short)? != 0;
-        self.config.write_cache = on;
+        let Hardware::Block(config) = &mut self.hardware else { return Err(short) };
+        config.write_cache = on;
         Ok(Effect::WriteCache(on))
     }
 
@@ -186,19 +210,19 @@ impl Session {
         Ok(Effect::Memory(self.regions.clone()))
     }
 
-    fn ring(&self, payload: &[u8]) -> Result<Ring, VhostError> {
+    fn ring(&self, payload: &[u8]) -> Result<(u16, Ring), VhostError> {
         let short = VhostError::Short(wire::SET_VRING_ADDR);
         let (raw, _) = wire::VringAddresses::read_from_prefix(payload).map_err(|_| short)?;
-        if raw.index.get() != 0 {
-            return Err(VhostError::Queue(raw.index.get()));
-        }
-        Ok(Ring {
-            size: self.size,
+        let index = queue_index(raw.index.get())?;
+        let Declared { size, base } = self.queues[usize::from(index)];
+        let ring = Ring {
+            size,
             descriptors: self.guest_address(raw.descriptors.get())?,
             available: self.guest_address(raw.available.get())?,
             used: self.guest_address(raw.used.get())?,
-            base: self.base,
-        })
+            base,
+        };
+        Ok((index, ring))
     }
 
     /// Rings are named by addresses of the guest's process, buffers by guest-physical ones.
@@ -211,14 +235,17 @@ impl Session {
     }
 }
 
-/// The number in a message about the only queue.
-fn of_queue(request: u32, payload: &[u8]) -> Result<u32, VhostError> {
-    let state = wire::VringState::read_from_prefix(payload);
-    let (state, _) = state.map_err(|_| VhostError::Short(request))?;
-    match state.index.get() {
-        0 => Ok(state.number.get()),
-        other => Err(VhostError::Queue(other)),
-    }
+/// A queue and the number in a message about it.
+fn of_queue(request: u32, payload: &[u8]) -> Result<(u16, u16), VhostError> {
+    let short = VhostError::Short(request);
+    let (state, _) = wire::VringState::read_from_prefix(payload).map_err(|_| short)?;
+    let number = u16::try_from(state.number.get()).map_err(|_| short)?;
+    Ok((queue_index(state.index.get())?, number))
+}
+
+fn queue_index(index: u32) -> Result<u16, VhostError> {
+    let known = u16::try_from(index).ok().filter(|index| usize::from(*index) < Queues::COUNT);
+    known.ok_or(VhostError::Queue(index))
 }
 
 #[cfg(test)]

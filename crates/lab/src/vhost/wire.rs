@@ -49,8 +49,10 @@ pub(super) const VRING_KICK: u32 = 35;
 /// A request of the device.
 const SLAVE_VRING_CALL: u32 = 4;
 
-/// Protocol features: `REPLY_ACK`, `SLAVE_REQ`, `CONFIG`, `INBAND_NOTIFICATIONS`.
-pub(super) const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
+/// Protocol features of every device: `REPLY_ACK`, `SLAVE_REQ`, `INBAND_NOTIFICATIONS`.
+pub(super) const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 14;
+/// `CONFIG`: the device has a configuration space.
+pub(super) const WITH_CONFIG: u64 = 1 << 9;
 
 #[derive(FromBytes, KnownLayout, Immutable)]
 #[repr(C)]
@@ -105,9 +107,10 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     [header.as_bytes(), payload].concat()
 }
 
-/// An interrupt of the first queue, which the guest must acknowledge.
-pub fn call() -> Vec<u8> {
-    message(SLAVE_VRING_CALL, VERSION | NEED_REPLY, &[0; 8])
+/// An interrupt of a queue, which the guest must acknowledge.
+pub fn call(index: u16) -> Vec<u8> {
+    let payload = u64::from(index).to_le_bytes();
+    message(SLAVE_VRING_CALL, VERSION | NEED_REPLY, &payload)
 }
 
 /// The number of bytes of the acknowledgement of a [`call`].

@@ -5,7 +5,7 @@ use drivelab_core::{Bytes, Span};
 
 use super::error::BuildError;
 use crate::about::Attachment;
-use crate::controller::{Controller, Link, Notice, Port};
+use crate::controller::{Burst, Controller, Link, Notice, Port, QueuePairs, Weighted, Weights};
 use crate::elevator::Scheduler;
 use crate::options::{Options, Switch};
 use crate::profile::{Interface, ScsiBus};
@@ -18,6 +18,8 @@ pub(super) struct Front {
     /// For SCSI.
     pub(super) bus: ScsiBus,
     pub(super) queue_depth: usize,
+    /// What a drive with several queues works on, from all of them.
+    pub(super) commands_at_once: usize,
     pub(super) write_cache: Switch,
     /// What a volatile cache holds; `None` where there is none.
     pub(super) write_cache_bytes: Option<Bytes>,
@@ -56,8 +58,14 @@ pub(super) fn negotiate(
     let single = options.dispatch == Some(Dispatch::Single) || ncq == Some(false);
     let tags = if single { 1 } else { slots.min(front.queue_depth).min(limit) };
     let alone = if tags == 1 { Dispatch::Single } else { Dispatch::Shared };
+    let queue_pairs = queue_pairs(model, front, controller, options)?;
+    let several = queue_pairs.is_some_and(|pairs| pairs.count > 1);
     // A drive that sorts its own queue is left to it, one that gets single commands is sorted for.
-    let sorting = if tags == 1 { Scheduler::Deadline } else { Scheduler::None };
+    let sorting = if tags == 1 && !several { Scheduler::Deadline } else { Scheduler::None };
+    let scheduler = options.scheduler.unwrap_or(sorting);
+    if several && scheduler != Scheduler::None {
+        return Err(BuildError::Queues("an elevator sorts for one queue: omit `scheduler`"));
+    }
     let per_slot = if controller == Controller::Nvme { 1 } else { REQUESTS_PER_SLOT };
     let nr_requests = options.nr_requests.map_or(slots * per_slot, |asked| asked as usize);
     let link = link(model, front, options)?;
@@ -70,12 +78,13 @@ pub(super) fn negotiate(
         queued: tags > 1,
         link,
         wire_bytes_per_s: wire_rate(front, controller, link),
-        scheduler: options.scheduler.unwrap_or(sorting),
+        scheduler,
         nr_requests,
         write_cache_bytes: front.write_cache_bytes.filter(|_| cached).map(Bytes::get),
         guard_ns: None,
         guard_growth: None,
         notice,
+        queue_pairs,
         flash: None,
     })
 }
@@ -131,13 +140,57 @@ fn notice(
     }
 }
 
+/// The queues of an `NVMe` controller: one where nobody asks for more.
+fn queue_pairs(
+    model: &str,
+    front: &Front,
+    controller: Controller,
+    options: &Options,
+) -> Result<Option<QueuePairs>, BuildError> {
+    let asked = options.of_queues().into_iter().find(|(_, set)| *set);
+    if controller != Controller::Nvme {
+        let Some((key, _)) = asked else { return Ok(None) };
+        let nature = "is not an NVMe drive";
+        return Err(BuildError::NothingToSet { model: model.to_owned(), nature, key });
+    }
+    let count = options.queues.map_or(1, |queues| queues as usize);
+    if count == 1 && options.of_queues()[1..].iter().any(|(_, set)| *set) {
+        return Err(BuildError::Queues(
+            "there is nothing to choose between: add `queues=2` or more",
+        ));
+    }
+    let weighted = match (options.queue_priorities, options.queue_weights) {
+        (Some(priorities), _) if priorities.count() != count => {
+            return Err(BuildError::Queues("`queue-priorities` needs one name for each queue"));
+        }
+        (Some(priorities), weights) => {
+            Some(Weighted { priorities, weights: weights.unwrap_or(Weights::DOUBLING) })
+        }
+        (None, Some(_)) => {
+            return Err(BuildError::Queues("`queue-weights` needs `queue-priorities`"));
+        }
+        (None, None) => None,
+    };
+    let burst = options.queue_burst.unwrap_or(Burst::ONE);
+    Ok(Some(QueuePairs { count, commands_at_once: front.commands_at_once, burst, weighted }))
+}
+
 /// What the wire carries: the link after its coding, at most UDMA/133 in IDE mode.
 fn wire_rate(front: &Front, controller: Controller, link: Option<Link>) -> u64 {
     let rate = link.map_or(front.bus.bytes_per_s, Link::bytes_per_s);
     if controller == Controller::Ide { rate.min(133_000_000) } else { rate }
 }
 
-pub(super) fn port(front: &Front, attached: &Attachment) -> Port {
+/// Who adds what the registers of a controller cost the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostSide {
+    /// The drive, with an estimate.
+    Modelled,
+    /// Whoever has the registers.
+    Real,
+}
+
+pub(super) fn port(front: &Front, attached: &Attachment, host: HostSide) -> Port {
     let frames = match attached.link {
         None => front.bus.per_command,
         // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s
@@ -150,9 +203,12 @@ pub(super) fn port(front: &Front, attached: &Attachment) -> Port {
         Some(Link::Pcie { .. }) => Span::from_ns(80_000_000_000 / attached.wire_bytes_per_s),
     };
     // A taskfile of eight register writes, the bus master set up and the status read back, each
-    // an uncached access of about 1 us. An estimate, not a measurement.
-    let registers =
-        if attached.controller == Controller::Ide { Span::from_us(12) } else { Span::ZERO };
+    // an uncached access of about 1 us. An estimate, not a measurement; `ata_piix` of Linux 6.12
+    // makes 30 accesses (docs/internals/kernel-stage.md).
+    let registers = match (attached.controller, host) {
+        (Controller::Ide, HostSide::Modelled) => Span::from_us(12),
+        _ => Span::ZERO,
+    };
     let port = Port::new(attached.wire_bytes_per_s, frames + registers);
     match attached.notice {
         Some(notice) => port.duplex(notice.latency()),

@@ -48,6 +48,12 @@ pub enum BuildError {
     /// IDE knows no queuing.
     #[error("`ncq=on` needs `controller=ahci`: IDE has no command queuing")]
     NoQueuing,
+    /// Queues cannot be set up so.
+    #[error("{0}")]
+    Queues(&'static str),
+    /// An option of a tier, and no tier.
+    #[error("`{0}` needs a tier: add `tier=swapcache:NAME` or `tier=writeback:NAME`")]
+    NoTier(&'static str),
     /// Drives cannot be put together so.
     #[error("{0}")]
     Shelf(&'static str),

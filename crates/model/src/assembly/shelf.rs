@@ -54,7 +54,8 @@ pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
         Some(shape) => Body::Array(Box::new(Array::new(shelf, shape))),
         None => Body::Shelf(Box::new(shelf)),
     };
-    let about = About { model, capacity_bytes: 0, attached, arrangement: Some(arrangement) };
+    let about =
+        About { model, capacity_bytes: 0, attached, arrangement: Some(arrangement), tier: None };
     let mut drive = Drive { about, body };
     drive.about.capacity_bytes = drive.capacity().bytes().get();
     Ok(drive)
@@ -65,7 +66,7 @@ pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
 fn member(device: Drive) -> Member<Drive> {
     let attached = device.about().attached.as_ref();
     let limit = attached.map_or(DEPTH, |attached| match attached.scheduler {
-        Scheduler::None => attached.tags,
+        Scheduler::None => attached.tags * attached.queue_pairs.map_or(1, |pairs| pairs.count),
         Scheduler::Deadline | Scheduler::Bioq | Scheduler::Fscan => attached.nr_requests,
     });
     let wire_bytes_per_s = attached.map(|attached| attached.wire_bytes_per_s);

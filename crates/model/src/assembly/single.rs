@@ -2,7 +2,7 @@
 
 use drivelab_core::{Ratio, Span};
 
-use super::attach::{Front, negotiate, port};
+use super::attach::{Front, HostSide, negotiate, port};
 use super::error::BuildError;
 use crate::about::{About, Attachment, ModelledFlash};
 use crate::controller::{Controller, Link};
@@ -16,10 +16,20 @@ use crate::ssd::{Ssd, SsdParts};
 use crate::stack::Stack;
 
 pub(super) fn one(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    on_host(profile, options, seed, HostSide::Modelled)
+}
+
+pub(super) fn on_host(
+    profile: &Profile,
+    options: &Options,
+    seed: u64,
+    host: HostSide,
+) -> Result<Drive, BuildError> {
     let model = profile.model.clone();
+    let seed = options.seed.unwrap_or(seed);
     match &profile.body {
-        profile::Body::Hdd(hdd) => attach(model, hdd, options, options.seed.unwrap_or(seed)),
-        profile::Body::Ssd(ssd) => flash(model, ssd, options, options.seed.unwrap_or(seed)),
+        profile::Body::Hdd(hdd) => attach(model, hdd, options, seed, host),
+        profile::Body::Ssd(ssd) => flash(model, ssd, options, seed, host),
         profile::Body::Other(blueprint) => blueprint.build(&model, options),
         profile::Body::Fixed { capacity, service, servers } => {
             let of_any = ["seed", "specimen"];
@@ -29,7 +39,8 @@ pub(super) fn one(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
                 return Err(BuildError::NothingToSet { model, nature, key });
             }
             let capacity_bytes = capacity.bytes().get();
-            let about = About { model, capacity_bytes, attached: None, arrangement: None };
+            let about =
+                About { model, capacity_bytes, attached: None, arrangement: None, tier: None };
             let body = Body::Fixed(Fixed::new(*capacity, *service, *servers));
             Ok(Drive { about, body })
         }
@@ -41,6 +52,7 @@ fn attach(
     hdd: &HddProfile,
     options: &Options,
     seed: u64,
+    host: HostSide,
 ) -> Result<Drive, BuildError> {
     refuse(&model, "is a hard disk", &options.of_flash())?;
     let (guard_ns, guard_growth) = match hdd.parts.order {
@@ -52,12 +64,13 @@ fn attach(
         link: hdd.link,
         bus: hdd.bus,
         queue_depth: hdd.queue_depth,
+        commands_at_once: hdd.queue_depth,
         write_cache: hdd.write_cache,
         write_cache_bytes: hdd.parts.write_cache.map(|limits| limits.size.bytes()),
     };
     let attached = negotiate(&model, &front, options)?;
     let attached = Attachment { guard_ns, guard_growth, ..attached };
-    let port = port(&front, &attached);
+    let port = port(&front, &attached, host);
     let flush_alone = hdd.interface == Interface::Sata;
     let write_cache = hdd.parts.write_cache.filter(|_| attached.write_cache_bytes.is_some());
     let disk = Disk::new(Parts { write_cache, ..hdd.parts.clone() }, port, seed);
@@ -90,6 +103,7 @@ fn flash(
     ssd: &SsdProfile,
     options: &Options,
     seed: u64,
+    host: HostSide,
 ) -> Result<Drive, BuildError> {
     let cacheless = ssd.protected && options.write_cache.is_some();
     refuse(&model, "has power-loss protection", &[("write-cache", cacheless)])?;
@@ -98,6 +112,7 @@ fn flash(
         link: ssd.link,
         bus: ScsiBus { bytes_per_s: 0, per_command: Span::ZERO },
         queue_depth: ssd.queue_depth,
+        commands_at_once: ssd.commands_at_once,
         write_cache: ssd.write_cache,
         write_cache_bytes: ssd.volatile_cache(),
     };
@@ -118,8 +133,10 @@ fn flash(
     let write_cache = attached.write_cache_bytes.is_some();
     let asked = Modelled { scale, spare: options.spare, seed };
     let parts = SsdParts { write_cache, ..ssd.parts(asked).map_err(wrong)? };
-    let port = port(&front, &attached).slowed(ssd.command_processing + host_adapter(&attached));
-    let mut made = Ssd::new(parts, port, attached.tags).map_err(|e| wrong(e.to_string()))?;
+    let port =
+        port(&front, &attached, host).slowed(ssd.command_processing + host_adapter(&attached));
+    let mut made =
+        Ssd::new(parts, port, attached.commands_at_once()).map_err(|e| wrong(e.to_string()))?;
     made.precondition(precondition, trimmed);
     let flush_alone = ssd.interface == Interface::Sata;
     let stack = Box::new(Stack::new(&attached, flush_alone, made));

@@ -3,11 +3,14 @@
 mod link;
 mod notice;
 mod port;
+mod queues;
 
 pub use link::Link;
 pub(crate) use link::pcie_lane;
 pub use notice::Notice;
 pub(crate) use port::{Pace, Port};
+pub use queues::{Burst, Priorities, QueuePairs, Weighted, Weights};
+pub(crate) use queues::{Priority, QUEUES_MAX};
 
 use drivelab_core::config::Choice;
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};

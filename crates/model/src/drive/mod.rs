@@ -14,6 +14,7 @@ use crate::raid::Array;
 use crate::shelf::Shelf;
 use crate::ssd::{PartsError, Ssd, SsdParts};
 use crate::stack::{Mechanism, Stack};
+use crate::tier::{Swapcache, Tiered, Writeback};
 use crate::watch::Step;
 
 pub(crate) use fixed::Fixed;
@@ -34,6 +35,8 @@ pub(crate) enum Body {
     Fixed(Fixed),
     Shelf(Box<Shelf<Drive>>),
     Array(Box<Array<Shelf<Drive>>>),
+    Swapcache(Box<Tiered<Swapcache<Drive>>>),
+    Writeback(Box<Tiered<Writeback<Drive>>>),
 }
 
 /// The host's side before a mechanism that another crate models.
@@ -49,6 +52,10 @@ impl<M: Mechanism + Send> OtherStack for Stack<M> {
 
 fn counters(shelf: &Shelf<Drive>) -> Counters {
     shelf.members().map(Drive::counters).fold(Counters::default(), Counters::with)
+}
+
+fn of_both(drives: [&Drive; 2]) -> Counters {
+    drives.into_iter().map(Drive::counters).fold(Counters::default(), Counters::with)
 }
 
 impl Drive {
@@ -73,13 +80,19 @@ impl Drive {
         parts: SsdParts,
     ) -> Result<Self, PartsError> {
         let port = Port::new(attached.wire_bytes_per_s, per_command);
-        let ssd = Ssd::new(parts, port, attached.tags)?;
+        let ssd = Ssd::new(parts, port, attached.commands_at_once())?;
         let stack = Box::new(Stack::new(&attached, true, ssd));
         Ok(Self::attached(model, attached, Body::Ssd(stack)))
     }
 
     pub(crate) fn attached(model: String, attached: Attachment, body: Body) -> Self {
-        let about = About { model, capacity_bytes: 0, attached: Some(attached), arrangement: None };
+        let about = About {
+            model,
+            capacity_bytes: 0,
+            attached: Some(attached),
+            arrangement: None,
+            tier: None,
+        };
         let mut drive = Self { about, body };
         drive.about.capacity_bytes = drive.capacity().bytes().get();
         drive
@@ -110,6 +123,8 @@ impl Drive {
             Body::Fixed(fixed) => fixed.counters(),
             Body::Shelf(drives) => counters(drives),
             Body::Array(array) => counters(array.inner()),
+            Body::Swapcache(tier) => of_both(tier.drives()),
+            Body::Writeback(tier) => of_both(tier.drives()),
         }
     }
 }
@@ -124,6 +139,8 @@ macro_rules! each {
             Body::Fixed($drive) => $does,
             Body::Shelf($drive) => $does,
             Body::Array($drive) => $does,
+            Body::Swapcache($drive) => $does,
+            Body::Writeback($drive) => $does,
         }
     };
 }

@@ -94,7 +94,7 @@ impl Asked {
                 let lba = Lba::new(self.rng.below(load.slots) * load.sectors);
                 let op = if load.write { Op::Write } else { Op::Read };
                 let (id, sectors) = (RequestId(begun.len() as u64), Sectors::new(load.sectors));
-                self.submit(Request { id, op, lba, sectors, fua: false })?;
+                self.submit(Request { id, op, lba, sectors, fua: false, submitter: 0 })?;
                 begun.push(self.now);
             }
             self.advance()?;

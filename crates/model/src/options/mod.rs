@@ -2,19 +2,22 @@
 
 mod spec;
 mod switch;
+mod tier;
 
 pub use spec::{DriveSpec, ProfileRef, SpecError};
 pub use switch::Switch;
+pub use tier::Tier;
 
-pub use crate::controller::{Link, Notice};
+pub use crate::controller::{Burst, Link, Notice, Priorities, Weights};
 pub use crate::ssd::{Precondition, Scale};
+pub use crate::tier::TierKind;
 
 use drivelab_core::Ratio;
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::Bytes;
 
-use crate::controller::Controller;
+use crate::controller::{Controller, QUEUES_MAX};
 use crate::elevator::Scheduler;
 use crate::raid::Level;
 use crate::shelf::Bus;
@@ -74,6 +77,14 @@ options! {
     "ncq" => ncq: Switch, Value::read;
     /// How the host learns of completions.
     "completion" => completion: Notice, Value::read;
+    /// Queues of an `NVMe` controller; each submitter uses one.
+    "queues" => queues: u32, whole::<1, QUEUES_MAX>;
+    /// How many commands come from one queue before the next.
+    "queue-burst" => queue_burst: Burst, Value::read;
+    /// The class of each queue.
+    "queue-priorities" => queue_priorities: Priorities, Value::read;
+    /// What each class gives in a round.
+    "queue-weights" => queue_weights: Weights, Value::read;
     /// How much smaller the flash is than the drive's.
     "scale" => scale: Scale, Value::read;
     /// What was written to the flash before.
@@ -100,6 +111,12 @@ options! {
     "host-queue" => host_queue: u32, whole::<1, 65_536>;
     /// The longest request that the host sends, in KiB; longer ones are cut.
     "max-sectors-kb" => max_sectors_kb: u32, whole::<4, 1_048_576>;
+    /// A fast drive before this one.
+    "tier" => tier: Tier, Value::read;
+    /// Whether the tier starts with the beginning of the drive on it.
+    "tier-warm" => tier_warm: Switch, Value::read;
+    /// Memory before a swapcache.
+    "page-cache" => page_cache: Bytes, page_cache;
 }
 
 /// An option that cannot be.
@@ -153,6 +170,9 @@ impl Options {
             bus: None,
             host_queue: None,
             max_sectors_kb: None,
+            tier: None,
+            tier_warm: None,
+            page_cache: None,
             ..*self
         }
     }
@@ -165,6 +185,28 @@ impl Options {
             ("spare", self.spare.is_some()),
             ("trimmed", self.trimmed.is_some()),
         ]
+    }
+
+    /// The options of several queues, and whether each is set.
+    pub fn of_queues(&self) -> [(&'static str, bool); 4] {
+        [
+            ("queues", self.queues.is_some()),
+            ("queue-burst", self.queue_burst.is_some()),
+            ("queue-priorities", self.queue_priorities.is_some()),
+            ("queue-weights", self.queue_weights.is_some()),
+        ]
+    }
+
+    /// An option that is set and that only a tier has.
+    pub(crate) fn of_tier(&self) -> Option<&'static str> {
+        let set =
+            [("tier-warm", self.tier_warm.is_some()), ("page-cache", self.page_cache.is_some())];
+        set.into_iter().find(|(_, set)| *set).map(|(key, _)| key)
+    }
+
+    /// These options of the drive behind a tier: without those of the tier.
+    pub(crate) fn behind_tier(&self) -> Self {
+        Self { tier: None, tier_warm: None, page_cache: None, ..*self }
     }
 
     /// Whether nothing is set that puts several drives together.
@@ -208,6 +250,15 @@ fn chunk(text: &str) -> Result<Bytes, String> {
     ))
 }
 
+/// Frames are counted in 32 bits.
+fn page_cache(text: &str) -> Result<Bytes, String> {
+    let bytes = Bytes::read(text)?;
+    if (1 << 20..=1 << 40).contains(&bytes.get()) {
+        return Ok(bytes);
+    }
+    Err(format!("`{text}` is not a size of memory from 1m to 1t"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,8 +278,35 @@ mod tests {
     #[test]
     fn each_key_can_be_set_and_is_listed() {
         let values = [
-            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady",
-            "28%", "50%", "9", "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
+            "scsi",
+            "4",
+            "6",
+            "on",
+            "split",
+            "bioq",
+            "128",
+            "off",
+            "polled",
+            "2",
+            "4",
+            "high/low",
+            "8/4/1",
+            "1/32",
+            "steady",
+            "28%",
+            "50%",
+            "9",
+            "3",
+            "5",
+            "5",
+            "64k",
+            "2",
+            "pcie1x8",
+            "32",
+            "128",
+            "swapcache:crucial-c300",
+            "on",
+            "256M",
         ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {

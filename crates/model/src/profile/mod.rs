@@ -258,6 +258,15 @@ impl Profile {
         }
     }
 
+    /// The commands that the drive queues, whatever its controller sends; 1 where that is unknown.
+    pub fn queue_depth(&self) -> usize {
+        match &self.body {
+            Body::Hdd(hdd) => hdd.queue_depth,
+            Body::Ssd(ssd) => ssd.queue_depth,
+            Body::Other(_) | Body::Fixed { .. } => 1,
+        }
+    }
+
     /// The profile of a drive that another crate models, with the least that holds for it: it
     /// comes from `source`, and leaves out what `leaves_out` says.
     pub fn of_blueprint(

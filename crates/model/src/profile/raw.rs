@@ -207,6 +207,7 @@ profile_keys! {
     power_loss_protection: Switch,
     // Controller of a solid-state drive.
     command_processing: Short,
+    commands_at_once: Count<1, 65_536>,
     read_processing: Short,
     write_processing: Short,
     flush_processing: Short,

@@ -18,6 +18,8 @@ pub(crate) struct SsdProfile {
     pub(crate) interface: Interface,
     pub(crate) link: Link,
     pub(crate) queue_depth: usize,
+    /// What it works on at once, from all queues of an `NVMe` controller.
+    pub(crate) commands_at_once: usize,
     pub(crate) write_cache: Switch,
     pub(crate) protected: bool,
     pub(crate) scale: Scale,
@@ -67,6 +69,9 @@ const UNIT: u64 = 4096;
 const UNIT_SECTORS: u64 = UNIT / 512;
 /// How long a drive waits for more before it folds, where its profile does not say: an estimate.
 const FOLD_AFTER: Span = Span::from_ms(100);
+/// What a controller takes out of its queues before it has answered, where its profile does not
+/// say: the default of `MQSim` 7ec40e3 (`Queue_Fetch_Size`), there of each queue.
+const COMMANDS_AT_ONCE: usize = 512;
 /// One entry of a map that is read from the flash: 4 bytes, 4 KiB of them in a page.
 const MAP_UNITS: u32 = 1024;
 
@@ -86,6 +91,9 @@ impl SsdProfile {
             interface,
             link: raw.link.unwrap_or(link),
             queue_depth: raw.queue_depth.map_or(queue_depth, |count| count.0 as usize),
+            commands_at_once: raw
+                .commands_at_once
+                .map_or(COMMANDS_AT_ONCE, |count| count.0 as usize),
             write_cache: raw.write_cache.unwrap_or(Switch::On),
             protected: raw.power_loss_protection.is_some_and(Switch::is_on),
             scale: raw.scale.unwrap_or(Scale::WHOLE),

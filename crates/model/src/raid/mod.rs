@@ -47,6 +47,7 @@ struct Group {
     left: usize,
     writes: Vec<Extent>,
     fua: bool,
+    submitter: u16,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +129,8 @@ impl<D: Device> Array<D> {
             debug_assert_ne!(Some(extent.member), self.failed, "a failed member is not asked");
             let base = Sectors::new(extent.member as u64 * self.member.get());
             let (id, lba) = (RequestId(child as u64), extent.lba + base);
-            self.give(now, Request { id, op, lba, sectors: extent.sectors, fua });
+            let (sectors, submitter) = (extent.sectors, self.groups[group].submitter);
+            self.give(now, Request { id, op, lba, sectors, fua, submitter });
         }
     }
 
@@ -194,7 +196,9 @@ impl<D: Device> Array<D> {
     fn flush(&mut self, now: Time, request: &Request) {
         let parent = self.requests.insert(Pending::new(request.id, 1));
         let writes = Vec::new();
-        let group = self.groups.insert(Group { request: parent, left: 1, writes, fua: false });
+        let submitter = request.submitter;
+        let group = Group { request: parent, left: 1, writes, fua: false, submitter };
+        let group = self.groups.insert(group);
         let extent = Extent { member: 0, lba: Lba::ZERO, sectors: Sectors::ZERO };
         let child = self.children.insert(Child { group, op: Op::Flush, extent });
         self.give(now, Request { id: RequestId(child as u64), ..*request });
@@ -234,8 +238,8 @@ impl<D: Device> Device for Array<D> {
                 let first = if reads.is_empty() { &writes } else { &reads };
                 let left = first.len();
                 let later = if reads.is_empty() { Vec::new() } else { writes.clone() };
-                let fua = request.fua;
-                let group = Group { request: parent, left, writes: later, fua };
+                let Request { fua, submitter, .. } = request;
+                let group = Group { request: parent, left, writes: later, fua, submitter };
                 let group = self.groups.insert(group);
                 let op = if reads.is_empty() { request.op } else { Op::Read };
                 self.send(now, group, op, first, fua && reads.is_empty());

@@ -49,6 +49,7 @@ struct Command {
     slot: usize,
     op: Op,
     fua: bool,
+    submitter: u16,
     lba: Lba,
     sectors: Sectors,
     /// Of a write: whether the drive has it, and whether all of its data has crossed.
@@ -146,6 +147,7 @@ impl<D: Device> Shelf<D> {
             slot,
             op: request.op,
             fua: request.fua,
+            submitter: request.submitter,
             lba,
             sectors,
             sent: false,
@@ -242,9 +244,9 @@ impl<D: Device> Shelf<D> {
     }
 
     fn hand_over(&mut self, now: Time, place: usize) {
-        let Command { slot, op, fua, lba, sectors, .. } = self.commands[place];
+        let Command { slot, op, fua, submitter, lba, sectors, .. } = self.commands[place];
         let id = RequestId(place as u64);
-        self.slots[slot].submit(now, Request { id, op, lba, sectors, fua });
+        self.slots[slot].submit(now, Request { id, op, lba, sectors, fua, submitter });
     }
 
     fn answer(&mut self, done: Completion, completed: &mut Vec<Completion>) {

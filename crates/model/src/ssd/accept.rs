@@ -20,7 +20,7 @@ impl Ssd {
         let durable = request.op == Op::Write && must && !self.parts.protected;
         let left = u32::from(durable);
         self.commands[tag.index()] =
-            Some(Command { request: *request, accepted: now, left, durable });
+            Some(Command { request: *request, accepted: now, left, found: 0, durable });
         let ready = match request.op {
             Op::Read => now + self.parts.read_processing,
             Op::Write => self.port.receive_all(now, request.sectors) + self.parts.write_processing,
@@ -51,14 +51,21 @@ impl Ssd {
     }
 
     /// Reads what the map is missing, then the data.
+    ///
+    /// What was read of the map serves its command even if it has been dropped since: otherwise
+    /// more commands than parts in memory would take them from one another for ever.
     pub(super) fn find_and_read(&mut self, now: Time, tag: Tag, events: &mut Events) {
-        let request = self.command(tag).request;
+        let Command { request, found, .. } = *self.command(tag);
         if let Some(map) = &mut self.cached_map {
             let (first, end) = self.parts.units(&request);
-            let missing = (first..end).map(Unit).find_map(|unit| map.missing(unit));
+            for unit in (first..end.min(found)).map(Unit) {
+                map.used(unit);
+            }
+            let missing = (first.max(found)..end).find_map(|unit| map.missing(Unit(unit)));
             if let Some(part) = missing {
                 let of = u32::try_from(tag.index()).expect("tags are few");
-                self.backend.read_map(now, part, of);
+                self.command(tag).found = part.end;
+                self.backend.read_map(now, part.number, of);
                 return;
             }
         }

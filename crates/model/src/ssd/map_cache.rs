@@ -17,6 +17,14 @@ pub(super) struct CachedMap {
 
 const ABSENT: u32 = u32::MAX;
 
+/// A part of the map that must be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) number: u32,
+    /// The unit behind the last that it places.
+    pub(super) end: u32,
+}
+
 impl CachedMap {
     pub(super) fn new(rules: MapCache, units: u32) -> Self {
         let parts = units.div_ceil(rules.units);
@@ -31,13 +39,11 @@ impl CachedMap {
     }
 
     /// The part that must be read before `unit` can be found; it counts as read from then on.
-    pub(super) fn missing(&mut self, unit: Unit) -> Option<u32> {
-        let part = unit.0 / self.units;
-        let place = self.place[part as usize];
-        if place != ABSENT {
-            self.held[place as usize].1 = true;
+    pub(super) fn missing(&mut self, unit: Unit) -> Option<Part> {
+        if self.used(unit) {
             return None;
         }
+        let part = unit.0 / self.units;
         let place = self.free_place();
         self.place[part as usize] = u32::try_from(place).expect("fewer than parts");
         if place == self.held.len() {
@@ -45,7 +51,17 @@ impl CachedMap {
         } else {
             self.held[place] = (part, false);
         }
-        Some(part)
+        Some(Part { number: part, end: part.saturating_add(1).saturating_mul(self.units) })
+    }
+
+    /// Marks the part that places `unit` as used, where it is in memory; whether it is.
+    pub(super) fn used(&mut self, unit: Unit) -> bool {
+        let place = self.place[(unit.0 / self.units) as usize];
+        let held = place != ABSENT;
+        if held {
+            self.held[place as usize].1 = true;
+        }
+        held
     }
 
     fn free_place(&mut self) -> usize {
@@ -71,7 +87,8 @@ mod tests {
     #[test]
     fn what_was_used_lately_stays() {
         let mut map = CachedMap::new(MapCache { units: 10, pages: 2 }, 100);
-        let found = [5, 9, 10, 0, 20, 1, 10, 29].map(|unit| map.missing(Unit(unit)));
+        let found = [5, 9, 10, 0, 20, 1, 10, 29]
+            .map(|unit| map.missing(Unit(unit)).map(|part| part.number));
         assert_eq!(found, [Some(0), None, Some(1), None, Some(2), None, Some(1), Some(2)]);
     }
 }

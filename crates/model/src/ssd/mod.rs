@@ -27,7 +27,7 @@ use crate::stack::{Mechanism, Tag};
 use backend::{Backend, Outcome};
 use buffer::Buffer;
 use durable::Owed;
-use ftl::Unit;
+use ftl::{Unit, Written};
 use map_cache::CachedMap;
 
 /// A command that the controller works on.
@@ -38,6 +38,8 @@ struct Command {
     /// Reads of the flash that are not through, or units of a durable write that are not
     /// programmed, and 1 more while it is taken over.
     left: u32,
+    /// Units below this one have a known place: their parts of the map were read for it.
+    found: u32,
     /// A write that is answered once it is programmed.
     durable: bool,
 }
@@ -309,7 +311,9 @@ impl Mechanism for Ssd {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        let Written { host, copied, padded } = self.backend.ftl.written();
+        let bytes = |units: u64| Sectors::new(units * self.parts.sectors_per_unit).bytes().get();
+        Counters { flash_written: [host, copied, padded].map(bytes), ..self.counters }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The host's side of a drive: elevator, tags and wire, in front of any mechanism.
 
+mod arbiter;
 mod mechanism;
+mod pair;
 mod tag;
 
 pub use mechanism::Mechanism;
@@ -11,20 +13,23 @@ use drivelab_core::{
 };
 
 use crate::about::Attachment;
-use crate::controller::Wire;
 use crate::counters::Counters;
-use crate::elevator::HostQueue;
 use crate::event::{Event, EventQueue};
 use crate::watch::Step;
+use arbiter::Arbiter;
+use pair::Pair;
 
 /// The whole way of a request: elevator, tags, wire, mechanism, and back.
 #[derive(Debug)]
 pub struct Stack<M> {
-    host: HostQueue,
-    wire: Wire,
+    /// One, or the queue pairs of an `NVMe` controller.
+    pairs: Vec<Pair>,
+    arbiter: Arbiter,
+    /// There is one queue, and the drive takes all of it: nothing to choose.
+    takes_all: bool,
     mechanism: M,
     events: EventQueue<Event>,
-    /// The command that holds each tag.
+    /// The command that holds each tag: those that the drive works on.
     on_wire: Vec<Option<Request>>,
     free_tags: Vec<Tag>,
     /// The last time that was told, to assert that it never runs backwards.
@@ -35,14 +40,19 @@ impl<M: Mechanism> Stack<M> {
     /// Puts `mechanism` behind a host and a wire as `attached` says; with `flush_alone` a flush or
     /// trim shares the wire with no other command.
     pub fn new(attached: &Attachment, flush_alone: bool, mechanism: M) -> Self {
-        let wire = Wire::new(attached.dispatch, attached.tags, flush_alone);
+        let queues = attached.queue_pairs.as_ref();
+        let count = queues.map_or(1, |queues| queues.count);
+        let pairs: Vec<Pair> = (0..count).map(|_| Pair::new(attached, flush_alone)).collect();
+        let at_once = attached.commands_at_once();
+        let tags = at_once.min(pairs.iter().map(|pair| pair.wire.tags()).sum());
         Self {
-            host: HostQueue::new(attached.scheduler, attached.nr_requests),
+            takes_all: count == 1 && tags == pairs[0].wire.tags(),
+            pairs,
+            arbiter: Arbiter::new(queues),
             mechanism,
-            events: EventQueue::with_capacity(wire.tags() * 2 + 8),
-            on_wire: vec![None; wire.tags()],
-            free_tags: (0..wire.tags()).rev().map(Tag::new).collect(),
-            wire,
+            events: EventQueue::with_capacity(tags * 2 + 8),
+            on_wire: vec![None; tags],
+            free_tags: (0..tags).rev().map(Tag::new).collect(),
             clock: Time::ZERO,
         }
     }
@@ -57,36 +67,65 @@ impl<M: Mechanism> Stack<M> {
     }
 
     #[inline]
-    fn complete(&mut self, tag: Tag) -> RequestId {
-        let request = self.on_wire[tag.index()].take().expect("the tag was in use");
-        self.free_tags.push(tag);
-        self.wire.release(request.op);
-        self.host.completed();
-        request.id
+    fn queue_of(&self, request: &Request) -> usize {
+        let count = self.pairs.len();
+        if count == 1 { 0 } else { usize::from(request.submitter) % count }
     }
 
-    /// Sends what the rules of the wire let through.
+    /// Frees a tag; gives the request that held it, and its queue.
     #[inline]
-    fn dispatch(&mut self, now: Time) {
-        while let Some(class) = self.wire.next(self.host.waiting()) {
-            if !self.wire.may_join(self.host.peek(class)) {
-                return;
-            }
-            let request = self.host.pop(now, class);
-            let tag = self.free_tags.pop().expect("the pool said that a tag is free");
-            self.wire.take(request.op);
-            let before = self.on_wire[tag.index()].replace(request);
-            debug_assert!(before.is_none(), "tag {tag} is given out twice");
-            self.mechanism.note(|| Step::Sent { at: now, tag, request });
-            self.mechanism.accept(now, tag, &request, &mut self.events);
+    fn complete(&mut self, tag: Tag) -> (RequestId, usize) {
+        let request = self.on_wire[tag.index()].take().expect("the tag was in use");
+        self.free_tags.push(tag);
+        let queue = self.queue_of(&request);
+        self.pairs[queue].completed(&request);
+        (request.id, queue)
+    }
+
+    /// Sends what the rules of the wire let through, as far as the drive takes it.
+    #[inline]
+    fn dispatch(&mut self, now: Time, queue: usize) {
+        if !self.takes_all {
+            return self.arbitrate(now, queue);
+        }
+        while let Some(request) = self.pairs[0].next(now) {
+            self.send(now, request);
         }
     }
 
-    /// What the mechanism has done, and the most that wire and host held.
+    /// Submits what the wire of `queue` lets through, and sends what the drive takes of all queues.
+    #[inline(never)]
+    fn arbitrate(&mut self, now: Time, queue: usize) {
+        if self.pairs[queue].submit(now) {
+            self.arbiter.filled(queue);
+        }
+        while !self.free_tags.is_empty()
+            && let Some(queue) = self.arbiter.next()
+        {
+            let submitted = &mut self.pairs[queue].submitted;
+            let request = submitted.pop_front().expect("the queue holds commands");
+            if submitted.is_empty() {
+                self.arbiter.emptied(queue);
+            }
+            self.send(now, request);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, request: Request) {
+        let tag = self.free_tags.pop().expect("whoever sends knows of a free tag");
+        let before = self.on_wire[tag.index()].replace(request);
+        debug_assert!(before.is_none(), "tag {tag} is given out twice");
+        self.mechanism.note(|| Step::Sent { at: now, tag, request });
+        self.mechanism.accept(now, tag, &request, &mut self.events);
+    }
+
+    /// What the mechanism has done, and the most that the wire and the host held of one queue.
     pub fn counters(&self) -> Counters {
+        let most = |held: fn(&Pair) -> usize| self.pairs.iter().map(held).max().unwrap_or(0);
         Counters {
-            max_tags_in_use: self.wire.max_in_use,
-            max_requests_held: self.host.max_held(),
+            max_tags_in_use: most(|pair| pair.wire.max_in_use),
+            max_requests_held: most(|pair| pair.host.max_held()),
             ..self.mechanism.counters()
         }
     }
@@ -113,8 +152,9 @@ impl<M: Mechanism> Device for Stack<M> {
             self.events.push(now, Event::Answered { id, result: Ok(()) });
             return Ok(());
         }
-        self.host.submit(now, request)?;
-        self.dispatch(now);
+        let queue = self.queue_of(&request);
+        self.pairs[queue].host.submit(now, request)?;
+        self.dispatch(now, queue);
         Ok(())
     }
 
@@ -130,13 +170,13 @@ impl<M: Mechanism> Device for Stack<M> {
                 Event::Wake => self.mechanism.wake(at, &mut self.events),
                 Event::MediumFree => self.mechanism.medium_free(at, &mut self.events),
                 Event::Done { tag, served_by } => {
-                    let id = self.complete(tag);
+                    let (id, queue) = self.complete(tag);
                     self.mechanism.note(|| Step::Done { at, tag });
                     let done = Completion { id, at, result: Ok(()), served_by };
                     completed.push(done);
-                    self.dispatch(at);
-                    if self.host.admit_waiting(at) {
-                        self.dispatch(at);
+                    self.dispatch(at, queue);
+                    if self.pairs[queue].host.admit_waiting(at) {
+                        self.dispatch(at, queue);
                     }
                 }
                 Event::Answered { id, result } => {

@@ -1,8 +1,8 @@
 //! What controller, elevator and tag dispatch change.
 
 use drivelab_core::{Device, Lba, Request, Sectors, Time};
-use drivelab_model::options::Options;
-use drivelab_model::{BuildError, Drive, build, profile::Profile};
+use drivelab_model::options::{DriveSpec, Options};
+use drivelab_model::{BuildError, Drive, build, build_bare, profile::Profile};
 
 use crate::load::{Load, Outcome, drive, run};
 
@@ -34,6 +34,30 @@ fn at_depth_one_the_controller_makes_no_difference() {
         let iops = outcome(other, random_at(1)).iops();
         assert!((iops / queued - 1.0).abs() < 0.03, "{other}: {iops} against {queued}");
     }
+}
+
+/// A guest whose controller has registers adds their time itself.
+#[test]
+fn without_its_host_side_a_drive_does_not_have_the_time_of_registers() {
+    let profile = Profile::embedded(DISK).unwrap();
+    let first_read = |mut drive: Drive| {
+        drive.submit(Time::ZERO, Request::read(0, Lba::new(5000), Sectors::new(8))).unwrap();
+        let mut completed = Vec::new();
+        while completed.is_empty() {
+            let now = drive.next_event().unwrap();
+            drive.advance(now, &mut completed);
+        }
+        completed[0].at.ns()
+    };
+    let check = |options: &str, expected_ns: u64| {
+        let spec: DriveSpec = format!("{DISK}{options}").parse().unwrap();
+        let whole = first_read(build(&profile, &spec.options, 1).unwrap());
+        let bare = first_read(build_bare(&profile, &spec.options, 1).unwrap());
+        assert_eq!(whole - bare, expected_ns, "{options}");
+    };
+    check(",controller=ide", 12_000);
+    check(",ncq=off", 0);
+    check("", 0);
 }
 
 #[test]

@@ -26,7 +26,14 @@ fn any_request(rng: &mut Rng, id: u64, capacity: u64, recent: u64) -> Request {
         return Request::flush(id);
     }
     let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
-    Request { id: RequestId(id), op, lba, sectors, fua: op == Op::Write && rng.below(10) == 0 }
+    Request {
+        id: RequestId(id),
+        op,
+        lba,
+        sectors,
+        fua: op == Op::Write && rng.below(10) == 0,
+        submitter: 0,
+    }
 }
 
 /// Runs a random history; gives every request with its submission, and every completion.

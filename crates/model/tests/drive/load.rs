@@ -132,6 +132,6 @@ impl Addresses {
         let op = if self.rng.below(100) < self.load.reads { Op::Read } else { Op::Write };
         let (lba, sectors) =
             (Lba::new((self.first + slot) * self.load.sectors), Sectors::new(self.load.sectors));
-        Request { id: RequestId(id), op, lba, sectors, fua: false }
+        Request { id: RequestId(id), op, lba, sectors, fua: false, submitter: 0 }
     }
 }

@@ -48,7 +48,14 @@ fn side_by_side(drive: &mut Drive, readers: usize, writers: usize) -> (f64, f64)
     let end = Time::ZERO + Span::from_secs(60);
     let mut next = |drive: &mut Drive, at: Time, op: Op, id: u64| {
         let lba = Lba::new(rng.below(slots) * 8);
-        let request = Request { id: RequestId(id), op, lba, sectors: Sectors::new(8), fua: false };
+        let request = Request {
+            id: RequestId(id),
+            op,
+            lba,
+            sectors: Sectors::new(8),
+            fua: false,
+            submitter: 0,
+        };
         drive.submit(at, request).unwrap();
     };
     for _ in 0..writers {

@@ -20,6 +20,7 @@ struct ShowJson<'a> {
     concluded: &'a str,
     may_conclude: &'a [String],
     may_not_conclude: &'a [String],
+    today: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -44,5 +45,6 @@ pub fn json(article: &Article) -> String {
         concluded: &article.concluded,
         may_conclude: &article.may,
         may_not_conclude: &article.may_not,
+        today: &article.today,
     })
 }

@@ -1,9 +1,12 @@
 //! Published comparisons: their figures, and what may and may not be concluded from them.
 
+pub mod again;
 mod json;
+mod page;
 mod text;
 
 pub use json::{SHOW_SCHEMA, json};
+pub use page::{list_page, page};
 pub use text::text;
 
 use drivelab_core::Refusal;
@@ -33,6 +36,8 @@ pub struct Article {
     concluded: String,
     may: Vec<String>,
     may_not: Vec<String>,
+    /// What a reader should do today.
+    today: Vec<String>,
 }
 
 /// One row of its figures, with a value an arm.
@@ -83,6 +88,7 @@ mod tests {
         for number in 0..ARTICLES.len() {
             let article = article(&number.to_string()).unwrap();
             assert!(!article.may.is_empty() && !article.may_not.is_empty());
+            assert!(!article.today.is_empty());
             for figure in &article.figures {
                 assert_eq!(figure.values.len(), article.arms.len(), "{}", figure.test);
                 assert_eq!(figure.labels.is_empty(), figure.why.is_empty(), "{}", figure.test);

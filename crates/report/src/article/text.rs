@@ -29,6 +29,7 @@ pub fn text(article: &Article, look: Look) -> String {
     text += &look.each("The article concluded:", BOLD, std::slice::from_ref(&article.concluded));
     text += &look.each("May be concluded:", BOLD, &article.may);
     text += &look.each("May not be concluded:", DOUBT, &article.may_not);
+    text += &look.each("Today:", BOLD, &article.today);
     text
 }
 

@@ -18,6 +18,9 @@ pub fn facts(record: &RunRecord) -> Facts {
         facts.extend(text_of(&attached.machine));
         devices(&mut facts, attached);
     }
+    // What was drawn for a specimen is another in each block, and no setting.
+    let drawn = record.specimen.iter().filter(|it| it.number.is_some()).flat_map(|it| &it.drawn);
+    drawn.for_each(|drawn| drop(facts.remove(&drawn.name)));
     facts.insert("ioengine".into(), record.config.ioengine.clone());
     facts.insert("direct".into(), if record.config.direct { "on" } else { "off" }.into());
     if let Some(host) = &record.host {

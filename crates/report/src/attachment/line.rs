@@ -5,7 +5,7 @@ use drivelab_core::record::{Attached, RunRecord};
 use super::facts;
 
 /// Facts that decide a benchmark, in the order in which they are told.
-const TOLD: [(&str, &str); 7] = [
+const TOLD: [(&str, &str); 8] = [
     ("controller", "controller"),
     ("link_gbps", "link"),
     ("queue_depth", "queue depth"),
@@ -13,6 +13,7 @@ const TOLD: [(&str, &str); 7] = [
     ("scheduler", "scheduler"),
     ("nr_requests", "nr_requests"),
     ("write_cache", "cache"),
+    ("tier", "tier"),
 ];
 
 /// `vda (virtio): controller virtio, queue depth 128, ...; found wrong: readahead-extreme`.

@@ -1,6 +1,6 @@
 //! Arms that differ as they should, and otherwise.
 
-use drivelab_core::record::{Attached, AttachedDevice, FoundFault, RunRecord};
+use drivelab_core::record::{Attached, AttachedDevice, Drawn, FoundFault, RunRecord, Specimen};
 
 use super::*;
 use crate::comparison::tests::record;
@@ -196,6 +196,26 @@ fn an_arm_that_changed_on_the_way_is_told() {
 }
 
 #[test]
+fn what_is_drawn_for_each_block_did_not_change_on_the_way() {
+    let warnings = |number| {
+        let drawn = vec![Drawn { name: "write_cache_bytes".into(), value: 1e6, score: 0.0 }];
+        let specimen = Specimen { number, drawn, model_sigma: 0.1 };
+        let run = |bytes: &str| RunRecord {
+            specimen: Some(specimen.clone()),
+            ..run(&format!("scheduler=none write_cache_bytes={bytes}"))
+        };
+        let mut question = question(&[("a", ""), ("b", "")], true);
+        question.samples = [(0, "1000"), (0, "2000"), (1, "1000"), (1, "2000")]
+            .map(|(arm, bytes)| Sample { arm, group: 0, facts: facts(&run(bytes)) })
+            .into();
+        difference(&question).warnings.concat()
+    };
+    assert!(!warnings(Some(3)).contains("made alike"), "{}", warnings(Some(3)));
+    // The median drive is the same in all blocks: somebody changed it.
+    assert!(warnings(None).contains("write_cache_bytes varied"), "{}", warnings(None));
+}
+
+#[test]
 fn a_setting_of_a_workload_is_no_difference_of_the_arms() {
     let mut question = question(&[("a", ""), ("b", "")], true);
     question.samples.clear();
@@ -285,6 +305,7 @@ fn simulated_runs_are_known_as_such_unless_one_may_be_a_copy() {
     };
     let check = |one: Vec<RunRecord>, other: Vec<RunRecord>, expected| {
         let arms = [("a".to_owned(), one), ("b".to_owned(), other)];
+        let arms = crate::comparison::tests::undated(arms);
         let input = crate::comparison::from_runs(&arms).unwrap();
         assert_eq!(input.provenance, expected);
     };

@@ -1,7 +1,7 @@
 //! A matrix that was measured on real drives, without arms.
 
 use drivelab_core::matrix::{Cell, Matrix};
-use drivelab_core::record::{JobRecord, RunRecord};
+use drivelab_core::record::{Better, Figure, JobRecord, RunRecord};
 use serde_json::{Value, json};
 
 use super::{CellRun, Cells, section};
@@ -15,7 +15,7 @@ pub fn json(matrix: &Matrix, runs: &[CellRun<'_>]) -> String {
     let cells = matrix.cells();
     let cell = |run: &CellRun<'_>| {
         let cell = &cells[run.place];
-        let figures: Vec<Value> = figures(matrix, cell, run.record)
+        let figures: Vec<Value> = of_targets(matrix, cell, run.record)
             .map(|(target, job)| figure(target, job, run.record))
             .collect();
         json!({
@@ -39,7 +39,7 @@ pub fn json(matrix: &Matrix, runs: &[CellRun<'_>]) -> String {
 }
 
 /// The targets of a cell, each with its job.
-fn figures<'a>(
+fn of_targets<'a>(
     matrix: &'a Matrix,
     cell: &Cell,
     record: &'a RunRecord,
@@ -61,6 +61,17 @@ fn figure(target: &str, job: &JobRecord, record: &RunRecord) -> Value {
         figure["attached"] = json!(attached);
     }
     figure
+}
+
+/// What a list of kept runs shows of it: the highest rate of any cell, and the lowest.
+pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
+    let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
+    let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));
+    let figure = |(name, value): (&str, Option<f64>)| Some(Figure::new(name, value?, Better::More));
+    [("best_bytes_per_s", most), ("worst_bytes_per_s", least)]
+        .into_iter()
+        .filter_map(figure)
+        .collect()
 }
 
 /// The page: the same runs, the same bytes.
@@ -86,7 +97,7 @@ pub fn text(matrix: &Matrix, runs: &[CellRun<'_>], look: Look) -> String {
     let cells = matrix.cells();
     let line = |run: &CellRun<'_>| {
         let cell = &cells[run.place];
-        let each: Vec<(&String, &JobRecord)> = figures(matrix, cell, run.record).collect();
+        let each: Vec<(&String, &JobRecord)> = of_targets(matrix, cell, run.record).collect();
         let rate = bytes_per_s(each.iter().map(|(_, job)| job.bytes_per_s).sum());
         let line = format!("{}: {}: {rate}", run.block, cell.words(matrix));
         if cell.target.is_some() {

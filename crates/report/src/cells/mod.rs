@@ -16,7 +16,7 @@ mod series;
 mod tests;
 mod text;
 
-pub use measured::{html, json, text};
+pub use measured::{figures, html, json, text};
 pub(crate) use page::section;
 pub use row::{CellRun, Row};
 pub use samples::{METRICS, samples, workloads};

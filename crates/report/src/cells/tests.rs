@@ -48,6 +48,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             served: None,
             guest: None,
             specimen: None,
+            flash: None,
             verification: None,
         }
     };

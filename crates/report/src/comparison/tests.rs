@@ -13,6 +13,7 @@ use drivelab_stats::{Better, Verdict};
 
 use super::*;
 use crate::pairs;
+use crate::run::Dated;
 use crate::specimens::specimens;
 use crate::text::Look;
 
@@ -167,7 +168,7 @@ fn a_run_given_six_times_is_one_run() {
     let different = |latency: u64| (0..6).map(|i| record(latency + i, "one")).collect::<Vec<_>>();
     let check = |slow: Vec<RunRecord>, fast: Vec<RunRecord>, blocks: usize, verdict| {
         let arms = [("slow".to_owned(), slow), ("fast".to_owned(), fast)];
-        let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+        let result = analyse(&from_runs(&undated(arms)).unwrap(), &options()).unwrap();
         assert_eq!((result.blocks.len(), result.verdict()), (blocks, verdict));
     };
     check(different(200), different(100), 6, Verdict::Faster);
@@ -241,15 +242,23 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         served: None,
         guest: None,
         specimen: None,
+        flash: None,
         verification: None,
     }
+}
+
+/// Arms of runs whose times are unknown.
+pub(crate) fn undated<const N: usize>(
+    arms: [(String, Vec<RunRecord>); N],
+) -> [(String, Vec<Dated>); N] {
+    arms.map(|(name, runs)| (name, runs.into_iter().map(Dated::from).collect()))
 }
 
 #[test]
 fn stored_runs_are_paired_in_order() {
     let runs = |latency: u64| (0..8).map(|i| record(latency + i, "one")).collect::<Vec<_>>();
     let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
-    let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+    let result = analyse(&from_runs(&undated(arms)).unwrap(), &options()).unwrap();
     assert_eq!(result.series[result.primary().series].name, "iops");
     assert_eq!(result.verdict(), Verdict::Faster);
     // 5,000 requests a run: no p99.
@@ -262,14 +271,64 @@ fn runs_of_different_machines_are_refused() {
         ("here".to_owned(), vec![record(100, "one")]),
         ("there".to_owned(), vec![record(100, "two")]),
     ];
-    let error = from_runs(&arms).unwrap_err().to_string();
-    assert!(error.starts_with("`here` and `there` ran on different machines"), "{error}");
+    let error = from_runs(&undated(arms)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the arms ran on different machines (`here` on one, `there` on two)"),
+        "{error}"
+    );
+    // Half a block of a machine is none.
+    let arms = [
+        ("here".to_owned(), vec![record(100, "one"), record(100, "two")]),
+        ("there".to_owned(), vec![record(101, "one"), record(102, "one")]),
+    ];
+    from_runs(&undated(arms)).unwrap_err();
+}
+
+#[test]
+fn each_machine_is_compared_with_itself() {
+    // One machine is ten times the other: by their order the runs would pair across them.
+    let runs = |latency: u64, hosts: [(u64, &str); 2]| {
+        let of_host = |(factor, host)| (0..4).map(move |i| record(factor * latency + i, host));
+        hosts.into_iter().flat_map(of_host).collect::<Vec<_>>()
+    };
+    let arms = [
+        ("slow".to_owned(), runs(200, [(1, "one"), (10, "two")])),
+        ("fast".to_owned(), runs(100, [(10, "two"), (1, "one")])),
+    ];
+    let result = analyse(&from_runs(&undated(arms)).unwrap(), &options()).unwrap();
+    assert_eq!(result.verdict(), Verdict::Faster);
+    assert_eq!(result.blocks.len(), 8);
+    assert!(result.blocks.contains(&"two 4".to_owned()), "{:?}", result.blocks);
+    assert!(result.notes.iter().any(|note| note.contains("several machines")), "{result:?}");
+    let ratio = result.primary().adjusted.comparison.ratio;
+    assert!((1.9..2.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn times_of_runs_say_whether_they_are_pairs() {
+    let runs = |latency: u64, times: [u64; 8]| {
+        let dated = |(i, time): (u64, u64)| Dated {
+            record: record(latency + i, "one"),
+            ended_unix_s: Some(time),
+        };
+        (0..8).zip(times).map(dated).collect::<Vec<_>>()
+    };
+    let compared = |first, then| {
+        let arms = [("before".to_owned(), runs(200, first)), ("after".to_owned(), runs(100, then))];
+        analyse(&from_runs(&arms).unwrap(), &options()).unwrap()
+    };
+    let even = [2, 4, 6, 8, 10, 12, 14, 16];
+    let result = compared(even.map(|time| time - 1), even);
+    assert_eq!((result.unpaired.as_ref(), result.blocks.len()), (None, 8));
+    let result = compared([1, 2, 3, 4, 5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15, 16]);
+    let why = result.unpaired.unwrap();
+    assert!(why.contains("all runs of one arm were made before"), "{why}");
 }
 
 #[test]
 fn the_primary_metric_can_be_chosen() {
     let arms = [("a".to_owned(), vec![record(100, "x")]), ("b".to_owned(), vec![record(90, "x")])];
-    let input = from_runs(&arms).unwrap();
+    let input = from_runs(&undated(arms)).unwrap();
     let check = |primary: &str, expected: Result<&str, &str>| {
         let options = CompareOptions { primary: Some(primary.to_owned()), ..options() };
         let result = analyse(&input, &options);
@@ -322,7 +381,7 @@ fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
         (0..8).map(marked).collect::<Vec<_>>()
     };
     let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
-    let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+    let result = analyse(&from_runs(&undated(arms)).unwrap(), &options()).unwrap();
     let notes = result.notes.join("\n");
     assert!(notes.contains("In 8 of 8 runs of every arm: too few requests"), "{notes}");
     assert!(!notes.contains("rests on"), "{notes}");
@@ -371,7 +430,7 @@ fn what_phases_measured_is_compared_with_its_own_unit_and_direction() {
         let runs = (0..8).map(|run| benchmark(speed * (1.0 + 0.001 * f64::from(run * step % 8))));
         (name.to_owned(), runs.collect())
     };
-    let input = from_runs(&[arm("slow", 1.0, 3), arm("fast", 1.2, 5)]).unwrap();
+    let input = from_runs(&undated([arm("slow", 1.0, 3), arm("fast", 1.2, 5)])).unwrap();
     let primary = Some("seeks.per_s".to_owned());
     let result = analyse(&input, &CompareOptions { primary, ..options() }).unwrap();
     assert_eq!(result.verdict(), Verdict::Faster);
@@ -412,7 +471,7 @@ fn runs_of_different_simulated_drives_say_what_one_more_does() {
     let options = CompareOptions { primary: Some("lat_mean_ns".into()), ..options() };
     let compared = |[a, b]: [Vec<RunRecord>; 2]| {
         let arms = [("a".to_owned(), a), ("b".to_owned(), b)];
-        analyse(&from_runs(&arms).unwrap(), &options).unwrap()
+        analyse(&from_runs(&undated(arms)).unwrap(), &options).unwrap()
     };
     let result = compared([runs(1000, 0), runs(800, 25)]);
     assert!(result.primary().depends(), "{:?}", result.primary());

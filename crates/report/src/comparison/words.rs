@@ -9,7 +9,7 @@ use crate::specimens;
 use drivelab_core::record::{Label, Nature};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
-pub(super) fn words(result: &CompareResult) -> Vec<Sentence> {
+pub(crate) fn words(result: &CompareResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
     sentences.extend(decides(result));
     sentences.extend(other_arms(result));

@@ -1,15 +1,24 @@
 //! Kept runs as a list.
 
+mod asked;
+mod course;
 mod json;
+mod over_time;
+mod page;
+mod picture;
 mod text;
 
+pub use asked::Asked;
+pub use course::{Course, Moment, courses};
 pub use json::json;
+pub use over_time::course_page;
+pub use page::page;
 pub use text::text;
 
 use jiff::Timestamp;
 
 /// The minute of a time in milliseconds since 1970, UTC: `2026-11-23 00:55`.
-fn minute(time_ms: u64) -> String {
+pub(crate) fn minute(time_ms: u64) -> String {
     moment(time_ms).strftime("%Y-%m-%d %H:%M").to_string()
 }
 

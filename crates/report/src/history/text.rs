@@ -27,22 +27,28 @@ pub fn text(runs: &[Kept], look: Look) -> String {
     for run in runs {
         let of = |text: &Option<String>| text.clone().unwrap_or_default();
         let (name, value) = run.figure.as_ref().map_or_else(Default::default, |figure| {
-            let value = metric::show(&figure.name, figure.value);
-            let value = format!("{value} {}", figure.unit);
-            (metric::label(&figure.name), value.trim_end().to_owned())
+            metric::named(&figure.name, figure.value, &figure.unit)
         });
         table.row([
             run.id.chars().take(ID_SHOWN).collect(),
             minute(run.time_ms),
             plain(&of(&run.label)),
             plain(&of(&run.suite)),
-            plain(&run.target),
+            plain(&parts(run)),
             plain(&name),
             value,
             run.spark.clone(),
         ]);
     }
     table.render(look)
+}
+
+/// What was measured, and in how many runs where they are parts of one.
+fn parts(run: &Kept) -> String {
+    match run.parts {
+        0 => run.target.clone(),
+        parts => format!("{} ({parts} runs)", run.target),
+    }
 }
 
 /// Text of other people as it may stand in a line of a terminal.

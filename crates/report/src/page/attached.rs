@@ -5,7 +5,7 @@ use super::html::{self, each, escape, inline};
 use crate::attachment::Difference;
 
 /// What differed, and what is wrong with that; nothing where no run says how it was attached.
-pub(super) fn section(difference: &Difference, names: &[&str]) -> String {
+pub(crate) fn section(difference: &Difference, names: &[&str]) -> String {
     if difference.rows.is_empty() && difference.warnings.is_empty() && difference.faults.is_empty()
     {
         return String::new();

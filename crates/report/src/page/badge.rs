@@ -5,7 +5,7 @@ use drivelab_stats::Verdict;
 use crate::outcome::Outcome;
 
 /// The class that colours a verdict.
-pub(super) fn class(verdict: Verdict) -> &'static str {
+pub(crate) fn class(verdict: Verdict) -> &'static str {
     signs(verdict)[0]
 }
 
@@ -21,7 +21,7 @@ fn signs(verdict: Verdict) -> [&'static str; 2] {
 }
 
 /// The sign and the word.
-pub(super) fn badge(outcome: &Outcome) -> String {
+pub(crate) fn badge(outcome: &Outcome) -> String {
     let [class, sign] = signs(outcome.verdict());
     let word = outcome.word();
     format!("<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {word}</span>")

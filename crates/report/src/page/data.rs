@@ -3,20 +3,24 @@
 use serde::Serialize;
 
 use super::html::embedded;
+use super::time::Time;
 use crate::study::{LatencyCurve, StudyResult};
 
 /// Places on the time axis of a latency plot: about two a pixel on a phone.
 const PLACES: usize = 180;
 
-#[derive(Serialize)]
-struct Data<'a> {
-    arms: Vec<&'a str>,
-    latency: Vec<Latency>,
+/// All that the script of a page draws.
+#[derive(Default, Serialize)]
+pub(crate) struct Data<'a> {
+    /// The arms by name; a run alone is one.
+    pub(crate) arms: Vec<&'a str>,
+    pub(crate) latency: Vec<Latency>,
     depth: Depth,
+    pub(crate) time: Vec<Time>,
 }
 
 #[derive(Serialize)]
-struct Latency {
+pub(crate) struct Latency {
     id: String,
     /// Milliseconds.
     x: Vec<f64>,
@@ -24,7 +28,7 @@ struct Latency {
     y: Vec<Option<Vec<f64>>>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Depth {
     x: Vec<u32>,
     lines: Vec<Line>,
@@ -38,21 +42,36 @@ struct Line {
     greatest: Vec<Option<f64>>,
 }
 
-/// The data as JSON that can stand inside a script element.
-pub(super) fn json(result: &StudyResult) -> String {
-    let workloads = 0..result.experiment.workloads.len();
-    let data = Data {
-        arms: result.names(),
-        latency: workloads.filter_map(|workload| latency(result, workload)).collect(),
-        depth: depth(result),
+impl<'a> Data<'a> {
+    /// Nothing to draw yet of these arms.
+    pub(crate) fn of(arms: Vec<&'a str>) -> Self {
+        Self { arms, ..Self::default() }
+    }
+
+    /// The data as JSON that can stand inside a script element.
+    pub(crate) fn json(&self) -> String {
+        embedded(&serde_json::to_string(self).expect("plain data has a JSON form"))
+    }
+}
+
+/// The data of a study.
+pub(super) fn of_study(result: &StudyResult) -> Data<'_> {
+    let arms = result.experiment.arms.len();
+    let latency = |workload: usize| {
+        let curves = result.latency.iter().filter(|curve| curve.workload == workload);
+        latency(format!("latency-{workload}"), arms, &curves.collect::<Vec<_>>())
     };
-    embedded(&serde_json::to_string(&data).expect("plain data has a JSON form"))
+    let workloads = 0..result.experiment.workloads.len();
+    Data {
+        arms: result.names(),
+        latency: workloads.filter_map(latency).collect(),
+        depth: depth(result),
+        time: Vec::new(),
+    }
 }
 
 /// All arms on one time axis, so that a cursor can read them side by side.
-fn latency(result: &StudyResult, workload: usize) -> Option<Latency> {
-    let curves: Vec<&LatencyCurve> =
-        result.latency.iter().filter(|curve| curve.workload == workload).collect();
+pub(crate) fn latency(id: String, arms: usize, curves: &[&LatencyCurve]) -> Option<Latency> {
     let ends = curves.iter().flat_map(|c| [c.points.first(), c.points.last()]).flatten();
     let least = ends.clone().map(|point| point.0).min()?.max(1);
     let greatest = ends.map(|point| point.0).max()?.max(least + 1);
@@ -65,9 +84,9 @@ fn latency(result: &StudyResult, workload: usize) -> Option<Latency> {
         Some(axis.iter().map(|ns| short(100.0 * share(curve, *ns))).collect())
     };
     Some(Latency {
-        id: format!("latency-{workload}"),
+        id,
         x: axis.iter().map(|ns| short(ns / 1e6)).collect(),
-        y: (0..result.experiment.arms.len()).map(of_arm).collect(),
+        y: (0..arms).map(of_arm).collect(),
     })
 }
 

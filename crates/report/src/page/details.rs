@@ -5,10 +5,10 @@ use super::html::{self, escape, fold, scroll, table};
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Series, direction};
-use crate::study::StudyResult;
+use crate::study::{LatencyCurve, StudyResult};
 
 pub(super) fn section(result: &StudyResult) -> String {
-    let mut html = comparisons(result);
+    let mut html = comparisons(&result.outcomes, &result.series, &result.names());
     let blocks: Vec<String> = result.used.iter().map(|block| (block + 1).to_string()).collect();
     for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
@@ -20,18 +20,17 @@ pub(super) fn section(result: &StudyResult) -> String {
     html::section("Every number", "", &html)
 }
 
-fn folded(title: &str, table: &str) -> String {
+pub(crate) fn folded(title: &str, table: &str) -> String {
     fold(title, &scroll(title, table))
 }
 
-/// The verdict stands first: what is wide is cut off at its end.
-fn comparisons(result: &StudyResult) -> String {
+/// The verdict stands first.
+pub(crate) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str]) -> String {
     let heads = "metric|verdict|arm|ratio|95 % interval|one such drive|better|n|Hodges-Lehmann|its \
                  interval|p|p adjusted|interval of the family";
-    let names = result.names();
-    let row = |outcome: &Outcome| comparison(outcome, result.series_of(outcome), names[outcome.to]);
+    let row = |outcome: &Outcome| comparison(outcome, &series[outcome.series], names[outcome.to]);
     let heads: Vec<&str> = heads.split('|').collect();
-    folded("All comparisons", &table(&heads, result.outcomes.iter().map(row)))
+    folded("All comparisons", &table(&heads, outcomes.iter().map(row)))
 }
 
 fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
@@ -55,14 +54,15 @@ fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
 }
 
 /// What every block measured; `series` share their blocks.
-fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
+pub(crate) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
     let mut heads = vec!["block", "arm"];
     let labels: Vec<String> = series.iter().map(|s| metric::label(&s.metric)).collect();
     heads.extend(labels.iter().map(String::as_str));
     let rows = blocks.iter().enumerate().flat_map(|(place, block)| {
         names.iter().enumerate().map(move |(arm, name)| {
             let mut cells = vec![escape(block), escape(name)];
-            cells.extend(series.iter().map(|s| escape(&s.show(s.values[arm][place]))));
+            let value = |s: &&Series| s.values[arm].get(place).map(|value| escape(&s.show(*value)));
+            cells.extend(series.iter().map(|s| value(s).unwrap_or_else(|| "\u{2013}".to_owned())));
             cells
         })
     });
@@ -84,11 +84,15 @@ pub(super) fn depth(result: &StudyResult) -> String {
 }
 
 pub(super) fn quantiles(result: &StudyResult) -> String {
-    let rows = result.latency.iter().map(|curve| {
-        let mut cells = vec![
-            escape(&result.experiment.workloads[curve.workload].name),
-            escape(&result.experiment.arms[curve.arm].name),
-        ];
+    let workloads: Vec<&str> =
+        result.experiment.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    quantiles_of(&result.latency, &workloads, &result.names())
+}
+
+/// The quantiles of curves, each of a workload and an arm.
+pub(crate) fn quantiles_of(curves: &[LatencyCurve], workloads: &[&str], arms: &[&str]) -> String {
+    let rows = curves.iter().map(|curve| {
+        let mut cells = vec![escape(workloads[curve.workload]), escape(arms[curve.arm])];
         let shown = curve.quantiles.iter();
         cells.extend(shown.map(|q| q.map_or("\u{2013}".to_owned(), figures::span_ns)));
         cells.push(curve.n.to_string());

@@ -61,12 +61,21 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
     items.fold(String::new(), |html, item| html + open + &item + close)
 }
 
-/// A table of cells that are HTML, under heads that are text.
+/// From so many columns on, cells break their lines so that all have room.
+const WIDE: usize = 6;
+
+/// A table of cells that are HTML, under heads that are text; on a phone a row becomes a line for
+/// each cell.
 pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let heads = each("<th scope=\"col\">", heads.iter().map(|head| escape(head)), "</th>");
-    let rows = each("<tr>", rows.map(|cells| each("<td>", cells.into_iter(), "</td>")), "</tr>\n");
+    let wide = if heads.len() > WIDE { " wide" } else { "" };
+    let names: Vec<String> = heads.iter().map(|head| escape(head)).collect();
+    let cell = |(cell, name): (String, &String)| format!("<td data-head=\"{name}\">{cell}</td>");
+    let row = |cells: Vec<String>| cells.into_iter().zip(&names).map(cell).collect::<String>();
+    let rows = each("<tr>", rows.map(row), "</tr>\n");
+    let heads = each("<th scope=\"col\">", names.iter().cloned(), "</th>");
     format!(
-        "<table class=\"numbers\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+        "<table class=\"numbers{wide}\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\
+         </tbody></table>"
     )
 }
 
@@ -103,11 +112,39 @@ pub(crate) fn swatch(arm: usize) -> String {
     format!("<i class=\"swatch arm-{}\" aria-hidden=\"true\"></i>", arm % ARM_STYLES)
 }
 
+/// The arms with the colours they have in every picture.
+pub(crate) fn legend(names: &[&str]) -> String {
+    let item = |(place, name): (usize, &&str)| swatch(place) + &escape(name);
+    let items = each("<li>", names.iter().enumerate().map(item), "</li>");
+    format!("<ul class=\"legend\" aria-label=\"Arms\">{items}</ul>\n")
+}
+
+/// The place where the script draws the latency distribution `id`; `name` and `caption` are HTML.
+pub(crate) fn latency_plot(id: &str, name: &str, caption: &str) -> String {
+    format!(
+        "<figure><figcaption>{caption}</figcaption><div class=\"plot\" id=\"{id}\" tabindex=\"0\" \
+         role=\"img\" aria-label=\"Latency distribution of {name}; quantiles are in the table \
+         below\"></div><p class=\"readout\" id=\"{id}-readout\" aria-live=\"polite\"></p>\
+         </figure>\n"
+    )
+}
+
+/// Text of other people as far as a line has room for it.
+pub(crate) fn short(text: &str) -> String {
+    match text.char_indices().nth(SHORT_MAX) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Characters of a name that are shown: more than any name has that a person chose.
+const SHORT_MAX: usize = 300;
+
 /// As many arms as the style sheet tells apart; more would not be told apart by eye either.
 pub(crate) const ARM_STYLES: usize = 6;
 
 /// JSON inside a script element: no `<` can end the element or open a comment.
-pub(super) fn embedded(json: &str) -> String {
+pub(crate) fn embedded(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 

@@ -3,25 +3,28 @@
 //! Words, tables and the ratio plots are plain HTML and stay readable without scripts; curves are
 //! drawn by uPlot from the data in the page.
 
+pub(crate) mod answer;
 mod arms;
-mod attached;
-mod badge;
+pub(crate) mod attached;
+pub(crate) mod badge;
 mod claims;
-mod data;
-mod details;
+pub(crate) mod data;
+pub(crate) mod details;
 pub(crate) mod html;
-mod picture;
+pub(crate) mod picture;
+pub(crate) mod time;
 
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 
 use self::badge::class;
+use self::data::Data;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, Series, gather};
 use crate::specimens::{self, Settle};
 use crate::study::{StudyResult, words};
-use html::{each, escape, inline};
+use html::{each, escape};
 use picture::dots;
 use picture::forest::Forest;
 
@@ -36,6 +39,11 @@ const UPLOT_LICENSE: &str =
 
 /// The page of a study: the same result, the same bytes.
 pub fn html(result: &StudyResult) -> String {
+    of_study(result, &[])
+}
+
+/// The same with more that is known of where and when it was made.
+pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
     let names = result.names();
     let forest = Forest {
         series: &result.series,
@@ -69,7 +77,19 @@ pub fn html(result: &StudyResult) -> String {
         format!("{} blocks", result.used.len()),
         format!("seed {}", result.experiment.seed),
     ];
-    document("study", &result.experiment.title, &facts, &body, &script(&data::json(result)))
+    let facts: Vec<String> = facts.iter().chain(more).cloned().collect();
+    scripted("study", &result.experiment.title, &facts, &body, &data::of_study(result))
+}
+
+/// A page around `body` whose curves are drawn from `data`.
+pub(crate) fn scripted(
+    verb: &str,
+    title: &str,
+    facts: &[String],
+    body: &str,
+    data: &Data<'_>,
+) -> String {
+    document(verb, title, facts, body, &script(&data.json()))
 }
 
 /// A page without scripts around `body`.
@@ -78,8 +98,8 @@ pub(crate) fn skeleton(verb: &str, title: &str, facts: &[String], body: &str) ->
 }
 
 fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str) -> String {
-    let title = escape(title);
-    let facts = each("<span>", facts.iter().map(|fact| escape(fact)), "</span>");
+    let title = escape(&html::short(title));
+    let facts = each("<span>", facts.iter().map(|fact| escape(&html::short(fact))), "</span>");
     let style = if script.is_empty() { "" } else { UPLOT_STYLE };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -97,24 +117,28 @@ fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str)
 
 /// What draws the curves from `data`, JSON that can stand inside a script element.
 fn script(data: &str) -> String {
+    let [library, own] = scripts();
     format!(
         "<script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n</script>\n<script>\n{SCRIPT}</script>\n"
+         <script>{library}</script>\n<script>{own}</script>\n"
     )
+}
+
+/// What stands in the script elements of every page: a server names their hashes, so that no other
+/// script runs.
+pub fn scripts() -> [String; 2] {
+    [format!("\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n"), format!("\n{SCRIPT}")]
 }
 
 /// The first screen: the answer, then what else follows.
 fn answer(result: &StudyResult) -> String {
-    let sentences = words(result);
-    let (first, others) = sentences.split_first().expect("there is always an answer");
-    let others: String = others.iter().map(|sentence| point(sentence, result)).collect();
-    format!(
-        "<section class=\"answer {}\" aria-label=\"The answer\">\n<p class=\"lead\">{}</p>\n\
-         <dl>\n{others}</dl>\n{}</section>\n",
-        class(result.verdict()),
-        sentence(first),
-        settle(result),
-    )
+    // A risk that is the same in all arms is nothing to choose by, and no alarm.
+    let is_alarm = |it: &Sentence, risk: &Risk| risk.differs && risk.sentence == it.body;
+    let point = |it: &Sentence| {
+        let is_risk = result.experiment.risks.iter().any(|risk| is_alarm(it, risk));
+        if is_risk { "risk" } else { it.verdict.map_or("", class) }
+    };
+    answer::card(class(result.verdict()), &words(result), point, &settle(result))
 }
 
 /// The commands that settle what depends on the drive, ready to paste.
@@ -163,7 +187,7 @@ fn drives(result: &StudyResult) -> String {
 /// The blocks of the primary metric, and folded away those of the other headlines.
 fn blocks(result: &StudyResult) -> String {
     let (names, primary) = (result.names(), result.primary().series);
-    let figure = |series: &Series| dots::figure(series, &names, &about(result, series));
+    let figure = |series: &Series| dots::figure(series, &names, (true, &about(result, series)));
     let shown = figure(&result.series[primary]);
     if shown.is_empty() {
         return shown;
@@ -208,26 +232,6 @@ fn cells(result: &StudyResult) -> String {
         .map_or_else(String::new, |cells| crate::cells::section(cells, &arms))
 }
 
-fn sentence(it: &Sentence) -> String {
-    format!("<strong>{}</strong> {}", inline(&it.lead), inline(&it.body))
-}
-
-fn point(it: &Sentence, result: &StudyResult) -> String {
-    // A risk that is the same in all arms is nothing to choose by, and no alarm.
-    let is_alarm = |risk: &Risk| risk.differs && risk.sentence == it.body;
-    let is_risk = result.experiment.risks.iter().any(is_alarm);
-    let class = if is_risk { "risk" } else { it.verdict.map_or("", class) };
-    let lead = it.lead.trim_end_matches([':', ',']);
-    format!("<dt class=\"{class}\">{}</dt><dd>{}</dd>\n", inline(lead), inline(&it.body))
-}
-
-/// The arms with the colours they have in every picture.
-fn legend(result: &StudyResult) -> String {
-    let item = |(place, name): (usize, &&str)| html::swatch(place) + &escape(name);
-    let items = each("<li>", result.names().iter().enumerate().map(item), "</li>");
-    format!("<ul class=\"legend\" aria-label=\"Arms\">{items}</ul>\n")
-}
-
 fn depth(result: &StudyResult) -> String {
     if result.depth.is_empty() {
         return String::new();
@@ -238,7 +242,7 @@ fn depth(result: &StudyResult) -> String {
                 aria-label=\"IOPS against depth, one line an arm; the figures are in the table \
                 below\"></div>\n<p class=\"readout\" id=\"depth-readout\" \
                 aria-live=\"polite\"></p>\n";
-    let body = legend(result) + plot + &details::depth(result);
+    let body = html::legend(&result.names()) + plot + &details::depth(result);
     html::section("IOPS against depth", about, &body)
 }
 
@@ -252,19 +256,18 @@ fn latency(result: &StudyResult) -> String {
     let about = "The share of requests that were done within a time: the farther left, the better. \
                  All blocks together; time is on a logarithmic scale.";
     let plots = format!("<div class=\"plots\">\n{plots}</div>\n");
-    html::section("Latency", about, &(legend(result) + &plots + &details::quantiles(result)))
+    html::section(
+        "Latency",
+        about,
+        &(html::legend(&result.names()) + &plots + &details::quantiles(result)),
+    )
 }
 
 fn plot(result: &StudyResult, place: usize) -> String {
     let workload = &result.experiment.workloads[place];
     let name = escape(&workload.name);
-    format!(
-        "<figure><figcaption><b>{name}</b> {}</figcaption><div class=\"plot\" \
-         id=\"latency-{place}\" tabindex=\"0\" role=\"img\" aria-label=\"Latency distribution \
-         of {name}; quantiles are in the table below\"></div><p class=\"readout\" \
-         id=\"latency-{place}-readout\" aria-live=\"polite\"></p></figure>\n",
-        escape(&workload.summary),
-    )
+    let caption = format!("<b>{name}</b> {}", escape(&workload.summary));
+    html::latency_plot(&format!("latency-{place}"), &name, &caption)
 }
 
 fn remarks(result: &StudyResult) -> String {

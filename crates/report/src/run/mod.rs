@@ -1,12 +1,19 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
 pub(crate) mod over_time;
+mod page;
 mod parse;
+mod repeat;
+mod several;
 mod steady;
 mod text;
 
 pub use over_time::spark;
+pub(crate) use page::{page, when_and_where};
 pub use parse::parse;
+pub(crate) use repeat::{command, command_of_block, quoted};
+pub use several::jobs_text;
+pub(crate) use several::{HEADS, row};
 pub use steady::steadiness;
 pub use text::text;
 
@@ -16,6 +23,64 @@ use drivelab_stats::quantile_reportable;
 
 use crate::marks;
 
+/// A run, and when it was made where that matters and is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dated {
+    /// What it measured.
+    pub record: RunRecord,
+    /// When it ended, in seconds since 1970; none in virtual time.
+    pub ended_unix_s: Option<u64>,
+}
+
+/// A run of which it is not known.
+impl From<RunRecord> for Dated {
+    fn from(record: RunRecord) -> Self {
+        Self { record, ended_unix_s: None }
+    }
+}
+
+/// When runs ended, as far as that is known: the first and the last of them.
+pub fn dates(runs: &[&Dated]) -> Vec<String> {
+    let known = || runs.iter().filter_map(|run| run.ended_unix_s);
+    let (Some(first), Some(last)) = (known().min(), known().max()) else { return Vec::new() };
+    let [first, last] = [first, last].map(|at| minute(at.saturating_mul(1000)));
+    if first == last { vec![first] } else { vec![format!("{first} to {last}")] }
+}
+
+/// A time in milliseconds since 1970 to the minute: `2026-11-23 00:55 UTC`.
+pub fn minute(time_ms: u64) -> String {
+    format!("{} UTC", crate::history::minute(time_ms))
+}
+
+/// The machine that made a run, and how its target was attached.
+pub fn place(record: &RunRecord) -> Vec<String> {
+    when_and_where(record).split_off(1)
+}
+
+/// The different kinds of work that runs did, in words, each once.
+pub fn kinds(runs: &[Dated]) -> Vec<String> {
+    let mut kinds: Vec<(&RunRecord, String)> = Vec::new();
+    for Dated { record, .. } in runs {
+        let is_same = |known: &RunRecord| {
+            (&known.target, &known.config.workload, &known.config.suite)
+                == (&record.target, &record.config.workload, &record.config.suite)
+        };
+        if !kinds.iter().any(|(known, _)| is_same(known)) {
+            kinds.push((record, work(record)));
+        }
+    }
+    kinds.into_iter().map(|(_, words)| words).collect()
+}
+
+/// The work that a run did, in words.
+pub(crate) fn work(record: &RunRecord) -> String {
+    let workload = record.config.workload.as_ref();
+    let load = workload
+        .map(|it| format!("{}, blocks of {}, depth {}", it.rw, it.blocks, it.pace.iodepth()));
+    let suite = record.config.suite.as_ref().map(ToString::to_string);
+    format!("{} on {}", load.or(suite).unwrap_or_default(), record.target)
+}
+
 /// The metrics that runs are compared by: those of the load, and what phases measured.
 pub fn metrics(record: &RunRecord) -> Vec<Figure> {
     let load = record.total.iter().flat_map(of_load);
@@ -23,25 +88,45 @@ pub fn metrics(record: &RunRecord) -> Vec<Figure> {
 }
 
 /// Stored runs as results: all are runs of one arm.
-pub fn results(arm: &str, records: &[RunRecord]) -> Imported {
-    let run = |record: &RunRecord| {
-        let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
-        let figures = metrics(record).into_iter().map(|figure| {
-            let unit = figure.unit().to_owned();
-            let remarks = marks::remarks(record).chain(figure.remarks.clone()).collect();
-            Figure { unit, remarks, ..figure }
-        });
-        let (figures, points) = (figures.collect(), Vec::new());
-        let phase = Phase { name, nature, figures, lat_ns: None, points, remarks };
-        ImportedRun { arm: arm.to_owned(), phases: vec![phase], ..ImportedRun::default() }
-    };
-    let version = records.first().map(|record| record.config.drivelab.clone());
-    Imported {
-        tool: "drivelab".to_owned(),
-        tool_version: version.unwrap_or_default(),
-        runs: records.iter().map(run).collect(),
-        ..Imported::default()
+pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> Imported {
+    let (mut runs, mut version) = (Vec::new(), None);
+    for record in records {
+        version.get_or_insert_with(|| record.config.drivelab.clone());
+        let phases = vec![as_phase("", record)];
+        runs.push(ImportedRun { arm: arm.to_owned(), phases, ..ImportedRun::default() });
     }
+    let tool = "drivelab".to_owned();
+    Imported { tool, tool_version: version.unwrap_or_default(), runs, ..Imported::default() }
+}
+
+/// The jobs of a job file as one run, each job's metrics called `JOB.METRIC`.
+pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
+    let phase = |record| as_phase(record_name(record), record);
+    let phases = records.iter().map(phase).collect();
+    let run = ImportedRun { arm: arm.to_owned(), phases, ..ImportedRun::default() };
+    Imported { runs: vec![run], ..results(arm, records.iter().take(1)) }
+}
+
+/// The label of a run, else its target.
+pub(crate) fn record_name(record: &RunRecord) -> &str {
+    record.label.as_deref().unwrap_or(&record.target)
+}
+
+/// All metrics of a run as figures of a phase.
+fn as_phase(name: &str, record: &RunRecord) -> Phase {
+    let (name, nature, remarks) = (name.to_owned(), Nature::Disk, Vec::new());
+    let figures = metrics(record).into_iter().map(|figure| {
+        let unit = figure.unit().to_owned();
+        let remarks = marks::remarks(record).chain(figure.remarks.clone()).collect();
+        Figure { unit, remarks, ..figure }
+    });
+    let (figures, points) = (figures.collect(), Vec::new());
+    Phase { name, nature, figures, lat_ns: None, points, remarks }
+}
+
+/// The metrics of a run of another tool.
+pub fn figures_of(run: &ImportedRun) -> Vec<Figure> {
+    run.phases.iter().flat_map(of_phase).collect()
 }
 
 /// The metrics of one part of a benchmark; what only describes is none.
@@ -58,7 +143,7 @@ pub(crate) fn of_phase(phase: &Phase) -> Vec<Figure> {
 /// The metrics of a load. A quantile is one only where enough requests lie beyond it to be more
 /// than an accident: 10,000 for p99, 100,000 for p99.9. Where there were requests of several kinds
 /// each kind's latencies are metrics too, `read_lat_p99_ns`.
-fn of_load(job: &JobRecord) -> Vec<Figure> {
+pub fn of_load(job: &JobRecord) -> Vec<Figure> {
     let lat = &job.lat_ns;
     let mut metrics = vec![
         Figure::new("iops", job.iops, Better::More),

@@ -18,10 +18,10 @@ const NOTHING: char = '·';
 
 /// One mark of the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Moment {
-    iops: f64,
+pub(crate) struct Moment {
+    pub(crate) iops: f64,
     /// The longest p99 of the intervals that it stands for, where anything completed.
-    p99_ns: Option<f64>,
+    pub(crate) p99_ns: Option<f64>,
 }
 
 /// Requests a second and p99 latency from left to right, a mark for each interval or several;
@@ -60,7 +60,7 @@ fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<
 }
 
 /// The run in at most so many moments, and how many seconds each is.
-fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
+pub(crate) fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
     let series = &job.lat_series;
     // The interval in which the run ends is cut short: its count says nothing.
     let full = usize::try_from(job.elapsed_ns / 1_000_000_000 / series.interval_s()).ok()?;

@@ -11,7 +11,7 @@ use crate::figures;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
-const STEADY_MARGIN: f64 = 0.03;
+pub(super) const STEADY_MARGIN: f64 = 0.03;
 
 /// The run as text: totals first, then latencies, then what casts doubt on them.
 pub fn text(record: &RunRecord, look: Look) -> String {
@@ -43,6 +43,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("Service time:", BOLD, &views, 2);
         text.push('\n');
     }
+    if let Some(written) = flash(record) {
+        text += &look.led("Written to flash:", BOLD, &written, 2);
+        text.push('\n');
+    }
     if let Some(drive) = record.specimen.as_ref().and_then(crate::specimens::which) {
         text += &look.led("Which drive:", BOLD, &drive, 2);
         text.push('\n');
@@ -70,7 +74,7 @@ fn load(total: &JobRecord, record: &RunRecord, look: Look) -> String {
     parts.join("\n")
 }
 
-fn summary(total: &JobRecord) -> String {
+pub(super) fn summary(total: &JobRecord) -> String {
     let mut summary = format!(
         "{} IOPS, {}; {} in {}",
         figures::count(total.iops),
@@ -97,6 +101,17 @@ fn summary(total: &JobRecord) -> String {
         summary += &format_args!("; {} requests FAILED", total.errors).to_string();
     }
     summary
+}
+
+/// What the drive wrote to its flash for each byte of the host.
+fn flash(record: &RunRecord) -> Option<String> {
+    let written = record.flash?;
+    let all = written.host_bytes + written.copied_bytes + written.padded_bytes;
+    Some(format!(
+        "{} bytes for each byte of the host (write amplification), {} of them moved by collection",
+        figures::significant(written.write_amplification),
+        figures::percent(float(written.copied_bytes) / float(all)),
+    ))
 }
 
 /// What a served model says of its requests, and what whoever asked it saw.
@@ -214,7 +229,7 @@ fn jobs(record: &RunRecord) -> Table {
     table
 }
 
-fn conditions(record: &RunRecord) -> String {
+pub(super) fn conditions(record: &RunRecord) -> String {
     let config = &record.config;
     let cache = if config.direct { "bypassing the page cache" } else { "through the page cache" };
     let host = match &record.host {

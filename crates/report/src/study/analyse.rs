@@ -92,7 +92,7 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusa
     };
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
     if blocks.lost().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
-        let why = lost::notes(experiment, blocks).join(" ");
+        let why = lost::reasons(experiment, blocks).join("; ");
         return Err(Refusal::request(format!("no block can be compared: {why}")));
     }
     if blocks.used.is_empty() {

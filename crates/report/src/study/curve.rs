@@ -29,6 +29,19 @@ pub struct LatencyCurve {
     pub(crate) points: Vec<(u64, f64)>,
 }
 
+impl LatencyCurve {
+    /// The curve of all requests of `latency`; nothing where there are none.
+    pub(crate) fn of(workload: usize, arm: usize, latency: &Histogram) -> Option<Self> {
+        (latency.n() > 0).then(|| Self {
+            workload,
+            arm,
+            n: latency.n(),
+            quantiles: quantiles(latency),
+            points: thinned(latency),
+        })
+    }
+}
+
 /// IOPS against depth in one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DepthCurve {
@@ -60,15 +73,7 @@ pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve
                     merged.merge(&run.latency);
                 }
             }
-            if merged.n() > 0 {
-                curves.push(LatencyCurve {
-                    workload,
-                    arm,
-                    n: merged.n(),
-                    quantiles: quantiles(&merged),
-                    points: thinned(&merged),
-                });
-            }
+            curves.extend(LatencyCurve::of(workload, arm, &merged));
         }
     }
     curves

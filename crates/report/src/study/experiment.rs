@@ -18,6 +18,8 @@ use crate::specimens::Settle;
 pub struct Experiment {
     /// The question.
     pub title: String,
+    /// The published comparison that it repeats.
+    pub article: Option<u32>,
     /// Where it ran: `simulate`, `hardware`, ...
     pub stage: String,
     /// Seed of all random choices.

@@ -18,6 +18,8 @@ pub const STUDY_SCHEMA: &str = "drivelab.study/1";
 struct StudyJson<'a> {
     schema: &'static str,
     title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    article: Option<u32>,
     stage: &'a str,
     seed: u64,
     blocks: u32,
@@ -81,6 +83,7 @@ pub fn json(result: &StudyResult) -> String {
     document(&StudyJson {
         schema: STUDY_SCHEMA,
         title: &result.experiment.title,
+        article: result.experiment.article,
         stage: &result.experiment.stage,
         seed: result.experiment.seed,
         blocks: result.experiment.blocks,
@@ -179,6 +182,7 @@ fn finding(one: &FindingResult) -> Value {
     let mut found = json!({
         "name": finding.name,
         "figure": finding.figure,
+        "published": finding.published,
         "source": finding.source,
         "at_least": finding.at_least,
         "at_most": finding.at_most,
@@ -186,6 +190,7 @@ fn finding(one: &FindingResult) -> Value {
         "value": one.value,
         "ci95": one.ci95,
         "why": one.why,
+        "shown": one.shown(),
     });
     foreseen(&mut found, one.prediction95);
     found

@@ -10,6 +10,7 @@ use drivelab_stats::{Warning, WarningId};
 
 use super::Experiment;
 use super::blocks::{Blocks, Cell};
+use crate::figures::capital;
 use crate::outcome::{Outcome, Series};
 
 /// What to do about runs that are too short.
@@ -19,10 +20,17 @@ const LONGER: &str = "start a new study with a longer `runtime`";
 const SEE_OUTPUT: &str = "the folder `output` of the results has what it printed";
 
 /// What to do about a host that is too late.
-const QUIETER: &str = "run nothing else on this host, or use a quieter one";
+const QUIETER: &str =
+    "run nothing else on this host, use a quieter one, or let `--stage simulate` measure the drive";
 
-/// Which arm has runs of which workload that do not count, and why, a sentence for each.
+/// The [`reasons`] as sentences.
 pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
+    let sentence = |reason: String| format!("{}.", capital(&reason));
+    reasons(experiment, blocks).into_iter().map(sentence).collect()
+}
+
+/// Which arm has runs of which workload that do not count, why, and what to do.
+pub(super) fn reasons(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
     let empty = of_kind(experiment, blocks, &blocks.empty, |arm, name, which| {
         (format!("`{arm}` completed no request of `{name}` in {which}"), LONGER)
     });
@@ -53,7 +61,7 @@ fn of_kind(
             (true, _) => ", which are ignored",
         };
         let (what, remedy) = words(arm, name, &numbers(&empty));
-        format!("{what}{left_out}: {remedy}.")
+        format!("{what}{left_out}: {remedy}")
     };
     places.into_iter().map(note).collect()
 }

@@ -5,5 +5,5 @@ mod picture;
 mod rows;
 mod text;
 
-pub use page::page;
+pub(crate) use page::{pictures, section, transfer};
 pub(crate) use text::text;

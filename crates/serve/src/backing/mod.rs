@@ -159,7 +159,7 @@ mod tests {
     fn command(token: u64, op: Op, lba: u64, byte: u8) -> Command {
         let data = (op == Op::Write).then(|| Data::Bytes(vec![byte; 4096].into()));
         let (lba, sectors) = (Lba::new(lba), Sectors::new(8));
-        Command { token, op, lba, sectors, fua: false, data }
+        Command { token, op, lba, sectors, fua: false, submitter: 0, data }
     }
 
     fn wait(backing: &mut Backing) -> Answer {

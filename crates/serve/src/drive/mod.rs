@@ -236,7 +236,7 @@ impl Disk for ServedDrive {
     }
 
     fn submit(&mut self, now: Time, command: Command) -> io::Result<()> {
-        let Command { token, op, lba, sectors, fua, data } = command;
+        let Command { token, op, lba, sectors, fua, submitter, data } = command;
         assert!(lba + sectors <= Lba::ZERO + self.capacity(), "the caller checks the range");
         let plan = self.faults.plan(now, op, lba, sectors);
         let answer = Answer { token, due: now, result: Ok(()), op, lba, sectors };
@@ -261,7 +261,7 @@ impl Disk for ServedDrive {
         let fua = fua && op == Op::Write;
         let pending = Pending { answer, submitted: now, change, plan, is_aborted: false };
         let id = RequestId(self.pending.insert(pending) as u64);
-        let request = Request { id, op, lba, sectors, fua };
+        let request = Request { id, op, lba, sectors, fua, submitter };
         if !self.waiting.is_empty() {
             self.waiting.push_back(request);
         } else if let Err(request) = self.device.submit(now, request) {

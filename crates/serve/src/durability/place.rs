@@ -157,7 +157,7 @@ impl ModelledPlace {
         let flush = op == Op::Flush;
         let count = if flush { 0 } else { PAGE_SECTORS };
         let (lba, sectors) = (Lba::new(page * count), Sectors::new(count));
-        let command = Command { token: 0, op, lba, sectors, fua: false, data };
+        let command = Command { token: 0, op, lba, sectors, fua: false, submitter: 0, data };
         let mut answers: Vec<Answer> = Vec::new();
         self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
         self.drive.submit(self.now, command).map_err(failed("the drive's memory"))?;

@@ -72,7 +72,8 @@ impl Medium for Image {
         }
         let (at, length) = (lba.byte_offset().get(), sectors.bytes().get());
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        Ok(rustix::fs::fallocate(&self.file, flags, at, length)?)
+        let punch = || rustix::fs::fallocate(&self.file, flags, at, length);
+        Ok(rustix::io::retry_on_intr(punch)?)
     }
 
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {

@@ -43,6 +43,13 @@ pub(super) struct ClientId {
     pub(super) generation: u64,
 }
 
+impl ClientId {
+    /// The place of its connection among those that are open.
+    pub(super) fn submitter(self) -> u16 {
+        u16::try_from(self.slot).unwrap_or(u16::MAX)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) stream: OwnedFd,

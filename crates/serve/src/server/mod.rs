@@ -25,7 +25,7 @@ use rustix::event::epoll;
 pub use backend::Backend;
 pub use endpoint::Endpoint;
 pub use farewell::TakenAway;
-pub use realtime::{LatenessBound, Spin, least_answer_time, typical_read};
+pub use realtime::{LatenessBound, Spin, falls_short, least_answer_time, typical_read, why_void};
 pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;

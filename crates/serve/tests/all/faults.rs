@@ -26,7 +26,7 @@ impl Bench {
     fn begin_write(&mut self, lba: u64, byte: u8) {
         let data = Some(Data::Bytes(vec![byte; 4096].into_boxed_slice()));
         let (token, op, lba, sectors) = (1, Op::Write, Lba::new(lba), Sectors::new(8));
-        let command = Command { token, op, lba, sectors, fua: false, data };
+        let command = Command { token, op, lba, sectors, fua: false, submitter: 0, data };
         self.drive.submit(self.now, command).unwrap();
     }
 
@@ -41,7 +41,7 @@ impl Bench {
         let bytes = vec![byte; usize::try_from(sectors * 512).unwrap()];
         let data = (op == Op::Write).then(|| Data::Bytes(bytes.into_boxed_slice()));
         let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
-        let command = Command { token: 1, op, lba, sectors, fua: false, data };
+        let command = Command { token: 1, op, lba, sectors, fua: false, submitter: 0, data };
         self.drive.submit(self.now, command).unwrap();
         let mut done = Vec::new();
         while done.is_empty() {

@@ -1,5 +1,7 @@
 //! Kinds of drives: values of an unknown that stand apart.
 
+use crate::interval::mean;
+
 /// Values that are as few as this are a choice.
 const CHOICES_MAX: usize = 4;
 /// A gap this wide, as a share of the range, separates two kinds. Of 20 draws from one normal,
@@ -23,6 +25,23 @@ pub(super) fn of(values: &[f64]) -> Option<Vec<usize>> {
     (starts.len() > 1).then(|| values.iter().map(kind).collect())
 }
 
+/// How far each value is from the mean of its kind; `None` where all values of a kind are equal.
+pub(super) fn scatter(values: &[f64], kinds: &[usize]) -> Option<Vec<f64>> {
+    let mean_of = |kind: usize| {
+        let own =
+            values.iter().zip(kinds).filter(|(_, own)| **own == kind).map(|(value, _)| *value);
+        mean(&own.collect::<Vec<f64>>())
+    };
+    let count = kinds.iter().max().map_or(0, |most| most + 1);
+    let means: Vec<f64> = (0..count).map(mean_of).collect();
+    let is_same = |(value, kind): (&f64, &usize)| {
+        values.iter().zip(kinds).all(|(other, own)| own != kind || other.total_cmp(value).is_eq())
+    };
+    let is_choice = values.iter().zip(kinds).all(is_same);
+    (!is_choice)
+        .then(|| values.iter().zip(kinds).map(|(value, kind)| value - means[*kind]).collect())
+}
+
 /// The first value of the second kind.
 fn split(sorted: &[f64]) -> Option<f64> {
     let range = sorted.last()? - sorted.first()?;
@@ -33,7 +52,7 @@ fn split(sorted: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{of, scatter};
 
     #[test]
     fn choices_and_gaps_make_kinds() {
@@ -48,5 +67,12 @@ mod tests {
         check(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], None);
         // One value apart from all others is the end of a tail.
         check(&[1.0, 1.1, 1.2, 1.3, 1.4, 9.0], None);
+    }
+
+    #[test]
+    fn only_kinds_with_different_values_scatter() {
+        assert_eq!(scatter(&[1.0, 5.0, 1.0, 5.0], &[0, 1, 0, 1]), None);
+        let expected = Some(vec![-0.5, -1.0, 0.5, 1.0]);
+        assert_eq!(scatter(&[1.0, 5.0, 2.0, 7.0], &[0, 1, 0, 1]), expected);
     }
 }

@@ -10,7 +10,7 @@ use super::predictive::indicators;
 use super::unknown::Unknown;
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
-use crate::interval::float;
+use crate::interval::{float, mean};
 
 /// Where a part of the variance comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,7 +58,9 @@ pub(super) fn parts(
     let Some(fit) = Fit::new(d, &columns).filter(|fit| fit.freedom >= FREEDOM_MIN) else {
         return Vec::new();
     };
-    let shared = Shared { covariance: covariance(&fit, &groups), fit, groups, model_sigma };
+    let effects = effects(&fit, &groups);
+    let shared =
+        Shared { covariance: covariance(&fit, &groups), fit, groups, effects, model_sigma };
     let estimate = shared.estimate();
     if estimate.iter().sum::<f64>() <= 0.0 {
         return Vec::new();
@@ -76,18 +78,38 @@ pub(super) fn parts(
 }
 
 /// The columns of an unknown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Group {
     columns: usize,
-    are_kinds: bool,
+    /// Of an unknown that makes kinds: rows with the same number could have been drawn in place of
+    /// one another.
+    exchangeable: Option<Vec<usize>>,
 }
 
-/// Kinds as indicators, all else by its place in the prior.
+/// Kinds as indicators, and the scatter inside them where there is one; all else by its place in
+/// the prior.
 fn columns(unknown: &Unknown) -> (Group, Vec<Vec<f64>>) {
-    let kinds = kinds::of(&unknown.values);
-    let are_kinds = kinds.is_some();
-    let columns = kinds.map_or_else(|| vec![unknown.scores.clone()], |kinds| indicators(&kinds));
-    (Group { columns: columns.len(), are_kinds }, columns)
+    let Some(kinds) = kinds::of(&unknown.values) else {
+        return (Group { columns: 1, exchangeable: None }, vec![unknown.scores.clone()]);
+    };
+    let mut columns = indicators(&kinds);
+    columns.extend(kinds::scatter(&unknown.values, &kinds));
+    // In a Latin hypercube there are as many of each kind as among all drives.
+    let exchangeable = if is_stratified(&unknown.scores) { kinds } else { vec![0; kinds.len()] };
+    (Group { columns: columns.len(), exchangeable: Some(exchangeable) }, columns)
+}
+
+/// Whether one score lies in each of as many strata of equal probability.
+fn is_stratified(scores: &[f64]) -> bool {
+    let mut quantiles: Vec<f64> = scores.iter().map(|score| normal::cdf(*score)).collect();
+    quantiles.sort_unstable_by(f64::total_cmp);
+    let count = float(scores.len());
+    // A quantile at the edge of its stratum may have been rounded out of it.
+    let slack = 1e-6;
+    quantiles.iter().enumerate().all(|(at, quantile)| {
+        let place = quantile * count;
+        place >= float(at) - slack && place <= float(at) + 1.0 + slack
+    })
 }
 
 /// How the columns vary together among all drives: those of one unknown, and those that do beyond
@@ -98,7 +120,9 @@ fn columns(unknown: &Unknown) -> (Group, Vec<Vec<f64>>) {
 fn covariance(fit: &Fit, groups: &[Group]) -> Vec<Vec<f64>> {
     let owners = groups.iter().enumerate();
     let owner: Vec<(usize, bool)> = owners
-        .flat_map(|(at, group)| std::iter::repeat_n((at, group.are_kinds), group.columns))
+        .flat_map(|(at, group)| {
+            std::iter::repeat_n((at, group.exchangeable.is_some()), group.columns)
+        })
         .collect();
     let columns = &fit.centred;
     let rows = float(fit.fitted.len());
@@ -120,11 +144,58 @@ fn chance(rows: f64) -> f64 {
     t / (rows - 2.0 + t * t).sqrt()
 }
 
+fn effects(fit: &Fit, groups: &[Group]) -> Vec<Option<Effects>> {
+    let mut first = 0;
+    let one = |group: &Group| {
+        let columns = first..first + group.columns;
+        first = columns.end;
+        group.exchangeable.as_ref().map(|own| Effects::new(fit, columns, own))
+    };
+    groups.iter().map(one).collect()
+}
+
 struct Shared {
     fit: Fit,
     covariance: Vec<Vec<f64>>,
     groups: Vec<Group>,
+    /// Of unknowns that make kinds.
+    effects: Vec<Option<Effects>>,
     model_sigma: f64,
+}
+
+/// What an unknown that makes kinds adds to each row. Its variance among all drives is not known
+/// as that of a score is: other specimens would have another one.
+struct Effects {
+    /// Rows that could have been drawn in place of one another, together.
+    strata: Vec<Vec<f64>>,
+    variance: f64,
+}
+
+impl Effects {
+    fn new(fit: &Fit, columns: std::ops::Range<usize>, exchangeable: &[usize]) -> Self {
+        let mut strata = vec![Vec::new(); exchangeable.iter().max().map_or(0, |most| most + 1)];
+        for (row, stratum) in exchangeable.iter().enumerate() {
+            let own = columns.clone().map(|at| fit.coefficients[at] * fit.centred[at][row]);
+            strata[*stratum].push(own.sum::<f64>());
+        }
+        let variance = spread(&strata.concat());
+        Self { strata, variance }
+    }
+
+    /// The variance among specimens drawn anew from these, over that among these.
+    fn drawn_anew(&self, rng: &mut Xoshiro256PlusPlus) -> f64 {
+        let draw = |own: &Vec<f64>, rng: &mut Xoshiro256PlusPlus| -> Vec<f64> {
+            own.iter().map(|_| own[below(own.len(), rng)]).collect()
+        };
+        let anew: Vec<f64> = self.strata.iter().flat_map(|own| draw(own, rng)).collect();
+        if self.variance > 0.0 { spread(&anew) / self.variance } else { 1.0 }
+    }
+}
+
+/// The mean square of the distances from the mean.
+fn spread(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    mean(&values.iter().map(|value| (value - centre) * (value - centre)).collect::<Vec<f64>>())
 }
 
 impl Shared {
@@ -177,8 +248,8 @@ impl Shared {
         let variance = self.fit.variance / (root * root * root);
         let deviates: Vec<f64> = self.fit.coefficients.iter().map(|_| deviate(rng)).collect();
         let mut parts = self.of_unknowns(&self.fit.moved(&deviates, variance.sqrt()));
-        for part in &mut parts {
-            *part = part.max(0.0);
+        for (part, group) in parts.iter_mut().zip(&self.effects) {
+            *part = part.max(0.0) * group.as_ref().map_or(1.0, |effects| effects.drawn_anew(rng));
         }
         parts.extend([variance, self.model_sigma * self.model_sigma]);
         let whole: f64 = parts.iter().sum();
@@ -204,6 +275,12 @@ impl Shared {
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
 fn deviate(rng: &mut Xoshiro256PlusPlus) -> f64 {
     normal::quantile(((rng.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64)
+}
+
+/// One of `count` numbers from 0.
+fn below(count: usize, rng: &mut Xoshiro256PlusPlus) -> usize {
+    let wide = u128::from(rng.next_u64()) * count as u128;
+    usize::try_from(wide >> 64).expect("less than the count")
 }
 
 #[expect(

@@ -3,6 +3,7 @@
 #[path = "../truth/mod.rs"]
 mod truth;
 
+mod change;
 mod edges;
 mod families;
 mod golden;

@@ -109,10 +109,10 @@ pub(super) fn arms(
         arms.push(arm);
     }
     if arms.len() < 2 {
-        return Err(top.error(format!(
-            "a study needs at least two arms, this one has {}: add `[[arm]]` tables",
-            arms.len()
-        )));
+        let message = format!("a study needs at least two arms, this one has {}", arms.len());
+        let hint = "add `[[arm]]` tables, each with `name = \"...\"`; \
+                    `drivelab study --list` shows studies to start from";
+        return Err(ConfigError { hint: Some(hint.into()), ..top.error(message) });
     }
     Ok(arms)
 }

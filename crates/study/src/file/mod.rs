@@ -34,9 +34,12 @@ use workload::LISTED_MAX;
 
 /// A study as its file says it.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct StudyFile {
     /// The question.
     pub title: String,
+    /// The published comparison that it repeats, as `show article:N` numbers them.
+    pub article: Option<u32>,
     /// `workload.metric`.
     pub primary: String,
     /// The arm that the overall verdict is about, by place.
@@ -47,6 +50,8 @@ pub struct StudyFile {
     pub blocks: u32,
     /// Whether each block is made on a drive of its own.
     pub draws_specimens: bool,
+    /// Whether each run is made twice and compared.
+    pub checks_determinism: bool,
     /// Seed of all random choices.
     pub seed: u64,
     /// Where it runs.
@@ -100,8 +105,12 @@ pub struct Choices<'a> {
     pub only: &'a [String],
     /// The modelled drive of every arm.
     pub drive: Option<&'a str>,
+    /// Make each run twice, and end where the second differs.
+    pub check_determinism: bool,
 }
 
+/// The published comparisons that `show` knows are numbered from 0 to this.
+const ARTICLE_LAST: u32 = 4;
 /// More blocks than anybody waits for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
 /// The fewest blocks that show how drives differ: the 2.5th and the 97.5th of 100 drives lie 2.1
@@ -141,11 +150,13 @@ impl StudyFile {
         let matrix = matrix::matrix(&mut top, named, &base)?;
         let mut study = Self {
             title,
+            article: article(&mut top)?,
             primary: top.require("primary")?,
             candidate,
             margin: margin(&mut top)?,
             blocks,
             draws_specimens: false,
+            checks_determinism: false,
             seed,
             stage: default.unwrap_or(StageName::Simulate),
             is_stage_named: default.is_some(),
@@ -207,6 +218,12 @@ impl StudyFile {
         self.blocks = choices.blocks.unwrap_or(self.blocks);
         self.asked = (choices.blocks, choices.specimens);
         self.check_specimens()?;
+        self.checks_determinism = choices.check_determinism;
+        if self.checks_determinism && (!self.stage.is_virtual() || self.matrix.is_some()) {
+            let what = if self.matrix.is_some() { "a matrix" } else { "a run in real time" };
+            return Err(Refusal::request(format!("--check-determinism: {what} is not made twice"))
+                .hint("it checks the workloads of stages simulate and kernel"));
+        }
         if !choices.only.is_empty() {
             self.keep_only(choices.only)
                 .map_err(|wrong| Refusal::request(format!("--only: {wrong}")))?;
@@ -244,7 +261,7 @@ impl StudyFile {
     /// Refuses what `--specimens` cannot mean.
     fn check_specimens(&self) -> Result<(), Refusal> {
         let (blocks, Some(specimens)) = self.asked else { return Ok(()) };
-        if self.stage != StageName::Simulate {
+        if !self.stage.is_virtual() {
             let wrong = format!("stage {} runs on one drive, not on specimens", self.stage);
             return Err(Refusal::request(wrong).hint("omit `--specimens`"));
         }
@@ -273,7 +290,7 @@ impl StudyFile {
     pub fn settle_blocks(&mut self, leaves_open: bool) -> Result<(), Refusal> {
         let (blocks, specimens) = self.asked;
         let draws = specimens.map_or(self.matrix.is_none(), |specimens| specimens > 1);
-        self.draws_specimens = self.stage == StageName::Simulate && leaves_open && draws;
+        self.draws_specimens = self.stage.is_virtual() && leaves_open && draws;
         self.blocks = match (blocks, specimens) {
             (None, Some(specimens)) if specimens > 1 => specimens,
             (None, None) if self.draws_specimens => self.blocks.max(SPECIMENS_MIN),
@@ -304,6 +321,9 @@ impl StudyFile {
             ));
         }
         let is_of_left_out = |finding: &Finding| {
+            if finding.figure.is_empty() {
+                return false;
+            }
             let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
             let workload = metric::split(of, &all).map_or("", |(workload, _)| workload);
             !names.iter().any(|name| name == workload)
@@ -338,6 +358,21 @@ impl StudyFile {
             }
         };
         Work::Load(Box::new(load))
+    }
+
+    /// What a task is called.
+    pub fn task_name(&self, task: Task) -> String {
+        match task {
+            Task::Workload(place) => self.workloads.get(place).map(|named| named.name.clone()),
+            Task::Curve(place) => {
+                let depths = self.curve.as_ref().map(|curve| &curve.depths);
+                depths
+                    .and_then(|depths| depths.get(place))
+                    .map(|(depth, _)| format!("depth {depth}"))
+            }
+            Task::Cell(place) => self.cells.get(place).map(|_| format!("cell {}", place + 1)),
+        }
+        .unwrap_or_default()
     }
 
     /// The metrics of a task that the study names: without them a run is worth nothing.
@@ -465,6 +500,16 @@ fn base(
     let read = (section.take("drive")?, vocabulary::settings(&mut section, vocabulary)?);
     section.finish()?;
     Ok(read)
+}
+
+/// `article = 3`.
+fn article(top: &mut Section) -> Result<Option<u32>, ConfigError> {
+    match top.take::<u32>("article")? {
+        Some(number) if number > ARTICLE_LAST => {
+            Err(top.error(format!("`article` must be from 0 to {ARTICLE_LAST}")))
+        }
+        article => Ok(article),
+    }
 }
 
 fn margin(top: &mut Section) -> Result<Ratio, ConfigError> {

@@ -109,16 +109,16 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
         if findings.iter().any(|known| known.name == name) {
             return Err(section.error(format!("two findings are named `{name}`")));
         }
-        let figure: String = section.require("figure")?;
-        names.check_figure(&figure).map_err(|wrong| section.error(wrong))?;
         let finding = Finding {
             name,
-            figure,
+            figure: section.take("figure")?.unwrap_or_default(),
+            published: section.take("published")?.unwrap_or_default(),
+            cannot_tell: section.take("cannot_tell")?,
             source: section.take("source")?.unwrap_or_default(),
             at_least: section.take("at_least")?,
             at_most: section.take("at_most")?,
         };
-        check_bounds(&finding).map_err(|wrong| section.error(wrong))?;
+        names.check_finding(&finding).map_err(|wrong| section.error(wrong))?;
         section.finish()?;
         findings.push(finding);
     }
@@ -127,6 +127,7 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
 
 fn check_bounds(finding: &Finding) -> Result<(), String> {
     match (finding.at_least, finding.at_most) {
+        (None, None) if finding.cannot_tell.is_some() => Ok(()),
         (None, None) => Err("a finding needs a bound: `at_least`, `at_most` or both".into()),
         (Some(least), Some(most)) if least > most => Err("`at_least` is above `at_most`".into()),
         _ => Ok(()),
@@ -134,6 +135,18 @@ fn check_bounds(finding: &Finding) -> Result<(), String> {
 }
 
 impl Names<'_> {
+    /// Checks the figure and the bounds; a finding that cannot be answered needs neither.
+    fn check_finding(&self, finding: &Finding) -> Result<(), String> {
+        if !finding.figure.is_empty() {
+            self.check_figure(&finding.figure)?;
+        } else if finding.cannot_tell.is_none() {
+            return Err("a finding needs a `figure`, or `cannot_tell` with the reason why no \
+                        workload measures it"
+                .into());
+        }
+        check_bounds(finding)
+    }
+
     /// Checks `WORKLOAD.METRIC of ARM [over ARM]`.
     fn check_figure(&self, figure: &str) -> Result<(), String> {
         let form = || {

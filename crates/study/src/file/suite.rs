@@ -2,12 +2,15 @@
 
 use drivelab_core::recipe::Recipe;
 use drivelab_core::units::Span;
+use drivelab_core::workload::Shape;
 
 /// What a suite needs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Needs {
     /// A file, a block device or a modelled drive, for the tests of a recipe.
     Blocks(Box<Recipe>),
+    /// A modelled drive in virtual time, for the requests of a shape.
+    Model(Shape),
     /// A directory.
     Tree,
 }

@@ -67,6 +67,9 @@ pub struct Asked {
     /// Writing workloads may destroy what the target holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overwrite: bool,
+    /// Each run is made twice and compared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check_determinism: bool,
 }
 
 /// The layout that this version writes.

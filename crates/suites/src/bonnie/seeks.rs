@@ -9,6 +9,7 @@ use std::io::{
 };
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use drivelab_core::Rng;
 use drivelab_core::record::Nature;
@@ -21,6 +22,9 @@ use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, merged};
 const UPDATE_ONE_IN: u32 = 10;
 /// Bytes of a ticket: a number of 31 bits, from which the chunk and the update follow.
 const TICKET_BYTES: usize = 4;
+
+/// When this has passed, all threads sleep at the pipe, as after the 3 s that the original waits.
+const ASLEEP: Duration = Duration::from_millis(100);
 
 /// What a thread works with.
 struct Seeker {
@@ -53,9 +57,9 @@ impl Bonnie {
             if let Some(seeker) = seekers.get(number as usize) {
                 return self.seek(take(seeker), path, chunks, laps);
             }
-            // The others wait for their first ticket. When all are handed out the original's main
-            // thread closes the file too, with a sync.
+            // When all are handed out the original's main thread closes the file too, with a sync.
             let file = open(path)?;
+            std::thread::sleep(ASLEEP);
             clock.get_or_init(Stopwatch::start);
             hand_out(take(&writer), &tickets, path)?;
             file.sync_all().at("sync", path)

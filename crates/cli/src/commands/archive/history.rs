@@ -1,18 +1,18 @@
 //! `history`: the runs that were kept.
 
 use clap::Args;
-use drivelab_archive::Filter;
+use drivelab_archive::{Filter, since};
 use drivelab_report::history;
 use drivelab_report::text::json_text;
 
-use super::keep::ArchiveArgs;
-use super::since;
+use super::keep::{ArchiveArgs, now_ms};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
 /// List the runs that were kept.
 ///
-/// Every finished run is kept in the archive. Filters hold together. Times are UTC.
+/// Every finished run, study, job file, matrix and measurement is kept in the archive. Filters
+/// hold together. Times are UTC.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(crate) struct HistoryArgs {
     /// Runs of this machine, by the `host.id` of their records.
     #[arg(long, value_name = "ID")]
     host: Option<String>,
-    /// Runs whose target contains this text.
+    /// Runs whose target, or a device under it, contains this text.
     #[arg(long, value_name = "TEXT")]
     device: Option<String>,
     /// Runs whose drive contains this text.
@@ -36,6 +36,12 @@ pub(crate) struct HistoryArgs {
     /// Runs with this label or tag.
     #[arg(long)]
     label: Option<String>,
+    /// Runs that tested this commit.
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+    /// The runs that this one is made of: those of a study, the jobs of a job file.
+    #[arg(long, value_name = "RUN")]
+    parts: Option<String>,
     /// Runs that have this figure, which is then the one shown: `iops`, `lat_p99_ns`, ...
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
@@ -56,20 +62,23 @@ pub(crate) struct HistoryArgs {
 /// Prints the list.
 pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
     let when = |text: Option<String>| {
-        text.map(|text| since::read(&text, since::now()).map_err(Failure::bad_words)).transpose()
+        text.map(|text| since(&text, now_ms()).map_err(Failure::bad_words)).transpose()
     };
+    let archive = arguments.archive.open()?;
     let filter = Filter {
         host: arguments.host,
         target: arguments.device,
         drive: arguments.drive,
         suite: arguments.suite,
         label: arguments.label,
+        commit: arguments.commit,
+        parts_of: arguments.parts.map(|run| archive.find(&run)).transpose()?,
         metric: arguments.metric,
         since_ms: when(arguments.since)?,
         until_ms: when(arguments.until)?,
         latest: Some(arguments.last).filter(|last| *last > 0),
     };
-    let runs = arguments.archive.open()?.list(&filter)?;
+    let runs = archive.list(&filter)?;
     if ui.json {
         return ui.result(&json_text(&history::json(&runs)));
     }

@@ -1,70 +1,79 @@
-//! The archive of this user: where it is, and how runs get into it.
+//! The archive of this user: where it is, and how what is finished gets into it.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use drivelab_archive::{Archive, ArchiveError, Entry, RunId};
-use drivelab_core::record::{Origin, RunRecord};
-use drivelab_report::run;
+use drivelab_archive::{Archive, ArchiveError, Entry};
+use drivelab_core::record::Origin;
 
-use crate::failure::{AtPath as _, Failure};
+use crate::failure::{AtPath as _, Exit, Failure};
+use crate::interrupt;
 use crate::output;
 use crate::ui::Ui;
-
-/// Marks in the picture of a run in a list.
-const SPARK_MARKS: usize = 20;
 
 /// Which archive.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ArchiveArgs {
-    /// The archive [default: `drivelab/runs.db` in the user's data folder].
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        env = "DRIVELAB_ARCHIVE",
-        hide_env_values = true
-    )]
+    /// The archive [default: the one that `DRIVELAB_ARCHIVE` names, or `drivelab/runs.db` in the
+    /// user's data folder].
+    #[arg(long, global = true, value_name = "FILE")]
     archive: Option<PathBuf>,
 }
 
 impl ArchiveArgs {
     /// Opens it, and makes it where there is none.
     pub(crate) fn open(&self) -> Result<Archive, Failure> {
-        let path = match &self.archive {
-            Some(path) => path.clone(),
-            None => default_path().ok_or_else(|| {
-                Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
-                    .hint("name the archive: --archive FILE")
-            })?,
-        };
+        let path = self.archive.clone().or_else(default_path).ok_or_else(|| {
+            Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
+                .hint("name the archive: --archive FILE")
+        })?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).at_path("create", folder)?;
         }
-        Archive::open(&path).map_err(Failure::from)
+        Archive::open(&path, patience).map_err(Failure::from)
     }
 }
 
-/// Whether a finished run is kept, and where.
-#[derive(Debug, Args)]
+/// Whether a finished run is kept, where, and what is said of it.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Archive")]
 pub(crate) struct KeepArgs {
     #[command(flatten)]
     archive: ArchiveArgs,
     /// Do not keep the run in the archive.
     #[arg(long, conflicts_with = "archive")]
     no_archive: bool,
+    /// A word to find the run by in the archive; repeat it for several.
+    #[arg(long, value_name = "WORD")]
+    tag: Vec<String>,
+    /// The commit of the thing that is tested, for the archive.
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
 }
 
 impl KeepArgs {
-    /// Keeps a finished run. A run that cannot be kept is no failed run: its figures are printed.
-    pub(crate) fn keep(&self, record: &RunRecord, ui: Ui) {
+    /// Keeps what is finished: a run, or a whole and behind it its parts. What cannot be kept is no
+    /// failure: its figures are printed.
+    pub(crate) fn keep(&self, entries: Vec<Entry>, ui: Ui) {
         if self.no_archive {
             return;
         }
-        let origin = if record.config.suite.is_some() { Origin::Suite } else { Origin::Run };
-        let entry = entry(record.clone(), origin);
-        let kept = self.archive.open().and_then(|mut archive| Ok(archive.keep(&[entry])?));
+        let said = |entry: Entry| match entry.place {
+            Some(_) => entry,
+            None => Entry { tags: self.tag.clone(), commit: self.commit.clone(), ..entry },
+        };
+        let entries: Vec<Entry> = entries.into_iter().map(said).collect();
+        let _whole = interrupt::shield();
+        let kept = self.archive.open().and_then(|mut archive| {
+            // A study that is shown again with --resume is there already.
+            let origin = entries.first().map(|entry| entry.origin);
+            match origin {
+                Some(Origin::Study | Origin::Matrix) => archive.keep_new(&entries).map(drop),
+                _ => archive.keep(&entries),
+            }
+            .map_err(Failure::from)
+        });
         if let Err(failure) = kept {
             ui.warn(&format!(
                 "the run was not archived: {failure}; use --no-archive to suppress this"
@@ -73,40 +82,39 @@ impl KeepArgs {
     }
 }
 
+/// Waits for another process that writes to the archive.
+fn patience(tries: i32) -> bool {
+    std::thread::sleep(TRY);
+    tries < tries_max(interrupt::requested())
+}
+
+/// How often a busy archive is tried.
+const TRY: Duration = Duration::from_millis(10);
+
+/// Ten seconds are beyond any commit. After Ctrl-C one second, counted from the beginning, is left
+/// for the commit of another, so that the verb ends within the two that are promised.
+const fn tries_max(interrupted: bool) -> i32 {
+    if interrupted { 100 } else { 1000 }
+}
+
+/// Not an option's default: `--no-archive` excludes the option alone.
 fn default_path() -> Option<PathBuf> {
+    let named = std::env::var_os("DRIVELAB_ARCHIVE").filter(|path| !path.is_empty());
+    if let Some(path) = named {
+        return Some(path.into());
+    }
     Some(output::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
 }
 
-/// A record as it is kept now.
-pub(crate) fn entry(record: RunRecord, origin: Origin) -> Entry {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    let spark = record.total.as_ref().map(|job| run::spark(job, SPARK_MARKS)).unwrap_or_default();
-    let figures = run::metrics(&record);
-    Entry {
-        id: RunId::new(time_ms, chance()),
-        time_ms,
-        origin,
-        drive: record
-            .target
-            .strip_prefix("drive:")
-            .map(|spec| spec.split(',').next().unwrap_or_default().to_owned()),
-        suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
-        tested: None,
-        tags: Vec::new(),
-        place: None,
-        spark,
-        figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
-        record,
-    }
+/// Milliseconds since 1970.
+pub(crate) fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What tells runs of one millisecond apart.
-fn chance() -> u128 {
-    let mut bytes = [0; 16];
-    // Where the system has none, two runs of one millisecond collide and the second is refused.
-    let _ = getrandom::fill(&mut bytes);
-    u128::from_le_bytes(bytes)
+/// The present.
+pub(crate) fn now_ms() -> u64 {
+    millis(SystemTime::now())
 }
 
 impl From<ArchiveError> for Failure {
@@ -118,16 +126,35 @@ impl From<ArchiveError> for Failure {
             ArchiveError::Ambiguous(..) => Self::bad_request(error).hint("give more of the id"),
             ArchiveError::Later { .. } => Self::cannot_here(error)
                 .hint("install that version, or name another archive: --archive FILE"),
+            ArchiveError::Busy if interrupt::requested() => {
+                let error =
+                    anyhow::anyhow!("interrupted while another process was writing to the archive");
+                Self { exit: Exit::Interrupted, error, hints: Vec::new() }
+            }
+            ArchiveError::Busy => Self::cannot_here(error)
+                .hint("repeat the command when that process has finished")
+                .hint("or name another archive: --archive FILE"),
             ArchiveError::Open { .. } => Self::cannot_here(error)
                 .hint("check that the file is an archive and can be written")
                 .hint("or name another: --archive FILE"),
             ArchiveError::Damaged { .. } => {
                 Self::cannot_here(error).hint("see what else is damaged: drivelab archive check")
             }
-            ArchiveError::NotANumber(_) => Self::bad_request(error),
+            ArchiveError::NotANumber(_) | ArchiveError::TooLong { .. } => Self::bad_request(error),
             ArchiveError::Sql(_) => {
                 Self::cannot_here(error).hint("check the disk it is on: drivelab archive check")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_c_leaves_a_busy_archive_one_second() {
+        assert_eq!(TRY * tries_max(true).unsigned_abs(), Duration::from_secs(1));
+        assert_eq!(TRY * tries_max(false).unsigned_abs(), Duration::from_secs(10));
     }
 }

@@ -1,21 +1,24 @@
 //! `history`, `label`, `delete` and `archive`: the runs that were kept.
 
 pub(crate) mod delete;
+pub(crate) mod entries;
 pub(crate) mod history;
 pub(crate) mod keep;
 pub(crate) mod label;
-mod since;
 
 use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use drivelab_archive::Entry;
 use drivelab_core::record::Origin;
-use drivelab_report::run;
+use drivelab_report::run::Dated;
 
 use self::keep::ArchiveArgs;
+use crate::commands::results::{self, Content};
+use crate::commands::study::again::{self, Again};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::input;
+use crate::stage::DriveKeys;
 use crate::ui::Ui;
 
 /// Check, merge or fill the archive of runs.
@@ -24,7 +27,9 @@ use crate::ui::Ui;
 Examples:
   drivelab archive check                      read everything back
   drivelab archive merge /backup/runs.db      take over the runs of another archive
-  drivelab archive import run.json            keep a run that was written to a file")]
+  drivelab archive import run.json            keep a run that was written to a file
+  drivelab archive import drivelab-results/*  keep studies by their results folders
+  drivelab archive import bonnie.csv --label old-disk")]
 pub(crate) struct ArchiveVerbArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -41,11 +46,17 @@ enum Verb {
         /// The other archive.
         file: PathBuf,
     },
-    /// Keep runs that were written to files.
+    /// Keep runs that were written to files: what is there already is not kept again.
     Import {
-        /// Files of `run --json`.
+        /// Files of `run --json`, results folders of studies, files of other tools.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// A name for them.
+        #[arg(long)]
+        label: Option<String>,
+        /// The format of the files, where their text does not show it.
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
     },
 }
 
@@ -54,7 +65,13 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     match &arguments.verb {
         Verb::Check => check(arguments, ui),
         Verb::Merge { file } => merge(file, arguments, ui),
-        Verb::Import { files } => import(files, arguments, ui),
+        Verb::Import { files, label, format } => {
+            let mut entries = Vec::new();
+            for file in files {
+                entries.extend(of_file(file, label.as_ref(), format.as_deref())?);
+            }
+            import(&entries, arguments, ui)
+        }
     }
 }
 
@@ -91,32 +108,59 @@ fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
             "present": merged.present,
         })));
     }
-    ui.result(&format!("{} runs added, {} were present\n", merged.added, merged.present))
+    ui.result(&format!("added: {}, already present: {}\n", merged.added, merged.present))
 }
 
-fn import(files: &[PathBuf], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    let mut entries = Vec::new();
-    for file in files {
-        for record in records(file)? {
-            entries.push(keep::entry(record, Origin::Import));
-        }
-    }
-    arguments.archive.open()?.keep(&entries)?;
+fn import(entries: &[Entry], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
+    let mut archive = arguments.archive.open()?;
+    let merged = archive.keep_new(entries)?;
     if ui.json {
-        let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
+        let wholes = entries.iter().filter(|entry| entry.place.is_none());
+        let ids = wholes.map(|entry| entry.id.to_string()).filter(|id| archive.find(id).is_ok());
+        let ids: Vec<String> = ids.collect();
         return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.archive/1",
-            "added": ids.len(),
+            "added": merged.added,
+            "present": merged.present,
             "ids": ids,
         })));
     }
-    ui.result(&format!("{} runs added\n", entries.len()))
+    ui.result(&format!("added: {}, already present: {}\n", merged.added, merged.present))
 }
 
-/// The runs of a file.
-fn records(path: &Path) -> Result<Vec<drivelab_core::record::RunRecord>, Failure> {
-    let text = input::lossy(path, input::RESULTS)?;
-    run::parse(&text).map_err(|error| {
-        Failure::bad_words(format!("{}: {}", path.display(), error.what)).hint(error.hint)
-    })
+/// What a file or a results folder holds, dated by when that was last written.
+fn of_file(
+    path: &Path,
+    label: Option<&String>,
+    format: Option<&str>,
+) -> Result<Vec<Entry>, Failure> {
+    let written = if path.is_dir() { path.join("runs.jsonl") } else { path.to_owned() };
+    let written = written.metadata().and_then(|about| about.modified());
+    let time_ms = written.map_or_else(|_| keep::now_ms(), keep::millis);
+    let mut entries = match results::read(path, format)? {
+        Content::Runs(runs) => {
+            let entry = |run: &Dated| entries::of_record(&run.record, Origin::Import, time_ms);
+            runs.iter().map(entry).collect()
+        }
+        Content::Results(results) => entries::results(&results, time_ms),
+        Content::Study(kept, _) => {
+            let study = kept.study(&DriveKeys)?;
+            let figures = match again::analysed(&kept) {
+                Ok(Again::Study(result)) => drivelab_report::study::figures(&result),
+                Ok(Again::Matrix(_)) => {
+                    drivelab_report::cells::figures(&again::cell_runs(&kept.runs))
+                }
+                // An unfinished study has runs and no verdict.
+                Err(_) => Vec::new(),
+            };
+            entries::study(&kept, &study, (None, time_ms), figures)
+        }
+        Content::Jobs(..) | Content::Measurement(..) => {
+            unreachable!("no file or folder holds these")
+        }
+    };
+    for entry in entries.iter_mut().filter(|entry| entry.place.is_none()) {
+        entry.label = label.cloned().or_else(|| entry.label.take());
+    }
+    Ok(entries)
 }

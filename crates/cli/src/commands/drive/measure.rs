@@ -13,6 +13,8 @@ use drivelab_probe::{Measured, ProbeError, Settings};
 use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
 
+use crate::commands::archive::entries;
+use crate::commands::archive::keep::KeepArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, LINUX};
@@ -45,12 +47,14 @@ pub(crate) struct MeasureArgs {
     /// Seed of all addresses.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// Measures a drive and writes what it found.
 pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     output::refuse_other(&arguments.out, &output::MEASUREMENTS)?;
-    let MeasureArgs { target, out, allow_destructive, rpm, seed } = arguments;
+    let MeasureArgs { target, out, allow_destructive, rpm, seed, keep } = arguments;
     if let Some(other) = allow_destructive.as_ref().filter(|allowed| *allowed != target) {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
@@ -74,7 +78,8 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     measured.measurements.sources.push(command.clone());
     measured.measurements.marks = of_target.into_iter().chain(measured.marks.clone()).collect();
     let heading = drive::measured_heading(&command, &measured_words(&measured));
-    output::write(out, &measured.measurements.text(&heading), &output::MEASUREMENTS)?;
+    let file = measured.measurements.text(&heading);
+    output::write(out, &file, &output::MEASUREMENTS)?;
     let shown = MeasuredDrive {
         target,
         path: &out.display().to_string(),
@@ -84,8 +89,10 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         requests: measured.requests,
         failed: measured.failed,
     };
+    let printed = drive::measured_json(&shown);
+    keep.keep(entries::measurement(target, &file, &printed), ui);
     if ui.json {
-        ui.result(&json_text(&drive::measured_json(&shown)))?;
+        ui.result(&json_text(&printed))?;
     } else {
         ui.result(&drive::measured(&shown, ui.look()))?;
     }
@@ -126,7 +133,7 @@ fn on_this_machine(
         iodepth: Some(32),
         ..WorkloadOptions::default()
     };
-    let workload = options.check().map_err(Failure::bad_request)?;
+    let workload = options.check()?;
     let allow = settings.writes.then(|| path.clone());
     let plan = RunPlan {
         seed: settings.seed,

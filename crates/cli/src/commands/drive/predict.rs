@@ -125,7 +125,7 @@ impl<'a> Drives<'a> {
         options: &WorkloadOptions,
         figure: impl Fn(JobRecord) -> Option<T>,
     ) -> Result<Option<Vec<T>>, Failure> {
-        let workload = options.clone().check().map_err(Failure::bad_request)?;
+        let workload = options.clone().check()?;
         let mut figures = Vec::new();
         for (number, profile) in (0..).zip(&self.specimens) {
             let seed = self.seed.wrapping_add(number);

@@ -127,7 +127,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
             let text = format!("--size is smaller than a page of {page}\n");
             show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
         }
-        (Target::Drive(spec), false) => modelled::run(spec, config, ui),
+        (Target::Drive(spec), false) => modelled::run(*spec, config, ui),
         (Target::Path(path), false) => writing::run(&path, &config, ui),
     }
 }

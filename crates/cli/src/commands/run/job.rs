@@ -14,12 +14,16 @@ use drivelab_core::usage::Census as _;
 use drivelab_core::{IoEngine, Polling};
 use drivelab_engine::{Progress as Step, RunPlan, seed_of};
 use drivelab_formats::fio::job::{self, FileJob};
-use serde_json::json;
+use drivelab_report::publish::Subject;
+use serde_json::{Value, json};
 
+use crate::commands::archive::entries;
+use crate::commands::archive::keep::KeepArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, LINUX, Together};
+use crate::output;
 use crate::target::{self, ModelledDrives};
 use crate::ui::{Progress, Ui};
 
@@ -32,6 +36,8 @@ pub(crate) struct JobArgs {
     pub(crate) target: Option<String>,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) keep: KeepArgs,
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// Runs the file's groups one after the other, and prints what each job did.
@@ -74,11 +80,21 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         records.append(&mut done.records);
         total.follow(&done.total);
     }
+    let document = document(&name, &jobs, &records, &total);
+    match &records[..] {
+        [only] if jobs.len() == 1 => arguments.keep.keep(vec![entries::run(only)], ui),
+        records if interrupt::requested() && records.is_empty() => {}
+        records => arguments.keep.keep(entries::jobs(&name, &document, records), ui),
+    }
+    output::page(
+        arguments.report.as_deref(),
+        &Subject::Runs(&records.iter().collect::<Vec<_>>()),
+        ui,
+    )?;
     if ui.json {
-        ui.result(&document(&name, &jobs, &records, &total))?;
+        ui.result(&json_text(&document))?;
     } else {
-        let texts = records.iter().map(|record| drivelab_report::run::text(record, ui.look()));
-        ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
+        ui.result(&drivelab_report::run::jobs_text(&records, ui.look()))?;
     }
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
@@ -183,9 +199,9 @@ fn length(target: &Path) -> Option<Bytes> {
 
 /// A file of one job gives what that run gives. Of several jobs each entry has a job's figures and
 /// configuration, and `total` is all of them, groups one after the other.
-fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> String {
+fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> Value {
     if let ([_], [only]) = (jobs, records) {
-        return json_text(&json!(only));
+        return json!(only);
     }
     let entry = |(job, record): (&FileJob, &RunRecord)| {
         let mut entry = json!(record.total);
@@ -200,6 +216,9 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         if let Some(specimen) = &record.specimen {
             entry["specimen"] = json!(specimen);
         }
+        if let Some(written) = &record.flash {
+            entry["flash"] = json!(written);
+        }
         entry
     };
     let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
@@ -209,7 +228,7 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         let told = |mark: &Mark| json!({"id": mark.id, "message": mark.message, "job": job.name});
         record.marks.iter().map(told)
     });
-    json_text(&json!({
+    json!({
         "schema": RUN_SCHEMA,
         "target": targets.join(", "),
         "config": {"drivelab": env!("CARGO_PKG_VERSION"), "file": file},
@@ -217,5 +236,5 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         "total": total.record(),
         "marks": marks.collect::<Vec<_>>(),
         "host": records.first().map(|record| &record.host),
-    }))
+    })
 }

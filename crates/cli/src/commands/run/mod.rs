@@ -14,18 +14,21 @@ use clap::{ArgAction, ArgGroup, Args};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
+use drivelab_report::publish::Subject;
 
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
 use self::within::{Load, WithinArgs};
 use self::workload::{WorkloadArgs, of_single_runs};
+use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
+use crate::output;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
@@ -61,6 +64,9 @@ pub(crate) struct RunArgs {
     /// The results folder of a matrix or a suite.
     #[arg(long, value_name = "DIR", requires = "kept")]
     out: Option<PathBuf>,
+    /// Write a page with figures and plots of the run.
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["matrix", "verify_only"])]
+    report: Option<PathBuf>,
     /// How a matrix shows progress.
     #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
     progress: Show,
@@ -71,7 +77,8 @@ pub(crate) struct RunArgs {
     ioengine: Option<IoEngine>,
     #[command(flatten)]
     polling: PollingArgs,
-    /// Read the clock for each request (`io`) or for each batch submitted to the kernel (`batch`).
+    /// Requests submitted together that share a reading of the clock: eight (`io`) or all
+    /// (`batch`).
     #[arg(long, default_value_t, value_parser = completion::choice::<Stamp>(),
         hide_possible_values = true)]
     stamp: Stamp,
@@ -131,14 +138,16 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     measure::warn_of_unseen(&arguments.allow_destructive, ui);
     let overwrite = arguments.overwrite;
+    if let Some(path) = &arguments.report {
+        output::refuse_other(path, &output::REPORT)?;
+    }
     if let Some(file) = arguments.job {
-        let (target, allow_destructive) = (arguments.target, arguments.allow_destructive);
-        return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
+        let RunArgs { target, allow_destructive, keep, report, .. } = arguments;
+        return job::run(&JobArgs { file, target, overwrite, allow_destructive, keep, report }, ui);
     }
     if let Some(file) = arguments.matrix {
-        let (out, progress) = (arguments.out, arguments.progress);
-        let allow_destructive = arguments.allow_destructive;
-        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
+        let RunArgs { out, progress, allow_destructive, keep, .. } = arguments;
+        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress, keep };
         return matrix::run(matrix, ui);
     }
     if let Some(name) = arguments.suite.suite.clone() {
@@ -150,7 +159,8 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let load = Load { target: &target, workload, seed, options: passed_on(&arguments) };
         let record = within::run(load, &arguments.within)?;
         let record = RunRecord { label: arguments.label, ..record };
-        arguments.keep.keep(&record, ui);
+        arguments.keep.keep(vec![entries::run(&record)], ui);
+        output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
         return finish(&record, false, ui);
     }
     one_load(target, arguments, ui)
@@ -194,7 +204,8 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
     if let Some(folder) = &arguments.out {
         suite::keep_in(folder, &record, ui)?;
     }
-    arguments.keep.keep(&record, ui);
+    arguments.keep.keep(vec![entries::run(&record)], ui);
+    output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
     finish(&record, false, ui)
 }
 
@@ -204,7 +215,7 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
-    let workload = arguments.workload.0.check().map_err(Failure::bad_request)?;
+    let workload = arguments.workload.0.check()?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));
     arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -248,7 +259,8 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
-    arguments.keep.keep(&record, ui);
+    arguments.keep.keep(vec![entries::run(&record)], ui);
+    output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
     finish(&record, unverified, ui)
 }
 
@@ -285,7 +297,7 @@ mod tests {
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
         // A variable may name the archive of every verb.
-        let job = [job, vec!["archive", "no_archive"]].concat();
+        let job = [job, vec!["archive", "no_archive", "tag", "commit", "report"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

@@ -7,6 +7,7 @@ use clap::Args;
 use drivelab_core::recipe::Adjust;
 use drivelab_core::record::RunRecord;
 use drivelab_engine::Progress as Step;
+use drivelab_report::publish::{Format, Subject};
 use drivelab_study::keep;
 
 use super::workload::{self, WorkloadArgs};
@@ -109,7 +110,7 @@ pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), F
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
     keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
     let page = folder.join("report.html");
-    keep::write(&page, drivelab_report::suite::page(record).as_bytes(), &console)?;
+    keep::write(&page, Subject::Run(record).render(Format::Html, &[])?.as_bytes(), &console)?;
     ui.note(&format!("report: {}", page.display()));
     Ok(())
 }

@@ -7,7 +7,6 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::units::Span;
 
 use super::workload::WorkloadArgs;
-use crate::commands::lab;
 use crate::failure::Failure;
 use crate::output;
 use crate::stage::kernel::{self, Inside};
@@ -67,18 +66,21 @@ pub(super) fn run(load: Load<'_>, within: &WithinArgs) -> Result<RunRecord, Fail
         return Err(Failure::bad_words(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
-    load.workload.0.clone().check().map_err(Failure::bad_request)?;
+    let workload = load.workload.0.clone().check()?;
+    let profile = target::profile(&spec)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {
         output::refuse_other(path, &output::GUEST)?;
     }
-    let kernel = lab::find(&lab::cache(None)?)?;
+    let kernel = kernel::find(&kernel::cache(None)?)?;
     kernel::run(&Inside {
         kernel: &kernel,
         spec: &spec,
+        profile: &profile,
         seed: load.seed,
-        arguments: load.workload.typed().chain(load.options).collect(),
+        workload: &workload,
+        options: load.options,
         limit: within.wall_limit,
-        trace: within.trace.as_deref(),
-        console: within.console.as_deref(),
+        trace: within.trace.clone(),
+        console: within.console.clone(),
     })
 }

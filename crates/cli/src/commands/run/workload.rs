@@ -17,11 +17,6 @@ impl WorkloadArgs {
     pub(crate) fn is_typed(&self, name: &str) -> bool {
         self.1.iter().any(|(typed, _)| *typed == name)
     }
-
-    /// The options that the user gave, as they can be given again.
-    pub(crate) fn typed(&self) -> impl Iterator<Item = String> {
-        self.1.iter().map(|(name, value)| format!("--{}={value}", name.replace('_', "-")))
-    }
 }
 
 /// The options that are flags.

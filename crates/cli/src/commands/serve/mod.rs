@@ -248,6 +248,9 @@ fn serve<B: Backend>(
     let settings = settings(drive.capacity().bytes().get(), nature, arguments);
     let server = Server::new(drive, settings)?;
     ui.note(&server.announcement(name));
+    if let Some(short) = nature.typical_read.and_then(server::falls_short) {
+        ui.warn(&short);
+    }
     if let Some(which) = &nature.one_drive {
         ui.note(which);
     }

@@ -8,6 +8,7 @@ use drivelab_study::StageName;
 use drivelab_study::embedded::{self, STUDIES};
 use drivelab_study::file::quick;
 
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::failure::Failure;
 use crate::input;
@@ -19,6 +20,7 @@ use crate::ui::Show;
 /// runs are kept in the results folder: Ctrl-C loses only the current run, and --resume continues.
 /// A finished study is never overwritten: the next one of the same name gets a new folder.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct StudyArgs {
     /// An included study, or a study file.
     #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "resume", "command"],
@@ -33,8 +35,9 @@ pub(crate) struct StudyArgs {
     /// List the studies included in drivelab.
     #[arg(long)]
     pub(super) list: bool,
-    /// Where to run it: simulate (virtual time), emulate (a modelled drive served in real time) or
-    /// hardware (a real file or device).
+    /// Where to run it: simulate (virtual time), kernel (virtual time under a real Linux kernel;
+    /// see `lab setup`), emulate (a modelled drive served in real time) or hardware (a real file
+    /// or device).
     #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     pub(super) stage: Option<StageName>,
     /// The modelled drive, instead of the study's: NAME[,key=value...] or PATH.toml.
@@ -60,6 +63,9 @@ pub(crate) struct StudyArgs {
     /// Continue an interrupted study with its original options.
     #[arg(long)]
     pub(super) resume: bool,
+    /// At stages simulate and kernel: make each run twice, and name the first difference.
+    #[arg(long)]
+    pub(super) check_determinism: bool,
     /// At stage hardware: the file or device to measure, for arms that name none.
     #[arg(long, value_name = "FILE")]
     pub(super) target: Option<PathBuf>,
@@ -76,6 +82,45 @@ pub(crate) struct StudyArgs {
     /// How to show progress.
     #[arg(long, value_name = "HOW", default_value = "bar")]
     pub(super) progress: Show,
+    /// A name for the study in the archive.
+    #[arg(long)]
+    pub(super) label: Option<String>,
+    #[command(flatten)]
+    pub(super) keep: KeepArgs,
+}
+
+impl StudyArgs {
+    /// What asks for an included study as its file has it.
+    pub(super) fn of_included(
+        name: &str,
+        stage: StageName,
+        folder: &std::path::Path,
+        progress: Show,
+        keep: KeepArgs,
+    ) -> Self {
+        Self {
+            study: Some(name.to_owned()),
+            stage: Some(stage),
+            out: Some(folder.to_owned()),
+            progress,
+            keep,
+            label: None,
+            check_determinism: false,
+            command: Vec::new(),
+            prepare: None,
+            list: false,
+            drive: None,
+            blocks: None,
+            specimens: None,
+            only: Vec::new(),
+            seed: None,
+            resume: false,
+            target: None,
+            size: None,
+            in_place: None,
+            overwrite: false,
+        }
+    }
 }
 
 /// What a study of commands is called, and its results folder.

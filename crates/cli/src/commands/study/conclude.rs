@@ -1,9 +1,11 @@
 //! What a session ends with: a result, or a word on what is missing.
 
-use drivelab_report::study::Experiment;
-use drivelab_study::{Folder, Progressed, StoredRun, StudyFile};
+use drivelab_core::record::{Figure, MarkId};
+use drivelab_study::{Folder, KeptStudy, Progressed, StoredRun, StudyFile};
 
-use super::experiment::cell_runs;
+use super::experiment::{cell_runs, experiment};
+use crate::commands::archive::entries;
+use crate::commands::archive::keep::{KeepArgs, now_ms};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::{Console, Ui};
 
@@ -19,17 +21,34 @@ struct Conclusion {
     interrupted: &'static str,
 }
 
-/// Concludes from the finished runs of a study.
+/// How a finished study is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Keep<'a> {
+    pub(super) arguments: &'a KeepArgs,
+    pub(super) label: Option<String>,
+}
+
+/// Concludes from the finished runs of a study, and keeps it once all are made.
 pub(super) fn conclude(
-    experiment: Experiment,
+    study: &StudyFile,
+    kept: &KeptStudy,
     progressed: &Progressed,
-    folder: &Folder,
+    (folder, keep): (&Folder, Keep<'_>),
     ui: Ui,
 ) -> Outcome {
+    if study.is_matrix_alone() {
+        let (conclusion, figures) = cells(study, &kept.runs, ui);
+        let interrupted = matches!(progressed, Progressed::Interrupted);
+        return conclusion.publish(interrupted, folder, ui, || {
+            let about = (keep.label, now_ms());
+            keep.arguments.keep(entries::study(kept, study, about, figures), ui);
+        });
+    }
     if let Progressed::Waiting(what) = progressed {
         ui.note(what);
         return Ok(Exit::Inconclusive);
     }
+    let experiment = experiment(study, kept);
     let interrupted = matches!(progressed, Progressed::Interrupted);
     let has_cells = experiment.cells.is_some();
     let runs = experiment.runs.len() + experiment.curves.len();
@@ -43,8 +62,11 @@ pub(super) fn conclude(
             return Ok(Exit::Interrupted);
         }
         Err(error) => {
-            let kept = format!("the finished runs are kept in `{}`", folder.path().display());
-            return Err(Failure::cannot_here(error).hint(kept));
+            let kept_in = format!("the finished runs are kept in `{}`", folder.path().display());
+            let failure = Failure::cannot_here(error).hint(kept_in);
+            let mut marks = kept.runs.iter().flat_map(|run| &run.record.marks);
+            let void = marks.find(|mark| mark.id == MarkId::Void).map(|mark| mark.message.clone());
+            return Err(void.into_iter().fold(failure, Failure::hint));
         }
     };
     let verdict = Exit::of(&result.primary().adjusted.comparison);
@@ -57,17 +79,15 @@ pub(super) fn conclude(
         exit: if has_cells { Exit::Done } else { verdict },
         interrupted: "the verdict covers the finished runs; continue with --resume",
     };
-    conclusion.publish(interrupted, folder, ui)
+    conclusion.publish(interrupted, folder, ui, || {
+        let figures = drivelab_report::study::figures(&result);
+        let about = (keep.label, now_ms());
+        keep.arguments.keep(entries::study(kept, study, about, figures), ui);
+    })
 }
 
 /// Shows the finished cells of a matrix, which has no arms to conclude about.
-pub(super) fn cells(
-    study: &StudyFile,
-    runs: &[StoredRun],
-    progressed: &Progressed,
-    folder: &Folder,
-    ui: Ui,
-) -> Outcome {
+fn cells(study: &StudyFile, runs: &[StoredRun], ui: Ui) -> (Conclusion, Vec<Figure>) {
     let matrix = study.matrix.as_ref().expect("a matrix alone");
     let cells = cell_runs(runs);
     let conclusion = Conclusion {
@@ -78,12 +98,12 @@ pub(super) fn cells(
         exit: Exit::Done,
         interrupted: "the same command measures the missing cells",
     };
-    conclusion.publish(matches!(progressed, Progressed::Interrupted), folder, ui)
+    (conclusion, drivelab_report::cells::figures(&cells))
 }
 
 impl Conclusion {
     /// Writes it into the folder and prints it.
-    fn publish(&self, interrupted: bool, folder: &Folder, ui: Ui) -> Outcome {
+    fn publish(&self, interrupted: bool, folder: &Folder, ui: Ui, keep: impl FnOnce()) -> Outcome {
         let console = Console::new(ui);
         let page = folder.write("report.html", &self.page, &console)?;
         if let Some(drives) = &self.drives {
@@ -92,6 +112,7 @@ impl Conclusion {
         if !interrupted {
             // Its presence says that the study is finished.
             folder.write("result.json", &self.json, &console)?;
+            keep();
         }
         ui.result(if ui.json { &self.json } else { &self.text })?;
         ui.note(&format!("report: {}", page.display()));

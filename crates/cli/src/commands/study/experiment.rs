@@ -1,6 +1,5 @@
 //! From stored runs to the experiment that is analysed.
 
-use drivelab_core::plan::Plan;
 use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
@@ -9,19 +8,13 @@ use drivelab_report::specimens::Settle;
 use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task};
-
-use crate::failure::Failure;
+use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
 
 /// What was asked, what was done, and what it measured.
-pub(crate) fn experiment(
-    study: &StudyFile,
-    plan: &Plan,
-    stage: &dyn Stage<Error = Failure>,
-    runs: &[StoredRun],
-    reproduce: String,
-    settle: Option<Settle>,
-) -> Experiment {
+pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
+    let (plan, frame, runs) = (&kept.header.plan, &kept.frame, &kept.runs[..]);
+    let asked = kept.header.asked.as_ref();
+    let again = asked.and_then(|asked| repeat::of_own_drive(study, asked));
     let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
         name: arm.name.clone(),
         summary: arm.summary.clone(),
@@ -38,6 +31,7 @@ pub(crate) fn experiment(
     let of_workloads = || study.workloads.iter().map(workload).collect();
     Experiment {
         title: study.title.clone(),
+        article: study.article,
         stage: study.stage.to_string(),
         seed: study.seed,
         blocks: plan.blocks,
@@ -45,7 +39,7 @@ pub(crate) fn experiment(
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
         margin: study.margin.to_f64(),
-        arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
+        arms: study.arms.iter().zip(frame.settings.clone()).map(arm).collect(),
         workloads: study.matrix.as_ref().map_or_else(of_workloads, cells::workloads),
         contrasts: study.contrasts.clone(),
         interactions: study.interactions.clone(),
@@ -58,10 +52,10 @@ pub(crate) fn experiment(
         cells,
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),
-        risks: stage.risks(runs),
-        notes: notes(study, stage, runs),
-        reproduce,
-        settle,
+        risks: frame.risks.clone(),
+        notes: notes(study, frame, runs),
+        reproduce: frame.reproduce.clone(),
+        settle: again.map(|again| Settle { again }),
     }
 }
 
@@ -99,7 +93,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
 }
 
 /// The finished cells of a matrix.
-pub(super) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
+pub(crate) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
     let mut cells = Vec::new();
     for StoredRun { step, task, record, .. } in runs {
         if let Task::Cell(place) = *task {
@@ -144,8 +138,8 @@ fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
     metrics
 }
 
-fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRun]) -> Vec<String> {
-    let mut notes = stage.notes(runs);
+fn notes(study: &StudyFile, frame: &Frame, runs: &[StoredRun]) -> Vec<String> {
+    let mut notes = frame.notes.clone();
     notes.extend(study.notes.iter().cloned());
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use drivelab_core::matrix::Matrix;
 use drivelab_study::{Agenda, Asked, Begun, Out, Stage as _, StudyFile};
 
+use super::conclude::Keep;
 use super::session::{Session, header, plan};
+use crate::commands::archive::keep::KeepArgs;
 use crate::failure::Outcome;
 use crate::input;
 use crate::stage::RealCells;
@@ -21,11 +23,13 @@ pub(crate) struct MatrixRequest {
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
     pub(crate) progress: Show,
+    pub(crate) keep: KeepArgs,
 }
 
 /// Measures the cells that are missing, and shows all.
 pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
     let MatrixRequest { file, overwrite, allow_destructive, progress, .. } = request;
+    let keep = Keep { arguments: &request.keep, label: None };
     let name = file.display().to_string();
     let text = input::text(&file, input::MATRIX)?;
     let study = StudyFile::of_matrix(Matrix::parse(&name, &text)?);
@@ -40,6 +44,6 @@ pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
     } else {
         Out::create(&folder, &text, &header, &console)?
     };
-    let session = Session { study, asked, plan: header.plan, agenda, out };
+    let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
     session.go_on(&mut stage, progress, ui)
 }

@@ -1,11 +1,14 @@
 //! `study`: runs an experiment and prints its verdict.
 
+pub(crate) mod again;
 mod arguments;
+pub(crate) mod articles;
 mod conclude;
 mod experiment;
 pub(super) mod matrix;
 mod session;
 
+use drivelab_report::text::json_text;
 use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
@@ -24,10 +27,18 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
 }
 
 fn list(ui: Ui) -> Outcome {
-    let mut lines = String::new();
+    let (mut lines, mut studies) = (String::new(), Vec::new());
     for (name, text) in STUDIES {
-        let study = StudyFile::parse(name, text, &DriveKeys)?;
-        lines.push_str(&format!("{name:24}{} (stage {})\n", study.title, study.stage));
+        let StudyFile { title, stage, article, .. } = StudyFile::parse(name, text, &DriveKeys)?;
+        let repeats = article.map(|number| format!(", article {number}")).unwrap_or_default();
+        lines.push_str(&format!("{name:24}{title} (stage {stage}{repeats})\n"));
+        studies.push(serde_json::json!({
+            "name": name, "title": title, "stage": stage.to_string(), "article": article,
+        }));
+    }
+    if ui.json {
+        let schema = drivelab_report::study::STUDY_SCHEMA;
+        return ui.result(&json_text(&serde_json::json!({"schema": schema, "studies": studies})));
     }
     ui.result(&lines)
 }

@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
-use drivelab_report::specimens::Settle;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
-    Agenda, Asked, Begun, Choices, Effort, Header, Out, PLAN_SCHEMA, Stage, StageName, StudyFile,
-    carry_out,
+    Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Stage,
+    StageName, StudyFile, carry_out,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
-use super::conclude;
-use super::experiment::experiment;
+use super::conclude::{self, Keep};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
@@ -31,6 +29,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         seed: arguments.seed,
         only: &arguments.only,
         drive: arguments.drive.as_deref(),
+        check_determinism: arguments.check_determinism,
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
@@ -44,7 +43,8 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
-    let session = Session { study, asked, plan: header.plan, agenda, out };
+    let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
+    let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
     session.go_on(stage.as_mut(), arguments.progress, ui)
 }
 
@@ -83,7 +83,8 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let plan = going.header.plan.clone();
     let agenda = Agenda::new(&study, &plan);
     let out = going.out(&agenda, &console);
-    let session = Session { study, asked, plan, agenda, out };
+    let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
+    let session = Session { study, text, keep, asked, plan, agenda, out };
     session.go_on(stage.as_mut(), arguments.progress, ui)
 }
 
@@ -106,15 +107,18 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
 }
 
 /// A study that is ready to run.
-pub(super) struct Session {
+pub(super) struct Session<'a> {
     pub(super) study: StudyFile,
+    /// The text that it was read from.
+    pub(super) text: String,
+    pub(super) keep: Keep<'a>,
     pub(super) asked: Asked,
     pub(super) plan: Plan,
     pub(super) agenda: Agenda,
     pub(super) out: Out,
 }
 
-impl Session {
+impl Session<'_> {
     pub(super) fn go_on(
         mut self,
         stage: &mut dyn Stage<Error = Failure>,
@@ -126,7 +130,7 @@ impl Session {
             ui.note(&effort(&self.plan, study.arms.len()));
         }
         // How long virtual time takes is up to the processor.
-        if study.stage != StageName::Simulate
+        if !study.stage.is_virtual()
             && let Some(effort) = Effort::left(study, &self.agenda, &self.out)
         {
             ui.note(&effort.to_string());
@@ -142,27 +146,16 @@ impl Session {
             runs => failure.hint(format!("the {runs} finished runs are kept: continue with {how}")),
         })?;
         let (folder, runs) = self.out.into_runs();
-        if study.is_matrix_alone() {
-            return conclude::cells(study, &runs, &progressed, &folder, ui);
-        }
-        let again = command(&words(study, &self.asked, stage.size()));
-        let settle = own_drive(study, &self.asked);
-        let experiment = experiment(study, &self.plan, stage, &runs, again, settle);
-        conclude::conclude(experiment, &progressed, &folder, ui)
+        let frame = Frame {
+            settings: stage.settings(),
+            risks: stage.risks(&runs),
+            notes: stage.notes(&runs),
+            reproduce: command(&words(study, &self.asked, stage.size())),
+        };
+        let header = header(study, stage.target(), self.plan, &self.asked);
+        let kept = KeptStudy::new(self.text, header, frame, runs);
+        conclude::conclude(study, &kept, &progressed, (&folder, self.keep), ui)
     }
-}
-
-/// How to ask the study of one's own drive, where all arms have the drive that the command can set.
-fn own_drive(study: &StudyFile, asked: &Asked) -> Option<Settle> {
-    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
-    has_one.then(|| {
-        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
-        if !asked.only.is_empty() {
-            words.extend(["--only".to_owned(), asked.only.join(",")]);
-        }
-        words.extend(["--drive", "my-drive.toml"].map(String::from));
-        Settle { again: command(&words) }
-    })
 }
 
 /// The folder that the command names, or the next of the study's name.
@@ -233,6 +226,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         drive: arguments.drive.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
+        check_determinism: arguments.check_determinism,
     }
 }
 
@@ -251,6 +245,8 @@ fn remembered(
         (only, _) => only.to_vec(),
     };
     let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
+    let check_determinism =
+        arguments.check_determinism || old.as_ref().is_some_and(|old| old.check_determinism);
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
@@ -265,8 +261,9 @@ fn remembered(
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
         drive: drive.as_deref(),
+        check_determinism,
     })?;
-    let new = Asked { only, drive, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, check_determinism, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
@@ -283,6 +280,7 @@ fn remembered(
         drive: new.drive,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
+        check_determinism: new.check_determinism,
     })
 }
 

@@ -1,6 +1,8 @@
 //! `drivelab serve` as a process of a study.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,6 +18,8 @@ use crate::failure::{AtPath as _, Failure};
 pub(super) struct Server {
     child: Option<Child>,
     path: PathBuf,
+    /// The socket that takes requests about it.
+    control: PathBuf,
 }
 
 /// What it says at its end.
@@ -30,7 +34,10 @@ impl Server {
         let own = std::env::current_exe()?;
         let mut command = Command::new(&own);
         command.args(["serve", spec, "--json", "--end-with-parent", "--seed"]);
-        command.arg(seed.to_string()).arg("--fuse").arg(path);
+        let control = path.with_extension("control");
+        let mut endpoint = OsString::from("unix:");
+        endpoint.push(&control);
+        command.arg(seed.to_string()).arg("--fuse").arg(path).arg("--control").arg(endpoint);
         // Ctrl-C reaches this process alone, which ends the server when its own run has ended.
         command.process_group(0).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,12 +52,23 @@ impl Server {
         }
         // What it says later is said into the void, and does not fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        Ok(Self { child: Some(child), path: path.to_owned() })
+        Ok(Self { child: Some(child), path: path.to_owned(), control })
     }
 
     /// The file that is the drive.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Begins its counts again; returns them as counted until then.
+    pub(super) fn reset_stats(&self) -> Result<Served, Failure> {
+        let asked = UnixStream::connect(&self.control).and_then(|mut stream| {
+            stream.write_all(b"POST /stats/reset HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
+            std::io::read_to_string(stream)
+        });
+        let answer = asked.at_path("ask the server of the modelled drive at", &self.control)?;
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        serde_json::from_str(body).map_err(silent)
     }
 
     /// Ends it: how late it was.
@@ -61,12 +79,15 @@ impl Server {
         child.stdout.take().expect("it was piped").read_to_string(&mut said)?;
         child.wait()?;
         self.child = None;
-        let summary: Summary = serde_json::from_str(&said).map_err(|error| {
-            let error = anyhow::Error::new(error);
-            Failure::cannot_here(error.context("the server of the modelled drive failed"))
-        })?;
+        let summary: Summary = serde_json::from_str(&said).map_err(silent)?;
         Ok(summary.stats)
     }
+}
+
+/// It ended before it said what was asked of it.
+fn silent(error: serde_json::Error) -> Failure {
+    let error = anyhow::Error::new(error);
+    Failure::cannot_here(error.context("the server of the modelled drive failed"))
 }
 
 impl Drop for Server {

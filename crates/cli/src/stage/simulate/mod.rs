@@ -17,10 +17,10 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
-use drivelab_model::{Drive, Specimens};
+use drivelab_model::{About, Drive, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::{options, suite};
 use crate::attached;
@@ -163,7 +163,7 @@ impl Simulator {
     }
 
     /// Draws the drives that these runs are made on, and forgets all others.
-    fn draw(&mut self, requests: &[Request]) {
+    pub(super) fn draw(&mut self, requests: &[Request]) {
         let Some(specimens) = &self.specimens else { return };
         let wanted: BTreeSet<(usize, u32)> =
             requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
@@ -176,7 +176,7 @@ impl Simulator {
     }
 
     /// The drive of a run.
-    fn profile(&self, request: Request) -> &Profile {
+    pub(super) fn profile(&self, request: Request) -> &Profile {
         let drawn = request.specimen.and_then(|number| self.drawn.get(&(request.arm, number)));
         drawn.unwrap_or(&self.arms[request.arm].profile)
     }
@@ -238,6 +238,7 @@ impl Simulator {
                     attached,
                     specimen: profile.record(drive.about()),
                     host: None,
+                    flash: None,
                 },
             );
             return Ok(RunRecord { jobs, total: Some(total), ..record });
@@ -297,10 +298,15 @@ impl Simulator {
         self.plan(0, task).0
     }
 
-    /// The drive of an arm for a task, as a command line spells it.
-    pub(super) fn spec(&self, arm: usize, task: Task) -> String {
+    /// The drive of an arm for a task.
+    pub(super) fn spec(&self, arm: usize, task: Task) -> DriveSpec {
         let (_, options) = self.plan(arm, task);
-        DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }.to_string()
+        DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }
+    }
+
+    /// What each arm is, in the order of the study.
+    pub(super) fn abouts(&self) -> Vec<(String, About)> {
+        self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
     }
 
     /// What the model of an arm says of how it is attached.
@@ -340,7 +346,7 @@ impl Simulator {
 /// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of
 /// modelled drives: they have none.
 fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
-    let is_virtual = study.stage == StageName::Simulate;
+    let is_virtual = study.stage.is_virtual();
     for named in &study.workloads {
         let name = &named.name;
         match &named.work {

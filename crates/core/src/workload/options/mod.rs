@@ -1,5 +1,6 @@
 //! Workload options as users write them, and the check that converts them into a [`Workload`].
 
+mod again;
 mod table;
 
 pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
@@ -54,6 +55,39 @@ pub enum WorkloadError {
         /// Sequential streams; 1 for random I/O.
         streams: u32,
     },
+}
+
+impl WorkloadError {
+    /// What to type on the command line instead.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Value { option: "poisson", .. } => {
+                "add a rate, for example `--rate-iops=100`".into()
+            }
+            Self::Value { option, .. } => match example(option) {
+                Some(value) => format!("give a valid value, for example `--{option}={value}`"),
+                None => format!("change or omit `--{option}`"),
+            },
+            Self::Conflict { one, other, .. } => format!("omit `--{one}`, or change `--{other}`"),
+            Self::RegionBeyondTarget { .. } => "lower `--size` or `--offset`".into(),
+            Self::RegionTooSmall { .. } => "raise `--size`, or lower `--bs`".into(),
+        }
+        .replace('_', "-")
+    }
+}
+
+/// A value that an option can have; the default, where it has one that says something.
+fn example(option: &str) -> Option<&'static str> {
+    match option {
+        "runtime" => Some("30s"),
+        "number_ios" => Some("1000"),
+        "iodepth" => Some("32"),
+        "streams" => Some("1"),
+        "rwmixread" | "percentage_random" => Some("50"),
+        "bs" | "blockalign" => Some("4k"),
+        "stride" | "offset" => Some("1M"),
+        _ => None,
+    }
 }
 
 /// More outstanding requests than any device queue; a reasonable limit for one ring.
@@ -245,7 +279,7 @@ impl WorkloadOptions {
         }
         let Some(per_s) = per_s else {
             if self.poisson == Some(true) {
-                let wrong = "Poisson Poisson arrivals need a rate: add `rate_iops`".into();
+                let wrong = "Poisson arrivals need a rate: add `rate_iops`".into();
                 return Err(value("poisson", wrong));
             }
             let think_time = self.thinktime.unwrap_or_default();
@@ -313,6 +347,22 @@ mod tests {
         check_error(WorkloadOptions { stride: Some(Bytes::kib(8)), ..none() }, "no stride");
         check_error(WorkloadOptions { backwards: Some(true), ..none() }, "no direction");
         check_error(WorkloadOptions { blockalign: Some(Bytes::ZERO), ..none() }, "`blockalign`");
+    }
+
+    #[test]
+    fn a_hint_names_a_value_that_is_valid() {
+        let check = |options: WorkloadOptions, expected: &str| {
+            assert_eq!(options.check().unwrap_err().hint(), expected);
+        };
+        let none = WorkloadOptions::default;
+        let zero = WorkloadOptions { runtime: Some(Span::ZERO), ..none() };
+        check(zero, "give a valid value, for example `--runtime=30s`");
+        let zero = WorkloadOptions { number_ios: Some(0), ..none() };
+        check(zero, "give a valid value, for example `--number-ios=1000`");
+        let lone = WorkloadOptions { poisson: Some(true), ..none() };
+        check(lone, "add a rate, for example `--rate-iops=100`");
+        let both = WorkloadOptions { fsync: Some(1), fdatasync: Some(1), ..none() };
+        check(both, "omit `--fsync`, or change `--fdatasync`");
     }
 
     #[test]

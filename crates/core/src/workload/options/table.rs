@@ -95,6 +95,15 @@ macro_rules! workload_options {
                 }
                 Ok(true)
             }
+
+            /// The options that are given, with their values as text that [`Self::set`] reads.
+            pub fn entries(&self) -> Vec<(&'static str, String)> {
+                let entries = [
+                    $((stringify!($name), self.$name.as_ref().map(ToString::to_string))),+
+                ];
+                let given = |(name, value): (&'static str, Option<String>)| Some((name, value?));
+                entries.into_iter().filter_map(given).collect()
+            }
         }
     };
 }

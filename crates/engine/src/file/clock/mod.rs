@@ -1,11 +1,12 @@
 //! The host's monotonic clock, counted from the beginning of a run.
 //!
-//! Two time stamps per request are the largest cost of a request that does no I/O. They are
-//! therefore read from the processor's counter if the system itself uses it as its clock, and from
-//! the system's clock otherwise.
+//! Time stamps are the largest cost of a request that does no I/O. They are therefore read from the
+//! processor's counter if the system itself uses it as its clock, and from the system's clock
+//! otherwise.
 
 mod counter;
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use drivelab_core::units::{Span, Time};
@@ -17,12 +18,14 @@ use crate::sys::tsc::ticks;
 /// Sleeps end this much early and the rest is spun: a sleeping processor takes up to tens of
 /// microseconds to wake up (C-state exit latencies of 1 to 133 us are listed in Linux's
 /// `drivers/idle/intel_idle.c`), which is many arrivals of a fast open loop.
-pub(crate) const SPIN: Span = Span::from_us(50);
+const SPIN: Span = Span::from_us(50);
 
 /// A monotonic clock that read zero when it was created.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     source: Source,
+    /// How much of a wait is spun.
+    spin: Span,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +43,13 @@ impl Clock {
             Some(counter) => Source::Counter(counter, ticks()),
             None => Source::System(Instant::now()),
         };
-        Self { source }
+        Self { source, spin: if is_virtual() { Span::ZERO } else { SPIN } }
+    }
+
+    /// How long before the end of a wait sleeping ends: the rest is to be spun.
+    #[inline]
+    pub(crate) fn spin(self) -> Span {
+        self.spin
     }
 
     /// The time since its creation.
@@ -65,13 +74,29 @@ impl Clock {
             if left.is_zero() {
                 return;
             }
-            if left > SPIN {
-                std::thread::sleep(Duration::from_nanos(left.saturating_sub(SPIN).ns()));
+            if left > self.spin {
+                std::thread::sleep(Duration::from_nanos(left.saturating_sub(self.spin).ns()));
             } else {
                 std::hint::spin_loop();
             }
         }
     }
+}
+
+/// Whether time here is virtual: a timer then ends to the nanosecond, and to spin costs real time
+/// only, at 256 ns of virtual time for each reading of the clock (Linux 6.12,
+/// `arch/um/kernel/time.c`: `TIMER_MULTIPLIER`).
+fn is_virtual() -> bool {
+    static IS_VIRTUAL: OnceLock<bool> = OnceLock::new();
+    *IS_VIRTUAL.get_or_init(|| {
+        std::fs::read_to_string("/proc/cmdline").is_ok_and(|line| travels_in_time(&line))
+    })
+}
+
+/// Whether the command line of a kernel asks for the time travel of User Mode Linux.
+fn travels_in_time(command_line: &str) -> bool {
+    let mut words = command_line.split_ascii_whitespace();
+    words.any(|word| word == "time-travel" || word.starts_with("time-travel="))
 }
 
 #[cfg(test)]
@@ -80,7 +105,17 @@ mod tests {
 
     fn clocks() -> Vec<Clock> {
         // On machines without a counter the first is also the system's clock.
-        vec![Clock::start(), Clock { source: Source::System(Instant::now()) }]
+        let system = Source::System(Instant::now());
+        let exact = Clock { source: system, spin: Span::ZERO };
+        vec![Clock::start(), Clock { source: system, spin: SPIN }, exact]
+    }
+
+    #[test]
+    fn a_kernel_in_virtual_time_is_known_by_its_command_line() {
+        assert!(travels_in_time("mem=512M time-travel=ext:clock root=98:0\n"));
+        assert!(travels_in_time("time-travel"));
+        assert!(!travels_in_time("BOOT_IMAGE=/vmlinuz root=/dev/sda1 time-travel-start=5"));
+        assert!(!travels_in_time(""));
     }
 
     #[test]

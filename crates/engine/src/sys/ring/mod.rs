@@ -12,7 +12,6 @@ pub(crate) use setup::probe;
 
 use std::io;
 
-use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
@@ -20,7 +19,6 @@ use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring};
 
 use crate::file::buffers::Buffers;
-use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
 use crate::file::{TargetSetup, check_moved, check_range, to_move};
 use enter::{Counts, RingEnter};
@@ -184,14 +182,16 @@ impl Ring {
 
     /// Takes over everything that the kernel has completed.
     fn reap(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
-        let mut batch = None;
         let mut account = Ok(());
-        for entry in self.uring.completion() {
-            let at = match (self.job.stamp, batch) {
-                (Stamp::Batch, Some(at)) => at,
-                _ => self.job.clock.now(),
-            };
-            batch = Some(at);
+        let entries = self.uring.completion();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        // All of them are done by now. A stamp for each would add to the later ones the time that
+        // the loop takes over the earlier ones.
+        let at = self.job.clock.now();
+        self.read = at;
+        for entry in entries {
             let slot = u32::try_from(entry.user_data()).expect("we numbered the slots");
             let flight = &mut self.in_flight[slot as usize];
             assert!(flight.out, "the kernel completes a request once");
@@ -212,9 +212,6 @@ impl Ring {
                 Ok(()) => Completion { id, at, result: Ok(()), served_by },
                 Err(_) => Completion { id, at, result, served_by },
             });
-        }
-        if let Some(at) = batch {
-            self.read = at;
         }
         account
     }
@@ -275,6 +272,7 @@ impl Target for Ring {
 
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
         let before = completed.len();
+        let spin = self.job.clock.spin();
         let broken = |source| TargetError { operation: "io_uring_enter", source };
         completed.append(&mut self.refused);
         loop {
@@ -289,8 +287,8 @@ impl Target for Ring {
             // us too late, so the last stretch is polled. If completions raise no interrupt,
             // nothing would wake us at all.
             let interrupts = !self.job.polling.completions;
-            let sleep = completed.len() == before && left > SPIN && interrupts;
-            let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
+            let sleep = completed.len() == before && left > spin && interrupts;
+            let wake = Time::from_ns(until.ns() - spin.ns().min(until.ns()));
             let ask = if sleep { Ask::WaitUntil(wake) } else { Ask::Look };
             self.enter(ask).map_err(broken)?;
             let unkept = |source| TargetError { operation: "write the verify state", source };

@@ -18,13 +18,10 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use crate::found::Found;
 use output::{Job, Latency, Output, Side};
 
-/// The percentiles that are compared, by fio's key, with their share and the number of requests
-/// that each needs: a hundred beyond it, as for drivelab's runs.
-const PERCENTILES: [(&str, &str, f64, f64); 3] = [
-    ("50.000000", "p50", 0.5, 200.0),
-    ("99.000000", "p99", 0.99, 10_000.0),
-    ("99.900000", "p99_9", 0.999, 100_000.0),
-];
+/// The percentiles that are compared, with their share and the number of requests that each needs:
+/// a hundred beyond it, as for drivelab's runs.
+const PERCENTILES: [(&str, f64, f64); 3] =
+    [("p50", 0.5, 200.0), ("p99", 0.99, 10_000.0), ("p99_9", 0.999, 100_000.0)];
 
 /// Whether a text contains a JSON document of fio.
 pub fn is_fio(text: &str) -> bool {
@@ -60,15 +57,15 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 /// Where the next document begins: at a brace at the beginning of a line, or of the rest of one.
 fn start(text: &str) -> Option<usize> {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let rest = line.trim_start_matches(['\u{feff}', ' ', '\t', ',']);
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(['\u{feff}', ' ', '\t', ',']);
+        // The end of the line is looked for only then: a line may hold every document.
         if rest.starts_with('{') {
-            return Some(at + line.len() - rest.len());
+            return Some(text.len() - rest.len());
         }
-        at += line.len();
+        rest = rest.split_once('\n')?.1;
     }
-    None
 }
 
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
@@ -90,10 +87,10 @@ fn broken(line: usize, error: &serde_json::Error) -> ParseError {
 /// Adds the figures of one call.
 fn read(output: &Output, line: usize, found: &mut Found) {
     let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
-    for job in &output.jobs {
+    for job in &output.jobs.kept {
         sections.entry(&job.jobname).or_default().push(job);
     }
-    let arm = match (output.jobs.first(), sections.len()) {
+    let arm = match (output.jobs.kept.first(), sections.len()) {
         (Some(job), 1) => job.jobname.clone(),
         (Some(job), others) => format!("{} and {} more", job.jobname, others - 1),
         (None, _) => return,
@@ -112,7 +109,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     }
     let ended_unix_s = output.timestamp;
     found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
-    for job in &output.jobs {
+    for job in &output.jobs.kept {
         for note in doubts(job, output) {
             found.note(note);
         }
@@ -159,7 +156,7 @@ fn reads(job: &Job) -> bool {
 }
 
 fn option<'a>(job: &'a Job, output: &'a Output, name: &str) -> Option<&'a str> {
-    job.options.get(name).or_else(|| output.global.get(name)).map(String::as_str)
+    job.options.get(name).or_else(|| output.global.get(name))
 }
 
 /// Facts about a job that a reader must know.
@@ -234,12 +231,12 @@ impl Section<'_> {
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
         let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
         let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
-        let in_all = responses.iter().all(|latency| !latency.percentile.is_empty());
+        let in_all = responses.iter().all(|latency| latency.percentile.is_measured);
         let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
         let count: f64 = latencies.iter().map(|latency| latency.count).sum();
-        for (key, quantile, share, needed) in PERCENTILES {
+        for (place, (quantile, share, needed)) in PERCENTILES.into_iter().enumerate() {
             let value = match latencies[..] {
-                [latency] => latency.percentile.get(key).copied(),
+                [latency] => latency.percentile.listed[place],
                 _ => Latency::combined(&latencies, share),
             };
             let Some(value) = value else {

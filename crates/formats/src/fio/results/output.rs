@@ -1,9 +1,18 @@
 //! fio's JSON, in one set of units: nanoseconds and bytes.
 
-use std::collections::BTreeMap;
-
 use drivelab_core::csv::{ParseError, quote};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+use crate::json::{First, first, pairs};
+
+/// Maximum number of jobs of a call: fio runs 4096 on a machine, and a client adds up machines.
+const JOBS_MAX: usize = 1 << 14;
+/// Maximum number of bins of a histogram: fio's has 1856, 29 groups of 64.
+const BINS_MAX: usize = 1 << 12;
+/// The options that decide what a job measured.
+const OPTIONS: [&str; 6] = ["ioengine", "direct", "fsync", "fdatasync", "end_fsync", "sync"];
+/// The percentiles that are compared, by fio's key.
+const PERCENTILES: [&str; 3] = ["50.000000", "99.000000", "99.900000"];
 
 /// One call of fio.
 #[derive(Deserialize)]
@@ -13,11 +22,11 @@ pub(super) struct Output {
     /// Seconds since 1970 at its end.
     #[serde(default)]
     pub(super) timestamp: Option<u64>,
-    #[serde(rename = "global options", default)]
-    pub(super) global: BTreeMap<String, String>,
+    #[serde(rename = "global options", default, deserialize_with = "options")]
+    pub(super) global: Options,
     /// With `--client`, the jobs of all servers and a summary.
-    #[serde(alias = "client_stats")]
-    pub(super) jobs: Vec<Job>,
+    #[serde(alias = "client_stats", deserialize_with = "first::<JOBS_MAX, _, _>")]
+    pub(super) jobs: First<Job>,
 }
 
 #[derive(Deserialize)]
@@ -25,8 +34,8 @@ pub(super) struct Job {
     pub(super) jobname: String,
     #[serde(default)]
     pub(super) error: i64,
-    #[serde(rename = "job options", default)]
-    pub(super) options: BTreeMap<String, String>,
+    #[serde(rename = "job options", default, deserialize_with = "options")]
+    pub(super) options: Options,
     #[serde(default)]
     pub(super) read: Side,
     #[serde(default)]
@@ -60,9 +69,67 @@ pub(super) struct Latency {
     pub(super) mean: f64,
     #[serde(rename = "N")]
     pub(super) count: f64,
-    pub(super) percentile: BTreeMap<String, f64>,
-    /// Number of requests by latency: only in JSON+.
-    pub(super) bins: BTreeMap<String, u64>,
+    #[serde(deserialize_with = "percentiles")]
+    pub(super) percentile: Percentiles,
+    /// Latencies, each with its number of requests: only in JSON+.
+    #[serde(deserialize_with = "bins")]
+    pub(super) bins: Vec<(u64, u64)>,
+}
+
+/// The values of [`OPTIONS`]; an option that is given twice has the last one.
+#[derive(Default)]
+pub(super) struct Options([Option<String>; OPTIONS.len()]);
+
+impl Options {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let place = OPTIONS.iter().position(|option| *option == name)?;
+        self.0[place].as_deref()
+    }
+}
+
+/// The percentiles of a latency.
+#[derive(Default)]
+pub(super) struct Percentiles {
+    /// Whether there are any.
+    pub(super) is_measured: bool,
+    /// In the order of [`PERCENTILES`].
+    pub(super) listed: [Option<f64>; PERCENTILES.len()],
+}
+
+fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Options, D::Error> {
+    let mut options = Options::default();
+    pairs(input, |name, value: String| {
+        if let Some(place) = OPTIONS.iter().position(|option| *option == name) {
+            options.0[place] = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(options)
+}
+
+fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Percentiles, D::Error> {
+    let mut percentiles = Percentiles::default();
+    pairs(input, |name, value| {
+        percentiles.is_measured = true;
+        if let Some(place) = PERCENTILES.iter().position(|key| *key == name) {
+            percentiles.listed[place] = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(percentiles)
+}
+
+fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(u64, u64)>, D::Error> {
+    let mut bins = Vec::new();
+    pairs(input, |ns, count| {
+        if bins.len() == BINS_MAX {
+            return Err(format!("a histogram of more than {BINS_MAX} bins"));
+        }
+        bins.extend(ns.parse().ok().map(|ns: u64| (ns, count)));
+        Ok(())
+    })?;
+    bins.shrink_to_fit();
+    Ok(bins)
 }
 
 /// The summary that a client adds to the jobs of several servers.
@@ -81,10 +148,16 @@ impl Output {
                 return Err(ParseError::new(line, what, hint));
             }
         };
-        if self.jobs.iter().any(|job| job.jobname != SUMMARY) {
-            self.jobs.retain(|job| job.jobname != SUMMARY);
+        let jobs = &mut self.jobs.kept;
+        if self.jobs.more > 0 {
+            let what = format!("a call of fio with more than {JOBS_MAX} jobs");
+            let hint = "check whether the file is damaged, or add `group_reporting` to the jobs";
+            return Err(ParseError::new(line, what, hint));
         }
-        for job in self.jobs.iter_mut().filter(|_| is_old) {
+        if jobs.iter().any(|job| job.jobname != SUMMARY) {
+            jobs.retain(|job| job.jobname != SUMMARY);
+        }
+        for job in jobs.iter_mut().filter(|_| is_old) {
             for side in [&mut job.read, &mut job.write, &mut job.trim, &mut job.mixed] {
                 side.modernise();
             }
@@ -102,7 +175,7 @@ impl Side {
             *new = std::mem::take(old);
             new.mean *= 1e3;
             new.count = self.total_ios as f64;
-            new.percentile.values_mut().for_each(|us| *us *= 1e3);
+            new.percentile.listed.iter_mut().flatten().for_each(|us| *us *= 1e3);
             new.bins.clear();
         }
     }
@@ -118,8 +191,7 @@ impl Latency {
             if latency.bins.is_empty() {
                 return None;
             }
-            let numbers = latency.bins.iter();
-            bins.extend(numbers.filter_map(|(ns, count)| Some((ns.parse().ok()?, *count))));
+            bins.extend(&latency.bins);
         }
         bins.sort_unstable();
         let count: u64 = bins.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);

@@ -240,6 +240,27 @@ fn what_makes_a_figure_doubtful_is_said() {
 }
 
 #[test]
+fn an_option_given_twice_has_the_last_value() {
+    let twice = job("a", "\"direct\": \"0\", \"direct\": \"1\"", &[("read", &side(10, 300))]);
+    let imported = parse(&document(&[twice])).unwrap();
+    assert_eq!(imported.notes, [""; 0], "the page cache was bypassed");
+}
+
+#[test]
+fn more_than_fio_writes_is_refused() {
+    let check = |text: &str, expected: &str| {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    let jobs = vec![r#"{"jobname": ""}"#.to_owned(); 16_385];
+    check(&document(&jobs), "line 1: a call of fio with more than 16384 jobs; check whether");
+    let bins: Vec<String> = (0..4097).map(|ns| format!("\"{ns}\": 1")).collect();
+    let side = format!(r#"{{"total_ios": 1, "lat_ns": {{"bins": {{{}}}}}}}"#, bins.join(","));
+    let text = document(&[job("a", "", &[("read", &side)])]);
+    check(&text, "line 5: not a result of fio: a histogram of more than 4096 bins; give");
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_its_line() {
     let check = |text: &str, expected: &str| {
         let error = parse(text).unwrap_err().to_string();

@@ -176,3 +176,27 @@ impl Slc {
         held
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_was_read_keeps_what_has_no_other_place() {
+        let (die, rules) = (Die(0), SlcRules { blocks: 2, slots_per_block: 4 });
+        let mut slc = Slc::new(rules, 100, 1, 10);
+        for unit in 0..4 {
+            slc.place(die, Some(Unit(unit)));
+        }
+        let mut read = Vec::new();
+        assert!(slc.read_page(die, 4, &mut read));
+        assert_eq!(read.len(), 4);
+        for unit in 0..4 {
+            assert!(!slc.is_folded(die), "unit {unit} lies nowhere else");
+            assert!(slc.forget(Unit(unit)));
+        }
+        assert!(slc.is_folded(die));
+        slc.erased(die);
+        assert_eq!(slc.check(), 0);
+    }
+}

@@ -1,6 +1,7 @@
 //! What queue depth buys: by depth, by span, and over all drives that fit a profile.
 
 mod depth;
+mod pairs;
 mod prior;
 mod spans;
 

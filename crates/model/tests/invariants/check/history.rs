@@ -104,5 +104,5 @@ fn request(rng: &mut Rng, id: u64, capacity: u64, recent: u64) -> Request {
     };
     let lba = Lba::new(lba.min(capacity - sectors));
     let fua = op == Op::Write && rng.below(12) == 0;
-    Request { id: RequestId(id), op, lba, sectors: Sectors::new(sectors), fua }
+    Request { id: RequestId(id), op, lba, sectors: Sectors::new(sectors), fua, submitter: 0 }
 }

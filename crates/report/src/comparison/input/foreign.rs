@@ -6,7 +6,7 @@ use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Label};
 
-use super::sequence::{Order, order};
+use super::sequence::{ALTERNATED, Order, order};
 use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
 use crate::run;
 
@@ -152,11 +152,7 @@ fn paired_by_order(mut input: Input) -> Input {
     match order(&mut input.arms) {
         Order::NotAlternated(how) => input.not_alternated = Some(how),
         Order::Unknown => input.order_note = order_note(&input.arms),
-        Order::Alternated => {
-            let note = "The times of the runs show that the arms alternated: runs are paired \
-                        in the order of time.";
-            input.order_note = Some(note.to_owned());
-        }
+        Order::Alternated => input.order_note = Some(ALTERNATED.to_owned()),
     }
     input
 }

@@ -1,59 +1,93 @@
 //! Stored runs as arms.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
+use super::sequence::{ALTERNATED, Order, order};
 use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
 use crate::attachment::{self, ArmSettings, Question, Sample};
+use crate::run::Dated;
 use crate::{marks, run};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
-/// Runs of different machines are refused: what differs may be the machine.
-pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
-    same_host(arms)?;
+/// Runs of different machines are refused, because what differs may be the machine, unless every
+/// arm has runs of every machine: then each machine is held against itself.
+pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
+    let by_host = is_by_host(arms)?;
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
-        let figures = records.iter().map(figures).collect();
+        let figures = records.iter().map(|run| figures(&run.record)).collect();
         let mut runs = in_order(figures);
-        for (run, record) in runs.iter_mut().zip(records) {
+        for (run, Dated { record, ended_unix_s }) in runs.iter_mut().zip(records) {
             run.simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
+            run.ended_unix_s = *ended_unix_s;
         }
         ArmRuns { name: name.clone(), runs }
     });
     let mut named: Vec<ArmRuns> = named.collect();
-    let order_note = order_note(&named);
+    if by_host {
+        for (arm, (_, records)) in named.iter_mut().zip(arms) {
+            number_by_host(arm, records);
+        }
+    }
+    let by_order = order_note(&named);
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
+    let (mut not_alternated, mut order_note) = (None, None);
+    match if by_host { Order::Unknown } else { order(&mut named) } {
+        Order::NotAlternated(how) => not_alternated = Some(how),
+        Order::Alternated => order_note = Some(ALTERNATED.to_owned()),
+        Order::Unknown if by_host => order_note = Some(BY_HOST.to_owned()),
+        Order::Unknown => order_note = by_order,
+    }
     let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
     let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
-        let ids = |run: &RunRecord| run.marks.iter().map(|mark| mark.id).collect();
+        let ids = |run: &Dated| run.record.marks.iter().map(|mark| mark.id).collect();
         records.iter().map(move |run| (arm, ids(run)))
     });
     notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
+        not_alternated,
         order_note,
         ..Input::new(Source::Runs, named, notes)
     })
+}
+
+/// What to know of pairs that were made machine by machine.
+const BY_HOST: &str = "The runs are of several machines, and each is compared with itself: the first \
+                       run of one arm on a machine with the first of the other on the same.";
+
+/// Names the blocks of an arm by machine, and the runs of each machine by their order.
+fn number_by_host(arm: &mut ArmRuns, records: &[Dated]) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (run, record) in arm.runs.iter_mut().zip(records) {
+        let host = record.record.host.as_ref().map_or("", |host| host.id.as_str());
+        let count = counts.entry(host).or_default();
+        *count += 1;
+        run.block = format!("{host} {count}");
+    }
 }
 
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) -> Option<String> {
+fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[Dated]) -> Option<String> {
     let is_same = |one: &RunRecord, other: &RunRecord| {
         (&one.target, &one.config) == (&other.target, &other.config)
             && (&one.total, &one.phases) == (&other.total, &other.phases)
     };
-    let is_copy =
-        |place: usize| records[..place].iter().any(|earlier| is_same(earlier, &records[place]));
+    let is_copy = |place: usize| {
+        let mut earlier = records[..place].iter();
+        earlier.any(|earlier| is_same(&earlier.record, &records[place].record))
+    };
     let mut places = 0..records.len();
     runs.retain(|_| !is_copy(places.next().expect("one record a run")));
     let copies = records.len() - runs.len();
@@ -67,23 +101,26 @@ fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) ->
 
 /// Runs in virtual time are known to be simulated: equal values are to be expected of them, and no
 /// sign of copies. Only where a seed comes again in an arm, the run may be one.
-fn provenance(arms: &[(String, Vec<RunRecord>)]) -> Provenance {
+fn provenance(arms: &[(String, Vec<Dated>)]) -> Provenance {
     let is_simulated = |record: &RunRecord| {
         record.host.is_none() && record.marks.iter().any(|mark| mark.id == MarkId::Modelled)
     };
-    let are_own = |records: &[RunRecord]| {
+    let are_own = |runs: &[Dated]| {
         let mut seeds = BTreeSet::new();
-        records.iter().all(|record| is_simulated(record) && seeds.insert(record.config.seed))
+        let mut records = runs.iter().map(|run| &run.record);
+        records.all(|record| is_simulated(record) && seeds.insert(record.config.seed))
     };
     let simulated = arms.iter().all(|(_, records)| are_own(records));
     if simulated { Provenance::Simulated } else { Provenance::Unknown }
 }
 
-fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
+fn attached(arms: &[(String, Vec<Dated>)]) -> Question {
     let named =
         arms.iter().map(|(name, _)| ArmSettings { name: name.clone(), ..ArmSettings::default() });
     let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
-        records.iter().map(move |run| Sample { arm, group: 0, facts: attachment::facts(run) })
+        let sample =
+            move |run: &Dated| Sample { arm, group: 0, facts: attachment::facts(&run.record) };
+        records.iter().map(sample)
     });
     Question {
         arms: named.collect(),
@@ -93,31 +130,37 @@ fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
     }
 }
 
-/// Modelled runs have no machine and may be held against any.
-fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), Refusal> {
-    let hosts = arms.iter().flat_map(|(name, records)| {
-        let hosts = records.iter().filter_map(|record| record.host.as_ref());
-        hosts.map(move |host| (name, host.id.as_str()))
-    });
-    let mut known: Option<(&String, &str)> = None;
-    for (name, id) in hosts {
-        match known {
-            None => known = Some((name, id)),
-            Some((_, first)) if first == id => {}
-            Some((first, _)) => {
-                return Err(Refusal::request(format!(
-                    "`{first}` and `{name}` ran on different machines, which may cause the \
-                     difference; run both on one machine"
-                )));
-            }
-        }
+/// Whether the runs are of several machines, each of which is in every arm. Modelled runs have no
+/// machine and may be held against any one.
+fn is_by_host(arms: &[(String, Vec<Dated>)]) -> Result<bool, Refusal> {
+    let of_arm = |(_, runs): &(String, Vec<Dated>)| {
+        let hosts = runs.iter().map(|run| run.record.host.as_ref().map(|host| host.id.clone()));
+        hosts.collect::<BTreeSet<Option<String>>>()
+    };
+    let hosts: Vec<BTreeSet<Option<String>>> = arms.iter().map(of_arm).collect();
+    let all: BTreeSet<&String> = hosts.iter().flatten().flatten().collect();
+    if all.len() < 2 {
+        return Ok(false);
     }
-    Ok(())
+    let blocked = hosts.iter().all(|of_arm| of_arm == &hosts[0] && !of_arm.contains(&None));
+    if blocked {
+        return Ok(true);
+    }
+    let words = arms.iter().zip(&hosts).map(|((name, _), hosts)| {
+        let hosts = hosts.iter().map(|host| host.as_deref().unwrap_or("none"));
+        format!("`{name}` on {}", hosts.collect::<Vec<_>>().join(" and "))
+    });
+    Err(Refusal::request(format!(
+        "the arms ran on different machines ({}), which may cause the difference",
+        words.collect::<Vec<_>>().join(", ")
+    ))
+    .hint("run every arm on one machine, or every arm on each of them"))
 }
 
 /// A note where the arms did not do the same work, which may be the question or a slip.
-fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
-    let mut works = arms.iter().flat_map(|(_, records)| records).map(|r| &r.config.workload);
+fn work_note(arms: &[(String, Vec<Dated>)]) -> Vec<String> {
+    let records = arms.iter().flat_map(|(_, runs)| runs).map(|run| &run.record);
+    let mut works = records.map(|record| &record.config.workload);
     let Some(first) = works.next() else { return Vec::new() };
     let note = "The runs did not all do the same work (kind, block size, depth, region or time \
                 differ): the ratios also reflect the difference in work.";

@@ -13,6 +13,10 @@ pub(super) enum Order {
     NotAlternated(String),
 }
 
+/// What to know of pairs whose times show that they are pairs.
+pub(super) const ALTERNATED: &str = "The times of the runs show that the arms alternated: runs are \
+                                     paired in the order of time.";
+
 /// Puts the runs of each arm in the order of their times, and says what order of all they show.
 pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
     let are_known = arms

@@ -1,35 +1,36 @@
 //! Every block as a dot in each arm, joined by a line: what the verdict rests on.
 
+use super::axis::{Axis, Frame, LEFT, RIGHT};
 use crate::metric;
 use crate::outcome::Series;
 use crate::page::html::escape;
-use crate::ticks::step;
 
-const WIDTH: f64 = 360.0;
-const HEIGHT: f64 = 230.0;
-/// Room for the values at the left and the names of the arms below.
-const LEFT: f64 = 84.0;
-const RIGHT: f64 = 12.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = 26.0;
-/// Lines across, at most.
-const TICKS_MAX: f64 = 4.0;
+const FRAME: Frame = Frame { width: 360.0, height: 230.0, ticks_max: 4.0 };
+const WIDTH: f64 = FRAME.width;
+const HEIGHT: f64 = FRAME.height;
 /// More lines than this are a grey area: only dots are drawn.
 const LINES_MAX: usize = 60;
 
-/// The picture of one series; nothing with less than two blocks, which are no distribution.
-pub(in crate::page) fn figure(series: &Series, names: &[&str], about: &str) -> String {
-    let blocks = series.values.first().map_or(0, Vec::len);
+/// The picture of one series in a page, under what it is about (HTML); nothing with less than two
+/// blocks, which are no distribution.
+pub(crate) fn figure(series: &Series, names: &[&str], (paired, about): (bool, &str)) -> String {
+    let Some(drawn) = drawn(series, names, paired) else { return String::new() };
+    format!("<figure class=\"dots\"><figcaption>{about}</figcaption>\n{drawn}</figure>\n")
+}
+
+/// The picture alone, its lines only where the values of a block are pairs.
+pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<String> {
+    let blocks = series.values.iter().map(Vec::len).min().unwrap_or(0);
     if blocks < 2 {
-        return String::new();
+        return None;
     }
-    let axis = Axis::new(series);
+    let axis = Axis::new(FRAME, series.values.iter().flatten().copied());
     let place = |arm: usize| {
         let share = (count(arm) + 0.5) / count(names.len());
         LEFT + (WIDTH - LEFT - RIGHT) * share
     };
-    let mut svg = axis.lines(series);
-    if blocks <= LINES_MAX {
+    let mut svg = axis.lines(|value| series.show(value));
+    if paired && blocks <= LINES_MAX {
         for block in 0..blocks {
             let points =
                 series.values.iter().enumerate().map(|(arm, values)| {
@@ -58,12 +59,11 @@ pub(in crate::page) fn figure(series: &Series, names: &[&str], about: &str) -> S
         );
     }
     let label = metric::label(&series.metric);
-    format!(
-        "<figure class=\"dots\"><figcaption>{about}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} \
-         {HEIGHT}\" role=\"img\" aria-label=\"{} of every block in each arm\">\n{svg}</svg>\
-         </figure>\n",
+    Some(format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} of every block in \
+         each arm\">\n{svg}</svg>",
         escape(&label)
-    )
+    ))
 }
 
 /// A name that leaves room for its neighbours.
@@ -73,51 +73,6 @@ fn short(name: &str, arms: usize) -> String {
         return name.to_owned();
     }
     name.chars().take(room.saturating_sub(1).max(1)).chain(['\u{2026}']).collect()
-}
-
-/// Values from the bottom up.
-struct Axis {
-    lo: f64,
-    hi: f64,
-}
-
-impl Axis {
-    fn new(series: &Series) -> Self {
-        let all = || series.values.iter().flatten().copied();
-        let lo = all().fold(f64::INFINITY, f64::min);
-        let hi = all().fold(0.0, f64::max);
-        // Where all values agree a flat line in the middle says so.
-        let edge = (0.08 * (hi - lo)).max(0.01 * hi).max(f64::MIN_POSITIVE);
-        Self { lo: (lo - edge).max(0.0), hi: hi + edge }
-    }
-
-    fn up(&self, value: f64) -> f64 {
-        let share = (value - self.lo) / (self.hi - self.lo);
-        HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share
-    }
-
-    fn lines(&self, series: &Series) -> String {
-        let step = step(self.hi - self.lo, TICKS_MAX);
-        let mut value = libm::ceil(self.lo / step) * step;
-        let mut svg = String::new();
-        while value <= self.hi {
-            let at = self.up(value);
-            svg += &format!(
-                "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
-                 <text class=\"y\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                WIDTH - RIGHT,
-                LEFT - 6.0,
-                at + 3.5,
-                escape(&series.show(value)),
-            );
-            // A step below the last digit of a float would never end.
-            if value + step <= value {
-                break;
-            }
-            value += step;
-        }
-        svg
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of arms")]
@@ -145,17 +100,21 @@ mod tests {
 
     #[test]
     fn every_block_is_a_dot_in_each_arm_and_a_line_between_them() {
-        let drawn =
-            figure(&series(vec![vec![1.0, 2.0, 3.0], vec![2.0, 3.0, 4.0]]), &["a", "b"], "");
+        let drawn = figure(
+            &series(vec![vec![1.0, 2.0, 3.0], vec![2.0, 3.0, 4.0]]),
+            &["a", "b"],
+            (true, ""),
+        );
         assert_eq!(drawn.matches("<circle").count(), 6);
         assert_eq!(drawn.matches("<polyline").count(), 3);
-        assert_eq!(figure(&series(vec![vec![1.0], vec![2.0]]), &["a", "b"], ""), "");
+        assert_eq!(figure(&series(vec![vec![1.0], vec![2.0]]), &["a", "b"], (true, "")), "");
     }
 
     #[test]
     fn extremes_end_and_stay_inside() {
         for values in [[1.0, 1.0], [f64::MIN_POSITIVE, 1e300], [1e300, 1e300], [1e-300, 2e-300]] {
-            let drawn = figure(&series(vec![values.to_vec(), values.to_vec()]), &["a", "b"], "");
+            let drawn =
+                figure(&series(vec![values.to_vec(), values.to_vec()]), &["a", "b"], (true, ""));
             assert!(drawn.len() < 10_000 && !drawn.contains("NaN"), "{values:?}: {drawn}");
         }
     }

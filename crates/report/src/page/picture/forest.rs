@@ -11,20 +11,16 @@ use crate::page::html::{self, escape, swatch};
 use crate::study::{ContrastResult, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.
-pub(in crate::page) struct Forest<'a> {
-    pub(in crate::page) series: &'a [Series],
-    pub(in crate::page) names: &'a [&'a str],
-    pub(in crate::page) primary: &'a Outcome,
-    pub(in crate::page) margin: f64,
+pub(crate) struct Forest<'a> {
+    pub(crate) series: &'a [Series],
+    pub(crate) names: &'a [&'a str],
+    pub(crate) primary: &'a Outcome,
+    pub(crate) margin: f64,
 }
 
 impl Forest<'_> {
     /// Series by series, one line an arm; `about` says what a series is, as HTML.
-    pub(in crate::page) fn ratios(
-        &self,
-        shown: &[&Outcome],
-        about: impl Fn(&Series) -> String,
-    ) -> String {
+    pub(crate) fn ratios(&self, shown: &[&Outcome], about: impl Fn(&Series) -> String) -> String {
         let scale = Scale::new(shown.iter().copied(), self.margin);
         let mut groups = String::new();
         for same in shown.chunk_by(|one, other| one.series == other.series) {
@@ -56,7 +52,7 @@ impl Forest<'_> {
         )
     }
 
-    pub(in crate::page) fn causes(
+    pub(crate) fn causes(
         &self,
         contrasts: &[ContrastResult],
         workloads: &[WorkloadInfo],

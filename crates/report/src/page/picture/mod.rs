@@ -1,5 +1,6 @@
 //! Pictures that need no script.
 
-pub(super) mod dots;
-pub(super) mod forest;
+pub(crate) mod axis;
+pub(crate) mod dots;
+pub(crate) mod forest;
 mod scale;

@@ -50,6 +50,15 @@ pub struct FindingResult {
     unit: Option<String>,
 }
 
+/// The numbers of a finding as text with units.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Shown {
+    value: String,
+    ci95: Option<String>,
+    prediction95: Option<String>,
+    bounds: Option<String>,
+}
+
 /// The figure that a finding names: a metric of one arm, or its ratio to that of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FigureRef<'a> {
@@ -108,7 +117,10 @@ pub(in crate::study) fn answers(
         let finding = finding.clone();
         let figure = match measured {
             Ok(figure) => figure,
-            Err(why) => return FindingResult::open(finding, why),
+            Err(why) => {
+                let why = finding.cannot_tell.clone().unwrap_or(why);
+                return FindingResult::open(finding, why);
+            }
         };
         let effect = effects.next().expect("one effect for each measured figure");
         let value = if figure.unit.is_some() { figure.median } else { effect.ratio };
@@ -120,6 +132,9 @@ pub(in crate::study) fn answers(
                 match prediction95.map(|interval| judged(&finding, interval)) {
                     Some(of_drive) if of_drive != of_mean => {
                         (Answer::CannotTell, Some("it depends on the drive".to_owned()))
+                    }
+                    _ if of_mean == Answer::CannotTell => {
+                        (of_mean, Some("the 95 % interval crosses a bound".to_owned()))
                     }
                     _ => (of_mean, None),
                 }
@@ -141,6 +156,9 @@ impl Measured {
 }
 
 fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, String> {
+    if finding.figure.is_empty() {
+        return Err("no workload of the study measures it".to_owned());
+    }
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     let FigureRef { metric, arm, over } = FigureRef::parse(&finding.figure, &names)?;
     let (bare, per_dollar) = match metric.strip_suffix("_per_usd") {
@@ -173,6 +191,9 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
 }
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
+    if finding.cannot_tell.is_some() {
+        return finding.cannot_tell.clone();
+    }
     if finding.at_least.is_none() && finding.at_most.is_none() {
         return Some("no bound is given".to_owned());
     }
@@ -212,34 +233,58 @@ impl FindingResult {
 
     /// What was measured and what was stated, in one sentence.
     pub fn sentence(&self) -> String {
-        let Finding { name, figure, source, .. } = &self.finding;
+        let Finding { name, figure, published, source, .. } = &self.finding;
         let measured = match self.value {
+            None if figure.is_empty() => "not measured".to_owned(),
             None => format!("`{figure}` is unknown"),
             Some(value) => {
-                let range = |limits| match &self.unit {
-                    Some(unit) => metric::show_range(unit, limits),
-                    None => figures::range(limits),
-                };
-                let drive =
-                    self.prediction95.map(|limits| format!("; one such drive: {}", range(limits)));
-                let drive = drive.unwrap_or_default();
+                let drive = self.prediction95.map(|limits| self.range(limits));
+                let drive = drive.map_or_else(String::new, |it| format!("; one such drive: {it}"));
                 let interval = self.ci95.map_or_else(String::new, |limits| {
-                    format!(" (95 % interval {}{drive})", range(limits))
+                    format!(" (95 % interval {}{drive})", self.range(limits))
                 });
                 format!("`{figure}` is {}{interval}", self.show(value))
             }
         };
-        let bounds = match (self.finding.at_least, self.finding.at_most) {
-            (Some(least), Some(most)) => {
-                format!("; stated: {} to {}", self.show(least), self.show(most))
-            }
-            (Some(least), None) => format!("; stated: at least {}", self.show(least)),
-            (None, Some(most)) => format!("; stated: at most {}", self.show(most)),
-            (None, None) => String::new(),
+        let bounds = self.bounds().map(|bounds| format!("; stated: {bounds}"));
+        let bounds = bounds.unwrap_or_default();
+        let stated = if published.is_empty() {
+            bounds
+        } else {
+            format!("{}; published: {published}", bounds.replace("stated", "bounds"))
         };
         let why = self.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         let source = if source.is_empty() { String::new() } else { format!(" [{source}]") };
-        format!("{name}: {measured}{bounds}{why}.{source}")
+        format!("{name}: {measured}{stated}{why}.{source}")
+    }
+
+    /// What the claim is held against: `at least x1.50`; none where it has no bound.
+    pub(crate) fn bounds(&self) -> Option<String> {
+        match (self.finding.at_least, self.finding.at_most) {
+            (Some(least), Some(most)) => {
+                Some(format!("{} to {}", self.show(least), self.show(most)))
+            }
+            (Some(least), None) => Some(format!("at least {}", self.show(least))),
+            (None, Some(most)) => Some(format!("at most {}", self.show(most))),
+            (None, None) => None,
+        }
+    }
+
+    /// Value, interval, prediction and bounds as text with units; none where nothing was measured.
+    pub(crate) fn shown(&self) -> Option<Shown> {
+        Some(Shown {
+            value: self.show(self.value?),
+            ci95: self.ci95.map(|limits| self.range(limits)),
+            prediction95: self.prediction95.map(|limits| self.range(limits)),
+            bounds: self.bounds(),
+        })
+    }
+
+    fn range(&self, limits: [f64; 2]) -> String {
+        match &self.unit {
+            Some(unit) => metric::show_range(unit, limits),
+            None => figures::range(limits),
+        }
     }
 
     fn show(&self, value: f64) -> String {
@@ -279,9 +324,9 @@ mod tests {
         let finding = |at_least, at_most| Finding {
             name: "it".into(),
             figure: "w.iops of a".into(),
-            source: String::new(),
             at_least,
             at_most,
+            ..Finding::default()
         };
         let check = |at_least, at_most, expected| {
             let answer = judged(&finding(at_least, at_most), [0.9, 1.1]);

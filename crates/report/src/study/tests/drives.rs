@@ -57,9 +57,8 @@ fn a_claim_about_drives_follows_the_prediction() {
         let claim = Finding {
             name: "NCQ helps".into(),
             figure: figure.into(),
-            source: String::new(),
             at_least: Some(at_least),
-            at_most: None,
+            ..Finding::default()
         };
         it.findings = vec![claim];
         let result = analyse(it).unwrap();

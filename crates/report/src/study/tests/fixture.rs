@@ -64,6 +64,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
     }
     Experiment {
         title: "Is it worth enabling AHCI?".to_owned(),
+        article: None,
         stage: "simulate".to_owned(),
         seed,
         blocks,

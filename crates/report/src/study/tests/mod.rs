@@ -422,6 +422,7 @@ fn findings_hold_where_their_whole_interval_does() {
         source: "an article".into(),
         at_least,
         at_most,
+        ..Finding::default()
     };
     it.arms[3].price_usd = Some(131.0);
     it.findings = vec![
@@ -449,6 +450,31 @@ fn findings_hold_where_their_whole_interval_does() {
     few.runs.retain(|run| run.block < 3);
     let few = analyse(few).unwrap();
     assert!(few.findings.iter().all(|one| one.answer == CannotTell));
+}
+
+#[test]
+fn a_claim_that_the_study_cannot_answer_says_why_and_keeps_its_figure() {
+    let mut it = experiment(1, 10);
+    it.article = Some(0);
+    let finding = |figure: &str| Finding {
+        name: format!("claim about {figure}"),
+        figure: figure.into(),
+        published: "24,781 to 31,110 1/s".into(),
+        cannot_tell: Some("it needs a file system".into()),
+        ..Finding::default()
+    };
+    it.findings = vec![finding(""), finding("random-read-32.iops of ahci-ncq over ide")];
+    let result = analyse(it).unwrap();
+    let told: Vec<String> = result.findings.iter().map(super::FindingResult::sentence).collect();
+    assert!(result.findings.iter().all(|one| one.answer == Answer::CannotTell), "{told:?}");
+    let end = "published: 24,781 to 31,110 1/s; it needs a file system.";
+    assert!(told[0].ends_with(&format!("not measured; {end}")), "{told:?}");
+    assert!(told[1].contains("is x1.72") && told[1].ends_with(end), "{told:?}");
+    let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
+    assert_eq!(document["article"], 0);
+    assert_eq!(document["findings"][0]["published"], "24,781 to 31,110 1/s");
+    assert!(document["findings"][0]["shown"].is_null());
+    assert!(document["findings"][1]["shown"]["value"].as_str().unwrap().starts_with("x1.72"));
 }
 
 #[test]

@@ -18,6 +18,16 @@ pub(in crate::server) enum Asker {
     Kernel { front: Front, id: u64 },
 }
 
+impl Asker {
+    /// As [`drivelab_core::Request::submitter`]: each NBD connection is one, and so is the kernel.
+    fn submitter(&self) -> u16 {
+        match self {
+            Self::Nbd { client, .. } => client.submitter(),
+            Self::Kernel { .. } => 0,
+        }
+    }
+}
+
 /// The source of the kernel's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Front {
@@ -213,6 +223,7 @@ impl Job {
 
     fn of(&self, token: u64, op: Op, range: Range<u64>, data: Option<Data>) -> Command {
         let (lba, sectors) = (Lba::new(range.start), Sectors::new(range.end - range.start));
-        Command { token, op, lba, sectors, fua: self.fua && op == Op::Write, data }
+        let (fua, submitter) = (self.fua && op == Op::Write, self.asker.submitter());
+        Command { token, op, lba, sectors, fua, submitter, data }
     }
 }

@@ -10,9 +10,10 @@ mod lateness;
 mod scheduling;
 mod spin_policy;
 mod wakeup_latency;
+mod way;
 
 use drivelab_core::record::{Latency, Served};
-use drivelab_core::{Histogram, Time};
+use drivelab_core::{Histogram, Span, Time};
 
 pub(super) use clock::Clock;
 use cpu_latency::CpuLatencyRequest;
@@ -22,6 +23,7 @@ pub(super) use scheduling::Scheduling;
 pub use spin_policy::Spin;
 use spin_policy::SpinPolicy;
 pub use wakeup_latency::{least_answer_time, typical_read};
+pub use way::{falls_short, why_void};
 
 /// The means that keep a server on time, and its remaining lateness.
 #[derive(Debug)]
@@ -72,7 +74,8 @@ impl Timing {
             model_ns: Some(Latency::of(&self.modelled)),
             lateness_bound_ns: self.lateness.bound().ns(),
             late: self.lateness.late(),
-            valid: self.lateness.is_valid(),
+            added_ns: self.lateness.added().map(Span::ns),
+            valid: self.lateness.is_valid(self.modelled.mean().unwrap_or(Span::ZERO)),
             scheduling: self.scheduling.name().to_owned(),
         }
     }

@@ -8,6 +8,7 @@ use rustix::event::epoll;
 use super::clock::Clock;
 use super::scheduling::Scheduling;
 use super::spin_policy::Spin;
+use super::way::WAY;
 
 /// Wake-ups per round, and rounds: the best that the host can do differs from its times while
 /// another program occupies the processor for some milliseconds.
@@ -15,16 +16,12 @@ const TRIES: u32 = 100;
 const SLEEP: Span = Span::from_us(100);
 const ROUNDS: u32 = 10;
 
-/// Time that even a loop that never sleeps takes per request: a round trip over a unix socket took
-/// 13 us (`cargo bench -p drivelab --bench emulation`).
-const AWAKE: Span = Span::from_us(15);
-
 /// The shortest time in which this host can answer: the wake-up time minus the time that is always
 /// spun. It is measured until it is known to be at most `enough`.
 pub fn least_answer_time(spin: Spin, enough: Span) -> io::Result<Span> {
     match spin {
         Spin::Auto => wakeup_latency(enough),
-        Spin::Fixed(early) => Ok(wakeup_latency(enough + early)?.saturating_sub(early).max(AWAKE)),
+        Spin::Fixed(early) => Ok(wakeup_latency(enough + early)?.saturating_sub(early).max(WAY)),
     }
 }
 
@@ -54,7 +51,10 @@ fn wake_up_round() -> io::Result<Span> {
         let at = clock.now() + SLEEP;
         clock.set_alarm(Some(at))?;
         events.clear();
-        epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), None)?;
+        // A process that was stopped and continued is interrupted here.
+        rustix::io::retry_on_intr(|| {
+            epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), None)
+        })?;
         late.record(clock.now().since(at));
         clock.acknowledge();
     }

@@ -6,6 +6,7 @@ use drivelab_core::{Span, Time};
 use serde_json::{Value, json};
 
 use super::{Stopped, Summary};
+use crate::server::why_void;
 use crate::store::Survival;
 
 impl Summary {
@@ -50,11 +51,8 @@ impl fmt::Display for Summary {
             f,
             "lateness p50 {p50}, p99 {p99}, max {max}; {late} later than {bound}, {whence}"
         )?;
-        if !served.valid && served.ios > 0 {
-            f.write_str(
-                "VOID: more than 1 % of the completions were later; this measured the host, not the \
-             drive\n",
-            )?;
+        if let Some(why) = why_void(served).filter(|_| served.ios > 0) {
+            writeln!(f, "VOID: {why}")?;
         }
         for fault in self.faults.iter().filter(|fault| fault.strikes > 0) {
             writeln!(f, "fault {}: {} strikes", fault.id, fault.strikes)?;

@@ -96,6 +96,35 @@ fn a_thousand_histories_on_solid_state_drives_are_legal() {
     }
 }
 
+#[test]
+fn a_thousand_histories_on_tiers_are_legal() {
+    let fast = "scale=1/512,precondition=fresh";
+    for (slow, tier) in [
+        ("seagate-st31000333as", format!("tier=swapcache:crucial-mx200,page-cache=1m,{fast}")),
+        ("seagate-st31000333as", format!("tier=writeback:crucial-mx200,{fast}")),
+        ("seagate-st250dm000", format!("write-cache=off,tier=writeback:samsung-970pro,{fast}")),
+        ("generic-10k", "tier=writeback:micron-7300pro,scale=1/2304,precondition=fresh".to_owned()),
+        ("fixed", "tier=writeback:fixed".to_owned()),
+    ] {
+        let spec = format!("{slow},{tier}");
+        check(&spec, 200, &solid_state(&spec));
+    }
+}
+
+/// Data of a writeback tier is lost with the power until the journal knows it, even on a protected
+/// drive: the oracle that takes every answer for a promise accuses the tier.
+#[test]
+fn a_writeback_tier_promises_only_what_is_flushed() {
+    let conditions = Conditions { keeps_all: true, ..Conditions::default() };
+    let kept = |spec: &str| {
+        let make = solid_state(spec);
+        (0..300).all(|seed| Rig::new(&make, &Right, seed).under(conditions).play().is_ok())
+    };
+    let fast = "micron-7300pro,scale=1/2304,precondition=fresh";
+    assert!(!kept(&format!("fixed,tier=writeback:{fast}")));
+    assert!(kept(&format!("fixed,tier=swapcache:{fast},page-cache=1m")));
+}
+
 /// With power-loss protection an answer is a promise. The same oracle accuses a drive without it.
 #[test]
 fn a_protected_solid_state_drive_keeps_all_that_it_answered() {

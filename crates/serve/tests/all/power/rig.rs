@@ -255,7 +255,7 @@ impl<'a> Rig<'a> {
         }
         let bytes = || stamp(id).repeat(usize::try_from(count).unwrap()).into_boxed_slice();
         let data = (op == Op::Write).then(|| Data::Bytes(bytes()));
-        let command = Command { token: id, op, lba, sectors, fua, data };
+        let command = Command { token: id, op, lba, sectors, fua, submitter: 0, data };
         self.oracle.submitted(id, kind, range);
         if self.wiring.submits(&command, self.sent.len()) {
             self.sent.insert(id, op);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Latency;
+use crate::record::Latency;
 
 /// How a modelled drive was served while it was measured: the view of the measuring system, in
 /// addition to that of the model.
@@ -20,8 +20,13 @@ pub struct Served {
     pub lateness_bound_ns: u64,
     /// Answers later than the bound.
     pub late: u64,
+    /// Time that serving adds to a typical request: the median lateness, and the way to the client;
+    /// absent before the first answer and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_ns: Option<u64>,
     /// Whether the run measured the drive: at most one answer in a hundred was later than the
-    /// bound.
+    /// bound, and where that bound is more than a twentieth of what the drive takes, serving added
+    /// no more than a twentieth.
     pub valid: bool,
     /// How the server was scheduled: `fifo` or `normal`.
     pub scheduling: String,

@@ -1,5 +1,8 @@
 //! `inspect`: how disks are attached, and what is wrong with them.
 
+pub(crate) mod advise;
+mod scope;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,30 +11,20 @@ use clap::Args;
 use drivelab_core::units::Span;
 use drivelab_host::capture::Capture;
 use drivelab_host::watch::{self, Sample};
-use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
+use drivelab_host::{Inspection, Options, Reader};
 use drivelab_report::text::{json_text, outline};
 
-use crate::attached;
+use self::scope::{Scope, refused};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
-use crate::input;
 use crate::interrupt;
-use crate::kernel_log;
 use crate::output;
 use crate::ui::Ui;
 
 /// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks]
-    devices: Vec<PathBuf>,
-
-    /// Read a captured tree (sys/, proc/, optionally dmesg) instead of this machine
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-
-    /// Read this kernel log (dmesg, journalctl -k) instead of the log of this boot
-    #[arg(long, value_name = "FILE")]
-    dmesg: Option<PathBuf>,
+    #[command(flatten)]
+    scope: Scope,
 
     /// Exit with 1 on an error or a warning (a volatile write cache alone counts as neither)
     #[arg(long)]
@@ -60,14 +53,12 @@ pub(crate) struct InspectArgs {
 /// Inspects, captures or watches.
 pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     let (serials, temperature) = (arguments.serials, arguments.temperature);
-    let options = Options { log: log(arguments)?, serials, temperature };
+    let options = Options { log: arguments.scope.log()?, serials, temperature };
     if let Some(file) = &arguments.capture {
         return capture(arguments, options, file, ui);
     }
-    let mut reader = Reader::new(base(arguments)?);
-    let wanted: Vec<Wanted> =
-        arguments.devices.iter().map(|name| wanted(arguments, name)).collect();
-    let found = drivelab_host::inspect_within(&mut reader, &wanted, &options).map_err(refused)?;
+    let mut reader = arguments.scope.reader()?;
+    let found = arguments.scope.inspect(&mut reader, &options)?;
     if let Some(seconds) = arguments.watch {
         return watch_disks(&mut reader, &found, seconds.unwrap_or(0), ui);
     }
@@ -77,55 +68,25 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     } else {
         ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
     }
-    if !found.environment.block_devices && found.devices.is_empty() {
-        return Err(refused(InspectError::NoTree { base: reader.base().to_owned() }));
-    }
+    scope::refuse_nothing(&found, &reader)?;
     let fails = arguments.strict && found.has_misconfiguration();
     Ok(if fails { Exit::No } else { Exit::Done })
 }
 
-/// A name that is not there is the user's to mend, a tree that is not there the machine's.
-fn refused(error: InspectError) -> Failure {
-    match error {
-        InspectError::NoTree { .. } => Failure::cannot_here(error)
-            .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
-        InspectError::Unanswered(_) => Failure::cannot_here(error)
-            .hint("a device or a file server does not respond; `dmesg` may name it"),
-        error => {
-            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
-        }
-    }
-}
-
-fn base(arguments: &InspectArgs) -> Result<PathBuf, Failure> {
-    let Some(root) = &arguments.root else { return Ok("/".into()) };
-    std::fs::read_dir(root).at_path("read the tree", root)?;
-    Ok(root.clone())
-}
-
-/// A name with a slash that exists here is a file or a device file; any other is a name.
-fn wanted(arguments: &InspectArgs, name: &Path) -> Wanted {
-    let text = name.to_string_lossy().into_owned();
-    let here = text.contains('/') && arguments.root.is_none();
-    let holder = if here { attached::holder(name) } else { None };
-    holder.unwrap_or(Wanted::Name(text))
-}
-
-/// The log asked for; else this boot's, from the kernel, or where that is closed from the journal.
-/// A captured tree has its own.
-fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
-    if let Some(file) = &arguments.dmesg {
-        return input::beginning(file, input::LOG).map(Some);
-    }
-    if arguments.root.is_some() {
-        return Ok(None);
-    }
-    Ok(kernel_log::of_this_boot())
+/// What an inspection of all disks of this machine says.
+#[cfg(feature = "view")]
+pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Failure> {
+    let scope = Scope::default();
+    let options = Options { log: scope.log()?, ..Options::default() };
+    let mut reader = scope.reader()?;
+    let found = scope.inspect(&mut reader, &options)?;
+    scope::refuse_nothing(&found, &reader)?;
+    Ok(drivelab_host::outline(&found))
 }
 
 fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Outcome {
     output::refuse_other(file, &output::CAPTURE)?;
-    let reader = Reader::new(base(arguments)?);
+    let reader = arguments.scope.reader()?;
     let recording = drivelab_host::record_within(reader, &options).map_err(refused)?;
     let serials = options.serials;
     let capture = Capture { recording, log: options.log, serials };

@@ -1,0 +1,99 @@
+//! Documents as they lie in a file: JSON, its distributions as columns of numbers, deflated.
+
+mod columns;
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+/// What a text with columns begins with; JSON does not.
+const WITH_COLUMNS: u8 = 2;
+
+/// Deflates `text`.
+pub(crate) fn pack(text: &str) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    let written = match columns::split(text) {
+        Some(split) if split.len() < text.len() => {
+            encoder.write_all(&[WITH_COLUMNS]).and_then(|()| encoder.write_all(&split))
+        }
+        _ => encoder.write_all(text.as_bytes()),
+    };
+    written.expect("a Vec takes everything");
+    encoder.finish().expect("a Vec takes everything")
+}
+
+/// The text of `bytes`, which is `length` bytes long; what claims to be shorter than it is does not
+/// grow beyond that.
+pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
+    let mut found = Vec::new();
+    let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
+    read.map_err(|error| error.to_string())?;
+    let text = match found.split_first() {
+        Some((&WITH_COLUMNS, split)) => columns::join(split, length)?,
+        _ => String::from_utf8(found).map_err(|error| error.to_string())?,
+    };
+    if text.len() as u64 != length {
+        return Err(format!("{} bytes where {length} were kept", text.len()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked_and_nothing_else() {
+        let text = "a record, a record, a record".repeat(100);
+        let (packed, length) = (pack(&text), text.len() as u64);
+        assert!(packed.len() < text.len() / 20, "{}", packed.len());
+        assert_eq!(unpack(&packed, length).as_deref(), Ok(text.as_str()));
+        unpack(&packed, length - 1).unwrap_err();
+        unpack(&packed, length + 1).unwrap_err();
+        unpack(&packed[..packed.len() / 2], length).unwrap_err();
+        unpack(&[0xff; 8], length).unwrap_err();
+    }
+
+    #[test]
+    fn distributions_are_columns_and_come_back_to_the_byte() {
+        let second = "[[65536,3],[69632,1],[131072,12]]";
+        let seconds = vec![second; 60].join(",");
+        let text = format!(
+            "{{\"s\":{{\"buckets_ns\":[{seconds}]}},\"h\":{{\"buckets_ns\":[[1,2],[3,4]]}}}}"
+        );
+        let packed = pack(&text);
+        assert!(packed.len() < 150, "{}", packed.len());
+        assert_eq!(unpack(&packed, text.len() as u64).as_deref(), Ok(text.as_str()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_comes_back(
+            parts in proptest::collection::vec("[\\[\\],0-9]{0,12}|\"buckets_ns\":|.{0,6}", 0..20)
+        ) {
+            // As every document does.
+            let text = format!("{{{}", parts.concat());
+            proptest::prop_assert_eq!(unpack(&pack(&text), text.len() as u64), Ok(text));
+        }
+
+        #[test]
+        fn no_damage_panics_or_grows(bytes: Vec<u8>, at in 0..200_usize, to: u8) {
+            let _ = unpack(&bytes, 1000);
+            let pair = "[[65536,3],[69632,1]]";
+            let text = format!("{{\"buckets_ns\":[{}]}}", vec![pair; 40].join(","));
+            let mut packed = pack(&text);
+            let at = at % packed.len();
+            packed[at] = to;
+            if let Ok(found) = unpack(&packed, text.len() as u64) {
+                proptest::prop_assert_eq!(found.len(), text.len());
+            }
+            // The same behind the compression, where no checksum of the format stands in the way.
+            let mut split = columns::split(&text).unwrap();
+            let at = at % split.len();
+            split[at] = to;
+            let _ = columns::join(&split, text.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `advise`: which traps of published comparisons apply to this machine.
+
+use clap::Args;
+use drivelab_host::Options;
+use drivelab_report::text::{json_text, outline};
+
+use super::scope::{self, Scope};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::ui::Ui;
+
+/// Show which traps of published comparisons apply here, and the commands that settle each.
+///
+/// Reads what `inspect` reads, opens no disk and changes nothing. A trap applies if a setting of
+/// this machine is one that misled a published comparison; others must be observed by any benchmark
+/// on these disks.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab advise
+  drivelab advise sda --json
+  drivelab advise --root captured --strict           exit code 1 if a trap applies")]
+pub(crate) struct AdviseArgs {
+    #[command(flatten)]
+    scope: Scope,
+
+    /// Exit with 1 if a trap applies
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Advises.
+pub(crate) fn run(arguments: &AdviseArgs, ui: Ui) -> Outcome {
+    let options = Options { log: arguments.scope.log()?, ..Options::default() };
+    let mut reader = arguments.scope.reader()?;
+    let found = arguments.scope.inspect(&mut reader, &options)?;
+    scope::refuse_nothing(&found, &reader)?;
+    let advice = drivelab_host::advise(&found);
+    if ui.json {
+        let json = serde_json::to_value(&advice).map_err(Failure::bad_request)?;
+        ui.result(&json_text(&json))?;
+    } else {
+        ui.result(&outline(&drivelab_host::advised(&advice), ui.look()))?;
+    }
+    Ok(if arguments.strict && advice.has_trap() { Exit::No } else { Exit::Done })
+}

@@ -1,0 +1,86 @@
+//! Which disks are looked at, and in which tree.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
+
+use crate::attached;
+use crate::failure::{AtPath as _, Failure};
+use crate::input;
+use crate::kernel_log;
+
+/// The options that name disks, a tree and a log.
+#[derive(Debug, Default, Args)]
+pub(super) struct Scope {
+    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks]
+    devices: Vec<PathBuf>,
+
+    /// Read a captured tree (sys/, proc/, optionally dmesg) instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Read this kernel log (dmesg, journalctl -k) instead of the log of this boot
+    #[arg(long, value_name = "FILE")]
+    dmesg: Option<PathBuf>,
+}
+
+impl Scope {
+    /// The log asked for; else this boot's, from the kernel, or where that is closed from the
+    /// journal. A captured tree has its own.
+    pub(super) fn log(&self) -> Result<Option<String>, Failure> {
+        if let Some(file) = &self.dmesg {
+            return input::beginning(file, input::LOG).map(Some);
+        }
+        if self.root.is_some() {
+            return Ok(None);
+        }
+        Ok(kernel_log::of_this_boot())
+    }
+
+    /// The reader of the tree.
+    pub(super) fn reader(&self) -> Result<Reader, Failure> {
+        let Some(root) = &self.root else { return Ok(Reader::new("/")) };
+        std::fs::read_dir(root).at_path("read the tree", root)?;
+        Ok(Reader::new(root.clone()))
+    }
+
+    /// Inspects the disks.
+    pub(super) fn inspect(
+        &self,
+        reader: &mut Reader,
+        options: &Options,
+    ) -> Result<Inspection, Failure> {
+        let wanted: Vec<Wanted> = self.devices.iter().map(|name| self.wanted(name)).collect();
+        drivelab_host::inspect_within(reader, &wanted, options).map_err(refused)
+    }
+
+    /// A name with a slash that exists here is a file or a device file; any other is a name.
+    fn wanted(&self, name: &Path) -> Wanted {
+        let text = name.to_string_lossy().into_owned();
+        let here = text.contains('/') && self.root.is_none();
+        let holder = if here { attached::holder(name) } else { None };
+        holder.unwrap_or(Wanted::Name(text))
+    }
+}
+
+/// Fails where there was nothing to look at.
+pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Failure> {
+    if found.environment.block_devices || !found.devices.is_empty() {
+        return Ok(());
+    }
+    Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))
+}
+
+/// A name that is not there is the user's to mend, a tree that is not there the machine's.
+pub(super) fn refused(error: InspectError) -> Failure {
+    match error {
+        InspectError::NoTree { .. } => Failure::cannot_here(error)
+            .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
+        InspectError::Unanswered(_) => Failure::cannot_here(error)
+            .hint("a device or a file server does not respond; `dmesg` may name it"),
+        error => {
+            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `report`: one result, or a comparison, as a page or in another format.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_core::config::Choice as _;
+use drivelab_core::record::RunRecord;
+use drivelab_core::units::Ratio;
+use drivelab_report::comparison::{self, About, CompareOptions, CompareResult};
+use drivelab_report::publish::{Format, Subject};
+use drivelab_report::run::{self, Dated};
+use drivelab_report::text::json_text;
+use drivelab_study::repeat::command;
+
+use crate::commands::archive::keep::ArchiveArgs;
+use crate::commands::compare::{ArmFiles, arms, factors, found, from_arms};
+use crate::commands::completion;
+use crate::commands::results::Content;
+use crate::commands::study::again::{self, Again};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output;
+use crate::ui::Ui;
+
+/// Write a report of a result, or of a comparison: one page that needs nothing else.
+///
+/// RUN is a kept run (the beginning of an id, label:NAME or @WHEN[,key=value...]), a file of stored
+/// runs or of another tool, or the results folder of a study. One RUN is shown; several are
+/// compared, the first the baseline, as by `drivelab compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab report 01KA9Z --out run.html
+  drivelab report label:before label:after --out verdict.html
+  drivelab report drivelab-results/ahci-or-ide --format md
+  drivelab report run.json --format csv")]
+pub(crate) struct ReportArgs {
+    /// Results; each is an arm where there are several.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// All results of the second arm; those before `--` are then all of the first.
+    #[arg(last = true, value_name = "RUN")]
+    others: Vec<PathBuf>,
+    /// The file to write [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The format: html, md, csv, svg, json or txt [default: by the ending of --out, else html].
+    #[arg(long, value_parser = completion::choice::<Format>(), hide_possible_values = true)]
+    format: Option<Format>,
+    /// The metric that decides a comparison.
+    #[arg(long, value_name = "METRIC")]
+    primary: Option<String>,
+    /// The smallest effect worth acting on (equivalence margin).
+    #[arg(long, default_value = "3%")]
+    margin: Ratio,
+    /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    factor: Vec<String>,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+}
+
+#[cfg(feature = "view")]
+impl ReportArgs {
+    /// What asks for the comparison of these arms; without runs where no command says it.
+    pub(crate) fn of_arms(
+        arms: &[Vec<PathBuf>],
+        primary: Option<String>,
+        margin: Ratio,
+        archive: &ArchiveArgs,
+    ) -> Self {
+        let is_one_each = arms.iter().all(|runs| runs.len() == 1);
+        let (runs, others) = match arms {
+            arms if is_one_each => (arms.concat(), Vec::new()),
+            [first, second] => (first.clone(), second.clone()),
+            _ => (Vec::new(), Vec::new()),
+        };
+        let archive = archive.clone();
+        Self { runs, others, out: None, format: None, primary, margin, factor: Vec::new(), archive }
+    }
+}
+
+/// Renders it, and writes or prints it.
+pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
+    if let Some(out) = &arguments.out {
+        output::refuse_other(out, &output::REPORT)?;
+    }
+    let format = format(arguments, ui);
+    let arms = arms(&arguments.runs, &arguments.others)?;
+    let found = found(&arms, &arguments.archive)?;
+    let is_one = arms.len() == 1;
+    let text = match (&found[..], is_one) {
+        ([of_arm], true) => shown(of_arm, format)?,
+        _ => compared(arguments, &arms, found)?.render(format, "")?,
+    };
+    let Some(out) = &arguments.out else { return ui.result(text.trim_end_matches('\n')) };
+    output::write(out, &text, &output::REPORT)?;
+    ui.note(&format!("report: {}", out.display()));
+    Ok(Exit::Done)
+}
+
+fn format(arguments: &ReportArgs, ui: Ui) -> Format {
+    let by_ending = || {
+        let ending = arguments.out.as_deref()?.extension()?.to_str()?;
+        Format::from_name(ending).ok()
+    };
+    let default = if ui.json { Format::Json } else { Format::Html };
+    arguments.format.or_else(by_ending).unwrap_or(default)
+}
+
+/// What was found of one arm, each for itself.
+pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<String, Failure> {
+    let runs: Option<Vec<&Dated>> =
+        found.iter().map(|(_, content)| of_runs(content)).try_fold(Vec::new(), |mut all, runs| {
+            all.extend(runs?);
+            Some(all)
+        });
+    if let Some(runs) = runs {
+        let records: Vec<&RunRecord> = runs.iter().map(|run| &run.record).collect();
+        let subject = match records[..] {
+            [one] => Subject::Run(one),
+            _ => Subject::Runs(&records),
+        };
+        return Ok(subject.render(format, &run::dates(&runs))?);
+    }
+    let [(path, content)] = found else {
+        let message = "these are results of different kinds, which one report cannot show";
+        return Err(Failure::bad_words(message).hint("name one of them"));
+    };
+    Ok(match content {
+        Content::Runs(_) => unreachable!("runs were shown before"),
+        Content::Jobs(_, records) => {
+            Subject::Runs(&records.iter().collect::<Vec<_>>()).render(format, &[])?
+        }
+        Content::Results(results) => Subject::Results(results).render(format, &[])?,
+        Content::Study(kept, kept_ms) => {
+            let first = kept.runs.first().map(|run| &run.record);
+            let mut more: Vec<String> = first.map(run::place).unwrap_or_default();
+            more.extend(kept_ms.map(|ms| format!("kept {}", run::minute(ms))));
+            match again::analysed(kept)? {
+                Again::Study(result) => Subject::Study(&result).render(format, &more)?,
+                Again::Matrix(matrix) => {
+                    let cells = again::cell_runs(&kept.runs);
+                    Subject::Matrix(&matrix, &cells).render(format, &more)?
+                }
+            }
+        }
+        Content::Measurement(file, printed) => match format {
+            Format::Txt => file.clone(),
+            Format::Json => json_text(printed),
+            _ => {
+                let message = format!("`{}` is a measurement for a model", path.display());
+                return Err(Failure::bad_words(message)
+                    .hint("print its file: --format txt, or its figures: --format json"));
+            }
+        },
+    })
+}
+
+fn of_runs(content: &Content) -> Option<&[Dated]> {
+    match content {
+        Content::Runs(runs) => Some(runs),
+        _ => None,
+    }
+}
+
+/// The arms side by side.
+pub(crate) struct Compared {
+    pub(crate) result: CompareResult,
+    runs: Vec<Vec<Dated>>,
+    /// What is typed to compare them again.
+    command: String,
+}
+
+impl Compared {
+    /// The comparison in a format; `form` stands on its page above the verdict.
+    pub(crate) fn render(&self, format: Format, form: &str) -> Result<String, Failure> {
+        let runs = self.runs.iter().map(|runs| runs.iter().map(|run| &run.record).collect());
+        let runs: Vec<Vec<&RunRecord>> = runs.collect();
+        let about = About { runs: &runs, command: &self.command, form };
+        let all: Vec<&Dated> = self.runs.iter().flatten().collect();
+        Ok(Subject::Comparison(&self.result, about).render(format, &run::dates(&all))?)
+    }
+}
+
+/// Compares them.
+pub(crate) fn compared(
+    arguments: &ReportArgs,
+    arms: &[ArmFiles],
+    found: Vec<Vec<(PathBuf, Content)>>,
+) -> Result<Compared, Failure> {
+    let of_arm = |of_arm: &Vec<(PathBuf, Content)>| {
+        let runs = of_arm.iter().filter_map(|(_, content)| of_runs(content)).flatten();
+        runs.cloned().collect::<Vec<Dated>>()
+    };
+    let runs: Vec<Vec<Dated>> = found.iter().map(of_arm).collect();
+    let gathered = from_arms(arms, found)?;
+    let options = CompareOptions {
+        primary: arguments.primary.clone(),
+        margin: arguments.margin.to_f64(),
+        seed: 1,
+        factors: factors(&arguments.factor)?,
+        unpaired: gathered.unpaired().map(str::to_owned),
+    };
+    let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;
+    let command =
+        if arguments.runs.is_empty() { String::new() } else { command(&words(arguments)) };
+    Ok(Compared { result, runs, command })
+}
+
+/// What is typed to compare them again.
+fn words(arguments: &ReportArgs) -> Vec<String> {
+    let shown = |path: &PathBuf| Path::display(path).to_string();
+    let mut words = ["drivelab", "compare"].map(String::from).to_vec();
+    words.extend(arguments.runs.iter().map(shown));
+    if let Some(primary) = &arguments.primary {
+        words.extend(["--primary".to_owned(), primary.clone()]);
+    }
+    words.extend(["--margin".to_owned(), arguments.margin.to_string()]);
+    if !arguments.factor.is_empty() {
+        words.extend(["--factor".to_owned(), arguments.factor.join(",")]);
+    }
+    if !arguments.others.is_empty() {
+        words.push("--".to_owned());
+        words.extend(arguments.others.iter().map(shown));
+    }
+    words
+}

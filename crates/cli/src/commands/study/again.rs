@@ -1,0 +1,27 @@
+//! A study whose runs were made before, analysed again.
+
+use drivelab_core::matrix::Matrix;
+use drivelab_report::study::{StudyResult, analyse};
+use drivelab_study::KeptStudy;
+
+pub(crate) use super::experiment::cell_runs;
+use super::experiment::experiment;
+use crate::failure::Failure;
+use crate::stage::DriveKeys;
+
+/// What the runs of a study show.
+pub(crate) enum Again {
+    Study(Box<StudyResult>),
+    /// A matrix of real targets, which has no arms to conclude about.
+    Matrix(Box<Matrix>),
+}
+
+/// Analyses it.
+pub(crate) fn analysed(kept: &KeptStudy) -> Result<Again, Failure> {
+    let study = kept.study(&DriveKeys)?;
+    if study.is_matrix_alone() {
+        return Ok(Again::Matrix(Box::new(study.matrix.expect("a matrix alone"))));
+    }
+    let result = analyse(experiment(&study, kept)).map_err(Failure::bad_request)?;
+    Ok(Again::Study(Box::new(result)))
+}

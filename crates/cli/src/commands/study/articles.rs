@@ -1,0 +1,121 @@
+//! `articles`: the published comparisons, run again.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_report::article::again::{self, Again, Repeated};
+use drivelab_study::embedded::STUDIES;
+use drivelab_study::keep::{make_folder, write};
+use drivelab_study::{Begun, StageName, StudyFile};
+
+use super::StudyArgs;
+use crate::commands::archive::keep::KeepArgs;
+use crate::commands::completion;
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::stage::DriveKeys;
+use crate::ui::{Console, Show, Ui};
+
+/// Run five published comparisons of storage settings again, and state which claims hold.
+///
+/// Each is an included study (`drivelab study --list`). The results folder holds one folder for
+/// each study, and `articles.md`, `articles.html` and `articles.json` about all of them. The same
+/// command continues after an interruption and keeps what is finished.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab articles                                  all five, in virtual time
+  drivelab articles --only 0,2 --out before
+  drivelab articles --json >articles.json")]
+pub(crate) struct ArticlesArgs {
+    /// Where to run them; a study that cannot run at a stage is left out with a warning.
+    #[arg(long, value_name = "STAGE,...", value_delimiter = ',', default_value = "simulate",
+        value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
+    stage: Vec<StageName>,
+    /// Only these articles, by number: 0 to 4.
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    only: Vec<u32>,
+    /// Results folder.
+    #[arg(long, value_name = "DIR", default_value = "drivelab-articles")]
+    out: PathBuf,
+    /// How to show progress.
+    #[arg(long, value_name = "HOW", default_value = "bar")]
+    progress: Show,
+    #[command(flatten)]
+    keep: KeepArgs,
+}
+
+/// Runs what is missing, and writes the pages about all of them.
+pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
+    let studies = studies(&arguments.only)?;
+    make_folder(&arguments.out)?;
+    let mut repeated = Vec::new();
+    for stage in &arguments.stage {
+        for (number, name) in &studies {
+            ui.note(&format!("article {number}: {name}, stage {stage}"));
+            let folder = arguments.out.join(format!("{name}-{stage}"));
+            match repeat(name, *stage, &folder, arguments, ui) {
+                Ok(Some(one)) => repeated.push(one),
+                Ok(None) => return Ok(Exit::Interrupted),
+                // Files, programs and suites do not run at every stage.
+                Err(failure) if *stage != StageName::Simulate => {
+                    ui.warn(&format!("left out: {:#}", failure.error));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+    if repeated.is_empty() {
+        let message = "none of the studies can run at this stage here";
+        return Err(Failure::cannot_here(anyhow::anyhow!(message)).hint("add --stage simulate"));
+    }
+    let again = Again::new(repeated);
+    let console = Console::new(ui);
+    let pages = [
+        ("articles.json", again.json()),
+        ("articles.md", again::markdown(&again)),
+        ("articles.html", again::html(&again)),
+    ];
+    for (name, text) in pages {
+        write(&arguments.out.join(name), text.as_bytes(), &console)?;
+    }
+    ui.result(&if ui.json { again.json() } else { again.text(ui.look()) })?;
+    ui.note(&format!("pages: {}", arguments.out.join("articles.html").display()));
+    Ok(Exit::Done)
+}
+
+/// Number and name of the studies of the articles asked for, in the order of the articles.
+fn studies(only: &[u32]) -> Result<Vec<(u32, &'static str)>, Failure> {
+    let mut studies = Vec::new();
+    for (name, text) in STUDIES {
+        let study = StudyFile::parse(name, text, &DriveKeys)?;
+        studies.extend(study.article.map(|number| (number, *name)));
+    }
+    studies.sort_unstable();
+    if let Some(unknown) = only.iter().find(|it| studies.iter().all(|(known, _)| known != *it)) {
+        let last = studies.len() - 1;
+        return Err(Failure::bad_words(format!("there is no article {unknown}"))
+            .hint(format!("name numbers from 0 to {last}")));
+    }
+    studies.retain(|(number, _)| only.is_empty() || only.contains(number));
+    Ok(studies)
+}
+
+/// One study with its article; `None` where it was interrupted.
+fn repeat(
+    name: &str,
+    stage: StageName,
+    folder: &Path,
+    arguments: &ArticlesArgs,
+    ui: Ui,
+) -> Result<Option<Repeated>, Failure> {
+    let is_begun = Begun::is_in(folder)?;
+    let study =
+        StudyArgs::of_included(name, stage, folder, arguments.progress, arguments.keep.clone());
+    let study = StudyArgs { resume: is_begun, ..study };
+    if super::run(&study, ui.without_results())? == Exit::Interrupted {
+        return Ok(None);
+    }
+    let result = folder.join("result.json");
+    let text = std::fs::read_to_string(&result).at_path("read", &result)?;
+    Ok(Some(Repeated::of(name, &text)?))
+}

@@ -1,0 +1,160 @@
+//! What a guest sees of a modelled drive: controller, disk, and the settings of its queue.
+
+use drivelab_core::dispatch::Dispatch;
+use drivelab_core::units::{Bytes, Sectors};
+use drivelab_lab::machine::{AtaConfig, BlockConfig, Hardware};
+use drivelab_lab::setting::{NO_SCHEDULER, QueueSetting};
+use drivelab_model::options::Link;
+use drivelab_model::profile::Profile;
+use drivelab_model::{About, Attachment, Controller, Scheduler};
+use drivelab_serve::drive::Attributes;
+
+use crate::failure::Failure;
+
+/// What the driver of virtio sends at most, and so many requests need no larger queue.
+pub(super) const TAGS_MAX: u16 = 128;
+/// The slots of an AHCI adapter.
+const AHCI_SLOTS: u16 = 32;
+/// An IDE channel takes one command.
+const IDE_SLOTS: u16 = 1;
+
+/// A drive in a guest.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// Its name there.
+    pub(super) disk: &'static str,
+    pub(super) hardware: Hardware,
+    pub(super) physical_sector: Sectors,
+    /// Nothing for a drive that is a service time.
+    pub(super) setting: Option<QueueSetting>,
+}
+
+impl Seen {
+    /// A drive behind its controller, or behind virtio where the guest has no such controller.
+    pub(super) fn new(
+        host: &About,
+        profile: &Profile,
+        attributes: Attributes,
+    ) -> Result<Self, Failure> {
+        let capacity = Sectors::holding(Bytes::new(host.capacity_bytes));
+        let Attributes { physical_sector, volatile_cache, .. } = attributes;
+        let setting = setting(host)?;
+        let attached = host.attached.as_ref();
+        let of_ata = |it: &&Attachment| matches!(it.controller, Controller::Ahci | Controller::Ide);
+        let Some(attached) = attached.filter(of_ata) else {
+            let config = BlockConfig { capacity, physical_sector, write_cache: volatile_cache };
+            let hardware = Hardware::Block(config);
+            return Ok(Self { disk: "vda", hardware, physical_sector, setting });
+        };
+        let is_ide = attached.controller == Controller::Ide;
+        // Behind IDE the drive can queue all the same.
+        let queue_depth = if is_ide { profile.queue_depth() } else { attached.tags };
+        let rpm = match profile.rpm() {
+            Some(rpm) => u16::try_from(rpm).unwrap_or(0),
+            None => u16::from(!attributes.rotational),
+        };
+        let config = AtaConfig {
+            model: host.model.clone(),
+            capacity,
+            physical_sector,
+            rpm,
+            queue_depth: u8::try_from(queue_depth).unwrap_or(u8::MAX),
+            trims: !attributes.rotational,
+            has_write_cache: true,
+            write_cache: volatile_cache,
+            link: generation(attached),
+        };
+        let hardware = if is_ide { Hardware::Ide(config) } else { Hardware::Ahci(config) };
+        Ok(Self { disk: "sda", hardware, physical_sector, setting })
+    }
+}
+
+/// The generation of a SATA link.
+fn generation(attached: &Attachment) -> u8 {
+    match attached.link {
+        Some(Link::Sata1) => 1,
+        Some(Link::Sata2) => 2,
+        _ => 3,
+    }
+}
+
+/// What the queue of the guest's disk is set to; nothing for a drive that is a service time.
+pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Failure> {
+    let Some(attached) = &host.attached else { return Ok(None) };
+    let scheduler = match attached.scheduler {
+        Scheduler::None => NO_SCHEDULER,
+        Scheduler::Deadline => "mq-deadline",
+        other => {
+            let message = format!("Linux has no elevator `{other}`");
+            return Err(Failure::bad_words(message)
+                .hint("set `scheduler` to `none` or `deadline`, or use stage simulate"));
+        }
+    };
+    let (driver, most) = match attached.controller {
+        Controller::Ahci => (Some("ahci"), AHCI_SLOTS),
+        Controller::Ide => (Some("ata_piix"), IDE_SLOTS),
+        Controller::Scsi | Controller::Nvme => (None, TAGS_MAX),
+    };
+    if attached.queue_pairs.is_some_and(|pairs| pairs.count > 1) {
+        let message = "the guest's disk has one queue";
+        return Err(Failure::bad_words(message).hint("omit `queues`, or use stage simulate"));
+    }
+    let tags = u16::try_from(attached.tags).ok().filter(|tags| *tags <= most);
+    let Some(tags) = tags else {
+        let message = format!(
+            "the guest's driver sends {most} commands at most, and this drive takes {}",
+            attached.tags
+        );
+        return Err(Failure::bad_words(message).hint(format!("add `tags={most}`")));
+    };
+    if tags > 1 && attached.dispatch != Dispatch::Shared {
+        let message = format!("Linux has no tag dispatch `{}`", attached.dispatch);
+        return Err(Failure::bad_words(message).hint("omit `dispatch`, or use stage simulate"));
+    }
+    let nr_requests = attached.nr_requests as u64;
+    let write_cache = attached.write_cache_bytes.is_some();
+    // Virtio has as many requests as tags, and an adapter as many as slots.
+    let slots = if driver.is_some() { most } else { tags };
+    Ok(Some(QueueSetting { driver, scheduler, nr_requests, tags, slots, write_cache }))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_model::options::DriveSpec;
+
+    use super::*;
+    use crate::target;
+
+    fn of_spec(spec: &str) -> Result<Seen, Failure> {
+        let spec: DriveSpec = spec.parse().unwrap();
+        let profile = target::profile(&spec).unwrap();
+        let drive = target::build(&profile, &spec.options, 1).unwrap();
+        Seen::new(drive.about(), &profile, target::attributes(&profile, drive.about()))
+    }
+
+    #[test]
+    fn the_guest_gets_the_elevator_of_the_drives_options() {
+        let queued = of_spec("seagate-st31000333as").unwrap();
+        let setting = queued.setting.unwrap();
+        assert_eq!((queued.disk, setting.scheduler, setting.tags), ("sda", "none", 32));
+        assert_eq!((setting.driver, setting.write_cache), (Some("ahci"), true));
+        let Hardware::Ahci(config) = queued.hardware else { panic!("it is a SATA drive") };
+        assert_eq!((config.queue_depth, config.link, config.rpm), (32, 2, 7200));
+        let single = of_spec("seagate-st31000333as,ncq=off,nr-requests=64").unwrap();
+        let setting = single.setting.unwrap();
+        assert_eq!((setting.scheduler, setting.nr_requests), ("mq-deadline", 64));
+        assert_eq!((setting.tags, setting.slots), (1, 32), "the adapter has slots all the same");
+        let ide = of_spec("seagate-st31000333as,controller=ide").unwrap();
+        let setting = ide.setting.unwrap();
+        assert_eq!((setting.driver, setting.nr_requests), (Some("ata_piix"), 2));
+        assert_eq!((ide.disk, setting.tags, setting.slots), ("sda", 1, 1));
+        let Hardware::Ide(config) = ide.hardware else { panic!("it is behind IDE") };
+        assert_eq!(config.queue_depth, 32, "the drive could queue");
+        let check = |spec: &str, part: &str| {
+            let failure = of_spec(spec).unwrap_err();
+            assert!(failure.to_string().contains(part), "{spec}: {failure}");
+        };
+        check("seagate-st31000333as,scheduler=bioq", "bioq");
+        check("seagate-st31000333as,dispatch=split", "split");
+    }
+}

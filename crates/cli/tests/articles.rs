@@ -1,0 +1,64 @@
+//! The published comparisons, run again.
+
+use std::collections::BTreeMap;
+
+use drivelab_report::article::again::{Again, markdown};
+
+use crate::common::{drivelab, folder};
+use crate::tidy::{read, root};
+
+fn committed() -> Again {
+    serde_json::from_str(&read(&root().join("docs/articles.json"))).unwrap()
+}
+
+#[test]
+fn each_article_has_one_study_which_the_list_names() {
+    let folder = folder();
+    let list = drivelab(folder.path(), &["study", "--list", "--json"]).json();
+    let of_article = |study: &serde_json::Value| {
+        let name = study["name"].as_str()?.to_owned();
+        Some((study["article"].as_u64()?, name))
+    };
+    let studies: BTreeMap<u64, String> =
+        list["studies"].as_array().unwrap().iter().filter_map(of_article).collect();
+    let names: Vec<&str> = studies.values().map(String::as_str).collect();
+    let expected =
+        ["piix-vs-ahci", "bios-modes", "tag-dispatch", "two-controllers", "ncq-and-caching"];
+    assert_eq!(names, expected);
+    let text = drivelab(folder.path(), &["study", "--list"]).out;
+    assert!(text.contains("(stage simulate, article 3)"), "{text}");
+}
+
+#[test]
+fn an_article_gives_the_committed_bytes_and_is_continued() {
+    let folder = folder();
+    let words = ["articles", "--only", "0", "--out", "it", "--json", "--progress", "none"];
+    let first = drivelab(folder.path(), &words);
+    assert_eq!(first.code, 0, "{first:?}");
+    let again: Again = serde_json::from_str(&first.out).unwrap();
+    assert_eq!(again.articles[0], committed().articles[0]);
+    let page = read(&folder.path().join("it/articles.html"));
+    assert!(page.contains("<svg") && page.contains("Article 0"), "no picture");
+    let second = drivelab(folder.path(), &words);
+    assert_eq!((second.code, second.out), (0, first.out));
+    drivelab(folder.path(), &["articles", "--only", "7"]).failed(2, &["no article 7", "0 to 4"]);
+}
+
+#[test]
+fn the_committed_page_follows_from_its_json() {
+    assert_eq!(read(&root().join("docs/articles.md")), markdown(&committed()));
+}
+
+#[test]
+fn every_finding_has_a_source_and_its_committed_answer() {
+    let mut answers = String::new();
+    for one in committed().articles {
+        for finding in &one.findings {
+            assert!(!finding.source.is_empty(), "{}", finding.name);
+            let is_open = finding.verdict == "cannot-tell";
+            assert!(!is_open || finding.why.is_some() || finding.ci95.is_some(), "{finding:?}");
+            answers += &format!("{} {:13} {}\n", one.number, finding.verdict, finding.name);
+        }
+    }
+    insta::assert_snapshot!(answers);
+}

@@ -1,0 +1,73 @@
+//! Which traps of published comparisons of storage settings this machine would fall into.
+//!
+//! Everything is derived from an [`Inspection`]: nothing else is read, and nothing is changed.
+
+mod outline;
+mod rules;
+mod step;
+mod trap;
+
+pub use outline::advised;
+pub use step::Step;
+pub use trap::{State, Trap, TrapId};
+
+use serde::{Deserialize, Serialize};
+
+use crate::inspection::Inspection;
+use crate::outline::setting;
+
+/// The schema that this version writes.
+pub const ADVICE_SCHEMA: &str = "drivelab.advise/1";
+
+/// The advice: the JSON of `drivelab advise`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// Always [`ADVICE_SCHEMA`].
+    pub schema: String,
+    /// The drives, and what each is set to.
+    pub disks: Vec<Disk>,
+    /// Every known trap, in the order of [`TrapId`].
+    pub traps: Vec<Trap>,
+    /// Whether a kernel log was read; without one, a link that was slowed down may go unnoticed.
+    pub kernel_log: bool,
+}
+
+/// A drive and its settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    /// The kernel's name.
+    pub name: String,
+    /// Its device file.
+    pub path: Option<String>,
+    /// Its settings in one line.
+    pub setting: String,
+}
+
+/// What is known to mislead here, and how to settle it.
+pub fn advise(inspection: &Inspection) -> Advice {
+    let drives: Vec<_> = inspection.devices.iter().filter(|device| device.is_drive()).collect();
+    let disk = |device: &&crate::Device| Disk {
+        name: device.name.clone(),
+        path: device.path.clone(),
+        setting: setting(device),
+    };
+    let traps = TrapId::ALL.iter().map(|id| rules::trap(*id, &drives, inspection));
+    Advice {
+        schema: ADVICE_SCHEMA.to_owned(),
+        disks: drives.iter().map(disk).collect(),
+        traps: traps.collect(),
+        kernel_log: inspection.environment.kernel_log,
+    }
+}
+
+impl Advice {
+    /// Whether a setting of this machine is one of the traps.
+    pub fn has_trap(&self) -> bool {
+        self.traps.iter().any(|trap| trap.state == State::Applies)
+    }
+
+    /// The traps in one state.
+    pub(crate) fn in_state(&self, state: State) -> impl Iterator<Item = &Trap> {
+        self.traps.iter().filter(move |trap| trap.state == state)
+    }
+}

@@ -1,0 +1,55 @@
+//! The adapter behind its configuration space: 32-bit registers at one base address.
+
+use std::io;
+
+use drivelab_core::Time;
+use drivelab_core::disk::Disk;
+use zerocopy::FromBytes as _;
+
+use super::Ahci;
+use crate::machine::done::Done;
+use crate::machine::pci::{ABAR_BYTES, ABAR_NUMBER};
+use crate::machine::pcidev::Function;
+use crate::memory::Memory;
+
+impl<D: Disk> Function for Ahci<D> {
+    /// Reads registers; a part of one is the part of its bytes.
+    fn read(&mut self, now: Time, bar: u8, at: u64, into: &mut [u8]) {
+        let mut at = at;
+        let mut rest = into;
+        while !rest.is_empty() {
+            let within = usize::try_from(at & 3).expect("below 4");
+            let (now_read, later) = rest.split_at_mut(rest.len().min(4 - within));
+            let is_there = bar == ABAR_NUMBER && at < u64::from(ABAR_BYTES);
+            let value = if is_there { self.read_register(now, at) } else { 0 };
+            now_read.copy_from_slice(&value.to_le_bytes()[within..within + now_read.len()]);
+            at = at.saturating_add(now_read.len() as u64);
+            rest = later;
+        }
+    }
+
+    /// Writes registers, which are written as a whole.
+    fn write(&mut self, now: Time, bar: u8, at: u64, from: &[u8]) -> io::Result<()> {
+        if bar != ABAR_NUMBER {
+            return Ok(());
+        }
+        for (at, value) in (at..u64::from(ABAR_BYTES)).step_by(4).zip(from.chunks_exact(4)) {
+            let value = u32::read_from_bytes(value).expect("four bytes");
+            self.write_register(now, at, u32::from_le(value))?;
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.next_event()
+    }
+
+    fn advance(
+        &mut self,
+        now: Time,
+        memory: &mut impl Memory,
+        done: &mut Vec<Done>,
+    ) -> io::Result<bool> {
+        self.advance(now, memory, done)
+    }
+}

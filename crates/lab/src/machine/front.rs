@@ -1,0 +1,155 @@
+//! What the guest has in front of its disk: a virtio block device, or an adapter on PCI.
+
+use drivelab_core::Time;
+use drivelab_core::disk::Disk;
+
+use super::ahci::Ahci;
+use super::ata::AtaConfig;
+use super::block::{Block, BlockError};
+use super::config::BlockConfig;
+use super::done::Done;
+use super::ide::Ide;
+use super::pci::Configuration;
+use super::pcidev::{INTERRUPTS, PciDevice};
+use super::queue::Queue;
+use crate::memory::Memory;
+
+/// A disk as a guest knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hardware {
+    /// Behind virtio.
+    Block(BlockConfig),
+    /// Behind an AHCI adapter.
+    Ahci(AtaConfig),
+    /// Behind an IDE controller.
+    Ide(AtaConfig),
+}
+
+/// The device at the other end of a guest's virtqueues.
+#[derive(Debug)]
+pub enum Front<D> {
+    /// A virtio block device, with one queue.
+    Block(Block<D>),
+    /// A PCI device, with a queue of accesses and one of interrupts.
+    Ahci(Box<PciDevice<Ahci<D>>>),
+    /// The same.
+    Ide(Box<PciDevice<Ide<D>>>),
+}
+
+/// The only queue of a block device.
+const REQUESTS: u16 = 0;
+
+/// The queues that a guest has set up, by number.
+#[derive(Debug, Default)]
+pub struct Queues([Option<Queue>; Queues::COUNT]);
+
+impl Queues {
+    /// The most queues that a device has.
+    pub const COUNT: usize = 2;
+
+    /// Uses `queue` as the one called `index`, which is below [`Self::COUNT`].
+    pub fn set(&mut self, index: u16, queue: Queue) {
+        self.0[usize::from(index)] = Some(queue);
+    }
+
+    fn get(&mut self, index: u16) -> Result<&mut Queue, BlockError> {
+        let queue = self.0.get_mut(usize::from(index)).and_then(Option::as_mut);
+        queue.ok_or(BlockError::Early)
+    }
+}
+
+impl Hardware {
+    /// The virtio device that it is.
+    pub(crate) fn device_id(&self) -> u32 {
+        match self {
+            Self::Block(_) => 2,
+            // `CONFIG_UML_PCI_OVER_VIRTIO_DEVICE_ID` of our kernel: the standard has no number.
+            Self::Ahci(_) | Self::Ide(_) => 1234,
+        }
+    }
+}
+
+impl<D: Disk> Front<D> {
+    /// The device in front of `disk`.
+    pub fn new(disk: D, hardware: &Hardware) -> Self {
+        match hardware {
+            Hardware::Block(config) => Self::Block(Block::new(disk, config.write_cache)),
+            Hardware::Ahci(config) => {
+                let adapter = Ahci::new(disk, config.clone());
+                Self::Ahci(Box::new(PciDevice::new(Configuration::ahci(), adapter)))
+            }
+            Hardware::Ide(config) => {
+                let controller = Ide::new(disk, config.clone());
+                Self::Ide(Box::new(PciDevice::new(Configuration::ide(), controller)))
+            }
+        }
+    }
+
+    /// The disk, once no guest uses the device.
+    pub fn into_disk(self) -> D {
+        match self {
+            Self::Block(block) => block.into_disk(),
+            Self::Ahci(device) => device.into_function().into_disk(),
+            Self::Ide(device) => device.into_function().into_disk(),
+        }
+    }
+
+    /// When the device next has something to do.
+    pub fn next_event(&self) -> Option<Time> {
+        match self {
+            Self::Block(block) => block.next_event(),
+            Self::Ahci(device) => device.next_event(),
+            Self::Ide(device) => device.next_event(),
+        }
+    }
+
+    /// Whether the guest need not say that it has filled this queue.
+    pub fn is_silent(&self, index: u16) -> bool {
+        !matches!(self, Self::Block(_)) && index == INTERRUPTS
+    }
+
+    /// The guest switches the write cache by the configuration space of the device.
+    pub fn set_write_cache(&mut self, on: bool) {
+        if let Self::Block(block) = self {
+            block.set_write_cache(on);
+        }
+    }
+
+    /// Takes what the guest has made available in a queue.
+    pub fn kick(
+        &mut self,
+        now: Time,
+        index: u16,
+        queues: &mut Queues,
+        memory: &mut impl Memory,
+    ) -> Result<(), BlockError> {
+        let queue = queues.get(index)?;
+        match self {
+            Self::Block(block) => block.kick(now, queue, memory),
+            Self::Ahci(device) => device.kick(now, index, queue, memory),
+            Self::Ide(device) => device.kick(now, index, queue, memory),
+        }
+    }
+
+    /// Does what is due at `now`; gives the queue for which the guest must be interrupted.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        queues: &mut Queues,
+        memory: &mut impl Memory,
+        done: &mut Vec<Done>,
+    ) -> Result<Option<u16>, BlockError> {
+        let (index, wanted) = match self {
+            Self::Block(block) => {
+                (REQUESTS, block.advance(now, queues.get(REQUESTS)?, memory, done)?)
+            }
+            Self::Ahci(device) => {
+                (INTERRUPTS, device.advance(now, queues.get(INTERRUPTS)?, memory, done)?)
+            }
+            Self::Ide(device) => {
+                (INTERRUPTS, device.advance(now, queues.get(INTERRUPTS)?, memory, done)?)
+            }
+        };
+        Ok(wanted.then_some(index))
+    }
+}

@@ -1,0 +1,86 @@
+//! The controller behind its configuration space: byte registers at three base addresses.
+
+use std::io;
+
+use drivelab_core::Time;
+use drivelab_core::disk::Disk;
+
+use super::Ide;
+use super::registers as at;
+use crate::machine::done::Done;
+use crate::machine::pcidev::Function;
+use crate::memory::Memory;
+
+/// The number of the base address of the command block.
+pub(super) const COMMANDS: u8 = 0;
+/// That of the control block.
+pub(super) const CONTROLS: u8 = 1;
+/// The control register in it; read, the status without withdrawing the interrupt.
+pub(super) const CONTROL: u64 = 2;
+/// That of the bus master.
+pub(super) const MASTER: u8 = 4;
+
+impl<D: Disk> Function for Ide<D> {
+    fn read(&mut self, now: Time, bar: u8, offset: u64, into: &mut [u8]) {
+        self.waited(now);
+        if (bar, offset) == (COMMANDS, at::DATA) {
+            return self.take_data(now, into);
+        }
+        for (place, byte) in (0..).zip(into) {
+            let offset = offset.wrapping_add(place);
+            *byte = match (bar, offset) {
+                (COMMANDS, at::STATUS) => self.status(),
+                (COMMANDS, _) => self.registers.read(offset),
+                (CONTROLS, CONTROL) => self.registers.read(at::STATUS),
+                (MASTER, _) => self.master.read(offset),
+                _ => 0,
+            };
+        }
+    }
+
+    fn write(&mut self, now: Time, bar: u8, offset: u64, from: &[u8]) -> io::Result<()> {
+        self.waited(now);
+        if (bar, offset) == (COMMANDS, at::DATA) {
+            // No command here takes data by programmed I/O.
+            return Ok(());
+        }
+        for (place, byte) in (0..).zip(from.iter().copied()) {
+            let offset = offset.wrapping_add(place);
+            match (bar, offset) {
+                (COMMANDS, at::STATUS) => self.command(now, byte),
+                (COMMANDS, _) => self.registers.write(offset, byte),
+                (CONTROLS, CONTROL) => self.control(now, byte)?,
+                (MASTER, _) => {
+                    self.master.write(offset, byte);
+                    self.hand_over(now);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let given = self.given.as_ref().and_then(|given| given.at);
+        [self.interrupt, given, self.disk.next_event()].into_iter().flatten().min()
+    }
+
+    fn advance(
+        &mut self,
+        now: Time,
+        memory: &mut impl Memory,
+        done: &mut Vec<Done>,
+    ) -> io::Result<bool> {
+        let is_due = |given: &mut super::Given| given.at.is_some_and(|at| at <= now);
+        if let Some(given) = self.given.take_if(is_due) {
+            self.carry_out(now, given, memory, done)?;
+        }
+        let mut answers = std::mem::take(&mut self.answers);
+        self.disk.advance(now, &mut answers)?;
+        for answer in answers.drain(..) {
+            self.answered(now, &answer, memory, done)?;
+        }
+        self.answers = answers;
+        Ok(self.interrupt.take_if(|at| *at <= now).is_some())
+    }
+}

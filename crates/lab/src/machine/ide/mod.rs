@@ -1,0 +1,372 @@
+//! An IDE controller with one drive, in native mode, in front of a [`Disk`]: the task file of
+//! ATA/ATAPI-7 and the bus master of SFF-8038i.
+//!
+//! The guest writes a command register by register, names a table of memory to the bus master, and
+//! starts it; the drive takes one command at a time and raises a line at its end. What a command
+//! and its data take on the link is the drive model's affair; the controller adds what the
+//! registers cost the processor.
+
+mod function;
+mod master;
+mod registers;
+
+use std::collections::VecDeque;
+use std::io;
+
+use drivelab_core::disk::{Answer, Disk};
+use drivelab_core::{Lba, Op, Sectors, Span, Time};
+
+use super::ahci::REGISTER_READ;
+use super::ata::{
+    ABORTED, Action, Ata, AtaConfig, FAILED, MediumCommand, READY, SECTOR_BYTES, UNCORRECTABLE,
+};
+use super::chain::Segment;
+use super::done::Done;
+use crate::memory::Memory;
+use master::{Master, Table};
+use registers::Registers;
+
+/// How long a processor waits for a register: reads and writes of I/O ports both wait for their
+/// completion (PCI Express Base Specification 3.0, section 2.1.1.2: I/O requests are not posted).
+pub const ACCESS: Span = REGISTER_READ;
+
+/// `DRQ`: data is to be moved.
+const DATA_REQUEST: u8 = 1 << 3;
+/// EXECUTE DEVICE DIAGNOSTIC: the only command that ends with the signature.
+const DIAGNOSTIC: u8 = 0x90;
+
+/// A command that was written, and what it asks for.
+#[derive(Debug)]
+struct Given {
+    action: Action,
+    /// The line of the trace, as far as it is known.
+    line: Done,
+    /// When it reaches the drive; one that moves data by the bus master waits for its start.
+    at: Option<Time>,
+}
+
+/// A command that the drive has.
+#[derive(Debug)]
+struct Running {
+    command: MediumCommand,
+    /// What follows it before it is answered: the other ranges of a list.
+    rest: VecDeque<MediumCommand>,
+    segments: Vec<Segment>,
+    /// Whether the table ends with the command's data.
+    is_exact: bool,
+    line: Done,
+}
+
+/// Data for the host by programmed I/O.
+#[derive(Debug, Default)]
+struct DataIn {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Ide<D> {
+    disk: D,
+    ata: Ata,
+    registers: Registers,
+    master: Master,
+    /// Until when the processor waits for registers.
+    processor: Time,
+    given: Option<Given>,
+    running: Option<Running>,
+    data: DataIn,
+    /// `INTRQ`: the drive's line, which the control register may keep in the drive.
+    line: bool,
+    /// When an interrupt leaves the controller: never while the guest runs.
+    interrupt: Option<Time>,
+    answers: Vec<Answer>,
+}
+
+impl<D: Disk> Ide<D> {
+    /// A controller with a drive that says `config` of itself.
+    pub fn new(disk: D, config: AtaConfig) -> Self {
+        Self {
+            disk,
+            ata: Ata::new(config),
+            registers: Registers::new(),
+            master: Master::default(),
+            processor: Time::ZERO,
+            given: None,
+            running: None,
+            data: DataIn::default(),
+            line: false,
+            interrupt: None,
+            answers: Vec::new(),
+        }
+    }
+
+    /// The disk, once no guest uses the controller.
+    pub fn into_disk(self) -> D {
+        self.disk
+    }
+
+    /// An access of the processor, which waits for it.
+    fn waited(&mut self, now: Time) {
+        self.processor = self.processor.max(now) + ACCESS;
+    }
+
+    /// The processor writes the command register.
+    fn command(&mut self, now: Time, code: u8) {
+        if self.registers.is_absent() || self.registers.is_busy() {
+            return;
+        }
+        (self.line, self.interrupt, self.data) = (false, None, DataIn::default());
+        let task = self.registers.task(code);
+        let action = match self.ata.decode(&task) {
+            // Queued commands are those of another interface.
+            Action::Medium(MediumCommand { tag: Some(_), .. }) => Action::Refused(ABORTED),
+            action => action,
+        };
+        let (lba, sectors) = match &action {
+            Action::Medium(command) => (command.lba, command.sectors),
+            _ => (Lba::new(task.lba), Sectors::ZERO),
+        };
+        let kind = u32::from(code);
+        let line = Done { submitted: now, at: now, kind, lba, sectors, status: 0 };
+        self.registers.begin();
+        self.given = Some(Given { action, line, at: None });
+        self.hand_over(now);
+    }
+
+    /// Lets the command that was written reach the drive, if nothing else is needed for it.
+    fn hand_over(&mut self, now: Time) {
+        let Some(given) = &mut self.given else { return };
+        let moves = match &given.action {
+            Action::Medium(command) => command.op.transfers(),
+            action => matches!(action, Action::Trim { .. }),
+        };
+        if given.at.is_none() && (!moves || self.master.is_started()) {
+            given.at = Some(self.processor.max(now));
+        }
+    }
+
+    /// The processor writes the control register.
+    fn control(&mut self, now: Time, value: u8) -> io::Result<()> {
+        let (was_reset, was_silent) = (self.registers.is_reset(), self.registers.is_silent());
+        self.registers.set_control(value);
+        match (was_reset, self.registers.is_reset()) {
+            (false, true) => self.reset()?,
+            (true, false) => self.registers.sign(),
+            _ => {}
+        }
+        if was_silent && self.line {
+            self.raise(now);
+        }
+        Ok(())
+    }
+
+    /// Forgets the command, which is never answered.
+    fn reset(&mut self) -> io::Result<()> {
+        (self.given, self.line, self.interrupt) = (None, false, None);
+        self.data = DataIn::default();
+        self.ata.reset();
+        self.registers.hold();
+        if self.running.take().is_some() {
+            self.disk.reset()?;
+        }
+        Ok(())
+    }
+
+    /// The drive raises its line.
+    fn raise(&mut self, now: Time) {
+        self.line = true;
+        if !self.registers.is_silent() {
+            self.master.interrupted();
+            self.interrupt = Some(now);
+        }
+    }
+
+    /// The processor reads the status, which withdraws the interrupt.
+    fn status(&mut self) -> u8 {
+        if !self.registers.is_absent() {
+            (self.line, self.interrupt) = (false, None);
+        }
+        self.registers.read(registers::STATUS)
+    }
+
+    /// The processor reads the data register.
+    fn take_data(&mut self, now: Time, into: &mut [u8]) {
+        for byte in into {
+            *byte = self.data.bytes.get(self.data.taken).copied().unwrap_or(0);
+            self.data.taken = (self.data.taken + 1).min(self.data.bytes.len());
+        }
+        let DataIn { bytes, taken } = &self.data;
+        if bytes.is_empty() || !(*taken as u64).is_multiple_of(SECTOR_BYTES) {
+            return;
+        }
+        if *taken < bytes.len() {
+            // The next block is there at once.
+            self.raise(now);
+        } else {
+            self.data = DataIn::default();
+            self.registers.status = READY;
+        }
+    }
+
+    /// Carries out the command whose time has come.
+    fn carry_out(
+        &mut self,
+        now: Time,
+        given: Given,
+        memory: &impl Memory,
+        done: &mut Vec<Done>,
+    ) -> io::Result<()> {
+        let Given { action, line, .. } = given;
+        let line = Done { at: now, ..line };
+        match action {
+            Action::Medium(command) => return self.submit(now, command, line, memory),
+            Action::Trim { blocks } => return self.trim(now, blocks, line, memory, done),
+            Action::DataIn(bytes) => {
+                self.data = DataIn { bytes, taken: 0 };
+                self.registers.status = READY | DATA_REQUEST;
+                done.push(line);
+            }
+            Action::Done { lba, count } => {
+                self.registers.end(READY, 0, lba, count);
+                done.push(line);
+            }
+            Action::Refused(_) if line.kind == u32::from(DIAGNOSTIC) => {
+                self.registers.sign();
+                done.push(line);
+            }
+            Action::Refused(error) => {
+                self.registers.end(READY | FAILED, error, line.lba.get(), 0);
+                done.push(Done { status: 1, ..line });
+            }
+        }
+        self.raise(now);
+        Ok(())
+    }
+
+    /// Hands a command to the disk.
+    fn submit(
+        &mut self,
+        now: Time,
+        command: MediumCommand,
+        line: Done,
+        memory: &impl Memory,
+    ) -> io::Result<()> {
+        let table = match command.op {
+            Op::Read | Op::Write => self.find(command.op == Op::Read, command.bytes(), memory),
+            _ => Some(Table::default()),
+        };
+        let Some(Table { segments, bytes }) = table else { return Ok(()) };
+        let Ok(request) = command.gathered(0, &segments, memory) else {
+            self.unreachable();
+            return Ok(());
+        };
+        self.disk.submit(now, request)?;
+        let (is_exact, rest) = (bytes == command.bytes(), VecDeque::new());
+        self.running = Some(Running { command, rest, segments, is_exact, line });
+        Ok(())
+    }
+
+    /// Reads a list of ranges and hands the first to the disk.
+    fn trim(
+        &mut self,
+        now: Time,
+        blocks: u16,
+        line: Done,
+        memory: &impl Memory,
+        done: &mut Vec<Done>,
+    ) -> io::Result<()> {
+        let bytes = u64::from(blocks) * SECTOR_BYTES;
+        let Some(table) = self.find(false, bytes, memory) else { return Ok(()) };
+        let Ok(ranges) = self.ata.ranges(blocks, &table.segments, memory) else {
+            self.unreachable();
+            return Ok(());
+        };
+        if table.bytes == bytes {
+            self.master.finished();
+        }
+        let (command, rest) = match ranges.map(|mut it| (it.pop_front(), it)) {
+            Ok((Some(command), rest)) => (command, rest),
+            nothing => {
+                let error = nothing.err().unwrap_or(0);
+                let status = if error == 0 { READY } else { READY | FAILED };
+                self.registers.end(status, error, line.lba.get(), 0);
+                done.push(Done { status: u8::from(error != 0), ..line });
+                self.raise(now);
+                return Ok(());
+            }
+        };
+        self.disk.submit(now, command.gathered(0, &[], memory).expect("it moves no data"))?;
+        let line = Done { lba: command.lba, sectors: command.sectors, ..line };
+        let segments = Vec::new();
+        self.running = Some(Running { command, rest, segments, is_exact: true, line });
+        Ok(())
+    }
+
+    /// The table for `bytes` of data; nothing where the drive now waits for ever.
+    fn find(&mut self, to_memory: bool, bytes: u64, memory: &impl Memory) -> Option<Table> {
+        // A bus master that moves the other way reaches nothing.
+        let table = self.master.table(memory).ok();
+        let Some(table) = table.filter(|_| self.master.is_to_memory() == to_memory) else {
+            self.unreachable();
+            return None;
+        };
+        if table.bytes < bytes {
+            // The table ends before the data: the bus master stops.
+            self.master.finished();
+            self.registers.status = READY | DATA_REQUEST;
+            return None;
+        }
+        Some(table)
+    }
+
+    /// Memory cannot be reached: the bus master stops, and the drive waits for ever.
+    fn unreachable(&mut self) {
+        self.master.failed();
+        self.registers.status = READY | DATA_REQUEST;
+    }
+
+    fn answered(
+        &mut self,
+        now: Time,
+        answer: &Answer,
+        memory: &mut impl Memory,
+        done: &mut Vec<Done>,
+    ) -> io::Result<()> {
+        let Some(mut running) = self.running.take() else { return Ok(()) };
+        if answer.result.is_ok()
+            && let Some(next) = running.rest.pop_front()
+        {
+            let request = next.gathered(0, &[], memory).expect("it moves no data");
+            self.running = Some(running);
+            return self.disk.submit(now, request);
+        }
+        let Running { command, segments, is_exact, line, .. } = running;
+        let line = Done { at: now, ..line };
+        if let Err(error) = answer.result {
+            let at = error.lba.unwrap_or(command.lba).get();
+            self.registers.end(READY | FAILED, UNCORRECTABLE, at, 0);
+            done.push(Done { status: 1, ..line });
+            self.raise(now);
+            return Ok(());
+        }
+        let moves = command.op.transfers();
+        if moves && !self.master.is_started() {
+            // It was stopped: the data has nowhere to go, and the drive waits for ever.
+            self.registers.status = READY | DATA_REQUEST;
+            return Ok(());
+        }
+        if command.scattered(&mut self.disk, answer, &segments, memory)?.is_err() {
+            self.master.failed();
+        } else if moves && is_exact {
+            self.master.finished();
+        }
+        self.registers.end(READY, 0, command.lba.get(), 0);
+        done.push(line);
+        self.raise(now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

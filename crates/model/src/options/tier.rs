@@ -1,0 +1,44 @@
+//! A fast drive before a slow one: `tier=KIND:NAME`.
+
+use std::fmt;
+
+use drivelab_core::config::{Value, nearest};
+
+use crate::profile;
+use crate::tier::TierKind;
+
+/// A tier, and the profile of the drive that it is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tier {
+    /// What it does.
+    pub kind: TierKind,
+    /// The name of the fast drive, one that comes with drivelab.
+    pub drive: &'static str,
+}
+
+impl Value for Tier {
+    fn read(text: &str) -> Result<Self, String> {
+        let Some((kind, drive)) = text.split_once(':') else {
+            return Err(format!(
+                "`{text}` is not a tier: write `swapcache:NAME` or `writeback:NAME`, with the name \
+                 of a drive"
+            ));
+        };
+        let kind = TierKind::read(kind)?;
+        let known = profile::names();
+        if let Some(drive) = known.iter().find(|name| **name == drive) {
+            return Ok(Self { kind, drive });
+        }
+        let hint = match nearest(drive, known) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "a tier takes the drives that come with drivelab, not files".to_owned(),
+        };
+        Err(format!("unknown drive `{drive}`; {hint}"))
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.drive)
+    }
+}

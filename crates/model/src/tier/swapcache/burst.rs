@@ -1,0 +1,89 @@
+//! How fast swapcache may write: a bucket of bytes, filled at ten polls a second.
+
+use drivelab_core::{Span, Time};
+
+/// `tsleep(..., hz / 10)`.
+const POLL: Span = Span::from_ms(100);
+/// `vm.swapcache.accrate`, in bytes per second.
+const ACCRUED: i64 = 100_000;
+/// `vm.swapcache.curburst` after boot.
+const AT_BOOT: i64 = 4_000_000_000;
+/// `vm.swapcache.maxburst`.
+const MOST: i64 = 2_000_000_000;
+/// `vm.swapcache.minburst`.
+const LEAST: i64 = 10_000_000;
+
+/// Bytes that swapcache may write.
+#[derive(Debug)]
+pub(super) struct Burst {
+    bytes: i64,
+    bursting: bool,
+    /// Polls that are past.
+    polls: u64,
+}
+
+impl Burst {
+    pub(super) const fn new() -> Self {
+        Self { bytes: AT_BOOT, bursting: true, polls: 0 }
+    }
+
+    /// The first poll after `now`.
+    pub(super) fn next_poll(now: Time) -> Time {
+        Time::ZERO + POLL * (now.ns() / POLL.ns() + 1)
+    }
+
+    /// A poll at `now`; polls that found nothing to do since the last one count, too.
+    pub(super) fn accrue(&mut self, now: Time) {
+        let polls = now.ns() / POLL.ns();
+        let missed = i64::try_from(polls - self.polls).unwrap_or(i64::MAX);
+        self.polls = polls;
+        if self.bytes < MOST {
+            self.bytes = self.bytes.saturating_add(missed.saturating_mul(ACCRUED / 10)).min(MOST);
+        }
+    }
+
+    /// Whether this poll may write.
+    pub(super) const fn may_write(&self) -> bool {
+        self.bytes >= ACCRUED && (self.bursting || self.bytes > LEAST)
+    }
+
+    /// Whether nothing more may be written.
+    pub(super) const fn is_overdrawn(&self) -> bool {
+        self.bytes < 0
+    }
+
+    pub(super) fn spend(&mut self, bytes: u64) {
+        self.bytes -= i64::try_from(bytes).expect("a cluster is small");
+    }
+
+    /// This poll has written what it could.
+    pub(super) const fn wrote(&mut self) {
+        // A poll that found it recovering leaves it bursting, whatever is left.
+        self.bursting = !self.bursting || self.bytes > 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_ends_when_it_is_spent_and_begins_again_at_the_least() {
+        let mut burst = Burst::new();
+        let at = |tenths: u64| Time::ZERO + POLL * tenths;
+        burst.accrue(at(10));
+        assert!(burst.may_write());
+        burst.spend(4_000_000_000);
+        burst.wrote();
+        // A second fills 100 kB: not enough while it recovers.
+        burst.accrue(at(20));
+        assert!(!burst.may_write());
+        burst.accrue(at(1_010));
+        assert!(!burst.may_write());
+        burst.accrue(at(1_011));
+        assert!(burst.may_write());
+        burst.spend(9_000_000);
+        burst.wrote();
+        assert!(burst.may_write());
+    }
+}

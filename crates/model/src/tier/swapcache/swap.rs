@@ -1,0 +1,150 @@
+//! Which pages have a copy on the fast drive, and where.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use super::super::extend;
+
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    slot: u32,
+    /// Whether it is written; until then it cannot be read.
+    written: bool,
+}
+
+/// Copies of pages in swap.
+#[derive(Debug)]
+pub(super) struct Swap {
+    slots: u32,
+    copies: BTreeMap<u64, Copy>,
+    /// The page in each slot that was ever used.
+    page_in: Vec<u64>,
+    free: VecDeque<u32>,
+    /// Where cleaning continues.
+    cursor: u64,
+}
+
+impl Swap {
+    pub(super) const fn new(slots: u32) -> Self {
+        Self {
+            slots,
+            copies: BTreeMap::new(),
+            page_in: Vec::new(),
+            free: VecDeque::new(),
+            cursor: 0,
+        }
+    }
+
+    /// Whether more than `percent` of the slots are in use.
+    pub(super) fn is_fuller_than(&self, percent: u64) -> bool {
+        self.in_use() > u64::from(self.slots) * percent / 100
+    }
+
+    fn in_use(&self) -> u64 {
+        (self.page_in.len() - self.free.len()) as u64
+    }
+
+    /// Whether the page has a copy that can be read.
+    pub(super) fn has(&self, page: u64) -> bool {
+        self.copies.get(&page).is_some_and(|copy| copy.written)
+    }
+
+    /// Whether the page is being copied.
+    pub(super) fn is_going(&self, page: u64) -> bool {
+        self.copies.get(&page).is_some_and(|copy| !copy.written)
+    }
+
+    /// The runs of slots that hold `pages`; `None` where one of the pages has no copy.
+    pub(super) fn runs(&self, pages: Range<u64>) -> Option<Vec<Range<u64>>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for page in pages {
+            let copy = self.copies.get(&page).filter(|copy| copy.written)?;
+            extend(&mut runs, u64::from(copy.slot));
+        }
+        Some(runs)
+    }
+
+    /// Takes a slot for a copy of `page`, which may have one already; `None` where none is free.
+    pub(super) fn assign(&mut self, page: u64) -> Option<u64> {
+        let fresh = u32::try_from(self.page_in.len()).expect("at most the slots");
+        let slot = if fresh < self.slots {
+            self.page_in.push(page);
+            fresh
+        } else {
+            let slot = self.free.pop_front()?;
+            self.page_in[slot as usize] = page;
+            slot
+        };
+        self.forget(page);
+        self.copies.insert(page, Copy { slot, written: false });
+        Some(u64::from(slot))
+    }
+
+    /// The copies in `slots` are written; those that were given up meanwhile free their slot.
+    pub(super) fn written(&mut self, slots: Range<u64>) {
+        for slot in slots {
+            let slot = u32::try_from(slot).expect("at most the slots");
+            match self.copies.get_mut(&self.page_in[slot as usize]) {
+                Some(copy) if copy.slot == slot => copy.written = true,
+                _ => self.free.push_back(slot),
+            }
+        }
+    }
+
+    /// Gives up the copy of a page. The slot of one that is being written is free after that.
+    pub(super) fn forget(&mut self, page: u64) {
+        if let Some(copy) = self.copies.remove(&page)
+            && copy.written
+        {
+            self.free.push_back(copy.slot);
+        }
+    }
+
+    /// Gives up copies, `count` at most, from where it stopped the last time, in order of page.
+    pub(super) fn clean(&mut self, count: usize) {
+        let found = self.copies.range(self.cursor..).filter(|(_, copy)| copy.written);
+        let pages: Vec<u64> = found.map(|(page, _)| *page).take(count).collect();
+        self.cursor = pages.last().filter(|_| pages.len() == count).map_or(0, |last| last + 1);
+        for page in pages {
+            self.forget(page);
+        }
+    }
+
+    /// Has copies of the first `pages` pages, and of no others.
+    pub(super) fn warm(&mut self, pages: u32) {
+        let copy = |page| (u64::from(page), Copy { slot: page, written: true });
+        self.copies = (0..pages.min(self.slots)).map(copy).collect();
+        self.page_in = (0..self.copies.len() as u64).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_given_up_while_it_is_written_is_never_read() {
+        let mut swap = Swap::new(2);
+        let slot = swap.assign(7).unwrap();
+        swap.forget(7);
+        assert_eq!(swap.assign(7), Some(1));
+        assert_eq!(swap.assign(9), None);
+        swap.written(slot..slot + 1);
+        assert!(!swap.has(7));
+        assert_eq!(swap.assign(9), Some(0));
+        swap.written(0..2);
+        let one = std::iter::once(1..2);
+        assert_eq!(swap.runs(7..8), Some(one.collect()));
+        assert_eq!(swap.runs(7..9), None);
+    }
+
+    #[test]
+    fn cleaning_goes_round_in_the_order_of_pages() {
+        let mut swap = Swap::new(4);
+        swap.warm(4);
+        swap.clean(3);
+        assert!(swap.has(3) && !swap.has(2));
+        swap.clean(3);
+        assert!(!swap.has(3) && !swap.is_fuller_than(0));
+    }
+}

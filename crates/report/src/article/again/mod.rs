@@ -1,0 +1,348 @@
+//! Published comparisons beside the studies that repeat them.
+
+mod markdown;
+mod page;
+mod picture;
+
+pub use markdown::markdown;
+pub use page::html;
+
+use drivelab_core::Refusal;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Article, article};
+use crate::outcome::document;
+use crate::text::{Align, Look, Table};
+
+/// The schema that this version writes.
+pub const ARTICLES_SCHEMA: &str = "drivelab.articles/1";
+
+/// All that were repeated: the JSON of `drivelab articles`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    /// Always [`ARTICLES_SCHEMA`].
+    pub schema: String,
+    /// In the order of their numbers.
+    pub articles: Vec<Repeated>,
+}
+
+/// One article and the study of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Repeated {
+    /// As `show article:N` numbers it.
+    pub number: u32,
+    /// The included study.
+    pub study: String,
+    /// Where it ran.
+    pub stage: String,
+    /// Its blocks, each another drive where the profile leaves numbers open.
+    pub blocks: u32,
+    /// How many findings there are of each answer.
+    pub counts: Counts,
+    /// Every published claim, and what the study says of it.
+    pub findings: Vec<Checked>,
+    /// What two factors do together on the primary metric, where the study asks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interaction: Option<Interacting>,
+    /// What a reader of the result must know.
+    pub notes: Vec<String>,
+    /// The command that gives this result again.
+    pub reproduce: String,
+    /// The article, with what may and may not be concluded from it.
+    pub article: Article,
+}
+
+/// How many findings hold, do not hold, and cannot be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Hold.
+    pub holds: usize,
+    /// Do not hold.
+    pub does_not_hold: usize,
+    /// Cannot be decided.
+    pub cannot_tell: usize,
+}
+
+/// A finding of a study, as its JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// The claim.
+    pub name: String,
+    /// What was measured for it; may be empty.
+    pub figure: String,
+    /// What the source states.
+    pub published: String,
+    /// The source.
+    pub source: String,
+    /// `holds`, `does-not-hold` or `cannot-tell`.
+    pub verdict: String,
+    /// The figure, where it was measured.
+    pub value: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<[f64; 2]>,
+    /// The interval for one more drive.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub prediction95: Option<[f64; 2]>,
+    /// The bounds that it is held against.
+    pub at_least: Option<f64>,
+    /// The upper one.
+    pub at_most: Option<f64>,
+    /// Why nothing can be told.
+    pub why: Option<String>,
+    /// The same numbers as text.
+    pub shown: Option<ShownText>,
+}
+
+/// Numbers with their units.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownText {
+    value: String,
+    ci95: Option<String>,
+    prediction95: Option<String>,
+    bounds: Option<String>,
+}
+
+/// The interaction of two factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interacting {
+    /// The factors.
+    pub factors: Vec<String>,
+    /// The metric.
+    pub metric: String,
+    /// The effect of both together over the product of their effects.
+    pub ratio: f64,
+    /// Its interval.
+    pub ci95: Option<[f64; 2]>,
+    /// The interval for one more drive.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub prediction95: Option<[f64; 2]>,
+    /// What follows.
+    pub verdict: String,
+}
+
+impl Repeated {
+    /// An article with the result of the study that repeats it: JSON of schema `drivelab.study/1`.
+    ///
+    /// # Errors
+    /// The result is of another schema, or names no article.
+    pub fn of(study: &str, result: &str) -> Result<Self, Refusal> {
+        let wrong = |why: String| Refusal::request(format!("the result of `{study}`: {why}"));
+        let json: Value = serde_json::from_str(result).map_err(|error| wrong(error.to_string()))?;
+        let read: StudyResult =
+            Deserialize::deserialize(&json).map_err(|it| wrong(format!("{it}")))?;
+        let number = read.article.ok_or_else(|| wrong("it repeats no article".into()))?;
+        let of = |verdict| read.findings.iter().filter(|one| one.verdict == verdict).count();
+        Ok(Self {
+            number,
+            study: study.to_owned(),
+            counts: Counts {
+                holds: of("holds"),
+                does_not_hold: of("does-not-hold"),
+                cannot_tell: of("cannot-tell"),
+            },
+            stage: read.stage,
+            blocks: read.blocks,
+            findings: read.findings,
+            interaction: read.interactions.into_iter().next().map(Interactions::strongest),
+            notes: read.notes,
+            reproduce: read.reproduce,
+            article: article(&number.to_string())?,
+        })
+    }
+}
+
+/// What is taken of a study's result.
+#[derive(Deserialize)]
+struct StudyResult {
+    article: Option<u32>,
+    stage: String,
+    blocks: u32,
+    #[serde(default)]
+    findings: Vec<Checked>,
+    #[serde(default)]
+    interactions: Vec<Interactions>,
+    notes: Vec<String>,
+    reproduce: String,
+}
+
+#[derive(Deserialize)]
+struct Interactions {
+    factors: Vec<String>,
+    metric: String,
+    interaction: Strongest,
+}
+
+#[derive(Deserialize)]
+struct Strongest {
+    ratio: f64,
+    ci95: Option<[f64; 2]>,
+    #[serde(default)]
+    prediction95: Option<[f64; 2]>,
+    verdict: String,
+}
+
+impl Interactions {
+    fn strongest(self) -> Interacting {
+        let Strongest { ratio, ci95, prediction95, verdict } = self.interaction;
+        let Self { factors, metric, .. } = self;
+        Interacting { factors, metric, ratio, ci95, prediction95, verdict }
+    }
+}
+
+impl Again {
+    /// The articles, in the order of their numbers.
+    pub fn new(mut articles: Vec<Repeated>) -> Self {
+        articles.sort_by(|a, b| (a.number, &a.stage).cmp(&(b.number, &b.stage)));
+        Self { schema: ARTICLES_SCHEMA.to_owned(), articles }
+    }
+
+    /// As one JSON document.
+    pub fn json(&self) -> String {
+        document(self)
+    }
+
+    /// How many findings hold, an article a line.
+    pub fn text(&self, look: Look) -> String {
+        let mut table = Table::new(&[
+            ("", Align::Right, 0),
+            ("article", Align::Left, 1),
+            ("study", Align::Left, 0),
+            ("stage", Align::Left, 0),
+            ("holds", Align::Right, 0),
+            ("does not", Align::Right, 0),
+            ("cannot tell", Align::Right, 0),
+        ]);
+        for one in &self.articles {
+            let Counts { holds, does_not_hold, cannot_tell } = one.counts;
+            table.row(vec![
+                one.number.to_string(),
+                one.article.title.clone(),
+                one.study.clone(),
+                one.stage.clone(),
+                holds.to_string(),
+                does_not_hold.to_string(),
+                cannot_tell.to_string(),
+            ]);
+        }
+        table.render(look)
+    }
+}
+
+impl Checked {
+    /// The word for its answer.
+    fn answer(&self) -> &'static str {
+        match self.verdict.as_str() {
+            "holds" => "holds",
+            "does-not-hold" => "does not hold",
+            _ => "cannot tell",
+        }
+    }
+
+    /// `x1.02 (x1.01 to x1.03; one such drive: x0.99 to x1.05)`.
+    fn ours(&self) -> String {
+        let Some(shown) = &self.shown else { return "not measured".into() };
+        let drive = shown.prediction95.as_ref().map(|it| format!("; one such drive: {it}"));
+        let drive = drive.unwrap_or_default();
+        match &shown.ci95 {
+            Some(ci95) => format!("{} ({ci95}{drive})", shown.value),
+            None => shown.value.clone(),
+        }
+    }
+
+    /// What it was held against.
+    fn bounds(&self) -> &str {
+        self.shown.as_ref().and_then(|shown| shown.bounds.as_deref()).unwrap_or_default()
+    }
+}
+
+/// The interaction in a sentence.
+fn together(one: &Interacting) -> String {
+    let range = |limits: Option<[f64; 2]>| limits.map(crate::figures::range);
+    let interval = range(one.ci95).map(|it| format!(" (95 % interval {it}")).unwrap_or_default();
+    let drive = range(one.prediction95).map(|it| format!("; one such drive: {it}"));
+    let end = if interval.is_empty() { "" } else { ")" };
+    format!(
+        "On `{}`, {} together do {} of the product of what each does alone{interval}{}{end}: {}.",
+        one.metric,
+        one.factors.join(" and "),
+        crate::figures::times(one.ratio),
+        drive.unwrap_or_default(),
+        match one.verdict.as_str() {
+            "interact" => "they interact",
+            "independent" => "no practical interaction",
+            _ => "no interaction shown",
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The result of a study of article 4 with a finding of each answer.
+    fn repeated() -> Repeated {
+        let finding = |name: &str, verdict: &str, value: Option<f64>| {
+            let shown = value.map(|value| {
+                serde_json::json!({
+                    "value": format!("x{value:.2}"), "ci95": "x1.49 to x1.61",
+                    "prediction95": null, "bounds": "at least x1.40",
+                })
+            });
+            serde_json::json!({
+                "name": name, "figure": "copy.iops of b over a", "published": "2-3x",
+                "source": "an article <b>", "verdict": verdict, "value": value,
+                "ci95": value.map(|value| [value * 0.96, value * 1.04]), "at_least": 1.4,
+                "at_most": null, "why": value.is_none().then_some("it needs a file system"),
+                "shown": shown,
+            })
+        };
+        let result = serde_json::json!({
+            "article": 4, "stage": "simulate", "blocks": 20, "notes": ["a note"],
+            "reproduce": "drivelab study ncq-and-caching",
+            "findings": [
+                finding("a | claim", "holds", Some(1.55)),
+                finding("another", "does-not-hold", Some(1.55)),
+                finding("a third", "cannot-tell", None),
+            ],
+            "interactions": [{
+                "factors": ["mode", "caching"], "metric": "copy.iops",
+                "interaction": {"ratio": 1.2, "ci95": [1.1, 1.3], "verdict": "interact"},
+            }],
+        });
+        Repeated::of("ncq-and-caching", &result.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_result_is_joined_with_its_article_and_read_back() {
+        let one = repeated();
+        assert_eq!(one.counts, Counts { holds: 1, does_not_hold: 1, cannot_tell: 1 });
+        let again = Again::new(vec![one]);
+        let read: Again = serde_json::from_str(&again.json()).unwrap();
+        assert_eq!(read, again);
+        assert_eq!(markdown(&read), markdown(&again));
+    }
+
+    #[test]
+    fn a_result_of_something_else_is_refused() {
+        let check = |text: &str, why: &str| {
+            let error = Repeated::of("mine", text).unwrap_err().to_string();
+            assert!(error.contains("`mine`") && error.contains(why), "{error}");
+        };
+        check("{", "EOF");
+        check("{\"stage\": \"simulate\"}", "missing field");
+        let none = "{\"stage\":\"simulate\",\"blocks\":6,\"notes\":[],\"reproduce\":\"\"}";
+        check(none, "repeats no article");
+    }
+
+    #[test]
+    fn markdown_and_page_say_the_same_and_escape() {
+        let again = Again::new(vec![repeated()]);
+        let text = markdown(&again);
+        assert!(text.contains("a \\| claim") && text.contains("**does not hold**"), "{text}");
+        assert!(text.contains("it needs a file system") && text.contains("x1.20"), "{text}");
+        let page = html(&again);
+        assert!(page.contains("an article &lt;b&gt;") && !page.contains("article <b>"), "{page}");
+        assert!(page.contains("<svg") && page.contains("does not hold"), "{page}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The form above a comparison in the viewer: which metric decides, and by how much.
+
+use super::result::{CompareResult, SeriesFacts};
+use crate::metric;
+use crate::outcome::Series;
+use crate::page::html::escape;
+
+/// The form of a comparison of these `runs`, with what was chosen.
+pub fn form(result: &CompareResult, runs: &[String], margin: &str) -> String {
+    let hidden = runs
+        .iter()
+        .map(|run| format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape(run)));
+    let primary = result.primary().series;
+    let shown = result.series.iter().zip(&result.facts).enumerate();
+    let option = |(place, (series, facts)): (usize, (&Series, &SeriesFacts))| {
+        let selected = if place == primary { " selected" } else { "" };
+        (place == primary || !facts.is_detail).then(|| {
+            format!(
+                "<option value=\"{}\"{selected}>{}</option>",
+                escape(&series.name),
+                escape(&metric::label(&series.metric))
+            )
+        })
+    };
+    format!(
+        "<form class=\"asked\" action=\"/compare\">{}\n<label>Metric that decides <select \
+         name=\"primary\">{}</select></label>\n<label>Smallest effect worth acting on <input \
+         name=\"margin\" value=\"{}\" size=\"6\"></label>\n<button>Compare</button>\n</form>\n",
+        hidden.collect::<String>(),
+        shown.filter_map(option).collect::<String>(),
+        escape(margin)
+    )
+}

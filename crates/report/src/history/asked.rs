@@ -1,0 +1,91 @@
+//! Which kept runs a page is asked for, as typed into its form.
+
+use crate::page::html::escape;
+
+/// The fields of the form: the key in an address, the words before the field, an example.
+const FIELDS: [(&str, &str, &str); 9] = [
+    ("label", "Label or tag", "nightly"),
+    ("metric", "Metric", "lat_p99_ns"),
+    ("drive", "Drive", "st31000333as"),
+    ("device", "Target or device", "sda"),
+    ("suite", "Suite", "hdtune"),
+    ("host", "Host", "id of the machine"),
+    ("since", "Since", "2026-11-01, 7d, today"),
+    ("until", "Until", "2026-12-01"),
+    ("last", "Number of runs", "100"),
+];
+
+/// What was typed into each field, empty where nothing was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked([String; FIELDS.len()]);
+
+impl Asked {
+    /// The fields by key.
+    ///
+    /// # Errors
+    /// The key of no field, returned as it is.
+    pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        let mut asked = Self::default();
+        for (key, value) in pairs {
+            let place = FIELDS.iter().position(|(known, ..)| *known == key);
+            let place = place.ok_or_else(|| key.to_owned())?;
+            value.trim().clone_into(&mut asked.0[place]);
+        }
+        Ok(asked)
+    }
+
+    /// What was typed into the field with this key; `None` where nothing was.
+    ///
+    /// # Panics
+    /// There is no such field.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let place = FIELDS.iter().position(|(known, ..)| *known == key);
+        let value = &self.0[place.expect("the key of a field")];
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Whether anything was typed.
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(String::is_empty)
+    }
+
+    /// The form: its buttons list the runs, or draw a metric of them over time.
+    pub(super) fn form(&self, is_list: bool) -> String {
+        let fields = FIELDS.iter().zip(&self.0).map(|((key, words, example), typed)| {
+            format!(
+                "<label>{words}<input name=\"{key}\" value=\"{}\" placeholder=\"{example}\" \
+                 autocomplete=\"off\"></label>\n",
+                escape(typed)
+            )
+        });
+        let fields: String = fields.collect();
+        let buttons = [("/", "List"), ("/course", "Draw over time")];
+        let buttons = buttons.map(|(action, words)| {
+            let class = if (action == "/") == is_list { " class=\"first\"" } else { "" };
+            format!("<button formaction=\"{action}\"{class}>{words}</button>\n")
+        });
+        let open = if self.is_empty() && is_list { "" } else { " open" };
+        format!(
+            "<details class=\"filter\"{open}><summary>Filter</summary>\n<form>\n{fields}<p>{}</p>\n\
+             </form></details>\n",
+            buttons.concat()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_stands_in_the_form_again() {
+        let pairs = [("label", " a\"b "), ("metric", "iops")];
+        let asked = Asked::read(pairs.into_iter()).unwrap();
+        assert_eq!(asked.get("label"), Some("a\"b"));
+        assert_eq!(asked.get("drive"), None);
+        let form = asked.form(true);
+        assert!(form.contains("name=\"label\" value=\"a&quot;b\""), "{form}");
+        assert!(form.contains(" open>"), "{form}");
+        assert_eq!(Asked::read([("sort", "x")].into_iter()), Err("sort".to_owned()));
+    }
+}

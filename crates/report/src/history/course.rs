@@ -1,0 +1,80 @@
+//! Kept runs of the same work, in the order of time.
+
+use drivelab_core::record::{Kept, RunRecord};
+
+use crate::{figures, metric, run};
+
+/// A run in a course.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moment {
+    /// Its id in the archive.
+    pub id: String,
+    /// Time at which it was kept, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// The user's name for it.
+    pub label: Option<String>,
+    /// The commit of the thing that was tested.
+    pub commit: Option<String>,
+    /// The command that makes the run again, where one does.
+    pub command: Option<String>,
+    /// The value of the metric.
+    pub value: f64,
+}
+
+/// Runs of the same work on the same machine, the oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// The work, in words.
+    pub what: String,
+    /// The machine; `None` in virtual time.
+    pub host: Option<String>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit; empty if the name contains it.
+    pub unit: String,
+    /// The runs.
+    pub moments: Vec<Moment>,
+}
+
+/// Courses of kept runs, in the order in which they were kept; a run has its record, other entries
+/// have none. Those with the most runs come first.
+pub fn courses(kept: impl Iterator<Item = (Kept, Option<RunRecord>)>) -> Vec<Course> {
+    let mut all: Vec<Course> = Vec::new();
+    for (kept, record) in kept {
+        let figure = kept.figure.filter(|figure| figure.value.is_finite());
+        let Some(figure) = figure else { continue };
+        let named = || [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" ");
+        let what = record.as_ref().map_or_else(named, run::work);
+        let moment = Moment {
+            id: kept.id,
+            time_ms: kept.time_ms,
+            label: kept.label,
+            commit: kept.commit,
+            command: record
+                .filter(|it| it.config.command.is_none())
+                .map(|it| run::command_of_block(&it)),
+            value: figure.value,
+        };
+        let is_same = |it: &&mut Course| {
+            (&it.what, &it.host, &it.metric) == (&what, &kept.host, &figure.name)
+        };
+        if let Some(course) = all.iter_mut().find(is_same) {
+            course.moments.push(moment);
+            continue;
+        }
+        let (metric, unit) = (figure.name, figure.unit);
+        all.push(Course { what, host: kept.host, metric, unit, moments: vec![moment] });
+    }
+    all.sort_by_key(|course| std::cmp::Reverse(course.moments.len()));
+    all
+}
+
+impl Course {
+    /// A value of the metric with its unit.
+    pub(super) fn show(&self, value: f64) -> String {
+        match self.unit.as_str() {
+            "" => metric::show(&self.metric, value),
+            unit => format!("{} {unit}", figures::count(value)),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The list as a page, from which runs are chosen and compared.
+
+use drivelab_core::record::Kept;
+
+use super::{Asked, minute};
+use crate::metric;
+use crate::page::html::{each, escape, short};
+use crate::page::skeleton;
+
+/// A page of kept runs, the latest first, with a form that narrows it.
+pub fn page(runs: &[Kept], asked: &Asked) -> String {
+    let facts = match runs.len() {
+        0 => "no runs".to_owned(),
+        1 => "1 run".to_owned(),
+        count => format!("{count} runs, the latest first"),
+    };
+    let body = format!("{}{}", asked.form(true), table(runs));
+    skeleton("view", "Kept runs", &[facts, "times are UTC".to_owned()], &body)
+}
+
+fn table(runs: &[Kept]) -> String {
+    if runs.is_empty() {
+        return "<p class=\"about\">No run matches. Runs are kept by <code>drivelab run</code>, \
+                <code>study</code> and <code>drive measure</code>, and by <code>drivelab archive \
+                import</code>.</p>\n"
+            .to_owned();
+    }
+    let has_hosts = runs.iter().any(|run| run.host != runs[0].host);
+    let rows = each("<tr>", runs.iter().rev().map(|run| row(run, has_hosts)), "</tr>\n");
+    let host = if has_hosts { "<th scope=\"col\">host</th>" } else { "" };
+    format!(
+        "<form action=\"/compare\">\n<p class=\"choice\"><button class=\"first\">Compare the chosen \
+         runs</button> <span>The oldest is the baseline. Runs with the same label count as runs of \
+         one arm, unless all have it.</span></p>\n<table class=\"runs\"><thead><tr><th \
+         scope=\"col\"><span class=\"hidden\">choose</span></th><th scope=\"col\">kept</th><th \
+         scope=\"col\">label</th><th scope=\"col\">what</th>{host}<th scope=\"col\">figure</th><th \
+         scope=\"col\">over time</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\n</form>\n"
+    )
+}
+
+fn row(run: &Kept, has_hosts: bool) -> String {
+    let (id, kept) = (escape(&run.id), minute(run.time_ms));
+    let label = run.label.as_deref().unwrap_or_default();
+    let tags = each("<i class=\"tag\">", run.tags.iter().map(|tag| text(tag)), "</i>");
+    let name = if label.is_empty() { kept.clone() } else { text(label) };
+    let figure = run.figure.as_ref().map_or_else(String::new, |figure| {
+        let (name, value) = metric::named(&figure.name, figure.value, &figure.unit);
+        format!("{} <b>{}</b>", text(&name), text(&value))
+    });
+    let host = run.host.as_deref().unwrap_or("in virtual time");
+    let host = if has_hosts { format!("<td>{}</td>", text(host)) } else { String::new() };
+    format!(
+        "<td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"choose {name}\"></td>\
+         <td><a href=\"/run/{id}\">{kept}</a></td><td>{}{tags}</td><td>{}</td>{host}<td>{figure}\
+         </td><td class=\"spark\" aria-hidden=\"true\">{}</td>",
+        text(label),
+        what(run),
+        escape(&run.spark),
+    )
+}
+
+/// What was measured, and in how many runs where they are parts of one.
+fn what(run: &Kept) -> String {
+    let suite = run.suite.as_deref().map(|suite| format!("<b>{}</b> ", text(suite)));
+    let parts = match run.parts {
+        0 => String::new(),
+        parts => format!(" ({parts} runs)"),
+    };
+    format!("{}{}{parts}", suite.unwrap_or_default(), text(&run.target))
+}
+
+/// Text of other people, as far as a cell has room for it.
+fn text(text: &str) -> String {
+    let shown: String = text.chars().filter(|c| !c.is_control()).collect();
+    escape(&short(&shown))
+}

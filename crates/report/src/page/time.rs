@@ -1,0 +1,97 @@
+//! A run from its beginning to its end: rate, quantiles and every latency, second by second.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::record::JobRecord;
+use serde::Serialize;
+
+use super::html::{escape, fold, scroll, table};
+use crate::figures;
+use crate::run::over_time::{Moment, moments};
+
+/// What the pictures of a run over time are, as HTML.
+pub(crate) const ABOUT: &str = "Above requests a second; below every latency, darker where more \
+                                requests took that long, with p50 and p99. Drag across a picture, \
+                                or press + with the focus on it, to zoom; double click, or press \
+                                0, to see all.";
+
+/// Rows of the table that stands in for the pictures.
+const ROWS_MAX: usize = 30;
+
+/// What the script draws of one run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Time {
+    id: String,
+    arm: usize,
+    /// Seconds of an interval.
+    step_s: u64,
+    /// The least latency of each bucket that is filled anywhere, in nanoseconds.
+    lows_ns: Vec<u64>,
+    /// For each interval the places of its buckets, each with its count behind it.
+    cells: Vec<Vec<u64>>,
+}
+
+impl Time {
+    /// The data of a run; nothing where there is no course to be seen.
+    pub(crate) fn of(id: &str, arm: usize, job: &JobRecord) -> Option<Self> {
+        let series = &job.lat_series;
+        let count = full(job)?;
+        let filled = |at| series.interval(at).map(|(low, _)| low.ns());
+        let mut places: BTreeMap<u64, u64> =
+            (0..count).flat_map(filled).map(|low| (low, 0)).collect();
+        for (place, number) in places.values_mut().zip(0..) {
+            *place = number;
+        }
+        let cell = |at| series.interval(at).flat_map(|(low, n)| [places[&low.ns()], n]).collect();
+        Some(Self {
+            id: id.to_owned(),
+            arm,
+            step_s: series.interval_s(),
+            cells: (0..count).map(cell).collect(),
+            lows_ns: places.into_keys().collect(),
+        })
+    }
+}
+
+/// Two places for the pictures of [`Time::of`] with this id, and their figures; `caption` is HTML.
+pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
+    if full(job).is_none() {
+        return String::new();
+    }
+    let plot = |which: &str, about: &str| {
+        format!(
+            "<div class=\"plot\" id=\"{id}-{which}\" tabindex=\"0\" role=\"img\" \
+             aria-label=\"{about}; the figures are in the table below\"></div>\n"
+        )
+    };
+    format!(
+        "<figure class=\"time\"><figcaption>{caption}</figcaption>\n{}{}<p class=\"readout\" \
+         id=\"{id}-readout\" aria-live=\"polite\"></p>\n<p class=\"readout\" id=\"{id}-range\" \
+         aria-live=\"polite\"></p></figure>\n{}",
+        plot("rate", "Requests a second over time"),
+        plot("heat", "Latency over time, darker where more requests took that long"),
+        fold("The figures of these pictures", &scroll("Figures over time", &rows(job))),
+    )
+}
+
+/// Intervals that are full; nothing where they are too few to show a course.
+fn full(job: &JobRecord) -> Option<usize> {
+    // The interval in which the run ends is cut short.
+    let full =
+        usize::try_from(job.elapsed_ns / 1_000_000_000 / job.lat_series.interval_s()).ok()?;
+    let full = full.min(job.lat_series.len());
+    (full > 1).then_some(full)
+}
+
+fn rows(job: &JobRecord) -> String {
+    let (moments, each_s) = moments(job, ROWS_MAX).unwrap_or_default();
+    let span = |ns: Option<f64>| ns.map_or("\u{2013}".to_owned(), figures::span_ns);
+    let row = |(place, moment): (u64, &Moment)| {
+        vec![
+            format!("{} s", place * each_s),
+            escape(&figures::count(moment.iops)),
+            span(moment.p99_ns),
+        ]
+    };
+    table(&["from", "IOPS", "longest p99"], (0..).zip(&moments).map(row))
+}

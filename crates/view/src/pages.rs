@@ -1,0 +1,46 @@
+//! What the pages show, supplied by the caller.
+
+use drivelab_core::Refusal;
+use drivelab_report::history::Asked;
+
+/// Runs that were chosen to be compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Their ids, or `label:NAME`.
+    pub runs: Vec<String>,
+    /// The metric that decides.
+    pub primary: Option<String>,
+    /// The smallest effect worth acting on.
+    pub margin: Option<String>,
+}
+
+/// The pages whose content is not known here, each as a whole document of `report`.
+///
+/// Every call stands alone and may take its time: it runs on a thread of its own.
+pub trait Pages: Send + Sync + 'static {
+    /// The kept runs that are asked for.
+    ///
+    /// # Errors
+    /// A filter that is none, or an archive that cannot be read.
+    fn list(&self, asked: &Asked) -> Result<String, Refusal>;
+    /// A metric of them over time.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    fn course(&self, asked: &Asked) -> Result<String, Refusal>;
+    /// One kept run, by its id.
+    ///
+    /// # Errors
+    /// No such run.
+    fn run(&self, id: &str) -> Result<String, Refusal>;
+    /// The verdict about chosen runs.
+    ///
+    /// # Errors
+    /// No such run, or runs that cannot be compared.
+    fn compare(&self, chosen: &Chosen) -> Result<String, Refusal>;
+    /// How the disks of this machine are attached.
+    ///
+    /// # Errors
+    /// Nothing can be inspected here.
+    fn inspection(&self) -> Result<String, Refusal>;
+}

@@ -1,0 +1,161 @@
+//! Addresses and the pages behind them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse as _, Response};
+use axum::routing::get;
+use drivelab_core::{Refusal, RefusalKind};
+use drivelab_report::article;
+use drivelab_report::history::Asked;
+use drivelab_report::viewer::{notice, within};
+
+use crate::guard;
+use crate::pages::{Chosen, Pages};
+
+/// Runs that can be compared at a time.
+const RUNS_MAX: usize = 200;
+
+type Shared = State<Arc<dyn Pages>>;
+
+/// The pages, all of them read by GET.
+pub fn router(pages: Arc<dyn Pages>) -> Router {
+    let headers = guard::headers();
+    let guarded = move |request: Request, next: Next| {
+        let headers = headers.clone();
+        async move {
+            let mut response = match guard::refusal(request.headers()) {
+                Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+                None => next.run(request).await,
+            };
+            response.headers_mut().extend(headers);
+            response
+        }
+    };
+    Router::new()
+        .route("/", get(list))
+        .route("/course", get(course))
+        .route("/compare", get(compare))
+        .route("/run/{id}", get(run))
+        .route("/inspection", get(inspection))
+        .route("/articles", get(articles))
+        .route("/articles/{number}", get(one_article))
+        .fallback(nothing)
+        .with_state(pages)
+        .layer(middleware::from_fn(guarded))
+}
+
+async fn list(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/", move || pages.list(&asked(query.as_deref())?)).await
+}
+
+async fn course(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/course", move || pages.course(&asked(query.as_deref())?)).await
+}
+
+async fn compare(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/compare", move || pages.compare(&chosen(query.as_deref())?)).await
+}
+
+async fn run(State(pages): Shared, Path(id): Path<String>) -> Response {
+    let mut response = answered("/run", move || pages.run(&id)).await;
+    if response.status() == StatusCode::BAD_REQUEST {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
+    response
+}
+
+async fn inspection(State(pages): Shared) -> Response {
+    answered("/inspection", move || pages.inspection()).await
+}
+
+async fn articles() -> Response {
+    answered("/articles", || Ok(article::list_page())).await
+}
+
+async fn one_article(Path(number): Path<String>) -> Response {
+    answered("/article", move || article::article(&number).map(|it| article::page(&it))).await
+}
+
+async fn nothing() -> Response {
+    let refusal =
+        Refusal::request("there is no such page").hint("the links above lead to all of them");
+    let page = refused(&refusal);
+    (StatusCode::NOT_FOUND, Html(within(&page, ""))).into_response()
+}
+
+/// The page that `render` makes, on a thread of its own, as that of the address `here`.
+async fn answered(
+    here: &'static str,
+    render: impl FnOnce() -> Result<String, Refusal> + Send + 'static,
+) -> Response {
+    let made = move || match render() {
+        Ok(page) => (StatusCode::OK, within(&page, here)),
+        Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here)),
+    };
+    let (status, page) = tokio::task::spawn_blocking(made).await.unwrap_or_else(|_| {
+        let message = Refusal::machine("this is a bug in drivelab");
+        let bug = message.hint("please report the message on the terminal");
+        (StatusCode::INTERNAL_SERVER_ERROR, within(&refused(&bug), here))
+    });
+    (status, Html(page)).into_response()
+}
+
+fn status(kind: RefusalKind) -> StatusCode {
+    match kind {
+        RefusalKind::Request => StatusCode::BAD_REQUEST,
+        RefusalKind::Machine => StatusCode::SERVICE_UNAVAILABLE,
+        RefusalKind::Bug => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// What happened, why, and what to do.
+fn refused(refusal: &Refusal) -> String {
+    let mut words = vec![format!("{}.", refusal.message)];
+    words.extend(refusal.source.as_ref().map(|source| format!("Because: {source}.")));
+    words.extend(refusal.hints.iter().map(|hint| format!("Hint: {hint}.")));
+    notice("This page cannot be shown", &words, "")
+}
+
+fn pairs(query: Option<&str>) -> Vec<(String, String)> {
+    form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
+}
+
+fn asked(query: Option<&str>) -> Result<Asked, Refusal> {
+    let pairs = pairs(query);
+    let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    Asked::read(pairs).map_err(|key| unknown(&key))
+}
+
+fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
+    let mut chosen = Chosen::default();
+    for (key, value) in pairs(query) {
+        let given = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
+        match key.as_str() {
+            "run" => chosen.runs.extend(given),
+            "primary" => chosen.primary = given,
+            "margin" => chosen.margin = given,
+            _ => return Err(unknown(&key)),
+        }
+    }
+    match chosen.runs.len() {
+        0 | 1 => Err(Refusal::request("a comparison needs two runs")
+            .hint("choose two or more in the list of runs")),
+        count if count > RUNS_MAX => Err(Refusal::request(format!("{count} runs were chosen"))
+            .hint(format!(
+                "choose at most {RUNS_MAX}, or compare labels: drivelab compare label:A label:B"
+            ))),
+        _ => Ok(chosen),
+    }
+}
+
+fn unknown(key: &str) -> Refusal {
+    Refusal::request(format!("`{key}` is not a field of this page"))
+        .hint("the form of the page has all of them")
+}
+
+#[cfg(test)]
+mod tests;

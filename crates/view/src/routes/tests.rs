@@ -1,0 +1,174 @@
+use std::sync::Mutex;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest as _, Sha256};
+use tower::ServiceExt as _;
+
+use super::*;
+
+const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
+
+/// Notes what is asked for, and shows it on the page.
+#[derive(Default)]
+struct Echo(Mutex<Vec<String>>);
+
+impl Echo {
+    fn note(&self, what: String) -> String {
+        let page = notice("a page", std::slice::from_ref(&what), EVIL);
+        self.0.lock().unwrap().push(what);
+        page
+    }
+}
+
+impl Pages for Echo {
+    fn list(&self, asked: &Asked) -> Result<String, Refusal> {
+        assert_ne!(asked.get("label"), Some("bug"), "a bug on purpose");
+        Ok(self.note(format!("list {:?} {:?}", asked.get("label"), asked.get("last"))))
+    }
+    fn course(&self, asked: &Asked) -> Result<String, Refusal> {
+        Ok(self.note(format!("course {:?}", asked.get("metric"))))
+    }
+    fn run(&self, id: &str) -> Result<String, Refusal> {
+        self.note(format!("run {id}"));
+        Err(Refusal::request(format!("no run `{id}` in the archive")).hint(EVIL))
+    }
+    fn compare(&self, chosen: &Chosen) -> Result<String, Refusal> {
+        Ok(self.note(format!("{:?} {:?} {:?}", chosen.runs, chosen.primary, chosen.margin)))
+    }
+    fn inspection(&self) -> Result<String, Refusal> {
+        Err(Refusal::machine("there is no /sys"))
+    }
+}
+
+struct Answer {
+    status: u16,
+    policy: String,
+    text: String,
+    noted: Vec<String>,
+}
+
+fn ask(method: Method, address: &str, host: &str) -> Answer {
+    let pages = Arc::new(Echo::default());
+    let request =
+        Request::builder().method(method).uri(address).header("host", host).body(Body::empty());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (status, headers, text) = runtime.block_on(async {
+        let response = router(pages.clone()).oneshot(request.unwrap()).await.unwrap();
+        let (head, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        (head.status, head.headers, String::from_utf8(bytes.to_vec()).unwrap())
+    });
+    let noted = pages.0.lock().unwrap().clone();
+    let policy = headers["content-security-policy"].to_str().unwrap().to_owned();
+    Answer { status: status.as_u16(), policy, text, noted }
+}
+
+fn get_page(address: &str) -> Answer {
+    ask(Method::GET, address, "127.0.0.1:8707")
+}
+
+#[test]
+fn every_address_asks_for_its_page() {
+    let check = |address: &str, expected: &str| {
+        let answer = get_page(address);
+        assert_eq!((answer.status, &answer.noted[..]), (200, &[expected.to_owned()][..]));
+        assert!(answer.text.contains("<nav aria-label=\"Viewer\">"), "{address}");
+    };
+    check("/", "list None None");
+    check("/?label=a%22+b&last=&since=", "list Some(\"a\\\" b\") None");
+    check("/course?metric=lat_p99_ns", "course Some(\"lat_p99_ns\")");
+    check("/compare?run=1&run=2&margin=5%25", "[\"1\", \"2\"] None Some(\"5%\")");
+}
+
+#[test]
+fn what_cannot_be_shown_says_why() {
+    let check = |address: &str, status: u16, words: &str| {
+        let answer = get_page(address);
+        assert_eq!(answer.status, status, "{address}");
+        assert!(answer.text.contains(words), "{address}: {}", answer.text);
+    };
+    check("/?sort=1", 400, "<code>sort</code> is not a field of this page");
+    check("/compare?run=1", 400, "a comparison needs two runs");
+    check(&format!("/compare?{}", "run=1&".repeat(201)), 400, "201 runs were chosen");
+    check("/run/01XYZ", 404, "no run <code>01XYZ</code>");
+    check("/inspection", 503, "there is no /sys");
+    check("/articles/9", 400, "there is no article <code>9</code>");
+    check("/no/such/page", 404, "there is no such page");
+    check("/?label=bug", 500, "this is a bug in drivelab");
+}
+
+#[test]
+fn published_comparisons_have_pages() {
+    let list = get_page("/articles");
+    assert_eq!(list.status, 200);
+    for number in 0..5 {
+        assert!(list.text.contains(&format!("href=\"/articles/{number}\"")));
+        let page = get_page(&format!("/articles/{number}"));
+        assert!(page.status == 200 && page.text.contains("May not be concluded"), "{number}");
+    }
+}
+
+#[test]
+fn pages_of_other_hosts_learn_nothing() {
+    for host in ["evil.example", "evil.example:8707", "127.0.0.1.evil.example"] {
+        let answer = ask(Method::GET, "/", host);
+        assert_eq!((answer.status, answer.noted.len()), (403, 0), "{host}");
+    }
+}
+
+#[test]
+fn nothing_is_changed_or_started_by_any_request() {
+    for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
+        for address in ["/", "/compare?run=1&run=2", "/run/01", "/inspection"] {
+            let answer = ask(method.clone(), address, "localhost:8707");
+            assert_eq!((answer.status, answer.noted.len()), (405, 0), "{method} {address}");
+        }
+    }
+}
+
+#[test]
+fn an_id_is_no_path() {
+    for address in ["/run/..%2f..%2fetc%2fpasswd", "/run/%2e%2e", "/run/%00"] {
+        let answer = get_page(address);
+        assert_eq!(answer.status, 404, "{address}");
+    }
+    for address in
+        ["/run/../../etc/passwd", "/../etc/passwd", "//etc/passwd", "/web/report/page.css"]
+    {
+        let answer = get_page(address);
+        assert_eq!((answer.status, answer.noted.len()), (404, 0), "{address}");
+    }
+}
+
+#[test]
+fn no_script_of_others_runs() {
+    for address in ["/", "/run/x", "/compare?run=1&run=2", "/%3Cscript%3E", "/articles/0"] {
+        let answer = get_page(address);
+        assert!(
+            !answer.text.contains("<script>alert") && !answer.text.contains("<img"),
+            "{address}"
+        );
+        assert!(answer.policy.starts_with("default-src 'none'; script-src 'sha256-"));
+        assert!(!answer.policy.contains("script-src 'unsafe"), "{}", answer.policy);
+        assert!(answer.policy.contains("frame-ancestors 'none'"), "{}", answer.policy);
+    }
+}
+
+#[test]
+fn the_scripts_of_a_report_are_those_that_are_let_run() {
+    let record = include_str!("../../../core/tests/records/today.json");
+    let runs = drivelab_report::run::parse(record).unwrap();
+    let subject = drivelab_report::publish::Subject::Run(&runs[0]);
+    let page = subject.render(drivelab_report::publish::Format::Html, &[]).unwrap();
+    let policy = get_page("/").policy;
+    let scripts: Vec<&str> = page.split("<script>").skip(1).collect();
+    assert_eq!(scripts.len(), 2);
+    for script in scripts {
+        let script = script.split("</script>").next().unwrap();
+        let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
+        assert!(policy.contains(&format!("'sha256-{hash}'")), "{policy}");
+    }
+}
