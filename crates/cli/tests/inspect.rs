@@ -4,6 +4,7 @@ use crate::common::{drivelab, file, folder};
 
 const DOWNSHIFT: &str = "[    2.1] ata2.00: limiting SATA link speed to 1.5 Gbps\n\
                          [    2.2] ata2.01: limiting SATA link speed to 1.5 Gbps\n";
+const HEALTHY: &str = "[    0.3] pci 0000:00:02.0: [1af4:1042] type 00 class 0x018000\n";
 
 #[test]
 fn a_log_alone_gives_findings_and_strict_fails_on_them() {
@@ -87,6 +88,10 @@ fn without_a_tree_of_devices_nothing_is_wrong_or_right() {
     let all = drivelab(folder.path(), &["inspect", "--root", "empty"]);
     all.failed(3, &["sys/block is missing", "hint"]);
     assert!(!all.out.contains("no problems"), "{all:?}");
+    file(folder.path(), "dmesg.txt", HEALTHY);
+    let logged = drivelab(folder.path(), &["inspect", "--root", "empty", "--dmesg", "dmesg.txt"]);
+    assert!(logged.out.contains("no disk could be inspected"), "{logged:?}");
+    assert!(!logged.out.contains("no problems"), "{logged:?}");
 }
 
 #[test]
