@@ -26,7 +26,7 @@ use super::has::Has;
 use super::job::Job;
 use super::root;
 use super::seen::{Seen, TAGS_MAX};
-use super::withheld::without_processor;
+use super::withheld::{withheld, without_processor};
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::interrupt;
@@ -189,10 +189,12 @@ impl Inside<'_> {
             device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
         }
         attached.devices.extend(model.devices);
+        let phases = without_processor(record.phases);
         let message = format!(
             "a modelled drive under Linux {} in virtual time, in which processor time costs \
-             nothing: no real device was involved",
-            self.kernel.release
+             nothing{}: no real device was involved",
+            self.kernel.release,
+            withheld(&phases)
         );
         let mut marks = vec![Mark { id: MarkId::Modelled, message }];
         marks.extend(record.marks);
@@ -202,7 +204,7 @@ impl Inside<'_> {
             host: None,
             attached: Some(attached),
             specimen: self.profile.record(about),
-            phases: without_processor(record.phases),
+            phases,
             guest: Some(GuestRecord {
                 kernel: self.kernel.release.clone(),
                 kernel_sha256: self.kernel.sha256.clone(),

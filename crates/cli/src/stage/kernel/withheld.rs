@@ -26,6 +26,16 @@ pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
     phases.into_iter().map(phase).collect()
 }
 
+/// Names the phases that have no numbers.
+pub(super) fn withheld(phases: &[Phase]) -> String {
+    let names = phases.iter().filter(|phase| phase.figures.is_empty());
+    let names: Vec<String> = names.map(|phase| format!("`{}`", phase.name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(", so that {} has no figure (memory or the processor answered)", names.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use drivelab_core::record::{Better, Figure};
@@ -49,5 +59,7 @@ mod tests {
         assert_eq!(names(0), ["seeks"]);
         assert!(names(1).is_empty() && kept[1].remarks[0].why.starts_with("withheld"));
         assert!(kept[0].remarks.is_empty());
+        assert!(withheld(&kept).contains("`stat` has no figure"));
+        assert_eq!(withheld(&kept[..1]), "");
     }
 }
