@@ -44,9 +44,23 @@ fn a_run_in_a_kernel_takes_a_modelled_drive_and_no_option_of_files() {
     let path = file(folder.path(), "data", "").display().to_string();
     drivelab(folder.path(), &["run", &path, "--in", "kernel"]).failed(2, &["modelled drive"]);
     let drive = "drive:seagate-st31000333as";
-    for option in ["--verify", "--overwrite", "--hipri", "--suite=hdtune"] {
+    for option in ["--verify", "--overwrite", "--hipri"] {
         let said = drivelab(folder.path(), &["run", drive, "--in", "kernel", option]);
         said.failed(2, &["cannot be used with", "--in"]);
+    }
+    let within = |options: &[&str]| {
+        let words = [&["run", drive, "--in", "kernel"][..], options].concat();
+        drivelab(folder.path(), &words)
+    };
+    within(&["--suite", "bonnie"]).failed(2, &["no file system", "ext4, xfs or btrfs"]);
+    within(&["--filesystem", "ext4"]).failed(2, &["size of its file"]);
+    within(&["--filesystem", "ntfs"]).failed(2, &["`ntfs`", "btrfs"]);
+    within(&["--mount-options", "noatime"]).failed(2, &["--filesystem"]);
+    within(&["--memory", "1M"]).failed(2, &["the memory of a guest"]);
+    within(&["--suite", "shape:scan"]).failed(2, &["stage simulate"]);
+    for words in [&["--suite", "hdtune"][..], &["--filesystem", "xfs", "--suite", "fsmark,files=9"]]
+    {
+        within(words).failed(3, &["no kernel"]);
     }
     let said = drivelab(folder.path(), &["run", drive, "--trace", "t"]);
     said.failed(2, &["--in <PLACE>"]);
@@ -74,8 +88,16 @@ fn a_study_in_a_kernel_refuses_what_a_guest_cannot_have() {
         .failed(2, &["no elevator `bioq`", "this is arm `two`"]);
     study("iops", "dispatch = \"split\"", load)
         .failed(2, &["no tag dispatch `split`", "arm `two`"]);
-    study("transfer", "", "suite = \"hdtune\"").failed(2, &["`w` is a suite", "--only"]);
-    study("wall_ns", "", "command = \"true\"").failed(2, &["`w` is a command"]);
+    let tree = "suite = \"fsmark\"";
+    study("files_51200b", "", tree).failed(2, &["no file system", "workload `w`"]);
+    study("files_51200b", "filesystem = \"xfs\"", tree).failed(2, &["arm `one`"]);
+    let mounted = "filesystem = \"xfs\"";
+    study("iops", "", &format!("{load}\n{mounted}")).failed(2, &["size of its file"]);
+    for work in [&format!("{tree}\n{mounted}"), "command = \"true\"\nmemory = \"256M\""] {
+        let metric = if work.starts_with("suite") { "files_51200b" } else { "wall_ns" };
+        study(metric, "", work).failed(3, &["no kernel"]);
+    }
+    study("iops", "memory = \"9\"", load).failed(2, &["`memory`", "the memory of a guest"]);
     study("iops", "controller = \"ide\"", load).failed(3, &["no kernel"]);
     study("iops", "scheduler = \"deadline\"", load)
         .failed(3, &["no kernel", "drivelab lab kernel build"]);

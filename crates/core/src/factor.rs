@@ -35,7 +35,8 @@ impl Factor {
 }
 
 /// Facts of the machine and the run, not of a drive.
-const MACHINE: [&str; 5] = ["kernel", "ioengine", "direct", "cpu_governor", "kernel_options"];
+const MACHINE: [&str; 6] =
+    ["kernel", "ioengine", "direct", "cpu_governor", "kernel_options", "memory_bytes"];
 
 /// The driver, and with it the number of requests, follows from the mode of the controller;
 /// `nr_requests` does not. It can be set separately and accounts for much of the difference (the
@@ -97,7 +98,7 @@ const FACTORS: &[Factor] = &[
     Factor { name: "trimmed", own: &["trimmed"], aliases: "trim discard", ..NONE },
     Factor { name: "tier", own: &["tier"], follows: "tier_warm page_cache_bytes", ..NONE },
     Factor { name: "tier-warm", own: &["tier_warm"], ..NONE },
-    Factor { name: "memory", own: &["page_cache_bytes"], ..NONE },
+    Factor { name: "memory", own: &["page_cache_bytes", "memory_bytes"], ..NONE },
     Factor { name: "pcie", own: &["pcie"], words: "pcie", ..NONE },
     Factor {
         name: "dispatch",
@@ -137,7 +138,7 @@ const FACTORS: &[Factor] = &[
     Factor {
         name: "file-system",
         own: &["file_system"],
-        aliases: "fs",
+        aliases: "fs filesystem",
         follows: "mount_options",
         words: "mkfs",
     },

@@ -13,6 +13,7 @@ pub mod machine;
 #[expect(unsafe_code, reason = "memory that is shared with a guest can only be mapped")]
 pub mod mapped;
 pub mod memory;
+pub mod mounted;
 mod refusal;
 pub mod setting;
 pub mod trace;

@@ -8,9 +8,11 @@ use drivelab_core::Refusal;
 use drivelab_lab::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
-use crate::failure::{Exit, Outcome};
+use crate::attached;
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
-use crate::stage::kernel::{cache, find, shell};
+use crate::stage::kernel::{Carried, cache, find, shell};
+use crate::stage::program::{self, Step};
 use crate::target;
 use crate::ui::Ui;
 
@@ -39,6 +41,14 @@ enum Verb {
     /// Build, import or find the kernel of guests.
     #[command(subcommand)]
     Kernel(KernelVerb),
+    /// Carry out the commands of a run, in a guest.
+    #[command(hide = true)]
+    Steps {
+        /// The commands, as JSON.
+        file: PathBuf,
+        /// What they measure.
+        target: PathBuf,
+    },
     /// Boot the kernel on a modelled drive and look around in it.
     ///
     /// The guest's console is the terminal, and a second in it takes a second. `poweroff` and the
@@ -85,6 +95,7 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
     let cache = cache(arguments.cache)?;
     let kernel: Result<Kernel, Refusal> = match arguments.verb {
         Verb::Setup => return setup(&cache, ui),
+        Verb::Steps { file, target } => return steps(&file, &target, ui),
         Verb::Shell { drive, programs } => {
             let spec = target::drive_spec(&drive)?;
             shell(&find(&cache)?, &spec, &programs)?;
@@ -112,6 +123,15 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
         kernel.source,
         kernel.sha256
     ))
+}
+
+/// Runs where its results are read by the drivelab that started the guest.
+fn steps(file: &Path, target: &Path, ui: Ui) -> Outcome {
+    let text = std::fs::read(file).at_path("read", file)?;
+    let steps: Vec<Step> = serde_json::from_slice(&text).map_err(Failure::bad_words)?;
+    let attached = attached::to_path(target);
+    let carried = Carried { attached, ran: program::carry_out(&steps)? };
+    ui.result(&serde_json::to_string(&carried).expect("plain data is always JSON"))
 }
 
 fn setup(cache: &Cache, ui: Ui) -> Outcome {

@@ -4,7 +4,7 @@ mod cells;
 mod emulate;
 mod hardware;
 pub(crate) mod kernel;
-mod program;
+pub(crate) mod program;
 mod shell;
 mod simulate;
 pub(crate) mod suite;
@@ -20,12 +20,13 @@ use std::path::PathBuf;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
 use drivelab_study::file::{Settings, Suite};
-use drivelab_study::{Asked, Stage, StageName, StudyFile, Vocabulary};
+use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
 
+use self::kernel::Has;
 use crate::failure::Failure;
 use crate::ui::Ui;
 
-/// The settings of modelled drives.
+/// The settings of modelled drives, and of the guests that stage kernel gives them.
 #[derive(Debug)]
 pub(crate) struct DriveKeys;
 
@@ -33,10 +34,14 @@ impl Vocabulary for DriveKeys {
     fn keys(&self) -> Vec<&'static str> {
         // A study seeds its runs and draws its drives itself.
         let own = ["seed", "specimen"];
-        Options::KEYS.into_iter().filter(|key| !own.contains(key)).collect()
+        let of_drive = Options::KEYS.into_iter().filter(|key| !own.contains(key));
+        of_drive.chain(Has::KEYS).collect()
     }
 
     fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
+        if Has::KEYS.contains(&key) {
+            return Has::read(key, value);
+        }
         let mut options = Options::default();
         options.set(key, value).map_err(|wrong| wrong.to_string())?;
         let (_, value) = options.entries().pop().expect("one key was set");
@@ -52,10 +57,10 @@ impl Vocabulary for DriveKeys {
     }
 }
 
-/// Settings as the model takes them.
+/// Settings as the model takes them: without those of a guest.
 fn options(settings: &Settings) -> Options {
     let mut options = Options::default();
-    for (key, value) in settings {
+    for (key, value) in settings.iter().filter(|(key, _)| !Has::KEYS.contains(key)) {
         options.set(key, value).expect("the vocabulary accepted it");
     }
     options
@@ -73,6 +78,9 @@ pub(crate) fn of(
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
             .hint("on real drives: drivelab run --matrix FILE"));
     }
+    if study.stage != StageName::Kernel {
+        refuse_guests(study)?;
+    }
     match study.stage {
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
@@ -84,6 +92,18 @@ pub(crate) fn of(
         }
         StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
     }
+}
+
+/// Refuses arms that differ in what only a guest has.
+fn refuse_guests(study: &StudyFile) -> Result<(), Failure> {
+    let key =
+        |arm: &Arm| arm.settings.iter().map(|(key, _)| *key).find(|it| Has::KEYS.contains(it));
+    let Some((arm, key)) = study.arms.iter().find_map(|arm| Some((arm, key(arm)?))) else {
+        return Ok(());
+    };
+    let message =
+        format!("arm `{}` sets `{key}`, which stage {} does not have", arm.name, study.stage);
+    Err(Failure::bad_words(message).hint("under a real kernel: --stage kernel"))
 }
 
 /// The target of each arm.

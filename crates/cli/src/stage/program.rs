@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Mark, MarkId, Phase, RunConfig, RunRecord};
+use drivelab_core::record::{Attached, Mark, MarkId, Phase, RunConfig, RunRecord};
+use drivelab_core::units::Span;
 use drivelab_engine::{Program, ProgramEnd, Ran};
 use drivelab_study::command::{Command, Filling, Printed, Template};
 use drivelab_study::{Request, StudyFile};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
@@ -31,6 +33,84 @@ pub(super) struct Commands {
 /// Called right before the measured command and right after it.
 pub(super) type Edges<'a> = &'a mut dyn FnMut() -> Result<(), Failure>;
 
+/// Makes one step; some are not cut short.
+pub(super) type Make<'a> = &'a mut dyn FnMut(&Step, &AtomicBool) -> Result<Ran, Failure>;
+
+/// What a command is given and where it runs.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    /// What is measured; empty where nothing is named.
+    pub(super) target: &'a str,
+    /// That, or the folder that it is in.
+    pub(super) dir: &'a str,
+    /// How it is attached.
+    pub(super) attached: Option<Attached>,
+}
+
+/// One of the commands of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// `prepare`, `command`, `check` or `reset`.
+    pub(crate) what: String,
+    /// As a shell takes it.
+    text: String,
+    timeout_ns: u64,
+}
+
+const MEASURED: &str = "command";
+const RESET: &str = "reset";
+
+impl Step {
+    /// Runs it on this machine.
+    fn run(&self, stop: &AtomicBool) -> Result<Ran, Failure> {
+        let timeout = Span::from_ns(self.timeout_ns);
+        let program = Program { command: &self.text, timeout, stop };
+        program.run().at_path("start", Path::new("sh"))
+    }
+}
+
+/// The commands of a run in their order, filled in.
+pub(super) fn steps(
+    study: &StudyFile,
+    command: &Command,
+    request: Request,
+    ground: &Ground<'_>,
+) -> Vec<Step> {
+    let arm = &study.arms[request.arm];
+    let filling = Filling {
+        target: Some(ground.target),
+        dir: Some(ground.dir),
+        arm: &arm.name,
+        seed: request.seed,
+        command: arm.command.as_ref(),
+    };
+    let all = [
+        ("prepare", command.prepare.as_ref()),
+        (MEASURED, Some(&command.run)),
+        ("check", command.check.as_ref()),
+        (RESET, command.reset.as_ref()),
+    ];
+    let step = |(what, template): (&str, Option<&Template>)| {
+        let text = template?.fill(&filling);
+        Some(Step { what: what.to_owned(), text, timeout_ns: command.timeout.ns() })
+    };
+    all.into_iter().filter_map(step).collect()
+}
+
+/// Makes steps on this machine, up to one that fails, and the one that undoes them.
+pub(crate) fn carry_out(steps: &[Step]) -> Result<Vec<(String, Ran)>, Failure> {
+    let (mut made, mut is_lost) = (Vec::new(), false);
+    for step in steps {
+        if is_lost && step.what != RESET {
+            continue;
+        }
+        let ran = step.run(interrupt::flag())?;
+        is_lost |= ran.end != ProgramEnd::Exited(0);
+        made.push((step.what.clone(), ran));
+    }
+    Ok(made)
+}
+
 /// A run that failed, and why.
 struct Lost(String);
 
@@ -50,33 +130,50 @@ impl Commands {
         edges: Edges<'_>,
     ) -> Result<RunRecord, Failure> {
         let _undone = interrupt::shield();
-        let arm = &study.arms[request.arm];
         let target = path.to_str().unwrap_or_default();
         let dir = if path.is_dir() { Some(path) } else { path.parent() };
         let dir = dir.and_then(Path::to_str).filter(|dir| !dir.is_empty()).unwrap_or(".");
-        let filling = Filling {
-            target: Some(target),
-            dir: Some(dir),
-            arm: &arm.name,
-            seed: request.seed,
-            command: arm.command.as_ref(),
+        let attached = (!target.is_empty()).then(|| crate::attached::to_path(path));
+        let ground = Ground { target, dir, attached };
+        let mut make = |step: &Step, stop: &AtomicBool| {
+            if step.what != MEASURED {
+                return step.run(stop);
+            }
+            edges()?;
+            let ran = step.run(stop)?;
+            edges()?;
+            Ok(ran)
         };
-        let fill = |template: &Template| template.fill(&filling);
+        self.run_on(study, command, request, ground, &mut make)
+    }
+
+    /// Makes one run of `command`, whose steps `make` makes.
+    pub(super) fn run_on(
+        &mut self,
+        study: &StudyFile,
+        command: &Command,
+        request: Request,
+        ground: Ground<'_>,
+        make: Make<'_>,
+    ) -> Result<RunRecord, Failure> {
+        let arm = &study.arms[request.arm];
+        let mut steps = steps(study, command, request, &ground);
+        let reset = steps.iter().position(|step| step.what == RESET).map(|at| steps.remove(at));
+        let measured = steps.iter().find(|step| step.what == MEASURED);
         let config = RunConfig {
             drivelab: env!("CARGO_PKG_VERSION").into(),
             ioengine: "command".into(),
             numjobs: 1,
             seed: request.seed,
-            command: Some(fill(&command.run)),
+            command: measured.map(|step| step.text.clone()),
             ..RunConfig::default()
         };
         self.printed = Some(String::new());
-        let attached = (!target.is_empty()).then(|| crate::attached::to_path(path));
         let wanted = study.wanted(request.task);
-        let made = self.attempt(command, &fill, &wanted, edges)?;
-        if let Some(reset) = &command.reset {
-            let ran = self.one("reset", &fill(reset), command, &TO_THE_END)?;
-            if let Err(Lost(why)) = succeeded("reset", &fill(reset), &ran) {
+        let made = self.attempt(command, &steps, &wanted, make)?;
+        if let Some(reset) = reset {
+            let ran = self.one(&reset, command, &TO_THE_END, make)?;
+            if let Err(Lost(why)) = succeeded(&reset, &ran) {
                 let message = format!("what follows a run failed, so the next would differ: {why}");
                 return Err(Failure::cannot_here(anyhow::anyhow!(message)));
             }
@@ -97,6 +194,7 @@ impl Commands {
         if marks.is_empty() {
             self.succeeded.insert(place);
         }
+        let Ground { target, attached, .. } = ground;
         Ok(RunRecord { attached, marks, ..measure::benchmark(target, config, phases) })
     }
 
@@ -109,30 +207,17 @@ impl Commands {
     fn attempt(
         &mut self,
         command: &Command,
-        fill: &dyn Fn(&Template) -> String,
+        steps: &[Step],
         wanted: &[String],
-        edges: Edges<'_>,
+        make: Make<'_>,
     ) -> Result<Result<Vec<Phase>, Lost>, Failure> {
-        let steps = [
-            ("prepare", command.prepare.as_ref()),
-            ("command", Some(&command.run)),
-            ("check", command.check.as_ref()),
-        ];
         let mut measured = None;
-        for (what, step) in steps {
-            let Some(text) = step.map(fill) else { continue };
-            let is_measured = what == "command";
-            if is_measured {
-                edges()?;
-            }
-            let ran = self.one(what, &text, command, interrupt::flag())?;
-            if is_measured {
-                edges()?;
-            }
-            if let Err(lost) = succeeded(what, &text, &ran) {
+        for step in steps {
+            let ran = self.one(step, command, interrupt::flag(), make)?;
+            if let Err(lost) = succeeded(step, &ran) {
                 return Ok(Err(lost));
             }
-            if is_measured {
+            if step.what == MEASURED {
                 measured = Some(ran);
             }
         }
@@ -143,18 +228,17 @@ impl Commands {
         Ok(phases.map_err(|why| Lost(format!("{why}; {}", tail(&ran)))))
     }
 
-    /// Runs one command of a run, and keeps what it printed.
+    /// Makes one step of a run, and keeps what it printed.
     fn one(
         &mut self,
-        what: &str,
-        text: &str,
+        step: &Step,
         command: &Command,
         stop: &AtomicBool,
+        make: Make<'_>,
     ) -> Result<Ran, Failure> {
-        let program = Program { command: text, timeout: command.timeout, stop };
-        let ran = program.run().at_path("start", Path::new("sh"))?;
+        let ran = make(step, stop)?;
         let kept = self.printed.get_or_insert_default();
-        kept.push_str(&format!("== {what}: {text}\n{}", ran.stdout));
+        kept.push_str(&format!("== {}: {}\n{}", step.what, step.text, ran.stdout));
         if !ran.stderr.is_empty() {
             kept.push_str(&format!("-- stderr\n{}", ran.stderr));
         }
@@ -174,7 +258,7 @@ fn ending(end: ProgramEnd, command: &Command) -> String {
 }
 
 /// Why a command did not succeed, with what it printed last.
-fn succeeded(what: &str, text: &str, ran: &Ran) -> Result<(), Lost> {
+fn succeeded(Step { what, text, .. }: &Step, ran: &Ran) -> Result<(), Lost> {
     let how = match ran.end {
         ProgramEnd::Exited(0) => return Ok(()),
         ProgramEnd::Exited(code) => format!("failed with exit status {code}"),

@@ -108,19 +108,23 @@ fn of_files(about: &About, section: &mut Section) -> Result<Suite, ConfigError> 
         options.extend(value.map(|value| (option.key.to_owned(), value)));
     }
     let suite = drivelab_suites::Suite::new(about.name, &options);
-    let suite = suite.map_err(|wrong| section.error(wrong))?;
+    suite.map(|suite| tree(&suite)).map_err(|wrong| section.error(wrong))
+}
+
+/// A suite of files as a workload.
+pub(crate) fn tree(suite: &drivelab_suites::Suite) -> Suite {
+    let (metrics, mut options) = (suite.metrics(), suite.options().collect::<Vec<_>>());
     options.sort();
-    let metrics = suite.metrics();
-    Ok(Suite {
-        name: about.name.to_owned(),
+    Suite {
+        name: suite.name().to_owned(),
         options,
-        summary: about.summary.to_owned(),
+        summary: suite.summary().to_owned(),
         headline: metrics.first().cloned().unwrap_or_default(),
         metrics,
         needs: Needs::Tree,
         writes: true,
         time: None,
-    })
+    }
 }
 
 fn unknown(name: &str) -> Failure {

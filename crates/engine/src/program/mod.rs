@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use drivelab_core::units::{Bytes, Span};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde::{Deserialize, Serialize};
 
 use crate::sys::child;
 
@@ -35,7 +36,7 @@ pub struct Program<'a> {
 }
 
 /// The result of a command.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ran {
     /// How it ended.
     pub end: ProgramEnd,
@@ -50,7 +51,7 @@ pub struct Ran {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProgramEnd {
     /// By itself, with this exit status; 0 is success.
     Exited(i32),

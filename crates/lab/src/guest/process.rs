@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -133,23 +134,39 @@ impl AsFd for Output {
     }
 }
 
-/// Keeps this thread, and what it starts, on the core that it runs on: guest and machine take
-/// turns, and a change of core costs more than a turn.
+/// Keeps this thread, and what it starts, on one core: guest and machine take turns, and a change
+/// of core costs more than a turn.
 #[derive(Debug)]
-pub(super) struct Pinned(CpuSet);
+pub(super) struct Pinned {
+    before: CpuSet,
+    core: usize,
+}
+
+/// Cores of which guests of this process have one each.
+static TAKEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Pinned {
+    /// On the core that the thread runs on, or another where a guest has that already.
     pub(super) fn here() -> io::Result<Self> {
         let before = sched_getaffinity(None)?;
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = sched_getcpu();
+        let allowed = (0..CpuSet::MAX_CPU).filter(|core| before.is_set(*core));
+        let core = std::iter::once(own).chain(allowed).find(|core| !taken.contains(core));
+        let core = core.unwrap_or(own);
         let mut here = CpuSet::new();
-        here.set(sched_getcpu());
+        here.set(core);
         sched_setaffinity(None, &here)?;
-        Ok(Self(before))
+        taken.push(core);
+        Ok(Self { before, core })
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let _ = sched_setaffinity(None, &self.0);
+        let _ = sched_setaffinity(None, &self.before);
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = taken.iter().position(|core| *core == self.core);
+        place.map(|place| taken.swap_remove(place));
     }
 }

@@ -111,6 +111,11 @@ fn phases(phases: &[&Phase]) -> Table {
         };
         let mut about = [load, span(|lat| lat.mean), span(|lat| lat.p99), span(|lat| lat.max)];
         let mut name = phase.name.clone();
+        if phase.figures.is_empty() {
+            let row = [name.as_str(), "withheld", "", "", "", "", "", &phase.nature.to_string()];
+            table.row(row.map(|cell| (cell.to_owned(), Style::new())));
+            continue;
+        }
         for figure in phase.figures.iter().filter(|figure| !figure.is_detail) {
             let value = match figure.unit.as_str() {
                 "" => metric::show(&figure.name, figure.value),

@@ -35,6 +35,8 @@ pub struct Command {
     pub metrics: Vec<Metric>,
     /// The tool whose output it prints, where its numbers are read as that tool's.
     pub format: Option<String>,
+    /// The programs of this machine that it calls, for where only those are that are named.
+    pub programs: Vec<String>,
     /// What its numbers measure, where the file says it.
     pub measures: Option<Nature>,
 }

@@ -26,6 +26,7 @@ pub(super) fn read(
         timeout: section.take("timeout")?.unwrap_or(TIMEOUT),
         metrics: metrics(section)?,
         format,
+        programs: section.list("programs")?.unwrap_or_default(),
         measures: section.take_with("measures", Nature::from_name)?,
     };
     if command.timeout.is_zero() {

@@ -28,7 +28,7 @@ use drivelab_core::workload::WorkloadError;
 use crate::command::{Command, Template};
 use crate::metric;
 use crate::stage::{StageName, Task};
-use question::Names;
+use question::{Names, Restated};
 use stage::{Override, Stages};
 use workload::LISTED_MAX;
 
@@ -85,6 +85,10 @@ pub struct StudyFile {
     /// The cells of that matrix, as [`Task::Cell`] counts them.
     pub cells: Vec<Cell>,
     overrides: Vec<Override>,
+    /// Findings that are others at some stage.
+    restated: Vec<Restated>,
+    /// The file says how many blocks there are at this stage.
+    has_own_blocks: bool,
     /// What the command line says of blocks and specimens.
     asked: (Option<u32>, Option<u32>),
 }
@@ -174,6 +178,8 @@ impl StudyFile {
             cells: matrix.as_ref().map(Matrix::cells).unwrap_or_default(),
             matrix,
             overrides,
+            restated: Vec::new(),
+            has_own_blocks: false,
             asked: (None, None),
         };
         study.check(&mut top)?;
@@ -208,6 +214,7 @@ impl StudyFile {
     /// The command line asks for something that the study does not have, or for too much.
     pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
         self.stage = choices.stage.unwrap_or(self.stage);
+        self.restate(self.stage);
         if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
             self.apply(&own).expect("every stage was tried when the file was read");
         }
@@ -293,7 +300,9 @@ impl StudyFile {
         self.draws_specimens = self.stage.is_virtual() && leaves_open && draws;
         self.blocks = match (blocks, specimens) {
             (None, Some(specimens)) if specimens > 1 => specimens,
-            (None, None) if self.draws_specimens => self.blocks.max(SPECIMENS_MIN),
+            (None, None) if self.draws_specimens && !self.has_own_blocks => {
+                self.blocks.max(SPECIMENS_MIN)
+            }
             _ => self.blocks,
         };
         if let Some(matrix) = &mut self.matrix {
@@ -303,6 +312,11 @@ impl StudyFile {
             Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
             None => Ok(()),
         }
+    }
+
+    /// Whether the file says what it is at a stage.
+    pub fn is_made_for(&self, stage: StageName) -> bool {
+        self.overrides.iter().any(|own| own.stage == stage)
     }
 
     /// Leaves every workload out that is not named.
@@ -432,10 +446,17 @@ impl StudyFile {
         let metrics = self.metrics();
         let names = Names { arms: &self.arms, workloads: &workloads, metrics: &metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
-        self.findings = question::findings(top, &names)?;
+        for own in &self.overrides {
+            let (name, primary) = (own.stage, own.primary.iter());
+            let check = |text: &String| names.check_metric("primary", text);
+            let checked = primary.map(check).collect::<Result<(), String>>();
+            checked.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
+        }
+        (self.findings, self.restated) = question::findings(top, &names)?;
         for own in &self.overrides {
             let mut tried = self.clone();
             let name = own.stage;
+            tried.restate(name);
             let applied = tried.apply(own);
             applied.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
             if !(1..=BLOCKS_MAX).contains(&tried.blocks) {
@@ -470,12 +491,27 @@ impl StudyFile {
         wrong.map_or(Ok(()), |arm| Err(top.error(message(arm))))
     }
 
+    /// Puts the findings in place that are others at a stage.
+    fn restate(&mut self, stage: StageName) {
+        for (_, there) in self.restated.iter().filter(|(at, _)| *at == stage) {
+            let known = self.findings.iter_mut().find(|known| known.name == there.name);
+            *known.expect("its table has both") = there.clone();
+        }
+    }
+
     /// Changes it into what it is at a stage.
     fn apply(&mut self, own: &Override) -> Result<(), String> {
+        if let Some(primary) = &own.primary {
+            self.primary.clone_from(primary);
+        }
         if let Some(names) = &own.workloads {
             self.keep_only(names)?;
         }
+        if let Some(notes) = &own.notes {
+            self.notes.clone_from(notes);
+        }
         self.blocks = own.blocks.unwrap_or(self.blocks);
+        self.has_own_blocks = own.blocks.is_some();
         self.curve = self.curve.take().filter(|_| own.curve);
         if let Some(matrix) = &mut self.matrix {
             matrix.runtime = own.times.runtime.unwrap_or(matrix.runtime);

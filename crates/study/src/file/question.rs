@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::factor;
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 
 use super::arm::{Arm, arm_named};
 use crate::metric;
+use crate::stage::StageName;
 
 /// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
 pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
@@ -102,8 +103,15 @@ pub(super) struct Names<'a> {
     pub(super) metrics: &'a [Option<Vec<String>>],
 }
 
-pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Finding>, ConfigError> {
-    let mut findings: Vec<Finding> = Vec::new();
+/// What a finding is at one stage.
+pub(super) type Restated = (StageName, Finding);
+
+/// Takes the findings, and what `[finding.STAGE]` says instead.
+pub(super) fn findings(
+    top: &mut Section,
+    names: &Names<'_>,
+) -> Result<(Vec<Finding>, Vec<Restated>), ConfigError> {
+    let (mut findings, mut restated) = (Vec::<Finding>::new(), Vec::new());
     for mut section in top.sections("finding")? {
         let name: String = section.require("name")?;
         if findings.iter().any(|known| known.name == name) {
@@ -119,10 +127,28 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
             at_most: section.take("at_most")?,
         };
         names.check_finding(&finding).map_err(|wrong| section.error(wrong))?;
+        for (name, stage) in StageName::NAMES {
+            let Some(mut own) = section.section(name)? else { continue };
+            let there = answered(&mut own, &finding)?;
+            names.check_finding(&there).map_err(|wrong| own.error(wrong))?;
+            own.finish()?;
+            restated.push((*stage, there));
+        }
         section.finish()?;
         findings.push(finding);
     }
-    Ok(findings)
+    Ok((findings, restated))
+}
+
+/// The claim with another figure, other bounds, or another reason why nothing can be told.
+fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigError> {
+    Ok(Finding {
+        figure: section.take("figure")?.unwrap_or_default(),
+        cannot_tell: section.take("cannot_tell")?,
+        at_least: section.take("at_least")?,
+        at_most: section.take("at_most")?,
+        ..claim.clone()
+    })
 }
 
 fn check_bounds(finding: &Finding) -> Result<(), String> {

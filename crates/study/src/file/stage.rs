@@ -9,9 +9,12 @@ use crate::stage::StageName;
 #[derive(Debug, Clone)]
 pub(super) struct Override {
     pub(super) stage: StageName,
+    /// `workload.metric`.
+    pub(super) primary: Option<String>,
     pub(super) blocks: Option<u32>,
     pub(super) times: Times,
     pub(super) workloads: Option<Vec<String>>,
+    pub(super) notes: Option<Vec<String>>,
     pub(super) curve: bool,
 }
 
@@ -36,9 +39,11 @@ pub(super) fn stages(top: &mut Section) -> Result<Stages, ConfigError> {
         let Some(mut own) = section.section(name)? else { continue };
         overrides.push(Override {
             stage: *stage,
+            primary: own.take("primary")?,
             blocks: own.take("blocks")?,
             times: Times { runtime: own.take("runtime")?, ramp_time: own.take("ramp_time")? },
             workloads: own.list("workloads")?,
+            notes: own.list("notes")?,
             curve: own.take("curve")?.unwrap_or(true),
         });
         own.finish()?;

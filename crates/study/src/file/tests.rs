@@ -124,6 +124,38 @@ fn a_stage_overrides_what_the_file_says_elsewhere() {
 }
 
 #[test]
+fn a_stage_has_its_own_primary_metric_and_its_own_findings() {
+    let own = "[stage]\n[stage.kernel]\nprimary = \"write.iops\"\nworkloads = [\"write\"]\n\
+               notes = [\"real\"]\nblocks = 6\n[base]";
+    let finding = "[[finding]]\nname = \"a gain\"\ncannot_tell = \"no file system\"\n\
+                   [finding.kernel]\nfigure = \"write.iops of ahci over ide\"\nat_least = 2\n\
+                   [curve]";
+    let text = with("[base]", own).replace("[curve]", finding);
+    let at = |stage| {
+        let mut study = parse(&text).unwrap();
+        study.choose(Choices { stage: Some(stage), ..Choices::default() }).unwrap();
+        study.settle_blocks(true).unwrap();
+        study
+    };
+    assert!(parse(&text).unwrap().is_made_for(StageName::Kernel));
+    let simulated = at(StageName::Simulate);
+    assert!(!simulated.is_made_for(StageName::Hardware));
+    assert_eq!((simulated.primary.as_str(), simulated.blocks), ("read.iops", 20));
+    assert!(simulated.findings[0].cannot_tell.is_some() && simulated.findings[0].figure.is_empty());
+    let kernel = at(StageName::Kernel);
+    assert_eq!((kernel.primary.as_str(), kernel.blocks), ("write.iops", 6));
+    let [finding] = &kernel.findings[..] else { panic!("{:?}", kernel.findings) };
+    assert_eq!((finding.name.as_str(), finding.at_least), ("a gain", Some(2.0)));
+    assert_eq!((finding.cannot_tell.as_ref(), kernel.notes), (None, vec!["real".to_owned()]));
+    let wrong = |from, to, parts: &[&str]| refused(&text.replacen(from, to, 1), parts);
+    wrong("at_least = 2", "", &["a finding needs a bound"]);
+    wrong("at_least = 2", "at_leats = 2", &["unknown key `at_leats`"]);
+    wrong("finding.kernel", "finding.kernle", &["unknown key `kernle`"]);
+    wrong("\"write.iops\"", "\"wriet.iops\"", &["[stage.kernel]", "the workload `wriet`"]);
+    wrong("\"write.iops\"", "\"read.iops\"", &["[stage.kernel]", "`read` must be among"]);
+}
+
+#[test]
 fn workloads_that_are_left_out_change_nothing_for_the_others() {
     let mut study = parse(&with("\"read.iops\"", "\"write.iops\"")).unwrap();
     let all: Vec<usize> = study.workloads.iter().map(|named| named.number).collect();
@@ -283,10 +315,12 @@ fn commands(keys: &str) -> String {
 fn a_command_is_a_workload_with_metrics_of_its_own() {
     const TPS: &str = "[workload.metrics]\ntps = { regex = \"tps = ([0-9.]+)\", unit = \"1/s\", \
                        better = \"more\" }\nwal = { json = \"a[0].b\", better = \"less\" }\n";
-    let keys = format!("command = \"bench {{arm}} {{target}}\"\ntimeout = \"9s\"\n{TPS}");
+    let keys = "command = \"bench {arm} {target}\"\nprograms = [\"bench\"]\ntimeout = \"9s\"\n";
+    let keys = format!("{keys}{TPS}");
     let study = parse(&commands(&keys)).unwrap();
     assert!(study.is_of_commands() && study.needs_target());
     let command = study.workloads[0].work.command().unwrap();
+    assert_eq!(command.programs, ["bench"]);
     assert_eq!(command.metric_names().unwrap(), ["tps", "wal", "wall_ns", "cpu_ns"]);
     assert_eq!((study.workloads[0].work.headline().as_str(), command.timeout), {
         ("tps", drivelab_core::Span::from_secs(9))

@@ -19,7 +19,7 @@ use drivelab_report::publish::Subject;
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::within::{Load, WithinArgs};
+use self::within::WithinArgs;
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
@@ -29,6 +29,8 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
 use crate::output;
+use crate::stage::kernel::Job;
+use crate::stage::suite::tree as tree_suite;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
@@ -46,7 +48,8 @@ Examples:
   drivelab run /mnt/disk --suite fsmark,threads=4
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
-  drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel")]
+  drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel
+  drivelab run drive:seagate-st31000333as --suite bonnie --in kernel --filesystem xfs")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
     #[arg(required_unless_present_any = ["job", "matrix", "suite"],
@@ -155,9 +158,10 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     }
     let target = arguments.target.clone().expect("it is required without a job file");
     if arguments.within.place.is_some() {
-        let (workload, seed) = (&arguments.workload, arguments.seed);
-        let load = Load { target: &target, workload, seed, options: passed_on(&arguments) };
-        let record = within::run(load, &arguments.within)?;
+        let workload = arguments.workload.0.clone().check()?;
+        let options = passed_on(&arguments);
+        let job = Job::Load(&workload, &options);
+        let record = within::run(&target, arguments.seed, job, &arguments.within)?;
         let record = RunRecord { label: arguments.label, ..record };
         arguments.keep.keep(vec![entries::run(&record)], ui);
         output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
@@ -171,7 +175,6 @@ fn passed_on(arguments: &RunArgs) -> Vec<String> {
     let engine = arguments.ioengine.map(|engine| format!("--ioengine={engine}"));
     let others = [
         format!("--numjobs={}", arguments.numjobs),
-        format!("--seed={}", arguments.seed),
         format!("--stamp={}", arguments.stamp),
         format!("--direct={}", u8::from(arguments.direct)),
         format!("--invalidate={}", u8::from(arguments.invalidate)),
@@ -196,7 +199,16 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive,
     };
-    let record = if tree::is_named(name) {
+    let record = if arguments.within.place.is_some() {
+        let suite = if tree::is_named(name) {
+            tree_suite(&tree::parse(name, arguments.suite.has_own(), &around)?)
+        } else {
+            suite::parse(name, &arguments.suite, &around)?
+        };
+        let job = Job::Suite(&suite);
+        let record = within::run(&around.target, around.seed, job, &arguments.within)?;
+        RunRecord { label: around.label, ..record }
+    } else if tree::is_named(name) {
         tree::run(name, arguments.suite.has_own(), around, ui)?
     } else {
         suite::run(name, &arguments.suite, around, ui)?

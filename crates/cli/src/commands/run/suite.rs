@@ -8,6 +8,7 @@ use drivelab_core::recipe::Adjust;
 use drivelab_core::record::RunRecord;
 use drivelab_engine::Progress as Step;
 use drivelab_report::publish::{Format, Subject};
+use drivelab_study::file::Suite;
 use drivelab_study::keep;
 
 use super::workload::{self, WorkloadArgs};
@@ -64,13 +65,8 @@ pub(super) struct Around {
     pub(super) allow_destructive: Vec<PathBuf>,
 }
 
-/// Runs the suite.
-pub(super) fn run(
-    name: &str,
-    arguments: &SuiteArgs,
-    around: Around,
-    ui: Ui,
-) -> Result<RunRecord, Failure> {
+/// The suite with its options.
+pub(super) fn parse(name: &str, arguments: &SuiteArgs, around: &Around) -> Result<Suite, Failure> {
     let set = &around.workload.0;
     if arguments.loops == Some(0) {
         return Err(Failure::bad_words("`--loops 0` measures nothing").hint("give 1 or more"));
@@ -81,7 +77,17 @@ pub(super) fn run(
         loops: arguments.loops,
         pause: arguments.pause,
     };
-    let suite = suite::find(name, &adjust)?;
+    suite::find(name, &adjust)
+}
+
+/// Runs the suite.
+pub(super) fn run(
+    name: &str,
+    arguments: &SuiteArgs,
+    around: Around,
+    ui: Ui,
+) -> Result<RunRecord, Failure> {
+    let suite = parse(name, arguments, &around)?;
     let mut record = match target::parse(&around.target)? {
         Target::Drive(spec) => {
             suite::on_model(&suite, &spec, &target::profile(&spec)?, around.seed)?

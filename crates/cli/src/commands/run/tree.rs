@@ -26,13 +26,8 @@ pub(super) fn help(ui: Ui) -> Outcome {
     ui.result(&outline(&drivelab_suites::help(), ui.look()))
 }
 
-/// Runs the suite.
-pub(super) fn run(
-    text: &str,
-    has_loops: bool,
-    around: Around,
-    ui: Ui,
-) -> Result<RunRecord, Failure> {
+/// The suite with its options.
+pub(super) fn parse(text: &str, has_loops: bool, around: &Around) -> Result<Suite, Failure> {
     let text = match around.workload.0.size {
         Some(size) => format!("{text},size={size}"),
         None => text.to_owned(),
@@ -45,10 +40,24 @@ pub(super) fn run(
         let message = format!("`--runtime`, `--loops` and `--pause` have no effect on `{name}`");
         return Err(Failure::bad_words(message).hint(list));
     }
+    Ok(suite)
+}
+
+/// Runs the suite.
+pub(super) fn run(
+    text: &str,
+    has_loops: bool,
+    around: Around,
+    ui: Ui,
+) -> Result<RunRecord, Failure> {
+    let suite = parse(text, has_loops, &around)?;
+    let name = suite.name();
     let target = &around.target;
     if target.starts_with(target::PREFIX) {
         let message = format!("`{target}` is a modelled drive, and `{name}` needs files");
-        return Err(Failure::bad_words(message).hint("name a folder"));
+        return Err(Failure::bad_words(message)
+            .hint("name a folder")
+            .hint("on a file system of a guest: --in kernel --filesystem ext4"));
     }
     let progress = Progress::steps(1, name);
     let show = |step: &Step<'_>| progress.phase(step);

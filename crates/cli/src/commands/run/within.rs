@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use drivelab_core::record::RunRecord;
-use drivelab_core::units::Span;
+use drivelab_core::units::{Bytes, Span};
+use drivelab_lab::mounted::FileSystem;
 
-use super::workload::WorkloadArgs;
+use crate::commands::completion;
 use crate::failure::Failure;
 use crate::output;
-use crate::stage::kernel::{self, Inside};
+use crate::stage::kernel::{self, Has, Inside, Job};
 use crate::target::{self, Target};
 
 /// Where a run is made.
@@ -19,7 +20,7 @@ pub(crate) enum Place {
     Kernel,
 }
 
-/// What concerns files and devices of this machine; verification would need a file in the guest.
+/// What concerns files and devices of this machine; verification would need the file afterwards.
 const NOT_INSIDE: [&str; 8] = [
     "hipri",
     "sqthread_poll",
@@ -37,6 +38,18 @@ pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `lab setup`).
     #[arg(long = "in", value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
     pub(super) place: Option<Place>,
+    /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
+    #[arg(long, value_name = "NAME", requires = "place",
+        value_parser = completion::choice::<FileSystem>(), hide_possible_values = true)]
+    filesystem: Option<FileSystem>,
+    /// With --filesystem: mount it with these options, separated by commas.
+    #[arg(long, value_name = "OPTIONS", requires = "filesystem", default_value = "",
+        hide_default_value = true, value_parser = kernel::mount_options)]
+    mount_options: String,
+    /// With --in: the memory of the guest.
+    #[arg(long, value_name = "SIZE", requires = "place", default_value = "512M",
+        value_parser = kernel::memory)]
+    memory: Bytes,
     /// With --in: end the guest after this much real time.
     #[arg(long, value_name = "TIME", requires = "place", default_value = "10m")]
     wall_limit: Span,
@@ -48,39 +61,35 @@ pub(crate) struct WithinArgs {
     console: Option<PathBuf>,
 }
 
-/// What a run in a guest is given.
-#[derive(Debug)]
-pub(super) struct Load<'a> {
-    pub(super) target: &'a str,
-    pub(super) workload: &'a WorkloadArgs,
-    pub(super) seed: u64,
-    /// The other options, as they can be given again.
-    pub(super) options: Vec<String>,
-}
-
-/// Makes the run in a guest.
-pub(super) fn run(load: Load<'_>, within: &WithinArgs) -> Result<RunRecord, Failure> {
-    let Target::Drive(spec) = target::parse(load.target)? else {
-        let message =
-            format!("`{}` is not a modelled drive, and `--in kernel` needs one", load.target);
+/// Makes a run in a guest on the modelled drive `target`.
+pub(super) fn run(
+    target: &str,
+    seed: u64,
+    job: Job<'_>,
+    within: &WithinArgs,
+) -> Result<RunRecord, Failure> {
+    let Target::Drive(spec) = target::parse(target)? else {
+        let message = format!("`{target}` is not a modelled drive, and `--in kernel` needs one");
         return Err(Failure::bad_words(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
-    let workload = load.workload.0.clone().check()?;
+    let has = Has::new(within.filesystem, within.mount_options.clone(), within.memory)?;
+    job.check(has.mounted.is_some())?;
     let profile = target::profile(&spec)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {
         output::refuse_other(path, &output::GUEST)?;
     }
     let kernel = kernel::find(&kernel::cache(None)?)?;
-    kernel::run(&Inside {
+    let inside = Inside {
         kernel: &kernel,
         spec: &spec,
         profile: &profile,
-        seed: load.seed,
-        workload: &workload,
-        options: load.options,
+        has: &has,
+        seed,
+        job,
         limit: within.wall_limit,
         trace: within.trace.clone(),
         console: within.console.clone(),
-    })
+    };
+    inside.run()
 }

@@ -25,7 +25,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 17] = [
+const ELSEWHERE: [&str; 20] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -40,6 +40,9 @@ const ELSEWHERE: [&str; 17] = [
     "verify_state",
     "power_was_cut",
     "place",
+    "filesystem",
+    "mount_options",
+    "memory",
     "wall_limit",
     "trace",
     "console",
@@ -47,8 +50,10 @@ const ELSEWHERE: [&str; 17] = [
 
 /// The options that would do nothing beside a suite.
 pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label"];
-    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
+    let own = ["seed", "label", "place", "filesystem", "mount_options", "memory"];
+    let of_guest = ["wall_limit", "trace", "console"];
+    let is_own = move |name: &&str| own.contains(name) || of_guest.contains(name);
+    ELSEWHERE.into_iter().filter(move |name| !is_own(name))
 }
 
 /// The options that would do nothing beside a job file or a matrix.

@@ -12,7 +12,7 @@ use super::StudyArgs;
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
-use crate::stage::DriveKeys;
+use crate::stage::{DriveKeys, kernel};
 use crate::ui::{Console, Show, Ui};
 
 /// Run five published comparisons of storage settings again, and state which claims hold.
@@ -24,11 +24,14 @@ use crate::ui::{Console, Show, Ui};
 #[command(after_help = "\
 Examples:
   drivelab articles                                  all five, in virtual time
+  drivelab articles --stage simulate                 without a real kernel
   drivelab articles --only 0,2 --out before
   drivelab articles --json >articles.json")]
 pub(crate) struct ArticlesArgs {
-    /// Where to run them; a study that cannot run at a stage is left out with a warning.
-    #[arg(long, value_name = "STAGE,...", value_delimiter = ',', default_value = "simulate",
+    /// Where to run them [default: simulate, and kernel if a kernel has been built]; at stage kernel
+    /// only those with `[stage.kernel]` run, and a study that cannot run at a stage is left out with
+    /// a warning.
+    #[arg(long, value_name = "STAGE,...", value_delimiter = ',',
         value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Vec<StageName>,
     /// Only these articles, by number: 0 to 4.
@@ -49,8 +52,9 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     let studies = studies(&arguments.only)?;
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
-    for stage in &arguments.stage {
-        for (number, name) in &studies {
+    for stage in &stages(&arguments.stage, ui)? {
+        let is_there = |it: &&Article| *stage != StageName::Kernel || it.has_kernel;
+        for Article { number, name, .. } in studies.iter().filter(is_there) {
             ui.note(&format!("article {number}: {name}, stage {stage}"));
             let folder = arguments.out.join(format!("{name}-{stage}"));
             match repeat(name, *stage, &folder, arguments, ui) {
@@ -83,20 +87,44 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Number and name of the studies of the articles asked for, in the order of the articles.
-fn studies(only: &[u32]) -> Result<Vec<(u32, &'static str)>, Failure> {
+/// The stages asked for, or those that are there.
+fn stages(asked: &[StageName], ui: Ui) -> Result<Vec<StageName>, Failure> {
+    if !asked.is_empty() {
+        return Ok(asked.to_vec());
+    }
+    let mut stages = vec![StageName::Simulate];
+    match kernel::find(&kernel::cache(None)?) {
+        Ok(_) => stages.push(StageName::Kernel),
+        Err(refusal) => ui.note(&format!("stage kernel is left out: {}", refusal.message)),
+    }
+    Ok(stages)
+}
+
+/// The study of an article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Article {
+    number: u32,
+    name: &'static str,
+    /// It says what it runs at stage kernel.
+    has_kernel: bool,
+}
+
+/// The studies of the articles asked for, in the order of the articles.
+fn studies(only: &[u32]) -> Result<Vec<Article>, Failure> {
     let mut studies = Vec::new();
     for (name, text) in STUDIES {
         let study = StudyFile::parse(name, text, &DriveKeys)?;
-        studies.extend(study.article.map(|number| (number, *name)));
+        let has_kernel = study.is_made_for(StageName::Kernel);
+        studies.extend(study.article.map(|number| Article { number, name, has_kernel }));
     }
     studies.sort_unstable();
-    if let Some(unknown) = only.iter().find(|it| studies.iter().all(|(known, _)| known != *it)) {
+    let is_unknown = |number: &&u32| studies.iter().all(|known| known.number != **number);
+    if let Some(unknown) = only.iter().find(is_unknown) {
         let last = studies.len() - 1;
         return Err(Failure::bad_words(format!("there is no article {unknown}"))
             .hint(format!("name numbers from 0 to {last}")));
     }
-    studies.retain(|(number, _)| only.is_empty() || only.contains(number));
+    studies.retain(|study| only.is_empty() || only.contains(&study.number));
     Ok(studies)
 }
 

@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use drivelab_core::record::{Guest as GuestRecord, Mark, MarkId, RunRecord};
-use drivelab_core::units::{Bytes, Sectors, Span};
-use drivelab_core::workload::{OPTIONS, Workload, WorkloadOptions};
+use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
+use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
+use drivelab_engine::Ran;
 use drivelab_lab::guest::{End, Ended, Guest};
-use drivelab_lab::initramfs::{self, Initramfs};
+use drivelab_lab::initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_lab::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
 use drivelab_model::options::DriveSpec;
@@ -19,32 +19,34 @@ use drivelab_model::{About, Drive};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::Store;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
+use super::has::Has;
+use super::job::Job;
+use super::root;
 use super::seen::{Seen, TAGS_MAX};
+use super::withheld::{withheld, without_processor};
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::interrupt;
 use crate::target;
 
-/// Enough for drivelab and a page cache of some size.
-pub(super) const MEMORY: Bytes = Bytes::mib(512);
-const BUSYBOX: [&str; 2] = ["/usr/bin/busybox", "/bin/busybox"];
 /// Lines of the console that are shown of a guest that failed.
 const LAST_LINES: usize = 12;
 /// Characters of such a line.
 const LINE_MAX: usize = 160;
 
-/// A run in a guest.
+/// A guest, and what it is for.
 #[derive(Debug)]
 pub(crate) struct Inside<'a> {
     pub(crate) kernel: &'a Kernel,
     /// The drive, and its profile or that of a specimen.
     pub(crate) spec: &'a DriveSpec,
     pub(crate) profile: &'a Profile,
+    pub(crate) has: &'a Has,
     pub(crate) seed: u64,
-    pub(crate) workload: &'a Workload,
-    /// What `drivelab run` gets in the guest, besides its target and its workload.
-    pub(crate) options: Vec<String>,
+    pub(crate) job: Job<'a>,
     /// Real time after which the guest is ended.
     pub(crate) limit: Span,
     /// Where the trace and the console are written.
@@ -52,51 +54,182 @@ pub(crate) struct Inside<'a> {
     pub(crate) console: Option<PathBuf>,
 }
 
-/// Boots a kernel on the drive, runs drivelab in it, and gives its record.
-pub(crate) fn run(inside: &Inside<'_>) -> Result<RunRecord, Failure> {
-    let Inside { spec, profile, seed, .. } = inside;
-    let host = target::build(profile, &spec.options, *seed)?;
-    // The guest's kernel is the host side: the drive behind it has no elevator of its own.
-    let drive = target::build_bare(profile, &spec.options, *seed)?;
-    let attributes = target::attributes(profile, drive.about());
-    let seen = Seen::new(host.about(), profile, attributes)?;
-    let initramfs = root(&command(&seen, inside))?;
-    let guest = Guest {
-        kernel: &inside.kernel.path,
-        initramfs: &initramfs.to_bytes(),
-        memory: MEMORY,
-        tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
-        arguments: &[],
-        limit: Duration::from_nanos(inside.limit.ns()),
-        stop: interrupt::flag(),
-    };
-    let about = drive.about().clone();
-    let ended = boot(&guest, drive, &seen, inside)?;
-    if let Some(path) = &inside.console {
-        std::fs::write(path, &ended.console).at_path("write", path)?;
-    }
-    let record = result(&ended)?;
-    agreed(&record, &seen, inside)?;
-    Ok(concluded(record, &ended, &about, inside))
+/// What the commands of a run came to in a guest.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Carried {
+    /// How their target was attached.
+    pub(crate) attached: Attached,
+    /// Each with the name of its step.
+    pub(crate) ran: Vec<(String, Ran)>,
 }
 
-fn boot(
-    guest: &Guest<'_>,
-    drive: Drive,
-    seen: &Seen,
-    inside: &Inside<'_>,
-) -> Result<Ended, Failure> {
-    let disk = served(drive, seen.physical_sector, inside.seed);
-    let mut file = match &inside.trace {
-        Some(path) => Some(BufWriter::new(File::create(path).at_path("write", path)?)),
-        None => None,
-    };
-    let sink = file.as_mut().map(|file| file as &mut dyn Write);
-    let (ended, _) = guest.run(disk, &seen.hardware, sink).map_err(Refusal::from)?;
-    if let (Some(mut file), Some(path)) = (file, &inside.trace) {
-        file.flush().at_path("write", path)?;
+/// A guest that has ended, and the drive that it had.
+#[derive(Debug)]
+pub(super) struct Made {
+    ended: Ended,
+    about: About,
+    seen: Seen,
+}
+
+impl Inside<'_> {
+    /// Boots a kernel on the drive, runs drivelab in it, and gives its record.
+    pub(crate) fn run(&self) -> Result<RunRecord, Failure> {
+        let (record, made) = self.make()?;
+        self.is_as_asked(&record)?;
+        self.concluded(record, &made)
     }
-    Ok(ended)
+
+    /// Boots a kernel on the drive, runs drivelab in it, and reads what it printed.
+    pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Failure> {
+        let Inside { spec, profile, seed, has, .. } = self;
+        let mounted = has.mounted.as_ref();
+        self.job.check(mounted.is_some())?;
+        let (drive, seen) = machine(spec, profile, *seed)?;
+        let mut root = root::root(&self.script(&seen))?;
+        if let Some(mounted) = mounted {
+            root::add_maker(&mut root, mounted.file_system)?;
+        }
+        self.job.add_to(&mut root)?;
+        let guest = Guest {
+            kernel: &self.kernel.path,
+            initramfs: &root.to_bytes(),
+            memory: has.memory,
+            tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            arguments: &[],
+            limit: Duration::from_nanos(self.limit.ns()),
+            stop: interrupt::flag(),
+        };
+        let about = drive.about().clone();
+        let ended = self.boot(&guest, drive, &seen)?;
+        if let Some(path) = &self.console {
+            std::fs::write(path, &ended.console).at_path("write", path)?;
+        }
+        let printed = result(&ended)?;
+        Ok((printed, Made { ended, about, seen }))
+    }
+
+    /// What the shell of the guest runs: the settings of the queue, the file system, the work.
+    fn script(&self, seen: &Seen) -> String {
+        let mounted = self.has.mounted.as_ref();
+        let target = self.job.target(seen.disk, mounted.is_some());
+        let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
+        let work = self.job.line(&target, self.seed);
+        if let Some(mounted) = mounted {
+            lines.extend(mounted.commands(seen.disk, seen.capacity));
+            // A driver that is unbound below a mounted file system loses what that has to write.
+            let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; exit $status";
+            lines.extend([work, end.into()]);
+        } else {
+            lines.push(format!("exec {work}"));
+        }
+        lines.join("\n")
+    }
+
+    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Failure> {
+        let disk = served(drive, seen.physical_sector, self.seed);
+        let mut file = match &self.trace {
+            Some(path) => Some(BufWriter::new(File::create(path).at_path("write", path)?)),
+            None => None,
+        };
+        let sink = file.as_mut().map(|file| file as &mut dyn Write);
+        let (ended, _) = guest.run(disk, &seen.hardware, sink).map_err(Refusal::from)?;
+        if let (Some(mut file), Some(path)) = (file, &self.trace) {
+            file.flush().at_path("write", path)?;
+        }
+        Ok(ended)
+    }
+
+    /// Refuses a record of other work than was asked for.
+    fn is_as_asked(&self, record: &RunRecord) -> Result<(), Failure> {
+        let config = &record.config;
+        let is_asked = match self.job {
+            Job::Load(workload, _) => config.workload.as_ref() == Some(workload),
+            Job::Suite(_) => config.suite == self.job.suite(),
+            Job::Steps(..) => true,
+        };
+        if is_asked {
+            return Ok(());
+        }
+        let message = "the guest ran another workload than it was given";
+        Err(Failure { exit: Exit::Bug, ..Failure::bad_words(message) })
+    }
+
+    /// Refuses a guest that had other settings than its arm.
+    fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Failure> {
+        if let Some(mounted) = &self.has.mounted {
+            let agreed = mounted.check(attached);
+            agreed.map_err(|wrong| Failure::cannot_here(anyhow::anyhow!(wrong)))?;
+        }
+        let Some(setting) = &seen.setting else { return Ok(()) };
+        let mut disks = attached.devices.iter();
+        let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
+        setting.check(&disk).map_err(|wrong| {
+            let failure = Failure::cannot_here(wrong);
+            failure.hint(format!(
+                "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to \
+                 {NR_REQUESTS_MAX}, or the {} that it starts with",
+                2 * setting.tags
+            ))
+        })
+    }
+
+    /// A record with what only this side knows: the drive, the kernel, and that no device was
+    /// involved.
+    ///
+    /// # Errors
+    /// The guest had other settings than its arm.
+    pub(super) fn concluded(&self, record: RunRecord, made: &Made) -> Result<RunRecord, Failure> {
+        let Made { ended, about, seen } = made;
+        let mut attached = record.attached.unwrap_or_default();
+        self.agreed(&attached, seen)?;
+        attached.machine.insert("memory_bytes".into(), self.has.memory.get().into());
+        let mut model = attached::to_model(&self.spec.profile.to_string(), about);
+        for device in &mut model.devices {
+            // The guest has these, and what it has was inspected in it.
+            device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
+        }
+        attached.devices.extend(model.devices);
+        let phases = without_processor(record.phases);
+        let message = format!(
+            "a modelled drive under Linux {} in virtual time, in which processor time costs \
+             nothing{}: no real device was involved",
+            self.kernel.release,
+            withheld(&phases)
+        );
+        let mut marks = vec![Mark { id: MarkId::Modelled, message }];
+        marks.extend(record.marks);
+        Ok(RunRecord {
+            target: self.spec.to_string(),
+            marks,
+            host: None,
+            attached: Some(attached),
+            specimen: self.profile.record(about),
+            phases,
+            guest: Some(GuestRecord {
+                kernel: self.kernel.release.clone(),
+                kernel_sha256: self.kernel.sha256.clone(),
+                requests: ended.requests,
+                virtual_ns: ended.took.ns(),
+                trace_sha256: ended.trace_sha256.clone(),
+                console_sha256: ended.console_sha256.clone(),
+            }),
+            ..record
+        })
+    }
+}
+
+/// A drive, and what a guest sees of it.
+pub(super) fn machine(
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<(Drive, Seen), Failure> {
+    let host = target::build(profile, &spec.options, seed)?;
+    // The guest's kernel is the host side: the drive behind it has no elevator of its own.
+    let drive = target::build_bare(profile, &spec.options, seed)?;
+    let attributes = target::attributes(profile, drive.about());
+    let seen = Seen::new(host.about(), profile, attributes)?;
+    Ok((drive, seen))
 }
 
 /// A drive with bytes, which are in memory.
@@ -106,67 +239,8 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
     ServedDrive::new(drive, store, seed)
 }
 
-/// What the shell of the guest runs: the settings of the queue, then the load.
-fn command(seen: &Seen, inside: &Inside<'_>) -> String {
-    let disk = seen.disk;
-    let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(disk));
-    let is_flag = |name: &str| OPTIONS.iter().any(|option| option.name == name && option.is_flag);
-    let workload = WorkloadOptions::from(inside.workload).entries().into_iter();
-    let workload = workload.filter(|(name, _)| is_flag(name));
-    let workload = workload.map(|(name, value)| format!("--{}={value}", name.replace('_', "-")));
-    let quoted = |argument: String| format!("'{}'", argument.replace('\'', "'\\''"));
-    let arguments: Vec<String> =
-        workload.chain(inside.options.iter().cloned()).map(quoted).collect();
-    lines.push(format!(
-        "exec drivelab run /dev/{disk} --json --no-archive --allow-destructive /dev/{disk} {}",
-        arguments.join(" ")
-    ));
-    lines.join("\n")
-}
-
-/// Refuses a run that was not the one that was asked for.
-fn agreed(record: &RunRecord, seen: &Seen, inside: &Inside<'_>) -> Result<(), Failure> {
-    if record.config.workload.as_ref() != Some(inside.workload) {
-        let message = "the guest ran another workload than it was given";
-        return Err(Failure { exit: Exit::Bug, ..Failure::bad_words(message) });
-    }
-    let Some(setting) = &seen.setting else { return Ok(()) };
-    let mut disks = record.attached.iter().flat_map(|attached| &attached.devices);
-    let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
-    setting.check(&disk).map_err(|wrong| {
-        let failure = Failure::cannot_here(wrong);
-        failure.hint(format!(
-            "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to {NR_REQUESTS_MAX}, \
-             or the {} that it starts with",
-            2 * setting.tags
-        ))
-    })
-}
-
-/// The root of the guest, with this program in it.
-fn root(command: &str) -> Result<Initramfs, Failure> {
-    let busybox = busybox()?;
-    let root = Initramfs::new(busybox, command).at_path("read", busybox)?;
-    with_this_program(root)
-}
-
-/// The program that is all tools of a guest.
-pub(super) fn busybox() -> Result<&'static Path, Failure> {
-    let found = BUSYBOX.iter().map(Path::new).find(|path| path.exists());
-    found.ok_or_else(|| {
-        let failure = Failure::cannot_here(anyhow::anyhow!("`busybox` is not installed"));
-        failure.hint("see what else is missing: drivelab lab setup")
-    })
-}
-
-pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Failure> {
-    let own: PathBuf = std::env::current_exe()?;
-    root.add_program("drivelab", &own).at_path("read", &own)?;
-    Ok(root)
-}
-
-/// The record that drivelab printed in the guest.
-fn result(ended: &Ended) -> Result<RunRecord, Failure> {
+/// What drivelab printed in the guest.
+fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Failure> {
     let printed = initramfs::results(&ended.results);
     match (ended.how, printed) {
         (End::PoweredOff, Some((json, 0 | 3))) if json.trim_start().starts_with('{') => {
@@ -207,52 +281,17 @@ pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
     }
 }
 
-/// What only this side knows of a run: the drive, the kernel, and that no device was involved.
-fn concluded(record: RunRecord, ended: &Ended, about: &About, inside: &Inside<'_>) -> RunRecord {
-    let mut attached = record.attached.unwrap_or_default();
-    let mut model = attached::to_model(&inside.spec.profile.to_string(), about);
-    for device in &mut model.devices {
-        // The guest has these, and what it has was inspected in it.
-        device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
-    }
-    attached.devices.extend(model.devices);
-    let message = format!(
-        "a modelled drive under Linux {} in virtual time, in which processor time costs nothing: \
-         no real device was involved",
-        inside.kernel.release
-    );
-    let mut marks = vec![Mark { id: MarkId::Modelled, message }];
-    marks.extend(record.marks);
-    RunRecord {
-        target: inside.spec.to_string(),
-        marks,
-        host: None,
-        attached: Some(attached),
-        specimen: inside.profile.record(about),
-        guest: Some(GuestRecord {
-            kernel: inside.kernel.release.clone(),
-            kernel_sha256: inside.kernel.sha256.clone(),
-            requests: ended.requests,
-            virtual_ns: ended.took.ns(),
-            trace_sha256: ended.trace_sha256.clone(),
-            console_sha256: ended.console_sha256.clone(),
-        }),
-        ..record
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use drivelab_core::workload::WorkloadOptions;
+    use drivelab_study::file::Settings;
+
     use super::*;
 
-    #[test]
-    fn the_guest_runs_the_workload_that_it_is_given() {
+    fn script(settings: &Settings) -> String {
         let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();
         let profile = target::profile(&spec).unwrap();
-        let drive = target::build(&profile, &spec.options, 1).unwrap();
-        let attributes = target::attributes(&profile, drive.about());
-        let seen = Seen::new(drive.about(), &profile, attributes).unwrap();
-        let options = WorkloadOptions { iodepth: Some(7), ..WorkloadOptions::default() };
+        let (_, seen) = machine(&spec, &profile, 1).unwrap();
         let kernel = Kernel {
             path: PathBuf::new(),
             release: String::new(),
@@ -260,22 +299,31 @@ mod tests {
             recipe: String::new(),
             sha256: String::new(),
         };
-        let command = command(
-            &seen,
-            &Inside {
-                kernel: &kernel,
-                spec: &spec,
-                profile: &profile,
-                seed: 1,
-                workload: &options.check().unwrap(),
-                options: vec!["it's".into()],
-                limit: Span::from_secs(1),
-                trace: None,
-                console: None,
-            },
-        );
-        assert!(command.contains("\nexec drivelab run /dev/sda "), "{command}");
-        assert!(command.contains(" '--iodepth=7' "), "{command}");
-        assert!(command.ends_with(" 'it'\\''s'"), "{command}");
+        let workload = WorkloadOptions::default().check().unwrap();
+        let inside = Inside {
+            kernel: &kernel,
+            spec: &spec,
+            profile: &profile,
+            has: &Has::of(std::iter::once(settings)).unwrap(),
+            seed: 1,
+            job: Job::Load(&workload, &[]),
+            limit: Span::from_secs(1),
+            trace: None,
+            console: None,
+        };
+        inside.script(&seen)
+    }
+
+    #[test]
+    fn a_guest_sets_its_queue_mounts_what_is_asked_for_and_runs_the_work() {
+        let bare = script(&Settings::new());
+        assert!(bare.starts_with("echo none > /sys/block/sda/queue/scheduler\n"), "{bare}");
+        assert!(bare.contains("\nexec drivelab run /dev/sda "), "{bare}");
+        let mounted = script(&vec![("filesystem", "xfs".into())]);
+        let lines: Vec<&str> = mounted.lines().collect();
+        assert_eq!(lines[1], "mkfs.xfs -q -f -d size=16384m /dev/sda >&2 || exit");
+        assert_eq!(lines[2], "mount -t xfs /dev/sda /mnt >&2 || exit");
+        assert!(lines[3].starts_with("drivelab run /mnt/testfile "), "{mounted}");
+        assert!(lines[4].contains("umount") && lines[4].ends_with("exit $status"), "{mounted}");
     }
 }

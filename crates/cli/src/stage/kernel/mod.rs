@@ -1,25 +1,34 @@
 //! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
 
+mod has;
 mod inside;
+mod job;
+mod root;
 mod seen;
 mod shell;
+mod withheld;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use drivelab_core::Refusal;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
-use drivelab_core::workload::Workload;
 use drivelab_lab::kernel::{Cache, Kernel};
 use drivelab_model::About;
-use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Work};
+use drivelab_study::command::Command;
+use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
 use tempfile::TempDir;
 
 use super::Simulator;
-use crate::failure::{AtPath as _, Failure};
+use super::program::{self, Commands, Ground};
+use super::simulate::parallel;
+use crate::failure::{AtPath as _, Exit, Failure};
 use crate::output;
-pub(crate) use inside::{Inside, run};
+pub(crate) use has::{Has, memory, mount_options};
+pub(crate) use inside::{Carried, Inside};
+pub(crate) use job::Job;
 pub(crate) use shell::shell;
 
 /// Real time after which a run of a study is ended.
@@ -42,12 +51,18 @@ pub(crate) fn find(cache: &Cache) -> Result<Kernel, Refusal> {
     cache.find()?.ok_or_else(drivelab_lab::no_kernel)
 }
 
+/// Runs that each core makes between two looks at the journal.
+const RUNS_A_CORE: usize = 2;
+
 /// The arms of a study as drives of a guest.
 #[derive(Debug)]
 pub(crate) struct KernelStage {
     drives: Simulator,
     study: StudyFile,
     kernel: Kernel,
+    commands: Commands,
+    /// How many guests run at once.
+    guests: NonZeroUsize,
     /// Where trace and console of the last run are, where they are compared.
     evidence: Option<TempDir>,
 }
@@ -56,44 +71,125 @@ impl KernelStage {
     /// Refuses what a guest cannot do or cannot have.
     pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
         let drives = Simulator::new(study)?;
-        refuse_suites(study)?;
         refuse_arms(&drives)?;
+        refuse_work(study)?;
         let kernel = find(&cache(None)?)?;
         let temporary = std::env::temp_dir();
         let folder =
             || TempDir::with_prefix("drivelab-study-").at_path("make a folder in", &temporary);
         let evidence = study.checks_determinism.then(folder).transpose()?;
-        Ok(Self { drives, study: study.clone(), kernel, evidence })
+        let has_commands = study.workloads.iter().any(|named| named.work.command().is_some());
+        // What a command printed is kept run by run, and evidence is that of the last run.
+        let is_alone = has_commands || evidence.is_some();
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let guests = if is_alone { NonZeroUsize::MIN } else { cores };
+        let (study, commands) = (study.clone(), Commands::default());
+        Ok(Self { drives, study, kernel, commands, guests, evidence })
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
         self.evidence.as_ref().map(|folder| folder.path().join(name))
     }
 
-    /// What a run is given besides its workload.
+    /// What a load is given besides its workload.
     fn options(&self, request: Request) -> Vec<String> {
         let arm = &self.study.arms[request.arm];
         let engine = arm.ioengine.map(|engine| format!("--ioengine={engine}"));
         let direct = arm.direct.map(|direct| format!("--direct={}", u8::from(direct)));
-        let seed = format!("--seed={}", request.seed);
-        [Some(seed), engine, direct].into_iter().flatten().collect()
+        [engine, direct].into_iter().flatten().collect()
     }
 
-    fn workload(&self, request: Request) -> &Workload {
-        match self.drives.work(request.task) {
-            Work::Load(workload) => workload,
-            _ => unreachable!("suites and commands were refused"),
-        }
+    /// Does something with the guest of a run, which does `job`.
+    fn within<T>(
+        &self,
+        request: Request,
+        job: Job<'_>,
+        then: impl FnOnce(&Inside<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        then(&Inside {
+            kernel: &self.kernel,
+            spec: &self.drives.spec(request.arm, request.task),
+            profile: self.drives.profile(request),
+            has: &has(&self.study, request.arm, request.task)?,
+            seed: request.seed,
+            job,
+            limit: LIMIT,
+            trace: self.file(TRACE),
+            console: self.file(CONSOLE),
+        })
+    }
+
+    /// Makes a run of a load or a suite, whose drive is drawn.
+    fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+        let record = match self.drives.work(request.task) {
+            Work::Load(workload) => {
+                let options = self.options(request);
+                self.within(request, Job::Load(workload, &options), |inside| inside.run())?
+            }
+            Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
+            Work::Command(_) => unreachable!("commands are run one by one"),
+        };
+        // The series of seconds would make up most of the journal.
+        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+    }
+
+    /// Makes a run of a command: all its steps in one guest.
+    fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Failure> {
+        let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
+        let disk = seen::disk(&self.drives.about(request.arm));
+        let target = Job::Steps(&[], &[]).target(disk, is_mounted);
+        let dir = if is_mounted { &target } else { "/dev" };
+        let ground = |attached| Ground { target: &target, dir, attached };
+        let steps = program::steps(&self.study, command, request, &ground(None));
+        let job = Job::Steps(&steps, &command.programs);
+        let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
+        let mut commands = std::mem::take(&mut self.commands);
+        let record = commands.run_on(
+            &self.study,
+            command,
+            request,
+            ground(Some(carried.attached)),
+            &mut |step, _| {
+                let ran = carried.ran.iter().find(|(what, _)| *what == step.what);
+                let missing = || {
+                    let message = format!("the guest did not carry out the {}", step.what);
+                    Failure { exit: Exit::Bug, ..Failure::bad_words(message) }
+                };
+                ran.map(|(_, ran)| ran.clone()).ok_or_else(missing)
+            },
+        );
+        self.commands = commands;
+        let record = record?;
+        self.within(request, job, |inside| inside.concluded(record, &made))
     }
 }
 
-fn refuse_suites(study: &StudyFile) -> Result<(), Failure> {
-    let is_suite = |work: &Work| matches!(work, Work::Suite(_));
-    let Some(named) = study.workloads.iter().find(|named| is_suite(&named.work)) else {
-        return Ok(());
+/// What the guest of a run has: what all arms share, then the arm, then the workload.
+fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Failure> {
+    let of_workload = match task {
+        Task::Workload(place) => Some(&study.workloads[place].settings),
+        Task::Curve(_) | Task::Cell(_) => None,
     };
-    let message = format!("workload `{}` is a suite, and stage kernel runs loads only", named.name);
-    Err(Failure::bad_words(message).hint("run it at stage simulate, or leave it out: --only W,..."))
+    Has::of([&study.base, &study.arms[arm].settings].into_iter().chain(of_workload))
+}
+
+/// Refuses workloads that an arm's guest has no place for.
+fn refuse_work(study: &StudyFile) -> Result<(), Failure> {
+    for (arm, about) in study.arms.iter().enumerate() {
+        for (place, named) in study.workloads.iter().enumerate() {
+            let is_mounted = has(study, arm, Task::Workload(place))?.mounted.is_some();
+            let job = match &named.work {
+                Work::Load(workload) => Job::Load(workload, &[]),
+                Work::Suite(suite) => Job::Suite(suite),
+                Work::Command(_) => continue,
+            };
+            let (arm, work) = (&about.name, &named.name);
+            let failure =
+                |failure: Failure| failure.hint(format!("this is arm `{arm}`, workload `{work}`"));
+            job.check(is_mounted).map_err(failure)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses arms that a guest cannot have.
@@ -114,19 +210,27 @@ impl Stage for KernelStage {
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
         self.drives.draw(&[request]);
-        let record = run(&Inside {
-            kernel: &self.kernel,
-            spec: &self.drives.spec(request.arm, request.task),
-            profile: self.drives.profile(request),
-            seed: request.seed,
-            workload: self.workload(request),
-            options: self.options(request),
-            limit: LIMIT,
-            trace: self.file(TRACE),
-            console: self.file(CONSOLE),
-        })?;
-        // The series of seconds would make up most of the journal.
-        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+        if let Work::Command(command) = self.drives.work(request.task).clone() {
+            return self.command(&command, request);
+        }
+        self.make(request)
+    }
+
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+        if self.guests == NonZeroUsize::MIN {
+            return requests.iter().map(|request| self.run(*request)).collect();
+        }
+        self.drives.draw(requests);
+        let made = parallel::map(self.guests, requests, |request| self.make(*request));
+        made.into_iter().collect()
+    }
+
+    fn at_once(&self) -> usize {
+        if self.guests == NonZeroUsize::MIN { 1 } else { RUNS_A_CORE * self.guests.get() }
+    }
+
+    fn printed(&mut self) -> Option<String> {
+        self.commands.printed()
     }
 
     fn evidence(&mut self) -> Vec<Evidence> {
@@ -138,7 +242,12 @@ impl Stage for KernelStage {
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
-        self.drives.settings()
+        let mut settings = self.drives.settings();
+        for (rows, arm) in settings.iter_mut().zip(&self.study.arms) {
+            let has = Has::of([&self.study.base, &arm.settings].into_iter());
+            rows.extend(has.map_or_else(|_| Vec::new(), |has| has.settings()));
+        }
+        settings
     }
 
     fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {

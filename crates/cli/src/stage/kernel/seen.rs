@@ -24,6 +24,7 @@ pub(super) struct Seen {
     /// Its name there.
     pub(super) disk: &'static str,
     pub(super) hardware: Hardware,
+    pub(super) capacity: Bytes,
     pub(super) physical_sector: Sectors,
     /// Nothing for a drive that is a service time.
     pub(super) setting: Option<QueueSetting>,
@@ -36,15 +37,15 @@ impl Seen {
         profile: &Profile,
         attributes: Attributes,
     ) -> Result<Self, Failure> {
-        let capacity = Sectors::holding(Bytes::new(host.capacity_bytes));
+        let bytes = Bytes::new(host.capacity_bytes);
+        let capacity = Sectors::holding(bytes);
         let Attributes { physical_sector, volatile_cache, .. } = attributes;
         let setting = setting(host)?;
         let attached = host.attached.as_ref();
-        let of_ata = |it: &&Attachment| matches!(it.controller, Controller::Ahci | Controller::Ide);
-        let Some(attached) = attached.filter(of_ata) else {
+        let Some(attached) = attached.filter(|_| disk(host) == SATA) else {
             let config = BlockConfig { capacity, physical_sector, write_cache: volatile_cache };
             let hardware = Hardware::Block(config);
-            return Ok(Self { disk: "vda", hardware, physical_sector, setting });
+            return Ok(Self { disk: VIRTIO, hardware, capacity: bytes, physical_sector, setting });
         };
         let is_ide = attached.controller == Controller::Ide;
         // Behind IDE the drive can queue all the same.
@@ -65,7 +66,19 @@ impl Seen {
             link: generation(attached),
         };
         let hardware = if is_ide { Hardware::Ide(config) } else { Hardware::Ahci(config) };
-        Ok(Self { disk: "sda", hardware, physical_sector, setting })
+        Ok(Self { disk: SATA, hardware, capacity: bytes, physical_sector, setting })
+    }
+}
+
+/// What Linux calls the disk behind a controller for SATA, and any other.
+const SATA: &str = "sda";
+const VIRTIO: &str = "vda";
+
+/// The name of the disk in its guest.
+pub(super) fn disk(host: &About) -> &'static str {
+    match host.attached.as_ref().map(|attached| attached.controller) {
+        Some(Controller::Ahci | Controller::Ide) => SATA,
+        _ => VIRTIO,
     }
 }
 

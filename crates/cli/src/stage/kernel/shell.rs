@@ -11,7 +11,9 @@ use drivelab_lab::initramfs::Initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 
-use super::inside::{MEMORY, busybox, failed, served, with_this_program};
+use super::has::MEMORY;
+use super::inside::{failed, machine, served};
+use super::root::{add_program, busybox, with_this_program};
 use super::seen::{Seen, TAGS_MAX};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
@@ -27,10 +29,7 @@ pub(crate) fn shell(
     programs: &[PathBuf],
 ) -> Result<(), Failure> {
     let profile = target::profile(spec)?;
-    let host = target::build(&profile, &spec.options, SEED)?;
-    let drive = target::build_bare(&profile, &spec.options, SEED)?;
-    let attributes = target::attributes(&profile, drive.about());
-    let seen = Seen::new(host.about(), &profile, attributes)?;
+    let (drive, seen) = machine(spec, &profile, SEED)?;
     let root = root(&seen, &greeting(kernel, spec, &seen), programs)?;
     let guest = Guest {
         kernel: &kernel.path,
@@ -58,11 +57,7 @@ fn root(seen: &Seen, greeting: &str, programs: &[PathBuf]) -> Result<Initramfs, 
     let root = Initramfs::interactive(busybox, &lines.join("\n")).at_path("read", busybox)?;
     let mut root = with_this_program(root)?;
     for program in programs {
-        let Some(name) = program.file_name().and_then(|name| name.to_str()) else {
-            let message = format!("`{}` is not a program", program.display());
-            return Err(Failure::bad_words(message));
-        };
-        root.add_program(name, program).at_path("read", program)?;
+        add_program(&mut root, program)?;
     }
     Ok(root)
 }

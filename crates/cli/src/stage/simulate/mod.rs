@@ -1,7 +1,7 @@
 //! Stage simulate: a modelled drive in virtual time, several runs at once.
 
 mod cells;
-mod parallel;
+pub(super) mod parallel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -20,7 +20,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{About, Drive, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
 use super::{options, suite};
 use crate::attached;
@@ -309,6 +309,11 @@ impl Simulator {
         self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
     }
 
+    /// What an arm is.
+    pub(super) fn about(&self, arm: usize) -> About {
+        self.arms[arm].drive().about().clone()
+    }
+
     /// What the model of an arm says of how it is attached.
     pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
         let (_, options) = self.plan(arm, task);
@@ -346,25 +351,30 @@ impl Simulator {
 /// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of
 /// modelled drives: they have none.
 fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
-    let is_virtual = study.stage.is_virtual();
+    let is_simulated = study.stage == StageName::Simulate;
     for named in &study.workloads {
         let name = &named.name;
         match &named.work {
-            Work::Command(_) if is_virtual => {
+            Work::Command(_) if is_simulated => {
                 let message = format!(
-                    "workload `{name}` is a command, which cannot run on a modelled drive in \
-                     virtual time"
+                    "workload `{name}` is a command, which cannot run on a modelled drive without a \
+                     kernel"
                 );
                 return Err(Failure::bad_words(message)
+                    .hint("under a real kernel in virtual time: --stage kernel")
                     .hint("on real files: --stage hardware --target FILE")
                     .hint("on modelled drives in real time: --stage emulate"));
             }
-            Work::Suite(suite) if suite.needs == Needs::Tree => {
+            Work::Suite(suite)
+                if suite.needs == Needs::Tree && study.stage != StageName::Kernel =>
+            {
                 let message = format!(
                     "workload `{name}` is a suite of files, and a modelled drive has no file system"
                 );
                 let hint = "in a folder of a real disk: --stage hardware --target DIR";
-                return Err(Failure::bad_words(message).hint(hint));
+                return Err(Failure::bad_words(message)
+                    .hint("on a file system of a real kernel: --stage kernel")
+                    .hint(hint));
             }
             _ => {}
         }

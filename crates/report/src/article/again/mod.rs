@@ -152,6 +152,59 @@ impl Repeated {
     }
 }
 
+/// A claim and one answer to it.
+#[derive(Debug, Clone, PartialEq)]
+struct Answered<'a> {
+    finding: &'a Checked,
+    /// The stages that answer so.
+    stages: Vec<&'a str>,
+    /// The claim has an answer above.
+    is_more: bool,
+}
+
+/// The claims of an article in their order, with what each stage says of them; an answer that all
+/// stages give is given once.
+fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
+    let mut all: Vec<Answered<'_>> = Vec::new();
+    let names = stages.iter().flat_map(|one| &one.findings).map(|finding| finding.name.as_str());
+    let mut known: Vec<&str> = Vec::new();
+    for name in names {
+        if known.contains(&name) {
+            continue;
+        }
+        known.push(name);
+        let first = all.len();
+        for stage in stages {
+            let Some(finding) = stage.findings.iter().find(|one| one.name == name) else {
+                continue;
+            };
+            let same = |one: &&mut Answered<'_>| *one.finding == *finding;
+            match all[first..].iter_mut().find(same) {
+                Some(one) => one.stages.push(&stage.stage),
+                None => {
+                    let is_more = all.len() > first;
+                    all.push(Answered { finding, stages: vec![&stage.stage], is_more });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// `stage simulate, 20 blocks; stage kernel, 8 blocks`.
+fn runs(stages: &[Repeated]) -> String {
+    let of = |one: &Repeated| format!("stage {}, {} blocks", one.stage, one.blocks);
+    stages.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// The head of the notes of one stage.
+fn notes_head(stages: &[Repeated], one: &Repeated) -> String {
+    match stages {
+        [_] => "About this repetition".into(),
+        _ => format!("About the repetition at stage {}", one.stage),
+    }
+}
+
 /// What is taken of a study's result.
 #[derive(Deserialize)]
 struct StudyResult {
@@ -195,6 +248,11 @@ impl Again {
     pub fn new(mut articles: Vec<Repeated>) -> Self {
         articles.sort_by(|a, b| (a.number, &a.stage).cmp(&(b.number, &b.stage)));
         Self { schema: ARTICLES_SCHEMA.to_owned(), articles }
+    }
+
+    /// Each article once, with its study at each stage where it ran.
+    fn by_number(&self) -> impl Iterator<Item = &[Repeated]> {
+        self.articles.chunk_by(|one, next| one.number == next.number)
     }
 
     /// As one JSON document.
@@ -318,9 +376,39 @@ mod tests {
         let one = repeated();
         assert_eq!(one.counts, Counts { holds: 1, does_not_hold: 1, cannot_tell: 1 });
         let again = Again::new(vec![one]);
+        assert_eq!(again.by_number().count(), 1);
         let read: Again = serde_json::from_str(&again.json()).unwrap();
         assert_eq!(read, again);
         assert_eq!(markdown(&read), markdown(&again));
+    }
+
+    #[test]
+    fn each_stage_answers_and_the_same_answer_is_given_once() {
+        let simulated = repeated();
+        let mut kernel = Repeated { stage: "kernel".into(), blocks: 8, ..repeated() };
+        kernel.findings[2].verdict = "holds".into();
+        let again = Again::new(vec![simulated, kernel]);
+        let stages: Vec<Vec<&[Repeated]>> = vec![again.by_number().collect()];
+        assert_eq!((stages[0].len(), stages[0][0].len()), (1, 2));
+        let answers = answers(stages[0][0]);
+        let of: Vec<(&str, Vec<&str>, bool)> = answers
+            .iter()
+            .map(|one| (one.finding.name.as_str(), one.stages.clone(), one.is_more))
+            .collect();
+        let both = vec!["kernel", "simulate"];
+        assert_eq!(
+            of,
+            [
+                ("a | claim", both.clone(), false),
+                ("another", both, false),
+                ("a third", vec!["kernel"], false),
+                ("a third", vec!["simulate"], true),
+            ]
+        );
+        let text = markdown(&again);
+        assert!(text.contains("| | | simulate | not measured | **cannot tell**"), "{text}");
+        assert!(text.contains("About the repetition at stage kernel"), "{text}");
+        assert!(html(&again).contains("stage kernel, 8 blocks; stage simulate, 20 blocks"));
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The articles as one page with pictures.
 
-use super::{Again, Checked, Counts, Repeated, picture, together};
+use super::{Again, Answered, Counts, Repeated, answers, notes_head, picture, runs};
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 
 /// The page: the same articles, the same bytes.
 pub fn html(again: &Again) -> String {
     let overview = section("Overview", "", &scroll("Overview", &overview(again)));
-    let articles: String = again.articles.iter().map(article).collect();
-    let facts = [format!("{} articles", again.articles.len())];
+    let articles: String = again.by_number().map(article).collect();
+    let facts = [format!("{} articles", again.by_number().count())];
     let title = "Five published comparisons, run again";
     skeleton("articles", title, &facts, &format!("{overview}{articles}"))
 }
@@ -17,41 +17,51 @@ fn overview(again: &Again) -> String {
     let row = |one: &Repeated| {
         let Counts { holds, does_not_hold, cannot_tell } = one.counts;
         let counts = [holds, does_not_hold, cannot_tell].map(|count| count.to_string());
-        let mut cells = vec![one.number.to_string(), escape(&one.article.title)];
+        let mut cells =
+            vec![one.number.to_string(), escape(&one.article.title), escape(&one.stage)];
         cells.extend(counts);
         cells
     };
-    let heads = ["", "article", "holds", "does not hold", "cannot tell"];
+    let heads = ["", "article", "stage", "holds", "does not hold", "cannot tell"];
     table(&heads, again.articles.iter().map(row))
 }
 
-fn article(one: &Repeated) -> String {
+fn article(stages: &[Repeated]) -> String {
+    let one = &stages[0];
     let about = &one.article;
     let title = format!("Article {}: {}", one.number, escape(&about.title));
     let lead = format!(
-        "{} {}. The author concluded: {} Run again as <code>drivelab study {}</code>, stage {}, {} \
-         blocks.",
+        "{} {}. The author concluded: {} Run again as <code>drivelab study {}</code>: {}.",
         inline(&about.question),
         inline(&about.source),
         inline(&about.concluded),
         escape(&one.study),
-        escape(&one.stage),
-        one.blocks
+        escape(&runs(stages))
     );
-    let items = each("<li>", one.findings.iter().map(finding), "</li>\n");
-    let together = one.interaction.as_ref().map(|it| format!("<p>{}</p>\n", inline(&together(it))));
+    let items = each("<li>", answers(stages).iter().map(finding), "</li>\n");
+    let together = stages.iter().filter_map(|one| one.interaction.as_ref());
+    let together = together.map(|it| format!("<p>{}</p>\n", inline(&super::together(it))));
     let body = [
-        picture::ratios(&one.findings),
+        stages.iter().map(pictured).collect(),
         format!("<ul class=\"findings\">\n{items}</ul>\n"),
-        together.unwrap_or_default(),
+        together.collect(),
         list("What the article missed", "notes", &about.may_not),
-        list("About this repetition", "notes", &one.notes),
+        stages.iter().map(|one| list(&notes_head(stages, one), "notes", &one.notes)).collect(),
         list("What to do today", "notes", &about.today),
     ];
     section(&title, &lead, &body.concat())
 }
 
-fn finding(one: &Checked) -> String {
+/// The ratios of one stage.
+fn pictured(one: &Repeated) -> String {
+    match picture::ratios(&one.findings) {
+        none if none.is_empty() => none,
+        svg => format!("<p>Stage {}:</p>\n{svg}", escape(&one.stage)),
+    }
+}
+
+fn finding(answer: &Answered<'_>) -> String {
+    let one = answer.finding;
     let (class, sign) = match one.verdict.as_str() {
         "holds" => ("faster", "\u{2713}"),
         "does-not-hold" => ("slower", "\u{2717}"),
@@ -62,9 +72,10 @@ fn finding(one: &Checked) -> String {
         if bounds.is_empty() { String::new() } else { format!("; held against {bounds}") };
     let why = one.why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
     let words = format!(
-        "{}: published {}; here {}{against}{why}. [{}]",
+        "{}: published {}; here, stage {}, {}{against}{why}. [{}]",
         one.name,
         one.published,
+        answer.stages.join(" and "),
         one.ours(),
         one.source
     );

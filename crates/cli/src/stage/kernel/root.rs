@@ -1,0 +1,77 @@
+//! The root of a guest: busybox, this program, and what a run needs of this machine's programs.
+
+use std::path::{Path, PathBuf};
+
+use drivelab_lab::initramfs::Initramfs;
+use drivelab_lab::mounted::FileSystem;
+
+use crate::failure::{AtPath as _, Failure};
+
+const BUSYBOX: [&str; 2] = ["/usr/bin/busybox", "/bin/busybox"];
+/// Where programs are, `PATH` first: that of a user has no `sbin`.
+const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The root of a guest in which `command` is run.
+pub(super) fn root(command: &str) -> Result<Initramfs, Failure> {
+    let busybox = busybox()?;
+    let root = Initramfs::new(busybox, command).at_path("read", busybox)?;
+    with_this_program(root)
+}
+
+/// The program that is all tools of a guest.
+pub(super) fn busybox() -> Result<&'static Path, Failure> {
+    let found = BUSYBOX.iter().map(Path::new).find(|path| path.exists());
+    found.ok_or_else(|| {
+        let failure = Failure::cannot_here(anyhow::anyhow!("`busybox` is not installed"));
+        failure.hint("see what else is missing: drivelab lab setup")
+    })
+}
+
+pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Failure> {
+    let own: PathBuf = std::env::current_exe()?;
+    root.add_program("drivelab", &own).at_path("read", &own)?;
+    Ok(root)
+}
+
+/// Adds a program, by its name or its path.
+pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Failure> {
+    let Some(name) = program.file_name().and_then(|name| name.to_str()) else {
+        let message = format!("`{}` is not a program", program.display());
+        return Err(Failure::bad_words(message));
+    };
+    let Some(path) = find(program) else {
+        let message = format!("the program `{}` is not installed", program.display());
+        return Err(Failure::cannot_here(anyhow::anyhow!(message)));
+    };
+    root.add_program(name, &path).at_path("read", &path)
+}
+
+/// Adds the program that makes a file system.
+pub(super) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Failure> {
+    let package = file_system.package();
+    add_program(root, Path::new(&file_system.maker()))
+        .map_err(|failure| failure.hint(format!("install it: sudo apt-get install {package}")))
+}
+
+/// Where a program is: a name is looked up, a path is what it is.
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.exists().then(|| program.to_owned());
+    }
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&own).chain(std::env::split_paths(PROGRAMS));
+    folders.map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_its_name_and_a_missing_one_is_named() {
+        assert!(find(Path::new("sh")).is_some_and(|path| path.is_absolute()));
+        assert_eq!(find(Path::new("/no/such")), None);
+        let failure = add_program(&mut Initramfs::default(), Path::new("no-such")).unwrap_err();
+        assert!(failure.to_string().contains("`no-such` is not installed"), "{failure}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Numbers that mean nothing where processor time costs nothing.
+
+use drivelab_core::record::{Label, Nature, Phase, Remark};
+use drivelab_study::command::CPU;
+
+const WHY: &str = "withheld: processor time and memory cost nothing in a guest in virtual time";
+
+/// Takes what the processor, memory or a network answered out of phases, and says so: in virtual
+/// time only the disk takes any.
+pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
+    let is_free =
+        |nature: Nature| matches!(nature, Nature::Cpu | Nature::PageCache | Nature::Network);
+    let phase = |mut phase: Phase| {
+        let of_phase = phase.nature;
+        let is_kept = |nature: Option<Nature>, name: &str| {
+            !is_free(nature.unwrap_or(of_phase)) && name != CPU
+        };
+        phase.figures.retain(|figure| is_kept(figure.nature, &figure.name));
+        if is_free(of_phase) {
+            phase.lat_ns = None;
+            phase.points.clear();
+            phase.remarks.push(Remark::new(Label::NotDisk, WHY));
+        }
+        phase
+    };
+    phases.into_iter().map(phase).collect()
+}
+
+/// Names the phases that have no numbers.
+pub(super) fn withheld(phases: &[Phase]) -> String {
+    let names = phases.iter().filter(|phase| phase.figures.is_empty());
+    let names: Vec<String> = names.map(|phase| format!("`{}`", phase.name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(", so that {} has no figure (memory or the processor answered)", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::{Better, Figure};
+
+    use super::*;
+
+    #[test]
+    fn only_what_the_disk_answered_keeps_its_numbers() {
+        let phase = |name: &str, nature| {
+            let load =
+                Figure { nature: Some(Nature::Cpu), ..Figure::new("load", 3.0, Better::Less) };
+            let figures = vec![Figure::new(name, 1.0, Better::More), load];
+            let (points, remarks) = (Vec::new(), Vec::new());
+            Phase { name: name.into(), nature, figures, lat_ns: None, points, remarks }
+        };
+        let phases = vec![phase("seeks", Nature::Disk), phase("stat", Nature::PageCache)];
+        let kept = without_processor(phases);
+        let names = |at: usize| -> Vec<&str> {
+            kept[at].figures.iter().map(|figure| figure.name.as_str()).collect()
+        };
+        assert_eq!(names(0), ["seeks"]);
+        assert!(names(1).is_empty() && kept[1].remarks[0].why.starts_with("withheld"));
+        assert!(kept[0].remarks.is_empty());
+        assert!(withheld(&kept).contains("`stat` has no figure"));
+        assert_eq!(withheld(&kept[..1]), "");
+    }
+}

@@ -1,0 +1,171 @@
+//! A file system on the guest's disk: how it is made and mounted, and whether the guest then says
+//! the same of it.
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::Choice;
+use drivelab_core::record::{Attached, Fact};
+use drivelab_core::units::Bytes;
+
+/// Where the file system is in the guest.
+pub const MOUNTED: &str = "/mnt";
+/// The most that a file system takes of the disk: its making writes in proportion.
+pub const SIZE_MAX: Bytes = Bytes::gib(16);
+
+/// A file system of Linux that a guest's kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// btrfs.
+    Btrfs,
+}
+
+impl Choice for FileSystem {
+    const WHAT: &'static str = "file system";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("btrfs", Self::Btrfs)];
+}
+choice_as_text!(FileSystem);
+
+impl FileSystem {
+    /// The program that makes it.
+    pub fn maker(self) -> String {
+        format!("mkfs.{self}")
+    }
+
+    /// The package of Debian and its relatives that has the program.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Ext4 => "e2fsprogs",
+            Self::Xfs => "xfsprogs",
+            Self::Btrfs => "btrfs-progs",
+        }
+    }
+
+    /// Options of the program, and the disk of `capacity`: its defaults, on at most [`SIZE_MAX`].
+    fn making(self, device: &str, capacity: Bytes) -> String {
+        let size = SIZE_MAX.min(capacity).get() >> 20;
+        match self {
+            // What ext4 leaves to the first mount would go on beside the run.
+            Self::Ext4 => {
+                format!("-q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/{device} {size}M")
+            }
+            Self::Xfs => format!("-q -f -d size={size}m /dev/{device}"),
+            Self::Btrfs => format!("-q -f -b {size}m /dev/{device}"),
+        }
+    }
+}
+
+/// A file system with what it is mounted with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mounted {
+    /// Which.
+    pub file_system: FileSystem,
+    /// Options of mount(8), separated by commas, without what a shell would take otherwise.
+    pub options: String,
+}
+
+impl Mounted {
+    /// Lines of a shell that make it on `device` and mount it, or end the shell.
+    pub fn commands(&self, device: &str, capacity: Bytes) -> Vec<String> {
+        let (kind, maker) = (self.file_system, self.file_system.maker());
+        let making = kind.making(device, capacity);
+        let options = match self.options.as_str() {
+            "" => String::new(),
+            options => format!("-o {options} "),
+        };
+        vec![
+            format!("{maker} {making} >&2 || exit"),
+            format!("mount -t {kind} {options}/dev/{device} {MOUNTED} >&2 || exit"),
+        ]
+    }
+
+    /// Compares what the guest saw of its file system with what was asked for.
+    ///
+    /// # Errors
+    /// What differs, in a sentence.
+    pub fn check(&self, seen: &Attached) -> Result<(), String> {
+        let fact = |name| seen.machine.get(name).map_or("unknown".into(), Fact::to_string);
+        let (kind, options) = (fact("file_system"), fact("mount_options"));
+        if kind != self.file_system.name() {
+            return Err(format!("the guest's file system is {kind}, not {}", self.file_system));
+        }
+        let is_shown = |option: &&str| !option.is_empty() && !DEFAULTS.contains(option);
+        let mut wanted = self.options.split(',').map(str::trim).filter(is_shown);
+        match wanted.find(|wanted| !has(&options, wanted)) {
+            Some(missing) => {
+                Err(format!("the guest's mount options are {options}, without {missing}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Options that Linux does not list, because they are how it mounts anyway.
+const DEFAULTS: [&str; 8] =
+    ["defaults", "rw", "async", "barrier", "barrier=1", "data=ordered", "nodiscard", "delalloc"];
+
+/// Whether the list of options has one, or what Linux calls it: `compress=zstd` has a level there.
+fn has(list: &str, wanted: &str) -> bool {
+    let name = if wanted == "barrier=0" { "nobarrier" } else { wanted };
+    let is = |option: &str| option.split(':').next() == Some(name);
+    list.split(',').any(|option| option == name || is(option))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(file_system: FileSystem, options: &str) -> Mounted {
+        Mounted { file_system, options: options.into() }
+    }
+
+    #[test]
+    fn a_file_system_is_made_on_the_beginning_of_the_disk() {
+        let check = |mounted: Mounted, capacity, expected: [&str; 2]| {
+            assert_eq!(mounted.commands("sda", capacity), expected);
+        };
+        check(
+            of(FileSystem::Ext4, ""),
+            Bytes::gib(900),
+            [
+                "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda 16384M >&2 || \
+                 exit",
+                "mount -t ext4 /dev/sda /mnt >&2 || exit",
+            ],
+        );
+        check(
+            of(FileSystem::Xfs, "noatime,wsync"),
+            Bytes::gib(8),
+            [
+                "mkfs.xfs -q -f -d size=8192m /dev/sda >&2 || exit",
+                "mount -t xfs -o noatime,wsync /dev/sda /mnt >&2 || exit",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_guest_with_another_file_system_or_other_options_is_named() {
+        let guest = |kind: &str, options: &str| {
+            let mut seen = Attached::default();
+            seen.machine.insert("file_system".into(), kind.into());
+            seen.machine.insert("mount_options".into(), options.into());
+            seen
+        };
+        let check = |mounted: &Mounted, seen: &Attached, expected: Option<&str>| {
+            assert_eq!(mounted.check(seen).err().as_deref(), expected);
+        };
+        let plain = of(FileSystem::Ext4, "defaults,barrier=1");
+        check(&plain, &guest("ext4", "rw,relatime"), None);
+        check(&plain, &guest("xfs", "rw"), Some("the guest's file system is xfs, not ext4"));
+        check(&plain, &Attached::default(), Some("the guest's file system is unknown, not ext4"));
+        let fast = of(FileSystem::Ext4, "noatime,barrier=0");
+        check(&fast, &guest("ext4", "rw,noatime,nobarrier"), None);
+        let slow = "the guest's mount options are rw,noatime, without barrier=0";
+        check(&fast, &guest("ext4", "rw,noatime"), Some(slow));
+        let packed = of(FileSystem::Btrfs, "compress=zstd");
+        check(&packed, &guest("btrfs", "rw,compress=zstd:3"), None);
+    }
+}
