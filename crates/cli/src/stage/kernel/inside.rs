@@ -67,6 +67,7 @@ pub(crate) fn run(inside: &Inside<'_>) -> Result<RunRecord, Failure> {
         memory: MEMORY,
         tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
         arguments: &[],
+        tick: None,
         limit: Duration::from_nanos(inside.limit.ns()),
         stop: interrupt::flag(),
     };

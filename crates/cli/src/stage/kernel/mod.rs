@@ -1,5 +1,6 @@
 //! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
 
+mod crash;
 mod inside;
 mod seen;
 mod shell;
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 use super::Simulator;
 use crate::failure::{AtPath as _, Failure};
 use crate::output;
+pub(crate) use crash::Rig;
 pub(crate) use inside::{Inside, run};
 pub(crate) use shell::shell;
 
