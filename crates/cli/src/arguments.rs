@@ -33,6 +33,7 @@ Examples:
   drivelab import bonnie.csv                         another tool's results, and what they are
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
   drivelab durability FILE                           does the drive keep acknowledged writes?
+  drivelab crash FILE.toml                           does a program keep what it promised?
   drivelab drive list                                the modelled drives
   drivelab inspect                                   how this machine's disks are attached
   drivelab advise                                    what would mislead a benchmark here
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Report(commands::report::ReportArgs),
     Serve(commands::serve::ServeArgs),
     Durability(commands::durability::DurabilityArgs),
+    Crash(commands::crash::CrashArgs),
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
     Advise(commands::inspect::advise::AdviseArgs),

@@ -21,8 +21,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, drive, durability, generate, import, inspect, lab, replay, report, run,
-    serve, show, study, view,
+    archive, compare, crash, drive, durability, generate, import, inspect, lab, replay, report,
+    run, serve, show, study, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -76,6 +76,7 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Report(arguments) => report::run(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
+        Command::Crash(arguments) => crash::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
         Command::Articles(arguments) => study::articles::run(&arguments, ui),

@@ -8,6 +8,7 @@ mod commands;
 mod common;
 mod compare;
 mod conformance;
+mod crash;
 mod devices;
 mod disksim;
 mod drive;

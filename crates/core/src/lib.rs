@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod crash;
 pub mod device;
 pub mod disk;
 pub mod dispatch;

@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivelab_core::Bytes;
+
 mod elf;
+
+/// A root is kept in the memory of the guest.
+const COPIES_MAX: Bytes = Bytes::mib(512);
 
 /// Where programs are in the guest.
 const PROGRAMS: &str = "bin";
@@ -69,6 +75,29 @@ impl Initramfs {
         Ok(())
     }
 
+    /// Adds a file of this machine as `inside`, or a folder with all that is in it.
+    pub fn add_copy(&mut self, inside: &str, outside: &Path) -> io::Result<()> {
+        let about = std::fs::metadata(outside)?;
+        let inside = inside.trim_start_matches('/');
+        if !about.is_dir() {
+            let executable = about.permissions().mode() & 0o111 != 0;
+            self.add_file(inside, std::fs::read(outside)?, executable);
+            let total: usize = self.0.values().map(Entry::bytes).sum();
+            let too_large =
+                || io::Error::other(format!("a guest's root holds {COPIES_MAX} at most"));
+            return (total as u64 <= COPIES_MAX.get()).then_some(()).ok_or_else(too_large);
+        }
+        let entries = std::fs::read_dir(outside)?;
+        let mut paths = entries.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        self.add(inside, Entry::Folder);
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            self.add_copy(&format!("{inside}/{name}"), &path)?;
+        }
+        Ok(())
+    }
+
     /// Adds a file.
     pub fn add_file(&mut self, name: &str, bytes: Vec<u8>, executable: bool) {
         self.add(name, Entry::File { bytes, executable });
@@ -94,6 +123,10 @@ impl Initramfs {
 }
 
 impl Entry {
+    fn bytes(&self) -> usize {
+        if let Self::File { bytes, .. } = self { bytes.len() } else { 0 }
+    }
+
     fn put(&self, out: &mut Vec<u8>, inode: u32, name: &str) {
         let (mode, links, bytes, device) = match self {
             Self::Folder => (0o040_755, 2, &[][..], (0, 0)),
@@ -170,6 +203,19 @@ mod tests {
         assert_eq!(&text[..22], "0707010000000100_0041ed".replace('_', "").as_str());
         assert!(bytes.len().is_multiple_of(4));
         assert_eq!(root.clone().to_bytes(), bytes);
+    }
+
+    #[test]
+    fn files_and_folders_are_taken_along() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("sub/b"), "B").unwrap();
+        std::fs::write(folder.path().join("a"), "A").unwrap();
+        let mut root = Initramfs::default();
+        root.add_copy("/data", folder.path()).unwrap();
+        let names: Vec<&str> = root.0.keys().map(String::as_str).collect();
+        assert_eq!(names, ["data", "data/a", "data/sub", "data/sub/b"]);
+        assert!(root.add_copy("/x", &folder.path().join("none")).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod agenda;
 mod carry_out;
 pub mod command;
+pub mod crash;
 mod effort;
 pub mod embedded;
 pub mod file;

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod compare;
 pub(crate) mod completion;
+pub(crate) mod crash;
 pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;

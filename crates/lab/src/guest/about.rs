@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use drivelab_core::{Bytes, Span};
+use drivelab_core::{Bytes, Span, Time};
 use thiserror::Error;
 
 use crate::calendar::CalendarError;
@@ -26,6 +26,9 @@ pub struct Guest<'a> {
     pub tags: u16,
     /// Added to the kernel command line.
     pub arguments: &'a [String],
+    /// How far it may run without a message, where the times of its lines matter: each is noted at
+    /// the next message.
+    pub tick: Option<Span>,
     /// Real time after which it is ended.
     pub limit: Duration,
     /// Ends it when set.
@@ -47,6 +50,15 @@ pub enum End {
     Stopped,
 }
 
+/// A line that a guest printed on its console of results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// By when: nothing happened on its disk between the printing and this.
+    pub at: Time,
+    /// The line, without its end.
+    pub text: String,
+}
+
 /// What a guest left behind.
 #[derive(Debug, Clone)]
 pub struct Ended {
@@ -66,6 +78,8 @@ pub struct Ended {
     pub console_sha256: String,
     /// What came out of its second console, which carries results.
     pub results: String,
+    /// The whole lines of it.
+    pub lines: Vec<Line>,
 }
 
 /// Why a guest could not be run to an end.
@@ -115,7 +129,7 @@ impl GuestError {
 }
 
 /// When a guest's clock starts, unless another is given: 2025-01-01, in nanoseconds since 1970.
-pub(super) const START_NS: u64 = 1_735_689_600_000_000_000;
+pub(crate) const START_NS: u64 = 1_735_689_600_000_000_000;
 
 /// Names in the folder of a run. The kernel command line seeds the guest's random numbers, so they
 /// never change.

@@ -11,5 +11,6 @@ mod shared;
 mod sockets;
 mod terminal;
 
-pub use about::{End, Ended, Guest, GuestError};
+pub(crate) use about::START_NS;
+pub use about::{End, Ended, Guest, GuestError, Line};
 pub use terminal::Terminal;

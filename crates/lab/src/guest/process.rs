@@ -8,12 +8,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use drivelab_core::Time;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use sha2::{Digest as _, Sha256};
 
+use super::about::Line;
 use crate::trace::hex;
 
 /// A full pipe would make the guest wait, in real time, for us to read it.
@@ -84,6 +86,8 @@ pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
     hash: Sha256,
     pub(super) is_open: bool,
+    /// How much was there, and when that was noted.
+    noted: Vec<(usize, Time)>,
 }
 
 impl Output {
@@ -95,7 +99,8 @@ impl Output {
         // A user's limit may forbid it; the default of 64 KiB is enough for most.
         let _ = fcntl_setpipe_size(&read, PIPE_BYTES);
         let (pipe, hash) = (File::from(read), Sha256::new());
-        Ok((Self { pipe, bytes: Vec::new(), hash, is_open: true }, write))
+        let (bytes, noted) = (Vec::new(), Vec::new());
+        Ok((Self { pipe, bytes, hash, is_open: true, noted }, write))
     }
 
     /// Takes what is there.
@@ -115,6 +120,26 @@ impl Output {
             }
         }
         Ok(())
+    }
+
+    /// Notes that what is there was printed by `now`, while the guest stands still.
+    pub(super) fn note(&mut self, now: Time) {
+        if self.bytes.len() > self.noted.last().map_or(0, |(length, _)| *length) {
+            self.noted.push((self.bytes.len(), now));
+        }
+    }
+
+    /// The whole lines, with the time by which each was printed.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let (mut lines, mut noted, mut end) = (Vec::new(), self.noted.iter().peekable(), 0);
+        for line in self.bytes.split_inclusive(|byte| *byte == b'\n') {
+            end += line.len();
+            while noted.next_if(|(length, _)| *length < end).is_some() {}
+            if let (Some((_, at)), Some(text)) = (noted.peek(), line.strip_suffix(b"\n")) {
+                lines.push(Line { at: *at, text: String::from_utf8_lossy(text).into_owned() });
+            }
+        }
+        lines
     }
 
     /// What was printed since the last call, for one who reads along.
@@ -168,5 +193,23 @@ impl Drop for Pinned {
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let place = taken.iter().position(|core| *core == self.core);
         place.map(|place| taken.swap_remove(place));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_was_printed_when_its_end_was() {
+        let (mut output, write) = Output::new().unwrap();
+        let mut write = File::from(write);
+        for (at, text) in [(1, "a\nb"), (2, ""), (3, "c\nd\n"), (4, "half")] {
+            io::Write::write_all(&mut write, text.as_bytes()).unwrap();
+            output.take().unwrap();
+            output.note(Time::from_ns(at));
+        }
+        let line = |at, text: &str| Line { at: Time::from_ns(at), text: text.into() };
+        assert_eq!(output.lines(), [line(1, "a"), line(3, "bc"), line(3, "d")]);
     }
 }

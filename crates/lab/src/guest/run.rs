@@ -143,7 +143,8 @@ struct Run<'a, 't, D> {
     _pinned: Option<Pinned>,
     outputs: [Output; 2],
     terminal: Option<Attached<'t>>,
-    /// When the keys of a terminal are looked at next.
+    /// How far the guest may run without a message, and when it must send the next one.
+    tick: Option<Span>,
     look_at: Time,
     clock: Line,
     disk: Line,
@@ -190,6 +191,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             process: process.map_err(GuestError::at("start the guest"))?,
             _pinned: pinned,
             outputs: [console, results],
+            tick: terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
             terminal,
             look_at: Time::ZERO,
             clock,
@@ -223,6 +225,9 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             how => how,
         };
         self.take_outputs()?;
+        let [_, results] = &mut self.outputs;
+        results.note(self.page.now());
+        let lines = results.lines();
         let [(console, console_sha256), (results, _)] = self.outputs.map(Output::finish);
         let ended = Ended {
             how,
@@ -233,6 +238,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             console,
             console_sha256,
             results,
+            lines,
         };
         Ok((ended, self.front.into_disk()))
     }
@@ -266,9 +272,9 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         }
     }
 
-    /// The machine's next event; with a terminal there is one, so that the guest cannot run ahead.
+    /// The machine's next event; with a tick there is one, so that the guest cannot run ahead.
     fn next_event(&self) -> Option<Time> {
-        let look_at = self.terminal.as_ref().map(|_| self.look_at.max(self.page.now()));
+        let look_at = self.tick.map(|_| self.look_at.max(self.page.now()));
         self.front.next_event().into_iter().chain(look_at).min()
     }
 
@@ -309,6 +315,8 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
                 self.take_outputs()?;
             }
             if ready.clock || ready.disk || ready.interrupts {
+                // What a guest prints is in the pipe before it sends a message and waits.
+                self.outputs[1].note(self.page.now());
                 return Ok(ready);
             }
             if self.process.has_ended().map_err(GuestError::at("look after the guest"))? {
@@ -395,7 +403,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
 
     /// Moves the drive to `at`, and interrupts the guest if that answered any request.
     fn advance(&mut self, at: Time) -> Result<(), Stop> {
-        self.look_at = self.look_at.max(at + TICK);
+        self.look_at = self.tick.map_or(self.look_at, |tick| self.look_at.max(at + tick));
         if self.front.next_event().is_none_or(|event| event > at) {
             return Ok(());
         }

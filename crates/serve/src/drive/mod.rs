@@ -21,7 +21,7 @@ pub use null::Null;
 pub use power_cut::PowerCut;
 
 use crate::fault::{Fault, FaultId, Faults, Incident, Listed, Plan};
-use crate::store::{Choose, KeepAll, Store, Survival, TrimId, Write};
+use crate::store::{Choose, KeepAll, Recording, Step, Store, Survival, TrimId, Write};
 
 /// Properties of a drive that a host is informed of, in addition to its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,13 @@ impl ServedDrive {
         &self.store
     }
 
+    /// What its store recorded.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.store.take_recording()
+    }
+
     fn advance_device(&mut self, now: Time) -> io::Result<()> {
+        self.store.at(now);
         let mut completions = std::mem::take(&mut self.completions);
         self.device.advance(now, &mut completions);
         self.device.destaged(&mut self.records);
@@ -156,7 +162,7 @@ impl ServedDrive {
                 )?;
             }
             Change::Nothing => {}
-            Change::Write { write, .. } if answer.result.is_err() => self.store.forget(&write),
+            Change::Write { write, .. } if answer.result.is_err() => self.store.forget(&write)?,
             Change::Write { write, lands } => {
                 // A device that does not report where the data went has no cache that could lose
                 // it.
@@ -240,6 +246,10 @@ impl Disk for ServedDrive {
         assert!(lba + sectors <= Lba::ZERO + self.capacity(), "the caller checks the range");
         let plan = self.faults.plan(now, op, lba, sectors);
         let answer = Answer { token, due: now, result: Ok(()), op, lba, sectors };
+        self.store.at(now);
+        if op == Op::Flush {
+            self.store.note(|| if plan.lies { Step::Lied } else { Step::Flush })?;
+        }
         if plan.lies {
             self.hold(Answer { due: plan.due(now, now), ..answer });
             return Ok(());
@@ -247,7 +257,7 @@ impl Disk for ServedDrive {
         let change = match op {
             Op::Read => Change::Nothing,
             Op::Flush => Change::Flush,
-            Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)),
+            Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)?),
             // It fails, and changes nothing: no part of it survives, even in a power cut.
             Op::Write if plan.result.is_err() => Change::Nothing,
             Op::Write => {
@@ -304,8 +314,8 @@ impl Disk for ServedDrive {
         // The device never received these.
         for request in std::mem::take(&mut self.waiting) {
             match self.pending.remove(place(request.id)).change {
-                Change::Write { write, .. } => self.store.forget(&write),
-                Change::Trim(trim) => self.store.forget_trim(trim),
+                Change::Write { write, .. } => self.store.forget(&write)?,
+                Change::Trim(trim) => self.store.forget_trim(trim)?,
                 Change::Nothing | Change::Flush => {}
             }
         }

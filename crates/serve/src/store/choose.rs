@@ -1,11 +1,20 @@
 //! Choices that the rules leave open: made by dice, or by a test that tries them all.
 
+use std::collections::BTreeSet;
+
+use drivelab_core::crash::Outcome;
 use drivelab_core::{Ratio, Rng};
 
 /// Makes the choices that a power cut leaves open.
 pub trait Choose {
     /// One of `options` possibilities, from 0; among a sector's values 0 is the durable one.
     fn choose(&mut self, options: usize) -> usize;
+
+    /// How many of the writes that a physical sector received, oldest first, it keeps; they are
+    /// named by their positions in the order of submissions.
+    fn point(&mut self, writes: &[u64]) -> usize {
+        self.choose(writes.len() + 1)
+    }
 }
 
 /// Random choices, by a seed.
@@ -38,6 +47,72 @@ impl Choose for Dice {
     }
 }
 
+/// Keeps only what is durable.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeepNothing;
+
+impl Choose for KeepNothing {
+    fn choose(&mut self, _: usize) -> usize {
+        0
+    }
+}
+
+/// The choices with this number: from 0 on, each way to choose has one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbered(u64);
+
+impl Choose for Numbered {
+    fn choose(&mut self, options: usize) -> usize {
+        let options = options as u64;
+        let chosen = self.0 % options;
+        self.0 /= options;
+        usize::try_from(chosen).expect("below the number of options")
+    }
+}
+
+/// Loses less than another choice: of what that loses, only what these writes have written, named by
+/// their positions in the order of submissions.
+pub fn lose_only(writes: &BTreeSet<u64>, of: Box<dyn Choose>) -> impl Choose {
+    LoseOnly { writes, of }
+}
+
+struct LoseOnly<'a> {
+    writes: &'a BTreeSet<u64>,
+    of: Box<dyn Choose>,
+}
+
+impl Choose for LoseOnly<'_> {
+    fn choose(&mut self, options: usize) -> usize {
+        self.of.choose(options)
+    }
+
+    fn point(&mut self, writes: &[u64]) -> usize {
+        let newest = writes.iter().rposition(|write| !self.writes.contains(write));
+        self.of.point(writes).max(newest.map_or(0, |place| place + 1))
+    }
+}
+
+/// Counts the ways to choose, and keeps everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Count(pub(super) u64);
+
+impl Choose for Count {
+    fn choose(&mut self, options: usize) -> usize {
+        self.0 = self.0.saturating_mul(options as u64);
+        options - 1
+    }
+}
+
+/// Makes the choices of an outcome.
+pub fn of_outcome(outcome: Outcome) -> Box<dyn Choose> {
+    match outcome {
+        Outcome::Nothing => Box::new(KeepNothing),
+        Outcome::Everything => Box::new(KeepAll),
+        Outcome::Drawn(seed) => Box::new(Dice::new(u64::from(seed))),
+        Outcome::Numbered(number) => Box::new(Numbered(number)),
+    }
+}
+
 /// Keeps the newest value of every sector: an orderly power-off.
 #[derive(Debug, Clone, Copy)]
 pub struct KeepAll;
@@ -45,5 +120,41 @@ pub struct KeepAll;
 impl Choose for KeepAll {
     fn choose(&mut self, options: usize) -> usize {
         options - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_to_choose_has_a_number() {
+        let chosen = |number| {
+            let mut choices = Numbered(number);
+            [choices.choose(2), choices.choose(3), choices.choose(1)]
+        };
+        let all: BTreeSet<_> = (0..6).map(chosen).collect();
+        assert_eq!((all.len(), chosen(0)), (6, [0, 0, 0]));
+        let mut count = Count(1);
+        for options in [2, 3, 1] {
+            count.choose(options);
+        }
+        assert_eq!(count.0, 6);
+    }
+
+    #[test]
+    fn writes_are_lost_by_name() {
+        let check = |writes: &[u64], of: Box<dyn Choose>, expected| {
+            let writes = writes.iter().copied().collect();
+            let mut lose = lose_only(&writes, of);
+            assert_eq!(lose.point(&[3, 5, 8]), expected, "{writes:?}");
+        };
+        check(&[], Box::new(KeepNothing), 3);
+        check(&[8], Box::new(KeepNothing), 2);
+        check(&[5], Box::new(KeepNothing), 3);
+        check(&[5, 8], Box::new(KeepNothing), 1);
+        check(&[3, 5, 8], Box::new(KeepNothing), 0);
+        check(&[3, 5, 8], Box::new(Numbered(2)), 2);
+        check(&[3, 5, 8], Box::new(KeepAll), 3);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use drivelab_core::{Lba, Sectors};
+use drivelab_core::{Lba, Sectors, Time};
 
-use super::versions::SECTOR;
+use super::versions::{SECTOR, Write};
 use super::{Choose, Store};
 
 /// The result of a power cut.
@@ -18,11 +18,50 @@ pub struct Survival {
     pub torn_writes: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Fate {
-    completed: bool,
-    kept: bool,
-    lost: bool,
+/// What a power cut made of a write that was not durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fate {
+    /// Its position in the order of submissions.
+    pub sequence: u64,
+    /// When it was submitted.
+    pub submitted: Time,
+    /// Whether it was acknowledged.
+    pub completed: bool,
+    /// Its first sector.
+    pub lba: Lba,
+    /// Its length.
+    pub sectors: Sectors,
+    /// Sectors whose value it is now.
+    pub kept: Sectors,
+    /// Sectors that have an earlier value instead of its own.
+    pub lost: Sectors,
+}
+
+impl Fate {
+    fn new(write: &Write) -> Self {
+        let range = write.sectors();
+        Self {
+            sequence: write.sequence,
+            submitted: write.submitted,
+            completed: write.is_completed(),
+            lba: Lba::new(range.start),
+            sectors: Sectors::new(range.end - range.start),
+            kept: Sectors::ZERO,
+            lost: Sectors::ZERO,
+        }
+    }
+}
+
+impl Survival {
+    fn of(fates: &[Fate]) -> Self {
+        let mut survival = Self::default();
+        for fate in fates.iter().filter(|fate| fate.lost > Sectors::ZERO) {
+            let is_kept = fate.kept > Sectors::ZERO;
+            survival.torn_writes += u64::from(is_kept);
+            survival.dropped_writes += u64::from(fate.completed && !is_kept);
+        }
+        survival
+    }
 }
 
 impl Store {
@@ -32,8 +71,17 @@ impl Store {
     pub fn cut(
         &mut self,
         choose: &mut dyn Choose,
-        mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,
+        torn: impl FnMut(Lba, Sectors) -> Option<usize>,
     ) -> io::Result<Survival> {
+        Ok(Survival::of(&self.cut_in_detail(choose, torn)?))
+    }
+
+    /// The same; says what became of each write, in the order of submissions.
+    pub fn cut_in_detail(
+        &mut self,
+        choose: &mut dyn Choose,
+        mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,
+    ) -> io::Result<Vec<Fate>> {
         for trim in std::mem::take(&mut self.trims) {
             self.cut_trim(&trim, choose)?;
         }
@@ -54,12 +102,7 @@ impl Store {
             }
         }
         self.volatile.clear();
-        let mut survival = Survival::default();
-        for fate in fates.values().filter(|fate| fate.lost) {
-            survival.torn_writes += u64::from(fate.kept);
-            survival.dropped_writes += u64::from(fate.completed && !fate.kept);
-        }
-        Ok(survival)
+        Ok(fates.into_values().collect())
     }
 
     /// The point in the order of submissions up to which a physical sector received its writes.
@@ -68,7 +111,7 @@ impl Store {
         let mut points: Vec<u64> = versions.map(|write| write.sequence).collect();
         points.sort_unstable();
         points.dedup();
-        match choose.choose(points.len() + 1) {
+        match choose.point(&points) {
             0 => 0,
             chosen => points[chosen - 1],
         }
@@ -79,10 +122,10 @@ impl Store {
         let chosen = versions.iter().rev().find(|write| write.sequence <= until);
         let chosen = chosen.map_or(0, |write| write.sequence);
         for write in versions.iter() {
-            let fate = fates.entry(write.sequence).or_default();
-            fate.completed = write.is_completed();
-            fate.kept |= write.sequence == chosen;
-            fate.lost |= write.sequence > chosen;
+            let fate = fates.entry(write.sequence).or_insert_with(|| Fate::new(write));
+            let one = |applies: bool| Sectors::new(u64::from(applies));
+            fate.kept += one(write.sequence == chosen);
+            fate.lost += one(write.sequence > chosen);
         }
     }
 

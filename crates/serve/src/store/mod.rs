@@ -7,6 +7,8 @@
 mod choose;
 mod cut;
 mod overlay;
+mod recording;
+mod replay;
 mod trim;
 mod under_way;
 mod versions;
@@ -19,8 +21,10 @@ use std::rc::Rc;
 use drivelab_core::disk::{Data, Extent, Medium};
 use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
-pub use choose::{Choose, Dice, KeepAll};
-pub use cut::Survival;
+pub use choose::{Choose, Dice, KeepAll, lose_only, of_outcome};
+pub use cut::{Fate, Survival};
+pub use recording::{Recording, Step};
+pub use replay::{Recorded, Replay};
 pub use under_way::TrimId;
 pub use versions::Write;
 
@@ -45,13 +49,37 @@ pub struct Store {
     sequence: u64,
     /// Sectors that are atomic in a power cut.
     physical_sector: Sectors,
+    /// What happens to it, where that is recorded.
+    recording: Option<Recording>,
 }
 
 impl Store {
     /// A store on `medium` with physical sectors of `physical_sector` (1 or 8).
     pub fn new(medium: Box<dyn Medium>, physical_sector: Sectors) -> Self {
         let (volatile, trims) = (HashMap::default(), Vec::new());
-        Self { medium, volatile, trims, sequence: 0, physical_sector }
+        Self { medium, volatile, trims, sequence: 0, physical_sector, recording: None }
+    }
+
+    /// Records from now on, in at most about `limit` of memory.
+    pub fn record(&mut self, limit: Bytes) {
+        self.recording = Some(Recording::new(limit));
+    }
+
+    /// Ends the recording, and gives it.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
+    }
+
+    /// The time of what happens next, for the recording.
+    pub(crate) fn at(&mut self, now: Time) {
+        if let Some(recording) = &mut self.recording {
+            recording.now = now;
+        }
+    }
+
+    /// Adds a step to the recording, if there is one.
+    pub(crate) fn note(&mut self, step: impl FnOnce() -> Step) -> io::Result<()> {
+        self.recording.as_mut().map_or(Ok(()), |recording| recording.add(step()))
     }
 
     /// Addressable sectors.
@@ -67,6 +95,7 @@ impl Store {
 
     /// A write is submitted: until it completes it may or may not be seen.
     pub fn begin_write(&mut self, now: Time, lba: Lba, data: Data) -> io::Result<Rc<Write>> {
+        self.note(|| Step::Write { lba, data: data.clone() })?;
         self.sequence += 1;
         let write = Rc::new(Write::new(self.sequence, now, lba, data));
         let mut crowded = Vec::new();
@@ -93,16 +122,18 @@ impl Store {
 
     /// A write completed: if `durable` it is on the medium, otherwise in the volatile cache.
     pub fn complete(&mut self, write: &Rc<Write>, durable: bool) -> io::Result<()> {
+        let sequence = write.sequence;
+        self.note(|| Step::Completed { write: sequence, durable })?;
         write.set_completed();
         if !durable {
             return Ok(());
         }
-        let sequence = write.sequence;
         self.promote(write.sectors(), |versions| versions.has(sequence).then_some(sequence))
     }
 
     /// A write failed: its sectors keep their values.
-    pub fn forget(&mut self, write: &Rc<Write>) {
+    pub fn forget(&mut self, write: &Rc<Write>) -> io::Result<()> {
+        self.note(|| Step::Forgotten(write.sequence))?;
         for sector in write.sectors() {
             if let Some(versions) = self.volatile.get_mut(&sector) {
                 versions.remove(write.sequence);
@@ -111,6 +142,7 @@ impl Store {
                 }
             }
         }
+        Ok(())
     }
 
     /// Cached data has reached the medium.
@@ -118,6 +150,7 @@ impl Store {
         if self.volatile.is_empty() {
             return Ok(());
         }
+        self.note(|| Step::Destaged(*record))?;
         let end = (record.lba + record.sectors).get();
         self.promote(record.lba.get()..end, |versions| versions.newest_taken(record.taken))
     }
@@ -125,6 +158,7 @@ impl Store {
     /// A flush completed: the device has reported the data that it wrote to the medium. A trim in
     /// flight may have made the device drop cached data, and is therefore carried out.
     pub fn flushed(&mut self) -> io::Result<()> {
+        self.note(|| Step::Flushed)?;
         for trim in self.trims.clone() {
             self.carry_out(&trim)?;
         }

@@ -5,31 +5,35 @@ use std::io;
 use drivelab_core::{Lba, Sectors};
 
 use super::under_way::{Trim, TrimId};
-use super::{Choose, Store};
+use super::{Choose, Step, Store};
 
 /// The piece of a trim in flight that is done or not done as one; whole physical sectors.
 const TRIM_PIECE: Sectors = Sectors::new(2048);
 
 impl Store {
     /// A trim is submitted.
-    pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> TrimId {
+    pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> io::Result<TrimId> {
+        self.note(|| Step::Trim { lba, sectors })?;
         self.sequence += 1;
         let sequence = self.sequence;
         self.trims.push(Trim { lba, sectors, sequence, spared: Vec::new() });
-        TrimId(sequence)
+        Ok(TrimId(sequence))
     }
 
     /// A trim completed. It is then durable: a drive of ours guarantees this beyond its
     /// obligations.
     pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
+        self.note(|| Step::Trimmed(trim))?;
         let place = self.trims.iter().position(|other| other.sequence == trim.0);
         let trim = self.trims.remove(place.expect("the trim is on its way"));
         self.carry_out(&trim)
     }
 
     /// A trim is abandoned before any of it was done.
-    pub(crate) fn forget_trim(&mut self, trim: TrimId) {
+    pub(crate) fn forget_trim(&mut self, trim: TrimId) -> io::Result<()> {
+        self.note(|| Step::TrimForgotten(trim))?;
         self.trims.retain(|other| other.sequence != trim.0);
+        Ok(())
     }
 
     /// Frees the range of a trim, except what was written after it was submitted.

@@ -61,7 +61,7 @@ impl Write {
 }
 
 /// Values in the order of submission. Almost always there is one: it needs no allocation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Versions {
     newest: Option<Rc<Write>>,
     /// Earlier ones, ascending.

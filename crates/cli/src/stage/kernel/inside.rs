@@ -96,6 +96,7 @@ impl Inside<'_> {
             memory: has.memory,
             tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
             arguments: &[],
+            tick: None,
             limit: Duration::from_nanos(self.limit.ns()),
             stop: interrupt::flag(),
         };

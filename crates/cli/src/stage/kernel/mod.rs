@@ -1,5 +1,6 @@
 //! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
 
+mod crash;
 mod has;
 mod inside;
 mod job;
@@ -26,6 +27,7 @@ use super::program::{self, Commands, Ground};
 use super::simulate::parallel;
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::output;
+pub(crate) use crash::Rig;
 pub(crate) use has::{Has, memory, mount_options};
 pub(crate) use inside::{Carried, Inside};
 pub(crate) use job::Job;

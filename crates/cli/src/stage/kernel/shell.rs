@@ -37,6 +37,7 @@ pub(crate) fn shell(
         memory: MEMORY,
         tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
         arguments: &["quiet".into()],
+        tick: None,
         limit: Duration::MAX,
         stop: interrupt::flag(),
     };

@@ -109,7 +109,7 @@ fn submit(
             Sent::Write(store.begin_write(now, lba(first), data).unwrap(), fua)
         }
         Symbol::Trim { first, count } => {
-            Sent::Trim(store.begin_trim(lba(first), Sectors::new(count as u64)))
+            Sent::Trim(store.begin_trim(lba(first), Sectors::new(count as u64)).unwrap())
         }
         Symbol::Flush => Sent::Flush(done),
     }

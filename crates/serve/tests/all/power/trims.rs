@@ -25,7 +25,7 @@ fn a_trim_that_begins_within_a_physical_sector_is_cut_between_physical_sectors()
             let data = Data::Bytes(vec![7; 512 << 14].into_boxed_slice());
             let write = store.begin_write(Time::ZERO, Lba::ZERO, data).unwrap();
             store.complete(&write, true).unwrap();
-            store.begin_trim(Lba::new(lba), Sectors::new(sectors));
+            store.begin_trim(Lba::new(lba), Sectors::new(sectors)).unwrap();
             store.cut(&mut EveryOther(begins), |_, _| None).unwrap();
             let mut found = vec![0; 512 << 14];
             store.read(Lba::ZERO, &mut found).unwrap();

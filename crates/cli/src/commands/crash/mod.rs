@@ -1,0 +1,160 @@
+//! `crash`: does a program keep its promises when the power goes?
+
+mod campaign;
+mod explain;
+mod test;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use drivelab_core::Span;
+use drivelab_core::crash::{Cut, Finding};
+use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
+use drivelab_report::text::json_text;
+use drivelab_study::crash::{CrashFile, Place, Plan, plan};
+
+use self::campaign::Campaign;
+use self::test::{Test, Worked};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::input;
+use crate::interrupt;
+use crate::ui::Ui;
+
+/// Test whether a program keeps what it promised when the power goes.
+///
+/// The workload of the file runs once under a real Linux kernel, in virtual time, on a modelled
+/// drive. Its power is cut at many instants; after each a guest boots on what is left, mounts the
+/// file system and runs the check of the file: exit code 0 whole, 1 a promise was lost, 2 corrupt.
+/// See docs/guides/crash.md.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab crash studies/crash/sqlite-wal-full.toml --cuts 1000
+  drivelab crash my-test.toml --replay 7@12.5s --explain
+
+Exit codes: 0 every promise was kept, 1 one was broken, 2 the file or its commands are wrong,
+3 no kernel (drivelab lab setup), 4 no cut was made, 130 interrupted.")]
+pub(crate) struct CrashArgs {
+    /// The crash test, a TOML file.
+    file: PathBuf,
+
+    /// The number of cuts [default: that of the file].
+    #[arg(long, value_name = "N")]
+    cuts: Option<NonZeroUsize>,
+
+    /// Repeat this cut alone.
+    #[arg(long, value_name = "SEED@INSTANT", conflicts_with = "cuts")]
+    replay: Option<Cut>,
+
+    /// Show which writes the worst failure lost, and which of them matter.
+    #[arg(long)]
+    explain: bool,
+
+    /// The number of guests that run at once [default: one for each processor].
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// Runs the workload, cuts, checks.
+pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
+    let begun = Instant::now();
+    let name = arguments.file.display().to_string();
+    let file = CrashFile::parse(&name, &input::text(&arguments.file, input::STUDY)?)?;
+    let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
+    let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
+    let Some(worked) = test.work(&file)? else { return interrupted(ui) };
+    if !test.is_whole_at_the_end(&worked)? {
+        return interrupted(ui);
+    }
+    let plan = planned(arguments, &file, &test, &worked)?;
+    let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts };
+    let checked = campaign.carry_out()?;
+    let mut report = CrashTest {
+        title: file.title.clone(),
+        file: name,
+        scene: test.words(&file),
+        workload: worked.summary(),
+        planned: plan.cuts.len(),
+        left_out: plan.left_out,
+        ..CrashTest::default()
+    };
+    for (cut, checked) in plan.cuts.iter().zip(checked) {
+        match checked {
+            Some(checked) if checked.finding == Finding::Whole => report.whole += 1,
+            Some(checked) => {
+                let (cut, finding, reason) = (*cut, checked.finding, checked.reason);
+                report.failures.push(Found { cut, finding, reason });
+            }
+            None => {}
+        }
+    }
+    if let Some(worst) = report.worst().filter(|_| arguments.explain && !interrupt::requested()) {
+        report.explanation = Some(explain::explain(&test, &worked, worst)?);
+    }
+    report.took = span(begun.elapsed());
+    conclude(&report, ui)
+}
+
+/// The cuts to make.
+fn planned(
+    arguments: &CrashArgs,
+    file: &CrashFile,
+    test: &Test,
+    worked: &Worked,
+) -> Result<Plan, Failure> {
+    let (begin, end) = worked.moments.window;
+    let Some(cut) = arguments.replay else {
+        let mut moments = worked.moments.clone();
+        if file.places.contains(&Place::Exhaustive) {
+            moments.changes = test.changes(worked)?;
+        }
+        let plan = plan(file, &moments, arguments.cuts.map_or(file.cuts, NonZeroUsize::get));
+        return Ok(plan);
+    };
+    if cut.at <= begin || cut.at > end {
+        let message =
+            format!("the workload runs from {begin} to {end}, and {} is not within", cut.at);
+        return Err(
+            Failure::bad_words(message).hint("give a cut as the report of this file names it")
+        );
+    }
+    Ok(Plan { cuts: vec![cut], left_out: 0 })
+}
+
+fn interrupted(ui: Ui) -> Outcome {
+    ui.warn("interrupted before the first cut: no result");
+    Ok(Exit::Interrupted)
+}
+
+fn conclude(report: &CrashTest, ui: Ui) -> Outcome {
+    let text = if ui.json { json_text(&report.to_json()) } else { report.to_text(ui.look()) };
+    ui.result(&text)?;
+    if report.cuts() < report.planned {
+        ui.warn(&format!("interrupted after {} of {} cuts", report.cuts(), report.planned));
+        return Ok(Exit::Interrupted);
+    }
+    Ok(match (report.cuts(), report.failures.is_empty()) {
+        (0, _) => Exit::Inconclusive,
+        (_, true) => Exit::Done,
+        (_, false) => Exit::No,
+    })
+}
+
+fn span(time: Duration) -> Span {
+    Span::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl Worked {
+    fn summary(&self) -> Workload {
+        let (begin, end) = self.moments.window;
+        Workload {
+            took: end.since(begin),
+            writes: self.moments.writes.len(),
+            flushes: self.moments.flushes.len(),
+            lines: self.moments.lines.len(),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A crash test, ready to be carried out: its guests, and what the first of them did.
+
+use std::path::{Path, PathBuf};
+
+use drivelab_core::crash::{FileSystemKind, Finding};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::{Refusal, Time};
+use drivelab_lab::crash::{ACKNOWLEDGED, Checked, Layout, Scene, checked, worked};
+use drivelab_lab::guest::Line;
+use drivelab_lab::initramfs::Initramfs;
+use drivelab_serve::fault::{Fault, Kind};
+use drivelab_serve::medium::Memory;
+use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
+use drivelab_study::crash::{CrashFile, Moments};
+
+use crate::failure::{AtPath as _, Failure};
+use crate::stage::kernel::Rig;
+use crate::target;
+
+/// A test whose file was read and whose programs were found.
+#[derive(Debug)]
+pub(super) struct Test {
+    rig: Rig,
+    pub(super) faults: Vec<Fault>,
+    file_seed: u64,
+    workload_root: Initramfs,
+    check_root: Initramfs,
+    look_root: Initramfs,
+    file_system: FileSystemKind,
+    check_limit: Span,
+    pub(super) jobs: usize,
+}
+
+/// What the workload did.
+#[derive(Debug)]
+pub(super) struct Worked {
+    pub(super) recording: Recording,
+    pub(super) recorded: Recorded,
+    pub(super) lines: Vec<Line>,
+    pub(super) calls: Vec<Line>,
+    pub(super) moments: Moments,
+}
+
+/// Where programs are looked for that are not in the user's path: those of file systems.
+const SYSTEM_PATHS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// How exactly it is known when the workload printed a line while its drive was idle.
+const TICK: Span = Span::from_ms(1);
+
+impl Test {
+    pub(super) fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Failure> {
+        let faults = file.faults.iter().map(|text| fault(text)).collect::<Result<_, _>>()?;
+        let rig = Rig::new(target::drive_spec(&file.drive)?, file.seed, file.memory)?;
+        let (disk, settings) = rig.disk();
+        let CrashFile { file_system, prepare, workload, check, .. } = file;
+        if rig.capacity().bytes() < file_system.size {
+            let message = format!("the drive holds {}", rig.capacity().bytes());
+            return Err(
+                Failure::bad_words(message).hint("give a smaller `size` in `[file_system]`")
+            );
+        }
+        let strace = file.strace;
+        let scene = Scene { disk, settings, file_system, prepare, workload, check, strace };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let fill = |mut root: Initramfs| -> Result<Initramfs, Failure> {
+            for (name, text) in scene.files() {
+                root.add_file(name, text.into(), false);
+            }
+            let own = file.programs.iter().map(String::as_str);
+            for program in scene.programs().map(|program: &str| program).chain(own) {
+                let path = find(program)?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                root.add_program(&name, &path).at_path("read", &path)?;
+            }
+            for (inside, outside) in &file.files {
+                let path = folder.join(outside);
+                root.add_copy(inside, &path).at_path("read", &path)?;
+            }
+            Ok(root)
+        };
+        Ok(Self {
+            workload_root: fill(Rig::root(&scene.workload_script())?)?,
+            check_root: fill(Rig::root(&scene.check_script())?)?,
+            look_root: Rig::root(&scene.look_script())?,
+            file_system: file_system.kind,
+            check_limit: file.check_limit,
+            file_seed: file.seed,
+            rig,
+            faults,
+            jobs,
+        })
+    }
+
+    /// File system, drive and kernel in words.
+    pub(super) fn words(&self, file: &CrashFile) -> String {
+        format!("{} on {}", file.file_system.kind, self.rig.words())
+    }
+
+    /// Memory that each copy of the drive's bytes may take.
+    pub(super) fn memory(&self) -> Bytes {
+        Bytes::new(Memory::limit_here().get() / (self.jobs as u64 + 2))
+    }
+
+    /// Carries out the workload; nothing where it was stopped.
+    pub(super) fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Failure> {
+        let medium = Memory::new(self.rig.capacity(), self.memory());
+        let mut store = Store::new(Box::new(medium), self.rig.physical_sector());
+        store.record(self.memory());
+        let (root, limits) = (&self.workload_root, (file.workload_limit, Some(TICK)));
+        let (ended, mut disk) = self.rig.boot(store, &self.faults, root, limits)?;
+        let Some(done) = worked(&ended).map_err(Refusal::from)? else { return Ok(None) };
+        let recording = disk.take_recording().expect("it was begun");
+        let recorded = Recorded {
+            capacity: self.rig.capacity(),
+            physical_sector: self.rig.physical_sector(),
+            durable_before: done.window.0,
+            faults: self.faults.clone(),
+            seed: self.file_seed,
+        };
+        let moments = moments(&recording, done.window, &done.lines);
+        Ok(Some(Worked { recording, recorded, lines: done.lines, calls: done.calls, moments }))
+    }
+
+    /// Says whether the check finds everything whole where no power was cut: `false` where it was
+    /// stopped.
+    pub(super) fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Failure> {
+        let mut replay = self.replay(worked);
+        replay.advance(Time::MAX).map_err(memory)?;
+        let found = self.check(&replay, worked, Time::MAX, &mut KeepAll)?;
+        let Some(Checked { finding, reason }) = found else { return Ok(false) };
+        if finding == Finding::Whole {
+            return Ok(true);
+        }
+        let message = format!("without a power cut the check says {finding}: {reason}");
+        Err(Failure::bad_words(message).hint(
+            "mend `workload` or `check`: what a cut breaks can only be found in what is whole",
+        ))
+    }
+
+    pub(super) fn replay<'a>(&self, worked: &'a Worked) -> Replay<'a> {
+        Replay::new(&worked.recorded, &worked.recording, self.memory())
+    }
+
+    /// What a check finds after a cut at this instant; nothing where it was stopped.
+    pub(super) fn check(
+        &self,
+        replay: &Replay<'_>,
+        worked: &Worked,
+        at: Time,
+        choose: &mut dyn Choose,
+    ) -> Result<Option<Checked>, Failure> {
+        let (medium, _) = replay.cut(at, choose).map_err(memory)?;
+        let printed = worked.lines.iter().take_while(|line| line.at < at);
+        let acknowledged: String = printed.flat_map(|line| [&line.text, "\n"]).collect();
+        let mut root = self.check_root.clone();
+        root.add_file(ACKNOWLEDGED, acknowledged.into_bytes(), false);
+        let store = Store::new(medium, self.rig.physical_sector());
+        let (ended, _) = self.rig.boot(store, &[], &root, (self.check_limit, None))?;
+        Ok(checked(&ended))
+    }
+
+    /// Where things are at an instant, in the eyes of the file system if nothing were lost.
+    pub(super) fn layout(&self, replay: &Replay<'_>, at: Time) -> Result<Layout, Failure> {
+        let (medium, _) = replay.cut(at, &mut KeepAll).map_err(memory)?;
+        let store = Store::new(medium, self.rig.physical_sector());
+        let (_, disk) = self.rig.boot(store, &[], &self.look_root, (self.check_limit, None))?;
+        Ok(Layout::read(self.file_system, &|lba, data| disk.read(lba, data)))
+    }
+
+    /// When anything changed what a cut could leave, and the number of ways in which one could end.
+    pub(super) fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Failure> {
+        let (begin, end) = worked.moments.window;
+        let steps = worked.recording.steps().iter().map(|(at, _)| *at);
+        let lines = worked.moments.lines.iter().copied();
+        let mut instants: Vec<Time> = steps.chain(lines).collect();
+        instants.retain(|at| begin <= *at && *at < end);
+        instants.sort_unstable();
+        instants.dedup();
+        let mut replay = self.replay(worked);
+        let mut ways = |at: Time| {
+            replay.advance(at + Span::from_ns(1))?;
+            Ok((at, replay.outcomes()?))
+        };
+        instants.into_iter().map(&mut ways).collect::<std::io::Result<_>>().map_err(memory)
+    }
+}
+
+/// Why a cut could not be made.
+pub(super) fn memory(error: std::io::Error) -> Failure {
+    Refusal::machine("cannot keep the drive's data")
+        .because(error)
+        .hint("make the workload write less, or run fewer guests at once: --jobs 1")
+        .into()
+}
+
+fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Moments {
+    let mut moments = Moments { window, ..Moments::default() };
+    moments.lines = lines.iter().map(|line| line.at).collect();
+    let mut begun = std::collections::VecDeque::new();
+    let (begin, end) = window;
+    let within = recording.steps().iter().filter(|(at, _)| begin <= *at && *at < end);
+    for (at, step) in within {
+        match step {
+            Step::Write { .. } => moments.writes.push(*at),
+            Step::Flush => begun.push_back(*at),
+            Step::Lied => moments.flushes.push((*at, *at)),
+            Step::Flushed => moments.flushes.extend(begun.pop_front().map(|begun| (begun, *at))),
+            _ => {}
+        }
+    }
+    moments
+}
+
+/// A fault of the drive; those that damage what is on the medium are no matter of a power cut.
+fn fault(text: &str) -> Result<Fault, Failure> {
+    let fault = Fault::from_json(text).map_err(Failure::bad_request)?;
+    if matches!(fault.kind, Kind::BitRot | Kind::LatentError | Kind::Misdirected) {
+        let message = format!("a crash test has no fault `{}`", fault.kind);
+        return Err(Failure::bad_words(message)
+            .hint("set `lying-flush`, `torn`, `stall`, `slow`, `read-error` or `write-error`"));
+    }
+    Ok(fault)
+}
+
+/// A program of this machine.
+fn find(name: &str) -> Result<PathBuf, Failure> {
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let user: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = user.into_iter().chain(SYSTEM_PATHS.map(PathBuf::from));
+    let mut paths = places.map(|folder| folder.join(name));
+    paths.find(|path| path.is_file()).ok_or_else(|| {
+        let message = format!("`{name}` is not installed");
+        Failure::cannot_here(anyhow::anyhow!(message)).hint(match name {
+            "mke2fs" | "e2fsck" => "sudo apt-get install e2fsprogs".to_owned(),
+            "mkfs.xfs" | "xfs_repair" => "sudo apt-get install xfsprogs".to_owned(),
+            _ => format!("install it, or name its path in `programs`: \"/path/to/{name}\""),
+        })
+    })
+}

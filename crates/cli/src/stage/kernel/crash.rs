@@ -1,0 +1,96 @@
+//! Guests of a crash test: booted on bytes that are given, with a drive that is new each time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use drivelab_core::units::{Bytes, Sectors, Span};
+use drivelab_core::{Device as _, Refusal};
+use drivelab_lab::guest::{Ended, Guest};
+use drivelab_lab::initramfs::Initramfs;
+use drivelab_lab::kernel::Kernel;
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::fault::Fault;
+use drivelab_serve::store::Store;
+
+use super::root::busybox;
+use super::seen::{Seen, TAGS_MAX};
+use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
+use crate::target;
+
+/// A kernel and a drive that guests are booted on.
+#[derive(Debug)]
+pub(crate) struct Rig {
+    kernel: Kernel,
+    spec: DriveSpec,
+    profile: Profile,
+    seen: Seen,
+    seed: u64,
+    memory: Bytes,
+    capacity: Sectors,
+}
+
+impl Rig {
+    pub(crate) fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Failure> {
+        let kernel = super::find(&super::cache(None)?)?;
+        let profile = target::profile(&spec)?;
+        let host = target::build(&profile, &spec.options, seed)?;
+        let attributes = target::attributes(&profile, host.about());
+        let seen = Seen::new(host.about(), &profile, attributes)?;
+        let capacity = host.capacity();
+        Ok(Self { kernel, spec, profile, seen, seed, memory, capacity })
+    }
+
+    /// The disk's name in a guest, and the commands that set its queue.
+    pub(crate) fn disk(&self) -> (&'static str, Vec<String>) {
+        let setting = self.seen.setting.as_ref();
+        (self.seen.disk, setting.map_or_else(Vec::new, |it| it.commands(self.seen.disk)))
+    }
+
+    pub(crate) fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    pub(crate) fn physical_sector(&self) -> Sectors {
+        self.seen.physical_sector
+    }
+
+    /// Kernel and drive in words.
+    pub(crate) fn words(&self) -> String {
+        format!("{}, Linux {}", self.spec, self.kernel.release)
+    }
+
+    /// A root whose shell runs `command`.
+    pub(crate) fn root(command: &str) -> Result<Initramfs, Failure> {
+        let busybox: &Path = busybox()?;
+        Initramfs::new(busybox, command).at_path("read", busybox)
+    }
+
+    /// Boots a guest on what `store` holds, with the times of its lines to a `tick`.
+    pub(crate) fn boot(
+        &self,
+        store: Store,
+        faults: &[Fault],
+        root: &Initramfs,
+        (limit, tick): (Span, Option<Span>),
+    ) -> Result<(Ended, ServedDrive), Failure> {
+        let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
+        let mut disk = ServedDrive::new(drive, store, self.seed);
+        for fault in faults {
+            disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
+        }
+        let guest = Guest {
+            kernel: &self.kernel.path,
+            initramfs: &root.to_bytes(),
+            memory: self.memory,
+            tags: self.seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            arguments: &["quiet".into()],
+            tick,
+            limit: Duration::from_nanos(limit.ns()),
+            stop: interrupt::flag(),
+        };
+        guest.run(disk, &self.seen.hardware, None).map_err(|error| Refusal::from(error).into())
+    }
+}

@@ -1,0 +1,134 @@
+//! What the guest found that came up after a cut.
+
+use drivelab_core::crash::Finding;
+
+use super::scene::{DAMAGED, FAILED, NOT_MOUNTED};
+use crate::guest::{End, Ended};
+use crate::initramfs;
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// What it says of the promises.
+    pub finding: Finding,
+    /// Why, in a line; empty where everything is whole.
+    pub reason: String,
+}
+
+/// Longest reason, in characters.
+const REASON_MAX: usize = 300;
+
+/// What a guest found; nothing where it was stopped.
+pub fn checked(ended: &Ended) -> Option<Checked> {
+    let corrupt = |reason: String| Checked { finding: Finding::Corrupt, reason };
+    let printed = initramfs::results(&ended.results);
+    let (output, code) = match (ended.how, printed) {
+        (End::Stopped, _) => return None,
+        (End::PoweredOff | End::Crashed(_), Some(printed)) => printed,
+        (End::Crashed(_), None) => return Some(corrupt(panic(&ended.console))),
+        (End::TimedOut, _) => return Some(corrupt("the check did not end in time".into())),
+        (End::Deadlocked, _) => {
+            return Some(corrupt("the check waits for something that cannot happen".into()));
+        }
+        (End::PoweredOff, None) => return Some(corrupt("the guest ended before its check".into())),
+    };
+    let said = || {
+        let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        last.unwrap_or_default().chars().take(REASON_MAX).collect::<String>()
+    };
+    Some(match code {
+        0 => Checked { finding: Finding::Whole, reason: String::new() },
+        1 => Checked { finding: Finding::Lost, reason: said() },
+        2 => corrupt(said()),
+        NOT_MOUNTED => corrupt(with_kernel(said(), &ended.console)),
+        DAMAGED | FAILED => corrupt(said()),
+        code => corrupt(format!("the check ended with exit code {code}")),
+    })
+}
+
+/// What the kernel said when it panicked.
+fn panic(console: &str) -> String {
+    let line = console.lines().find(|line| line.contains("Kernel panic") || line.contains("BUG"));
+    let line = line.map_or("it printed nothing about it", without_time);
+    format!("the kernel crashed: {line}").chars().take(REASON_MAX).collect()
+}
+
+/// The reason and the kernel's last word on it.
+fn with_kernel(reason: String, console: &str) -> String {
+    let about = |line: &&str| line.contains("EXT4-fs") || line.contains("XFS");
+    match console.lines().rev().find(about) {
+        Some(line) => {
+            format!("{reason}: {}", without_time(line)).chars().take(REASON_MAX).collect()
+        }
+        None => reason,
+    }
+}
+
+/// A line of the kernel's without its time stamp.
+fn without_time(line: &str) -> &str {
+    line.split_once("] ").map_or(line, |(_, rest)| rest).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    use drivelab_core::Span;
+
+    use super::*;
+
+    fn ended(how: End, results: &str, console: &str) -> Ended {
+        Ended {
+            how,
+            took: Span::ZERO,
+            wall: Duration::ZERO,
+            requests: 0,
+            trace_sha256: String::new(),
+            console: console.into(),
+            console_sha256: String::new(),
+            results: results.into(),
+            lines: Vec::new(),
+        }
+    }
+
+    fn check(how: End, code: Option<u8>, console: &str, expected: Option<(Finding, &str)>) {
+        let end = code.map_or(String::new(), |code| format!("drivelab-end {code}\n"));
+        let results = format!("drivelab-begin\nnoise\nthe word\n\n{end}");
+        let found = checked(&ended(how, &results, console));
+        let found = found.as_ref().map(|found| (found.finding, found.reason.as_str()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn exit_codes_are_findings_and_the_last_line_is_the_reason() {
+        let off = End::PoweredOff;
+        check(off, Some(0), "", Some((Finding::Whole, "")));
+        check(off, Some(1), "", Some((Finding::Lost, "the word")));
+        check(off, Some(2), "", Some((Finding::Corrupt, "the word")));
+        check(off, Some(DAMAGED), "", Some((Finding::Corrupt, "the word")));
+        check(off, Some(FAILED), "", Some((Finding::Corrupt, "the word")));
+        check(off, Some(7), "", Some((Finding::Corrupt, "the check ended with exit code 7")));
+        let console = "[    0.2] EXT4-fs (sda): bad superblock\n[ 1.0] reboot: System halted\n";
+        let reason = "the word: EXT4-fs (sda): bad superblock";
+        check(off, Some(NOT_MOUNTED), console, Some((Finding::Corrupt, reason)));
+    }
+
+    #[test]
+    fn a_guest_that_does_not_come_up_is_corrupt_and_one_that_was_stopped_is_nothing() {
+        let crashed = End::Crashed(ExitStatus::from_raw(6));
+        let console = "[    1.0] EXT4-fs error\n[    1.1] Kernel panic - not syncing: Oops\n";
+        let reason = "the kernel crashed: Kernel panic - not syncing: Oops";
+        check(crashed, None, console, Some((Finding::Corrupt, reason)));
+        let reason = "the check did not end in time";
+        check(End::TimedOut, None, "", Some((Finding::Corrupt, reason)));
+        check(End::Stopped, None, "", None);
+        check(
+            End::PoweredOff,
+            None,
+            "",
+            Some((Finding::Corrupt, "the guest ended before its check")),
+        );
+    }
+}

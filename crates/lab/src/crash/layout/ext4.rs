@@ -1,0 +1,213 @@
+//! The layout of ext4: superblocks, groups, the journal, and the files that directories name
+//! (the kernel's Documentation/filesystems/ext4).
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use super::{Read, Stretch, bytes};
+
+/// More than any file system of a test has.
+const GROUPS_MAX: u64 = 4096;
+const FILES_MAX: usize = 10_000;
+const READS_MAX: usize = 50_000;
+const FILE_BYTES_MAX: u64 = 1 << 32;
+const DEPTH_MAX: u16 = 5;
+
+const ROOT: u32 = 2;
+const IS_64_BIT: u32 = 0x80;
+const HAS_EXTENTS: u32 = 0x8_0000;
+const FOLDER: u16 = 0x4000;
+const REGULAR: u16 = 0x8000;
+
+pub(super) fn stretches(read: Read<'_>) -> Option<Vec<Stretch>> {
+    let disk = Disk::new(read)?;
+    let mut found = vec![Stretch::new(1024, 1024, "superblock")];
+    let journal = disk.inode(disk.journal);
+    found.extend(journal.iter().flat_map(|inode| disk.stretches(inode, "journal")));
+    disk.files(&mut found);
+    disk.groups(&mut found);
+    Some(found)
+}
+
+struct Disk<'a> {
+    read: Read<'a>,
+    /// Reads that are still allowed: a damaged file system may name one block a million times.
+    left: Cell<usize>,
+    block: u64,
+    blocks: u64,
+    first: u64,
+    group_blocks: u64,
+    group_inodes: u32,
+    inode_bytes: u64,
+    descriptor_bytes: u64,
+    journal: u32,
+}
+
+struct Inode {
+    mode: u16,
+    /// Pieces in blocks: the first, and how many.
+    pieces: Vec<(u64, u64)>,
+    size: u64,
+}
+
+fn half(data: &[u8], at: usize) -> Option<u16> {
+    data.get(at..at + 2)?.try_into().map(u16::from_le_bytes).ok()
+}
+
+fn word(data: &[u8], at: usize) -> Option<u32> {
+    data.get(at..at + 4)?.try_into().map(u32::from_le_bytes).ok()
+}
+
+impl<'a> Disk<'a> {
+    fn new(read: Read<'a>) -> Option<Self> {
+        let superblock = bytes(read, 1024, 1024)?;
+        let word = |at| word(&superblock, at);
+        let half = |at| half(&superblock, at);
+        let shift = word(24)?;
+        let wide = word(96)? & IS_64_BIT != 0;
+        let is_ext4 = half(56)? == 0xEF53 && shift <= 6 && word(40)? > 0 && word(32)? > 0;
+        let disk = Self {
+            read,
+            left: Cell::new(READS_MAX),
+            block: 1024 << shift.min(6),
+            blocks: u64::from(word(4)?) | if wide { u64::from(word(336)?) << 32 } else { 0 },
+            first: u64::from(word(20)?),
+            group_blocks: u64::from(word(32)?),
+            group_inodes: word(40)?,
+            inode_bytes: u64::from(half(88)?),
+            descriptor_bytes: if wide { u64::from(half(254)?) } else { 32 },
+            journal: word(224)?,
+        };
+        is_ext4.then_some(disk)
+    }
+
+    fn bytes(&self, at: u64, length: usize) -> Option<Vec<u8>> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        bytes(self.read, at, length)
+    }
+
+    /// Bitmap of blocks, bitmap of inodes and table of inodes of a group, as blocks.
+    fn descriptor(&self, group: u64) -> Option<[u64; 3]> {
+        let at = (self.first + 1) * self.block + group * self.descriptor_bytes;
+        let data = self.bytes(at, usize::try_from(self.descriptor_bytes).ok()?)?;
+        let block = |at: usize| {
+            let high = word(&data, at + 32).unwrap_or(0);
+            Some(u64::from(word(&data, at)?) | u64::from(high) << 32)
+        };
+        Some([block(0)?, block(4)?, block(8)?])
+    }
+
+    fn groups(&self, found: &mut Vec<Stretch>) {
+        let groups = self.blocks.saturating_sub(self.first).div_ceil(self.group_blocks);
+        let table = u64::from(self.group_inodes) * self.inode_bytes;
+        for group in 0..groups.min(GROUPS_MAX) {
+            let Some([blocks, inodes, of_inodes]) = self.descriptor(group) else { return };
+            let mut add = |block: u64, bytes: u64, what: &str| {
+                let at = block.saturating_mul(self.block);
+                found.push(Stretch::new(at, bytes, format!("{what} {group}")));
+            };
+            add(blocks, self.block, "block bitmap");
+            add(inodes, self.block, "inode bitmap");
+            add(of_inodes, table, "inode table");
+        }
+        let bytes = groups.min(GROUPS_MAX) * self.descriptor_bytes;
+        found.push(Stretch::new((self.first + 1) * self.block, bytes, "group descriptors"));
+    }
+
+    fn inode(&self, number: u32) -> Option<Inode> {
+        let index = number.checked_sub(1)?;
+        let [.., table] = self.descriptor(u64::from(index / self.group_inodes))?;
+        let at = table.checked_mul(self.block)?
+            + u64::from(index % self.group_inodes) * self.inode_bytes;
+        let data = self.bytes(at, 128)?;
+        let mut pieces = Vec::new();
+        if word(&data, 32)? & HAS_EXTENTS != 0 {
+            self.extents(data.get(40..100)?, DEPTH_MAX, &mut pieces)?;
+        }
+        let size = u64::from(word(&data, 4)?) | u64::from(word(&data, 108)?) << 32;
+        Some(Inode { mode: half(&data, 0)? & 0xF000, pieces, size })
+    }
+
+    /// Adds the pieces that a node of an extent tree names, and its own block.
+    fn extents(&self, node: &[u8], most: u16, pieces: &mut Vec<(u64, u64)>) -> Option<()> {
+        let (magic, entries, depth) = (half(node, 0)?, half(node, 2)?, half(node, 6)?);
+        if magic != 0xF30A || depth > most || pieces.len() > FILES_MAX {
+            return None;
+        }
+        for at in (0..usize::from(entries)).map(|entry| 12 * (entry + 1)) {
+            let high = half(node, at + if depth == 0 { 6 } else { 8 })?;
+            let low = word(node, at + if depth == 0 { 8 } else { 4 })?;
+            let block = u64::from(high) << 32 | u64::from(low);
+            if depth == 0 {
+                // Lengths above mark blocks that are reserved and not written.
+                let length = half(node, at + 4)?;
+                let length = if length > 32_768 { length - 32_768 } else { length };
+                pieces.push((block, u64::from(length)));
+            } else {
+                pieces.push((block, 1));
+                let child = bytes(
+                    self.read,
+                    block.checked_mul(self.block)?,
+                    usize::try_from(self.block).ok()?,
+                )?;
+                self.extents(&child, depth - 1, pieces)?;
+            }
+        }
+        Some(())
+    }
+
+    fn stretches(&self, inode: &Inode, holds: &str) -> Vec<Stretch> {
+        let stretch = |(block, count): &(u64, u64)| {
+            let at = block.saturating_mul(self.block);
+            Stretch::new(at, count.saturating_mul(self.block), holds)
+        };
+        inode.pieces.iter().map(stretch).collect()
+    }
+
+    /// Adds the files and folders below the root.
+    fn files(&self, found: &mut Vec<Stretch>) {
+        let mut left = vec![(ROOT, String::from("/"))];
+        let mut seen = BTreeSet::new();
+        while let Some((number, path)) = left.pop() {
+            if seen.len() >= FILES_MAX || !seen.insert(number) {
+                continue;
+            }
+            let Some(inode) = self.inode(number) else { continue };
+            match inode.mode {
+                FOLDER => {
+                    found.extend(self.stretches(&inode, &format!("folder {path}")));
+                    self.entries(&inode, &path, &mut left);
+                }
+                REGULAR if inode.size < FILE_BYTES_MAX => {
+                    found.extend(self.stretches(&inode, &format!("file {path}")));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what a folder names.
+    fn entries(&self, folder: &Inode, path: &str, left: &mut Vec<(u32, String)>) {
+        let blocks =
+            folder.pieces.iter().flat_map(|(first, count)| *first..first.saturating_add(*count));
+        for block in blocks.take(FILES_MAX) {
+            let Some(length) = usize::try_from(self.block).ok() else { return };
+            let at = block.saturating_mul(self.block);
+            let Some(data) = self.bytes(at, length) else { return };
+            let mut at = 0;
+            while let (Some(inode), Some(length)) = (word(&data, at), half(&data, at + 4)) {
+                let name_bytes = usize::from(data.get(at + 6).copied().unwrap_or(0));
+                let name = data.get(at + 8..at + 8 + name_bytes).unwrap_or_default();
+                let name = String::from_utf8_lossy(name);
+                if inode != 0 && !["", ".", ".."].contains(&&*name) {
+                    let slash = if path.ends_with('/') { "" } else { "/" };
+                    left.push((inode, format!("{path}{slash}{name}")));
+                }
+                if length < 8 {
+                    break;
+                }
+                at += usize::from(length);
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A crash test in guests: what they run, and what came of it.
+
+mod checked;
+mod layout;
+mod scene;
+mod worked;
+
+pub use checked::{Checked, checked};
+pub use layout::Layout;
+pub use scene::{ACKNOWLEDGED, Scene};
+pub use worked::{Unusable, Worked, worked};

@@ -1,0 +1,226 @@
+//! What the guests of a crash test run.
+
+use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
+
+/// The file that holds what was acknowledged, in the guest that checks.
+pub const ACKNOWLEDGED: &str = "acknowledged";
+
+/// Lines that the guest with the workload prints around it.
+pub(super) const BEGIN: &str = "drivelab-workload-begin";
+pub(super) const END: &str = "drivelab-workload-end";
+
+/// Exit codes of the scripts here; commands of a user that end with them are not taken for these.
+pub(super) const NOT_MADE: u8 = 101;
+pub(super) const NOT_MOUNTED: u8 = 102;
+pub(super) const NOT_PREPARED: u8 = 103;
+pub(super) const DAMAGED: u8 = 104;
+pub(super) const FAILED: u8 = 105;
+
+/// Runs a command with its calls about files, their times in microseconds since 1970.
+const STRACE: &str =
+    "/bin/strace -f -ttt -s 40 -e trace=%file,%desc,sync -e signal=none -o /tmp/calls ";
+/// Prints them; the console of results has room for twice as much.
+const SHOW_CALLS: &str = "tail -c 8388608 /tmp/calls\n";
+
+/// A disk with a file system, and the commands of the shell that use it.
+#[derive(Debug, Clone)]
+pub struct Scene<'a> {
+    /// The name of the disk in the guest.
+    pub disk: &'a str,
+    /// Commands that set its queue.
+    pub settings: Vec<String>,
+    /// Its file system.
+    pub file_system: &'a FileSystem,
+    /// Commands before the workload.
+    pub prepare: &'a str,
+    /// The workload.
+    pub workload: &'a str,
+    /// The check.
+    pub check: &'a str,
+    /// Whether the system calls of the workload are recorded.
+    pub strace: bool,
+}
+
+impl Scene<'_> {
+    /// The programs of this machine that the scripts need in a guest.
+    pub fn programs(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let of_file_system: &[_] = match self.file_system.kind {
+            FileSystemKind::Ext4 => &["mke2fs", "e2fsck"],
+            FileSystemKind::Xfs => &["mkfs.xfs", "xfs_repair"],
+            FileSystemKind::None => &[],
+        };
+        of_file_system.iter().copied().chain(self.strace.then_some("strace"))
+    }
+
+    /// The files that the scripts run, by name.
+    pub fn files(&self) -> [(&'static str, &str); 3] {
+        [
+            ("crash/prepare", self.prepare),
+            ("crash/workload", self.workload),
+            ("crash/check", self.check),
+        ]
+    }
+
+    fn lead(&self) -> String {
+        let settings = self.settings.join("\n");
+        format!(
+            "{settings}\nexport DISK=/dev/{}\n\
+             fail() {{ code=$1; shift; echo \"$*\"; exit $code; }}\n",
+            self.disk
+        )
+    }
+
+    fn make(&self) -> String {
+        let FileSystem { kind, size, mkfs, .. } = self.file_system;
+        let make = match kind {
+            FileSystemKind::Ext4 => {
+                format!("/bin/mke2fs -q -F -t ext4 {mkfs} $DISK {}k", size.get() >> 10)
+            }
+            FileSystemKind::Xfs => {
+                format!("/bin/mkfs.xfs -q -f -d size={} {mkfs} $DISK", size.get())
+            }
+            FileSystemKind::None => return String::new(),
+        };
+        format!("{make} >&2 || fail {NOT_MADE} \"the file system was not made\"\n")
+    }
+
+    fn mount(&self) -> String {
+        let FileSystem { kind, mount, .. } = self.file_system;
+        if *kind == FileSystemKind::None {
+            return String::new();
+        }
+        let options = if mount.is_empty() { String::new() } else { format!("-o {mount} ") };
+        format!(
+            "mount -t {kind} {options}$DISK /mnt >&2 || fail {NOT_MOUNTED} \"the file system \
+             cannot be mounted\"\ncd /mnt\n"
+        )
+    }
+
+    fn unmount(&self) -> &'static str {
+        if self.file_system.kind == FileSystemKind::None { "" } else { "cd /\numount /mnt >&2\n" }
+    }
+
+    /// Repairs what a boot would repair; XFS has nothing of the kind.
+    fn repair(&self) -> String {
+        let FileSystem { kind, fsck, .. } = self.file_system;
+        if *kind != FileSystemKind::Ext4 || !matches!(fsck, Fsck::Before | Fsck::Both) {
+            return String::new();
+        }
+        format!(
+            "/bin/e2fsck -p $DISK >&2\n\
+             [ $? -le 1 ] || fail {DAMAGED} \"the file system cannot be repaired at boot\"\n"
+        )
+    }
+
+    fn verify(&self) -> String {
+        let FileSystem { kind, fsck, .. } = self.file_system;
+        let verify = match kind {
+            _ if !matches!(fsck, Fsck::After | Fsck::Both) => return String::new(),
+            FileSystemKind::Ext4 => "/bin/e2fsck -fn $DISK",
+            FileSystemKind::Xfs => "/bin/xfs_repair -n $DISK",
+            FileSystemKind::None => return String::new(),
+        };
+        format!("{verify} >&2 || fail {DAMAGED} \"the file system is damaged\"\n")
+    }
+
+    /// What the guest with the workload runs: it makes the file system, prepares it, and reports
+    /// when the workload begins and ends.
+    pub fn workload_script(&self) -> String {
+        let (lead, make, mount) = (self.lead(), self.make(), self.mount());
+        let unmount = self.unmount();
+        let (strace, show) = if self.strace { (STRACE, SHOW_CALLS) } else { ("", "") };
+        format!(
+            "{lead}{make}{mount}\
+             sh /crash/prepare >&2 || fail {NOT_PREPARED} \"\\`prepare\\` ended with exit code $?\"\n\
+             sync\n\
+             echo {BEGIN}\n\
+             {strace}sh /crash/workload\n\
+             echo \"{END} $?\"\n\
+             {show}{unmount}sync\n"
+        )
+    }
+
+    /// What a guest runs whose disk is then looked at: only the journal is replayed.
+    pub fn look_script(&self) -> String {
+        format!("{}{}{}", self.lead(), self.mount(), self.unmount())
+    }
+
+    /// What the guest after a cut runs.
+    pub fn check_script(&self) -> String {
+        let (lead, mount, unmount) = (self.lead(), self.mount(), self.unmount());
+        let (repair, verify) = (self.repair(), self.verify());
+        format!(
+            "{lead}{repair}{mount}\
+             sh /crash/check\n\
+             code=$?\n\
+             {unmount}{verify}\
+             [ $code -le 2 ] || fail {FAILED} \"the check ended with exit code $code\"\n\
+             exit $code\n"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::Bytes;
+
+    use super::*;
+
+    fn scripts(kind: FileSystemKind, fsck: Fsck) -> (String, String) {
+        let file_system = FileSystem {
+            kind,
+            size: Bytes::mib(512),
+            mkfs: "-K".into(),
+            mount: "noatime".into(),
+            fsck,
+        };
+        let scene = Scene {
+            disk: "sda",
+            settings: vec!["echo none > queue".into()],
+            file_system: &file_system,
+            prepare: "",
+            workload: "true",
+            check: "true",
+            strace: fsck == Fsck::Both,
+        };
+        (scene.workload_script(), scene.check_script())
+    }
+
+    #[test]
+    fn a_workload_is_between_its_marks_and_on_its_file_system() {
+        let (script, _) = scripts(FileSystemKind::Ext4, Fsck::After);
+        let order = [
+            "echo none",
+            "/bin/mke2fs -q -F -t ext4 -K $DISK 524288k",
+            "-o noatime $DISK /mnt",
+            "crash/prepare",
+            "\nsync\n",
+            BEGIN,
+            "crash/workload",
+            END,
+            "umount",
+        ];
+        let places: Vec<_> = order.iter().map(|part| script.find(part).unwrap()).collect();
+        assert!(places.is_sorted(), "{places:?} in {script}");
+        let (script, _) = scripts(FileSystemKind::Xfs, Fsck::After);
+        assert!(script.contains("mkfs.xfs -q -f -d size=536870912 -K $DISK"), "{script}");
+    }
+
+    #[test]
+    fn a_check_mounts_and_verifies_what_there_is() {
+        let (_, script) = scripts(FileSystemKind::Ext4, Fsck::After);
+        let order = ["mount -t ext4", "crash/check", "umount", "e2fsck -fn", "fail 105"];
+        let places: Vec<_> = order.iter().map(|part| script.find(part).unwrap()).collect();
+        assert!(places.is_sorted(), "{places:?} in {script}");
+        assert!(!scripts(FileSystemKind::Ext4, Fsck::None).1.contains("e2fsck"));
+        let (_, script) = scripts(FileSystemKind::Ext4, Fsck::Before);
+        assert!(script.find("e2fsck -p") < script.find("mount -t ext4"), "{script}");
+        assert!(!script.contains("e2fsck -fn"));
+        let (workload, check) = scripts(FileSystemKind::None, Fsck::Both);
+        for script in [&workload, &check] {
+            assert!(!script.contains("mount") && !script.contains("mkfs"), "{script}");
+        }
+        let calls = workload.find("strace -f -ttt").unwrap();
+        assert!(calls < workload.find(END).unwrap() && workload.contains(SHOW_CALLS));
+    }
+}

@@ -1,0 +1,154 @@
+//! What the guest with the workload did.
+
+use drivelab_core::{Refusal, Time};
+use thiserror::Error;
+
+use super::scene::{BEGIN, END};
+use crate::guest::{End, Ended, Line, START_NS};
+use crate::initramfs;
+
+/// A workload that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worked {
+    /// When it began and when it ended.
+    pub window: (Time, Time),
+    /// What it printed, each line with the time by which it was printed.
+    pub lines: Vec<Line>,
+    /// Its system calls, where they were recorded.
+    pub calls: Vec<Line>,
+}
+
+/// Why no cuts can be made under a workload.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct Unusable {
+    message: String,
+}
+
+impl Unusable {
+    fn new(message: impl Into<String>, console: &str) -> Self {
+        let lines: Vec<&str> = console.lines().collect();
+        let last = lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter();
+        let last = last.map(|line| line.chars().take(LINE_MAX).collect::<String>());
+        let last: Vec<String> = last.collect();
+        let message = message.into();
+        Self {
+            message: format!("{message}; the guest's console ends with:\n  {}", last.join("\n  ")),
+        }
+    }
+}
+
+impl From<Unusable> for Refusal {
+    fn from(unusable: Unusable) -> Self {
+        Self::request(unusable.message)
+    }
+}
+
+/// Lines of the console, and characters of each, that are shown of a guest that failed.
+const CONSOLE_LINES: usize = 8;
+const LINE_MAX: usize = 160;
+
+/// What came of a workload; nothing where it was stopped.
+pub fn worked(ended: &Ended) -> Result<Option<Worked>, Unusable> {
+    let wrong = |message: &str| Err(Unusable::new(message, &ended.console));
+    match ended.how {
+        End::PoweredOff => {}
+        End::Stopped => return Ok(None),
+        End::Crashed(_) => return wrong("the guest's kernel crashed under the workload"),
+        End::TimedOut => {
+            return wrong(
+                "the workload did not end in time (`workload` in `[limits]` is what it may take)",
+            );
+        }
+        End::Deadlocked => return wrong("the workload waits for something that cannot happen"),
+    }
+    let place = |mark: &str| ended.lines.iter().position(|line| line.text.starts_with(mark));
+    let (Some(begin), Some(end)) = (place(BEGIN), place(END)) else {
+        let output = initramfs::results(&ended.results).map(|(output, _)| output);
+        let last = output.and_then(|output| output.lines().last()).unwrap_or("the guest ended");
+        return wrong(&format!("the workload was not begun: {last}"));
+    };
+    let code = ended.lines[end].text.trim_start_matches(END).trim();
+    if code != "0" {
+        return wrong(&format!("the workload ended with exit code {code}"));
+    }
+    let window = (ended.lines[begin].at, ended.lines[end].at);
+    let calls = ended.lines[end + 1..].iter().filter_map(|line| call(&line.text)).collect();
+    Ok(Some(Worked { window, lines: ended.lines[begin + 1..end].to_vec(), calls }))
+}
+
+/// A line of `strace -f -ttt`: process, seconds since 1970, call.
+fn call(line: &str) -> Option<Line> {
+    let (_, rest) = line.trim_start().split_once(' ')?;
+    let (time, text) = rest.trim_start().split_once(' ')?;
+    let (seconds, micros) = time.split_once('.')?;
+    let micros: u64 = micros.parse().ok().filter(|micros| *micros < 1_000_000)?;
+    let since_1970 = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + micros * 1000;
+    let at = Time::from_ns(since_1970.checked_sub(START_NS)?);
+    Some(Line { at, text: text.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use drivelab_core::Span;
+
+    use super::*;
+
+    fn ended(how: End, lines: &[(u64, &str)]) -> Ended {
+        let lines =
+            lines.iter().map(|(at, text)| Line { at: Time::from_ns(*at), text: (*text).into() });
+        let lines: Vec<Line> = lines.collect();
+        let results: String = lines.iter().flat_map(|line| [&line.text, "\n"]).collect();
+        Ended {
+            how,
+            took: Span::ZERO,
+            wall: Duration::ZERO,
+            requests: 0,
+            trace_sha256: String::new(),
+            console: "the console".into(),
+            console_sha256: String::new(),
+            results,
+            lines,
+        }
+    }
+
+    #[test]
+    fn promises_are_what_is_printed_between_the_marks() {
+        let lines =
+            [(1, "drivelab-begin"), (3, BEGIN), (4, "1"), (6, "2"), (7, "drivelab-workload-end 0")];
+        let found = worked(&ended(End::PoweredOff, &lines)).unwrap().unwrap();
+        assert_eq!(found.window, (Time::from_ns(3), Time::from_ns(7)));
+        let texts: Vec<_> =
+            found.lines.iter().map(|line| (line.at.ns(), line.text.as_str())).collect();
+        assert_eq!(texts, [(4, "1"), (6, "2")]);
+        assert_eq!(worked(&ended(End::Stopped, &[])).unwrap(), None);
+    }
+
+    #[test]
+    fn system_calls_have_the_guests_time() {
+        let lines = [
+            (3, BEGIN),
+            (7, "drivelab-workload-end 0"),
+            (8, "61    1735689603.000012 fsync(3) = 0"),
+            (8, "61 1735689603.5 +++ exited with 0 +++"),
+            (8, "drivelab-end 0"),
+        ];
+        let calls = worked(&ended(End::PoweredOff, &lines)).unwrap().unwrap().calls;
+        assert_eq!((calls[0].at.ns(), calls[0].text.as_str()), (3_000_012_000, "fsync(3) = 0"));
+        assert_eq!(calls.len(), 2);
+    }
+
+    #[test]
+    fn a_workload_that_failed_is_refused() {
+        let check = |how, lines: &[(u64, &str)], part: &str| {
+            let message = worked(&ended(how, lines)).unwrap_err().to_string();
+            assert!(message.contains(part) && message.ends_with("the console"), "{message}");
+        };
+        check(End::PoweredOff, &[(1, BEGIN), (2, "drivelab-workload-end 7")], "exit code 7");
+        check(End::TimedOut, &[(1, BEGIN)], "did not end in time");
+        let lines = [(1, "drivelab-begin"), (2, "not made"), (3, "drivelab-end 101")];
+        check(End::PoweredOff, &lines, "not begun: not made");
+    }
+}

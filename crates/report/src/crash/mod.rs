@@ -1,0 +1,126 @@
+//! What a crash test found, in words and as JSON.
+
+mod explanation;
+mod text;
+
+use std::cmp::Reverse;
+
+use drivelab_core::Span;
+use drivelab_core::crash::{Cut, Finding};
+use serde_json::{Value, json};
+
+pub use explanation::{Explanation, LostWrite, Moment};
+
+/// A crash test, as far as it came.
+#[derive(Debug, Clone, Default)]
+pub struct CrashTest {
+    /// What was tested.
+    pub title: String,
+    /// The file, as the user named it.
+    pub file: String,
+    /// File system, drive and kernel.
+    pub scene: String,
+    /// What the workload did.
+    pub workload: Workload,
+    /// Cuts that were to be made, and those that the file asks for beyond them.
+    pub planned: usize,
+    /// See `planned`.
+    pub left_out: u64,
+    /// Cuts after which everything was whole.
+    pub whole: usize,
+    /// The others, in order of time.
+    pub failures: Vec<Failure>,
+    /// Real time that it took.
+    pub took: Span,
+    /// What is behind one of the failures, where that was asked for.
+    pub explanation: Option<Explanation>,
+}
+
+/// A workload that was carried out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Workload {
+    /// How long it took in virtual time.
+    pub took: Span,
+    /// Writes that it caused.
+    pub writes: usize,
+    /// Flushes that it caused.
+    pub flushes: usize,
+    /// Lines that it printed.
+    pub lines: usize,
+}
+
+/// A cut after which something was wrong.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The cut.
+    pub cut: Cut,
+    /// What was found.
+    pub finding: Finding,
+    /// Why, in the words of the check.
+    pub reason: String,
+}
+
+impl CrashTest {
+    /// Cuts that were made.
+    pub fn cuts(&self) -> usize {
+        self.whole + self.failures.len()
+    }
+
+    /// Cuts with a finding.
+    pub fn found(&self, finding: Finding) -> usize {
+        match finding {
+            Finding::Whole => self.whole,
+            other => self.failures.iter().filter(|failure| failure.finding == other).count(),
+        }
+    }
+
+    /// The first of the worst failures.
+    pub fn worst(&self) -> Option<&Failure> {
+        self.failures.iter().min_by_key(|failure| Reverse(failure.finding))
+    }
+
+    /// The document of schema `drivelab.crash/1`.
+    pub fn to_json(&self) -> Value {
+        let failures = self.failures.iter().map(|failure| {
+            json!({
+                "seed": failure.cut.outcome.seed(),
+                "at_ns": failure.cut.at.ns(),
+                "replay": failure.cut.to_string(),
+                "finding": failure.finding,
+                "reason": failure.reason,
+            })
+        });
+        let mut document = json!({
+            "schema": "drivelab.crash/1",
+            "title": self.title,
+            "scene": self.scene,
+            "workload": {
+                "took_ns": self.workload.took.ns(),
+                "writes": self.workload.writes,
+                "flushes": self.workload.flushes,
+                "lines": self.workload.lines,
+            },
+            "planned": self.planned,
+            "left_out": self.left_out,
+            "cuts": self.cuts(),
+            "whole": self.whole,
+            "lost": self.found(Finding::Lost),
+            "corrupt": self.found(Finding::Corrupt),
+            "took_s": seconds(self.took),
+            "failures": failures.collect::<Vec<_>>(),
+        });
+        if let Some(explanation) = &self.explanation {
+            document["explanation"] = explanation.to_json();
+        }
+        document
+    }
+}
+
+/// Seconds to the hundredth.
+#[expect(clippy::cast_precision_loss, reason = "hundredths of seconds of real time")]
+fn seconds(span: Span) -> f64 {
+    (span.ns() / 10_000_000) as f64 / 100.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! A crash test as a file.
+
+use drivelab_core::config::{Choice, ConfigError, Section};
+use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
+use drivelab_core::{Bytes, Span, choice_as_text};
+
+/// Where cuts are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Right after a write was submitted.
+    Writes,
+    /// Before a flush, while it is carried out, and right after it was acknowledged.
+    Flushes,
+    /// Right after a line of the workload.
+    Lines,
+    /// At random.
+    Random,
+    /// After every change, with every possible outcome.
+    Exhaustive,
+}
+
+impl Choice for Place {
+    const WHAT: &'static str = "place of cuts";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("writes", Self::Writes),
+        ("flushes", Self::Flushes),
+        ("lines", Self::Lines),
+        ("random", Self::Random),
+        ("exhaustive", Self::Exhaustive),
+    ];
+}
+choice_as_text!(Place);
+
+/// A crash test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrashFile {
+    /// What is tested, in a line.
+    pub title: String,
+    /// The drive, as `NAME[,key=value...]`.
+    pub drive: String,
+    /// Its faults, in the JSON of `POST /faults`.
+    pub faults: Vec<String>,
+    /// Of everything that is random.
+    pub seed: u64,
+    /// The number of cuts.
+    pub cuts: usize,
+    /// The number of cuts at one instant, each with another outcome.
+    pub outcomes: usize,
+    /// Where cuts are placed.
+    pub places: Vec<Place>,
+    /// Only every so many writes count.
+    pub every: usize,
+    /// Its file system.
+    pub file_system: FileSystem,
+    /// Programs of this machine to have in the guest.
+    pub programs: Vec<String>,
+    /// Files to have in the guest: where there, and where here.
+    pub files: Vec<(String, String)>,
+    /// Whether the system calls of the workload are recorded, to explain a failure.
+    pub strace: bool,
+    /// The memory of a guest.
+    pub memory: Bytes,
+    /// Commands of a shell before the workload; what they do is durable.
+    pub prepare: String,
+    /// The workload; each line that it prints is a promise.
+    pub workload: String,
+    /// Checks what a cut has left.
+    pub check: String,
+    /// Real time that the workload may take.
+    pub workload_limit: Span,
+    /// Real time that a check may take.
+    pub check_limit: Span,
+}
+
+const PLACES: [Place; 4] = [Place::Lines, Place::Flushes, Place::Writes, Place::Random];
+const CUTS: usize = 100;
+/// More would take weeks.
+const CUTS_MAX: usize = 1_000_000;
+const OUTCOMES: usize = 4;
+/// The smallest that `mkfs.xfs` makes is 300 MiB.
+const SIZE: Bytes = Bytes::mib(512);
+const MEMORY: Bytes = Bytes::mib(256);
+const MEMORY_MIN: Bytes = Bytes::mib(64);
+const LIST_MAX: usize = 1000;
+
+impl CrashFile {
+    /// Reads the `text` of `file`.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut top = Section::parse(file, text)?;
+        for list in ["at", "fault", "programs"] {
+            top.at_most(list, LIST_MAX)?;
+        }
+        let limits = top.section("limits")?;
+        let (workload_limit, check_limit) = limits.map_or(Ok((None, None)), limits_of)?;
+        let file = Self {
+            title: top.require("title")?,
+            drive: top.require("drive")?,
+            faults: top.list("fault")?.unwrap_or_default(),
+            seed: top.take("seed")?.unwrap_or(1),
+            cuts: top.take_with("cuts", |text| count(text, CUTS_MAX))?.unwrap_or(CUTS),
+            outcomes: top.take_with("outcomes", |text| count(text, 10_000))?.unwrap_or(OUTCOMES),
+            places: top.list("at")?.unwrap_or_else(|| PLACES.to_vec()),
+            every: top.take_with("every", |text| count(text, usize::MAX))?.unwrap_or(1),
+            file_system: file_system(top.section("file_system")?)?,
+            programs: top.list("programs")?.unwrap_or_default(),
+            files: top.words("files")?,
+            strace: top.take("strace")?.unwrap_or(false),
+            memory: top.take_with("memory", memory)?.unwrap_or(MEMORY),
+            prepare: top.take("prepare")?.unwrap_or_default(),
+            workload: top.require("workload")?,
+            check: top.require("check")?,
+            workload_limit: workload_limit.unwrap_or(Span::from_secs(600)),
+            check_limit: check_limit.unwrap_or(Span::from_secs(60)),
+        };
+        if file.places.is_empty() {
+            return Err(top.error("`at` names no place"));
+        }
+        if file.files.iter().any(|(path, _)| !path.starts_with('/') || path.contains("..")) {
+            return Err(top.error("a path in `[files]` is absolute, as in \"/check.sh\""));
+        }
+        top.finish()?;
+        Ok(file)
+    }
+}
+
+fn limits_of(mut limits: Section) -> Result<(Option<Span>, Option<Span>), ConfigError> {
+    let found = (limits.take("workload")?, limits.take("check")?);
+    limits.finish()?;
+    Ok(found)
+}
+
+fn file_system(section: Option<Section>) -> Result<FileSystem, ConfigError> {
+    let (kind, size) = (FileSystemKind::Ext4, SIZE);
+    let (mkfs, mount) = (String::new(), String::new());
+    let Some(mut section) = section else {
+        return Ok(FileSystem { kind, size, mkfs, mount, fsck: Fsck::After });
+    };
+    let found = FileSystem {
+        kind: section.take("type")?.unwrap_or(kind),
+        size: section.take("size")?.unwrap_or(size),
+        mkfs: section.take("mkfs")?.unwrap_or(mkfs),
+        mount: section.take("mount")?.unwrap_or(mount),
+        fsck: section.take("fsck")?.unwrap_or(Fsck::After),
+    };
+    section.finish()?;
+    Ok(found)
+}
+
+fn count(text: &str, most: usize) -> Result<usize, String> {
+    let count: Option<usize> = text.replace('_', "").parse().ok();
+    let count = count.filter(|count| (1..=most).contains(count));
+    count.ok_or_else(|| format!("`{text}` is not a number from 1 to {most}"))
+}
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    let memory: Bytes = text.parse().map_err(|_| format!("`{text}` is not a size"))?;
+    if memory < MEMORY_MIN {
+        return Err(format!("a guest needs {MEMORY_MIN} of memory at least"));
+    }
+    Ok(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "title = \"t\"\ndrive = \"d\"\nworkload = \"w\"\ncheck = \"c\"\n";
+
+    #[test]
+    fn the_least_file_has_defaults() {
+        let file = CrashFile::parse("f", LEAST).unwrap();
+        assert_eq!((file.cuts, file.outcomes, file.seed), (100, 4, 1));
+        assert_eq!((file.places, file.file_system.kind), (PLACES.to_vec(), FileSystemKind::Ext4));
+        assert!(file.prepare.is_empty() && file.file_system.fsck == Fsck::After);
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let text = format!(
+            "{LEAST}cuts = 1_000\nat = [\"flushes\", \"random\"]\nmemory = \"128M\"\n\
+             fault = ['{{\"kind\": \"lying-flush\"}}']\nprograms = [\"sqlite3\"]\n\
+             [file_system]\ntype = \"xfs\"\nsize = \"1G\"\nfsck = \"both\"\n\
+             [limits]\ncheck = \"5s\"\n[files]\n\"/a/b\" = \"b\"\n"
+        );
+        let file = CrashFile::parse("f", &text).unwrap();
+        assert_eq!((file.cuts, file.places), (1000, vec![Place::Flushes, Place::Random]));
+        assert_eq!(file.file_system.size, Bytes::gib(1));
+        assert_eq!((file.check_limit, file.memory), (Span::from_secs(5), Bytes::mib(128)));
+        assert_eq!(file.files, [("/a/b".into(), "b".into())]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_line() {
+        let check = |more: &str, part: &str| {
+            let error = CrashFile::parse("f", &format!("{LEAST}{more}")).unwrap_err().to_string();
+            assert!(error.contains(part), "{more}: {error}");
+        };
+        check("cuts = 0", "from 1 to");
+        check("at = [\"wednesdays\"]", "place of cuts");
+        check("at = []", "names no place");
+        check("memory = \"1M\"", "64M");
+        check("[files]\n\"b\" = \"b\"", "absolute");
+        check("wrkload = \"x\"", "unknown key `wrkload`");
+        check("[file_system]\ntyp = \"ext4\"", "unknown key `typ`");
+        assert!(CrashFile::parse("f", "title = \"t\"").unwrap_err().to_string().contains("drive"));
+    }
+}

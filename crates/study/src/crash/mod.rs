@@ -1,0 +1,11 @@
+//! A crash test: its file, the cuts that it makes, and the smallest loss that explains a failure.
+
+mod file;
+mod minimise;
+mod moments;
+mod plan;
+
+pub use file::{CrashFile, Place};
+pub use minimise::{Minimal, minimise};
+pub use moments::Moments;
+pub use plan::{Plan, plan};
