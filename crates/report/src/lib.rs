@@ -20,7 +20,6 @@ pub mod pairs;
 pub mod publish;
 pub mod replay;
 pub mod run;
-pub mod running;
 pub mod specimens;
 pub mod study;
 pub mod suite;

@@ -1,5 +1,7 @@
 //! Pages of a report as parts of the viewer: the same page under a line that leads to the others.
 
+pub mod running;
+
 use drivelab_core::outline::{Line, Severity, Tone};
 
 use crate::page::html::{each, escape, inline};

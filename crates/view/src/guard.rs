@@ -41,7 +41,7 @@ fn is_loopback(host: &str) -> bool {
 /// What every answer says: only the scripts of the report run, and nothing is loaded from anywhere.
 pub(crate) fn headers() -> [(HeaderName, HeaderValue); 7] {
     let [library, own] = drivelab_report::page::scripts();
-    let hashes = [library, own, drivelab_report::running::script()].map(|script| {
+    let hashes = [library, own, drivelab_report::viewer::running::script()].map(|script| {
         format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script.as_bytes())))
     });
     // Places of bars are styles of elements, which have no hashes.

@@ -2,7 +2,7 @@
 
 use drivelab_core::Refusal;
 use drivelab_report::history::Asked;
-use drivelab_report::running::Running;
+use drivelab_report::viewer::running::Running;
 
 /// Runs that were chosen to be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

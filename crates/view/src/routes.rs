@@ -12,9 +12,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
 use drivelab_core::{Refusal, RefusalKind};
+use drivelab_report::article;
 use drivelab_report::history::Asked;
-use drivelab_report::viewer::{notice, within};
-use drivelab_report::{article, running};
+use drivelab_report::viewer::{notice, running, within};
 use futures_util::stream;
 
 use crate::guard;

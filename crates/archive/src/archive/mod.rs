@@ -46,8 +46,8 @@ pub struct Merged {
 
 impl Archive {
     /// Opens the archive at `place`: a file, which is made where there is none, or
-    /// `postgres://USER@HOST/DATABASE`. Whenever another process writes to it, or the server does not
-    /// answer, `patience` decides how long to wait.
+    /// `postgres://USER@HOST/DATABASE`. Whenever another process writes to it, or the server does
+    /// not answer, `patience` decides how long to wait.
     ///
     /// # Errors
     /// No archive, one of a later version, one that is busy, or one that cannot be written.

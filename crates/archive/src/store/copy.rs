@@ -7,7 +7,7 @@ use postgres::Client;
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use super::{Row, Value};
+use super::database::{Row, Value};
 
 /// A value of the archive as a parameter of a statement.
 #[derive(Debug)]

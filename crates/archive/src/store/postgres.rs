@@ -9,7 +9,7 @@ use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls};
 
 use super::copy::{Parameter, copy, row};
-use super::{Patience, Present, Row, Store, Value};
+use super::database::{Patience, Present, Row, Store, Value};
 use crate::error::{ArchiveError, DatabaseError};
 
 /// The first of the two numbers of each lock that a transaction takes: `driv` in ASCII, so that

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Patience, Present, Row, Store, Value};
+use super::database::{Patience, Present, Row, Store, Value};
 use crate::error::ArchiveError;
 
 /// A connection to a file.

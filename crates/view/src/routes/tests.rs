@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use axum::body::{Body, to_bytes};
-use drivelab_report::running::Running;
+use drivelab_report::viewer::running::Running;
 
 use axum::http::{Method, Request};
 use base64::Engine as _;

@@ -9,7 +9,7 @@ use drivelab_core::units::Ratio;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
-use drivelab_report::running::Running;
+use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
 use drivelab_report::{comparison, run};
 use drivelab_study::{Standing, State};
