@@ -159,7 +159,7 @@ impl Store for Postgres {
     }
 
     fn step(&self, text: &str) -> String {
-        // As in SQLite: in the order of the bytes, whatever language the server sorts by.
+        // As in SQLite: in the order of the bytes.
         text.replace(" TEXT", " TEXT COLLATE \"C\"")
     }
 

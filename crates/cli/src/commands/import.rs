@@ -35,8 +35,8 @@ pub(crate) struct ImportArgs {
 ///
 /// RUN is a kept run by the beginning of its id, label:NAME or @WHEN; a file of stored runs, the
 /// results folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
-/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat, parquet (a row
-/// per figure, for `DuckDB` or pandas).
+/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat, parquet (a
+/// row per figure, for `DuckDB` or pandas).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
