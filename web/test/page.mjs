@@ -1,10 +1,13 @@
 // Opens a report in Chromium and fails on anything a reader would stumble over.
-//   node page.mjs REPORT.html FOLDER-FOR-PICTURES      ($CHROMIUM: the browser)
+//   node page.mjs REPORT.html FOLDER-FOR-PICTURES [RUN.json]      ($CHROMIUM: the browser)
+// With the record that the report was made of, what is said of each zoom must be what that says.
 import { chromium } from "playwright-core";
+import { findings } from "./axe.mjs";
 import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
 
-const [report, pictures] = process.argv.slice(2);
+const [report, pictures, record] = process.argv.slice(2);
 const kind = /([^/]*)\.html$/.exec(report)[1];
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
@@ -52,6 +55,44 @@ async function zoomed(page, way) {
   check(way, "the zoom has no way back", (await range.textContent()).includes(`: ${all} requests`));
 }
 
+// The middle of the bucket of a raw histogram, with its seconds in the record, that holds a quantile.
+function rawQuantile(buckets, q) {
+  const sums = new Map();
+  for (const [low, count] of buckets.flat()) sums.set(low, (sums.get(low) ?? 0) + count);
+  const lows = [...sums.keys()].sort((a, b) => a - b);
+  const n = lows.reduce((sum, low) => sum + sums.get(low), 0);
+  let passed = 0;
+  const low = lows.find((low) => (passed += sums.get(low)) >= Math.ceil(n * q));
+  return { n, ns: low + 2 ** Math.floor(Math.log2(low)) / 32 };
+}
+
+// Zooms in step by step: samples and quantiles are those of the raw histograms of these seconds.
+async function raw(page, way) {
+  const run = JSON.parse(readFileSync(record, "utf8")).total;
+  const { interval_s, buckets_ns } = run.lat_series;
+  const whole = rawQuantile(buckets_ns, 0.99);
+  check(way, `${whole.n} of ${run.ios} samples`, whole.n === run.ios && whole.n >= 1e8);
+  // The finer histogram of the whole run has the same quantile, within a bucket.
+  check(way, `p99 ${whole.ns} ns, ${run.lat_ns.p99} in words`, Math.abs(whole.ns / run.lat_ns.p99 - 1) < 0.0625);
+  const plot = page.locator("[id^=time-][id$=-rate]").first();
+  const range = page.locator("[id^=time-][id$=-range]").first();
+  await plot.focus();
+  for (const key of ["0", "+", "+", "+", "0"]) {
+    await page.keyboard.press(key);
+    const told = await range.textContent();
+    const [, from, to, n] = /^(\d+) s to (\d+) s: (\d+) requests/.exec(told).map(Number);
+    const seen = buckets_ns.slice(from / interval_s, to / interval_s);
+    check(way, `zoom says ${n} requests`, n === rawQuantile(seen, 0.5).n);
+    for (const [name, q] of [["p50", 0.5], ["p99", 0.99]]) {
+      const [, value, unit] = new RegExp(`${name} ([\\d.]+) (µs|ms|s)`).exec(told);
+      const ns = Number(value) * { µs: 1e3, ms: 1e6, s: 1e9 }[unit];
+      const expected = rawQuantile(seen, q).ns;
+      // Three digits are shown; buckets are 6 % apart.
+      check(way, `${told}: ${name} is ${expected} ns`, Math.abs(ns / expected - 1) < 0.006);
+    }
+  }
+}
+
 for (const way of ways) {
   const context = await browser.newContext({
     viewport: { width: way.width, height: 900 },
@@ -66,7 +107,12 @@ for (const way of ways) {
   page.on("request", (request) => {
     if (!/^(file|data|blob):/.test(request.url())) errors.push(`it asked for ${request.url()}`);
   });
+  const begin = Date.now();
   await page.goto(pathToFileURL(resolve(report)).href);
+  if (way.scripts && record) {
+    await page.locator("canvas").nth((await page.locator(".plot").count()) - 1).waitFor();
+    console.log(`${way.name}: opened and drawn in ${Date.now() - begin} ms`);
+  }
   await page.waitForTimeout(300);
   check(way, errors.join("; "), errors.length === 0);
   check(way, "no title", (await page.locator("h1").count()) === 1);
@@ -95,7 +141,9 @@ for (const way of ways) {
         .map((it) => `${it.getAttribute("aria-label") || it.textContent.slice(0, 40)}: ${it.scrollWidth} of ${it.clientWidth}`),
     );
     check(way, `columns are hidden: ${hidden.join("; ")}`, hidden.length === 0);
+    for (const finding of await findings(page)) check(way, finding, false);
     await zoomed(page, way);
+    if (record) await raw(page, way);
   }
   await context.close();
 }

@@ -1,6 +1,7 @@
 // Uses the viewer in Chromium as a user would and fails on anything a user would stumble over.
 //   node view.mjs http://127.0.0.1:PORT/ FOLDER-FOR-PICTURES      ($CHROMIUM: the browser)
 import { chromium } from "playwright-core";
+import { findings } from "./axe.mjs";
 
 const [address, pictures] = process.argv.slice(2);
 const browser = await chromium.launch({
@@ -24,11 +25,12 @@ const check = (way, what, good) => {
 
 // What holds for every page.
 async function looked(page, way, name) {
-  await page.waitForLoadState("networkidle");
+  // Of a page that changes by itself a request never ends.
+  await page.waitForLoadState(name === "running" ? "load" : "networkidle");
   const title = await page.title();
   check(way, `${name}: a script of a label ran`, title !== "hacked");
   check(way, `${name}: ${await page.locator("h1").count()} titles`, (await page.locator("h1").count()) === 1);
-  check(way, `${name}: no line of links`, (await page.locator("nav a").count()) === 4);
+  check(way, `${name}: no line of links`, (await page.locator("nav a").count()) === 5);
   const text = await page.locator("body").innerText();
   check(way, `${name}: not a number`, !/\b(NaN|undefined|Infinity|null)\b/.test(text));
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -39,6 +41,7 @@ async function looked(page, way, name) {
   const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   const shade = Number(/\d+/.exec(ground)?.[0] ?? 255);
   check(way, `${name}: the ground is ${ground}`, way.colorScheme === "dark" ? shade < 80 : shade > 200);
+  for (const finding of await findings(page)) check(way, `${name}: ${finding}`, false);
   await page.screenshot({ path: `${pictures}/view-${name}-${way.name}.png`, fullPage: true });
 }
 
@@ -93,6 +96,19 @@ async function used(page, way) {
   const hint = await page.locator(".hint").innerText();
   check(way, `the hint is ${hint}`, /10 % more/.test(hint) && hint.includes("drivelab compare"));
   await looked(page, way, "course");
+
+  // A study that runs: its count rises without a reload.
+  await page.getByRole("link", { name: "Running" }).click();
+  await looked(page, way, "running");
+  const study = page.locator("section", { has: page.getByText("running", { exact: true }) });
+  check(way, `${await study.count()} studies run`, (await study.count()) === 1);
+  const done = () => study.locator("progress").evaluate((bar) => bar.value);
+  const before = await done();
+  const rises = page.waitForFunction((before) => document.querySelector("progress").value > before, before);
+  check(way, `${before} runs and no more`, await rises.then(() => true, () => false));
+  const words = await study.innerText();
+  check(way, `it says ${words}`, words.includes(`${await done()} of 240 runs`));
+  check(way, "the finished study is not there", (await page.getByText("finished", { exact: true }).count()) === 1);
 
   for (const [name, link] of [["machine", "This machine"], ["articles", "Published comparisons"]]) {
     await page.getByRole("link", { name: link }).click();

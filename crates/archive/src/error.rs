@@ -1,6 +1,17 @@
 //! Why something could not be kept or found.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// What a database said.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub enum DatabaseError {
+    /// A file.
+    Sqlite(#[from] rusqlite::Error),
+    /// A server.
+    #[cfg(feature = "postgres")]
+    Postgres(#[from] postgres::Error),
+}
 
 /// Why something could not be kept or found.
 #[derive(Debug, thiserror::Error)]
@@ -11,8 +22,11 @@ pub enum ArchiveError {
         /// Which file.
         path: PathBuf,
         /// Why.
-        source: rusqlite::Error,
+        source: DatabaseError,
     },
+    /// The archive is on a server, for which this version was not built.
+    #[error("this drivelab was built without PostgreSQL")]
+    NoServers,
     /// A later version of drivelab has written to it.
     #[error("`{}` was written by a later version, which knows `{schema}`", path.display())]
     Later {
@@ -53,14 +67,35 @@ pub enum ArchiveError {
     Busy,
     /// The database did not do what it was asked.
     #[error("the archive could not be used")]
-    Sql(#[source] rusqlite::Error),
+    Sql(#[source] DatabaseError),
+}
+
+impl ArchiveError {
+    /// The same, where it was met when the archive at `path` was opened.
+    pub(crate) fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Sql(source) => Self::Open { path: path.to_owned(), source },
+            Self::Later { schema, .. } => Self::Later { path: path.to_owned(), schema },
+            other => other,
+        }
+    }
 }
 
 impl From<rusqlite::Error> for ArchiveError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy,
-            _ => Self::Sql(error),
+            _ => Self::Sql(error.into()),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<postgres::Error> for ArchiveError {
+    fn from(error: postgres::Error) -> Self {
+        match error.code() {
+            Some(&postgres::error::SqlState::LOCK_NOT_AVAILABLE) => Self::Busy,
+            _ => Self::Sql(error.into()),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Which runs are meant.
 
-use rusqlite::types::Value;
-
 use crate::entry::RunId;
+use crate::store::Value;
 
 /// Which runs are meant: those for which everything given holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,10 +57,9 @@ impl Filter {
             condition.add(value.clone(), |n| format!("runs.{column} = ${n}"));
         }
         condition.add(self.target.as_deref().map(like), |n| {
-            format!("(runs.target LIKE ${n} ESCAPE '!' OR runs.devices LIKE ${n} ESCAPE '!')")
+            format!("({} OR {})", contains("target", n), contains("devices", n))
         });
-        let drive = self.drive.as_deref().map(like);
-        condition.add(drive, |n| format!("runs.drive LIKE ${n} ESCAPE '!'"));
+        condition.add(self.drive.as_deref().map(like), |n| contains("drive", n));
         condition.add(self.label.clone(), |n| {
             // Not with OR, for which no index would be used.
             format!(
@@ -89,8 +87,13 @@ pub(crate) fn millis(time_ms: u64) -> i64 {
     i64::try_from(time_ms).unwrap_or(i64::MAX)
 }
 
+/// A column holds a text that [`like`] made a pattern of: in any case, as far as ASCII goes.
+fn contains(column: &str, n: usize) -> String {
+    format!("lower(runs.{column}) LIKE ${n} ESCAPE '!'")
+}
+
 /// A pattern for texts that hold `part`, in which nothing has a special meaning.
 fn like(part: &str) -> String {
-    let plain = part.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    let plain = part.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{plain}%")
 }

@@ -1,4 +1,4 @@
-//! Keeps runs: what was measured, where and when, in one file that lasts.
+//! Keeps runs: what was measured, where and when, in a file that lasts or on a server.
 //!
 //! A run is kept whole: its record as it was, its figures as rows that a query can compare, and
 //! what a person says of it (label, tags, commit). A study, a matrix or a job file is one run whose
@@ -11,11 +11,13 @@ mod filter;
 mod pack;
 mod query;
 mod schema;
+mod store;
 mod when;
 
-pub use archive::{Archive, Checked, Merged, Patience};
+pub use archive::{Archive, Checked, Merged};
 pub use entry::{Entry, Part, Place, RunId, Shown, Whole};
-pub use error::ArchiveError;
+pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;
 pub use query::Query;
+pub use store::{Patience, is_server};
 pub use when::{Period, since};

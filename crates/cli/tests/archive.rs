@@ -272,3 +272,26 @@ fn what_a_released_version_kept_is_shown_and_published() {
         assert_eq!(check.code, 0, "{schema}: {check:?}");
     }
 }
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_build_without_postgresql_says_how_to_get_it() {
+    let folder = folder();
+    let place = "postgres://lab:secret@db/runs";
+    let refused = drivelab(folder.path(), &["history", "--archive", place]);
+    refused.failed(3, &["built without PostgreSQL", "--features postgres", "--archive FILE"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file of that name is made");
+    let merged = drivelab(folder.path(), &["archive", "merge", place, "--archive", "own.db"]);
+    merged.failed(3, &["built without PostgreSQL"]);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn an_address_that_is_none_is_refused_without_its_password() {
+    let folder = folder();
+    for place in ["postgres://lab:secret@db:x/runs", "postgres://lab:secret@db.invalid/runs"] {
+        let refused = drivelab(folder.path(), &["history", "--archive", place]);
+        assert!(!refused.err.contains("secret"), "{refused:?}");
+        refused.failed(3, &["cannot open the archive `postgres://lab@db", "hint", "psql"]);
+    }
+}

@@ -1,5 +1,7 @@
 //! Pages of a report as parts of the viewer: the same page under a line that leads to the others.
 
+pub mod running;
+
 use drivelab_core::outline::{Line, Severity, Tone};
 
 use crate::page::html::{each, escape, inline};
@@ -8,9 +10,10 @@ use crate::page::skeleton;
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/view/view.css"));
 
 /// The pages that the line leads to: address and words.
-const PLACES: [(&str, &str); 4] = [
+const PLACES: [(&str, &str); 5] = [
     ("/", "Runs"),
     ("/course", "Over time"),
+    ("/running", "Running"),
     ("/inspection", "This machine"),
     ("/articles", "Published comparisons"),
 ];

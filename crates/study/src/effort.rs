@@ -27,6 +27,12 @@ impl Effort {
         Self::of(missing.map(|(_, task)| study.work(task)))
     }
 
+    /// What is left of a study of which the first `done` runs of the agenda are there.
+    pub(crate) fn after(study: &StudyFile, agenda: &Agenda, done: usize) -> Option<Self> {
+        let all = agenda.stays().flat_map(|(_, runs)| runs);
+        Self::of(all.skip(done).map(|(_, task)| study.work(task)))
+    }
+
     /// What runs take whose time is known: none of them may be a command.
     fn of(mut runs: impl Iterator<Item = Work>) -> Option<Self> {
         let one = |work: &Work| {

@@ -1,5 +1,7 @@
 //! A study whose runs were made before: from a results folder, or from where it was kept.
 
+pub(crate) mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;

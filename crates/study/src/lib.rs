@@ -26,6 +26,7 @@ pub use carry_out::{Progressed, carry_out};
 pub use effort::{Effort, in_words};
 pub use file::{Arm, Choices, StudyFile, Vocabulary, Work};
 pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
+pub use kept::standing::{Standing, State};
 pub use kept::{FolderText, Frame, KEPT_STUDY_SCHEMA, KeptPart, KeptStudy};
 pub use stage::{Entered, Evidence, Request, Stage, StageName, StoredRun, Task};
 pub use watch::{Shield, Watch};

@@ -2,6 +2,7 @@
 
 use drivelab_core::Refusal;
 use drivelab_report::history::Asked;
+use drivelab_report::viewer::running::Running;
 
 /// Runs that were chosen to be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +39,13 @@ pub trait Pages: Send + Sync + 'static {
     /// # Errors
     /// No such run, or runs that cannot be compared.
     fn compare(&self, chosen: &Chosen) -> Result<String, Refusal>;
+    /// The folder of studies whose progress is shown.
+    fn studies(&self) -> String;
+    /// How far they are.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    fn running(&self) -> Result<Vec<Running>, Refusal>;
     /// How the disks of this machine are attached.
     ///
     /// # Errors

@@ -1,23 +1,30 @@
 //! Addresses and the pages behind them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_report::article;
 use drivelab_report::history::Asked;
-use drivelab_report::viewer::{notice, within};
+use drivelab_report::viewer::{notice, running, within};
+use futures_util::stream;
 
 use crate::guard;
 use crate::pages::{Chosen, Pages};
 
 /// Runs that can be compared at a time.
 const RUNS_MAX: usize = 200;
+
+/// Time between two looks at running studies.
+const LOOK: Duration = Duration::from_secs(1);
 
 type Shared = State<Arc<dyn Pages>>;
 
@@ -40,6 +47,8 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
         .route("/course", get(course))
         .route("/compare", get(compare))
         .route("/run/{id}", get(run))
+        .route("/running", get(running))
+        .route("/running/events", get(progress))
         .route("/inspection", get(inspection))
         .route("/articles", get(articles))
         .route("/articles/{number}", get(one_article))
@@ -66,6 +75,32 @@ async fn run(State(pages): Shared, Path(id): Path<String>) -> Response {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
     response
+}
+
+async fn running(State(pages): Shared) -> Response {
+    answered("/running", move || Ok(running::page(&pages.running()?, &pages.studies()))).await
+}
+
+/// The part of the page that changes, whenever it does, as JSON.
+async fn progress(State(pages): Shared) -> Response {
+    let changes = stream::unfold((pages, String::new()), |(pages, mut shown)| async {
+        loop {
+            let asked = Arc::clone(&pages);
+            let part = tokio::task::spawn_blocking(move || match asked.running() {
+                Ok(found) => running::part(&found),
+                // The page itself says why, when it is loaded again.
+                Err(_) => running::part(&[]),
+            });
+            let part = part.await.ok()?;
+            if part != shown {
+                shown.clone_from(&part);
+                let event = Event::default().data(serde_json::Value::from(part).to_string());
+                return Some((Ok::<_, Infallible>(event), (pages, shown)));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    Sse::new(changes).keep_alive(KeepAlive::default()).into_response()
 }
 
 async fn inspection(State(pages): Shared) -> Response {
@@ -112,7 +147,7 @@ fn status(kind: RefusalKind) -> StatusCode {
     }
 }
 
-/// What happened, why, and what to do.
+/// What happened, why, and what to do, as a page.
 fn refused(refusal: &Refusal) -> String {
     let mut words = vec![format!("{}.", refusal.message)];
     words.extend(refusal.source.as_ref().map(|source| format!("Because: {source}.")));

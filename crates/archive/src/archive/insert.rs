@@ -1,66 +1,149 @@
-//! From an entry to rows.
+//! From entries to rows.
+
+use std::collections::BTreeSet;
 
 use drivelab_core::config::Choice as _;
-use rusqlite::{Connection, OptionalExtension as _, named_params, params};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Place};
 use crate::error::ArchiveError;
 use crate::filter::millis;
 use crate::pack::pack;
+use crate::store::{Present, Row, Store, Value};
 
 /// The longest name that is kept: sixteen times the longest path of Linux.
 const NAME_BYTES_MAX: usize = 64 << 10;
 
-/// Adds a run, its figures and its tags.
-pub(super) fn insert(all: &Connection, entry: &Entry) -> Result<(), ArchiveError> {
-    refuse_odd(entry)?;
-    let (id, place) = (entry.id.to_string(), entry.place.as_ref());
-    let mut runs = all.prepare_cached(
-        "INSERT INTO runs (id, time_ms, origin, target, drive, host, devices, suite, label, tested, \
-         study, block, arm, task, place, spark, record_bytes, record) VALUES (:id, :time, :origin, \
-         :target, :drive, :host, :devices, :suite, :label, :tested, :study, :block, :arm, :task, \
-         :place, :spark, :bytes, :record)",
-    )?;
-    runs.execute(named_params! {
-        ":id": id,
-        ":time": millis(entry.time_ms),
-        ":origin": entry.origin.name(),
-        ":target": entry.target,
-        ":drive": entry.drive,
-        ":host": entry.host,
-        ":devices": entry.devices.join(" "),
-        ":suite": entry.suite,
-        ":label": entry.label,
-        ":tested": entry.commit,
-        ":study": place.map(|place| place.whole.to_string()),
-        ":block": place.map(|place| place.block),
-        ":arm": place.map(|place| &place.arm),
-        ":task": place.map(|place| &place.task),
-        ":place": place.map(|place| &place.json),
-        ":spark": entry.spark,
-        ":bytes": millis(entry.document.len() as u64),
-        ":record": pack(&entry.document),
-    })?;
-    let mut figures = all.prepare_cached("INSERT INTO figures VALUES ($1, $2, $3, $4, $5, $6)")?;
-    for (place, figure) in (0_i64..).zip(&entry.figures) {
+const RUNS: [&str; 18] = [
+    "record",
+    "id",
+    "time_ms",
+    "origin",
+    "target",
+    "drive",
+    "host",
+    "devices",
+    "suite",
+    "label",
+    "tested",
+    "study",
+    "block",
+    "arm",
+    "task",
+    "place",
+    "spark",
+    "record_bytes",
+];
+const FIGURES: [&str; 6] = ["run", "place", "name", "unit", "better", "value"];
+const TAGS: [&str; 2] = ["run", "tag"];
+
+/// Entries as rows: those of each table, with the number of the entry.
+pub(super) struct Rows {
+    runs: Vec<Row>,
+    figures: Vec<(usize, Row)>,
+    tags: Vec<(usize, Row)>,
+}
+
+impl Rows {
+    /// The rows of entries.
+    pub(super) fn of(entries: &[Entry]) -> Result<Self, ArchiveError> {
+        entries.iter().try_for_each(refuse_odd)?;
+        let mut rows =
+            Self { runs: entries.iter().map(run).collect(), figures: Vec::new(), tags: Vec::new() };
+        for (number, entry) in entries.iter().enumerate() {
+            let of_entry = |row| (number, row);
+            rows.figures.extend(figures(entry).map(of_entry));
+            rows.tags.extend(tags(entry).map(of_entry));
+        }
+        Ok(rows)
+    }
+
+    /// The packed document of an entry.
+    pub(super) fn document(&self, number: usize) -> &[u8] {
+        match &self.runs[number].0[0] {
+            Value::Blob(bytes) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// Adds those of the entries that are `wanted`.
+    pub(super) fn add(
+        &self,
+        store: &mut dyn Store,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<(), ArchiveError> {
+        let runs = self.runs.iter().enumerate().filter(|(number, _)| wanted(*number));
+        let runs: Vec<&Row> = runs.map(|(_, row)| row).collect();
+        store.add("runs", &RUNS, &runs, Present::Refuse)?;
+        for (table, columns, rows) in
+            [("figures", &FIGURES[..], &self.figures), ("tags", &TAGS, &self.tags)]
+        {
+            let rows = rows.iter().filter(|(number, _)| wanted(*number)).map(|(_, row)| row);
+            store.add(table, columns, &rows.collect::<Vec<_>>(), Present::Refuse)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the first entry is there.
+    pub(super) fn first_is_there(&self, store: &mut dyn Store) -> Result<bool, ArchiveError> {
+        let Some(first) = self.runs.first() else { return Ok(false) };
+        Ok(!store.rows("SELECT id FROM runs WHERE id = $1", &first.0[1..2])?.is_empty())
+    }
+}
+
+/// The row of an entry, in the order of [`RUNS`].
+fn run(entry: &Entry) -> Row {
+    let place = entry.place.as_ref();
+    let of_place = |text: fn(&Place) -> String| Value::from(place.map(text));
+    Row(vec![
+        pack(&entry.document).into(),
+        entry.id.to_string().into(),
+        millis(entry.time_ms).into(),
+        entry.origin.name().to_owned().into(),
+        entry.target.clone().into(),
+        entry.drive.clone().into(),
+        entry.host.clone().into(),
+        entry.devices.join(" ").into(),
+        entry.suite.clone().into(),
+        entry.label.clone().into(),
+        entry.commit.clone().into(),
+        of_place(|place| place.whole.to_string()),
+        place.map(|place| i64::from(place.block)).into(),
+        of_place(|place| place.arm.clone()),
+        of_place(|place| place.task.clone()),
+        of_place(|place| place.json.clone()),
+        entry.spark.clone().into(),
+        millis(entry.document.len() as u64).into(),
+    ])
+}
+
+fn figures(entry: &Entry) -> impl Iterator<Item = Row> {
+    (0_i64..).zip(&entry.figures).map(|(place, figure)| {
         let better = serde_json::to_value(figure.better).expect("plain data is always JSON");
-        let better = better.as_str().unwrap_or_default();
-        figures.execute(params![id, place, figure.name, figure.unit, better, figure.value])?;
-    }
-    let mut tags = all.prepare_cached("INSERT OR IGNORE INTO tags VALUES ($1, $2)")?;
-    for tag in &entry.tags {
-        tags.execute(params![id, tag])?;
-    }
-    Ok(())
+        Row(vec![
+            entry.id.to_string().into(),
+            place.into(),
+            figure.name.clone().into(),
+            figure.unit.clone().into(),
+            better.as_str().unwrap_or_default().to_owned().into(),
+            figure.value.into(),
+        ])
+    })
+}
+
+fn tags(entry: &Entry) -> impl Iterator<Item = Row> {
+    let tags: BTreeSet<&String> = entry.tags.iter().collect();
+    tags.into_iter().map(|tag| Row(vec![entry.id.to_string().into(), tag.clone().into()]))
 }
 
 /// The name of the run that was kept of the same document, where there is one.
-pub(super) fn same(all: &Connection, entry: &Entry) -> rusqlite::Result<Option<String>> {
-    let mut query = all.prepare_cached(
-        "SELECT id FROM runs WHERE record_bytes = $1 AND record = $2 AND study IS NULL",
-    )?;
-    let found = (millis(entry.document.len() as u64), pack(&entry.document));
-    query.query_row(found, |row| row.get(0)).optional()
+pub(super) fn same(
+    store: &mut dyn Store,
+    entry: &Entry,
+    packed: &[u8],
+) -> Result<Option<String>, ArchiveError> {
+    let text = "SELECT id FROM runs WHERE record_bytes = $1 AND record = $2 AND study IS NULL";
+    let values = [millis(entry.document.len() as u64).into(), packed.to_vec().into()];
+    store.rows(text, &values)?.first().map(|row| row.get(0)).transpose()
 }
 
 fn refuse_odd(entry: &Entry) -> Result<(), ArchiveError> {

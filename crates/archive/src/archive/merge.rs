@@ -1,15 +1,14 @@
 //! One archive into another: the other is only read.
 
-use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-
-use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, Transaction};
 
 use super::{Archive, Merged};
 use crate::error::ArchiveError;
-use crate::schema::{self, STEPS, TABLES, Trouble};
+use crate::schema::{self, TABLES};
+use crate::store::{self, Patience, Present, Row, Sqlite, Store};
+
+/// Rows that are copied at a time.
+const ROWS: usize = 1000;
 
 impl Archive {
     /// Takes over all runs of another archive that are not here, and of those that are the tags and
@@ -18,94 +17,64 @@ impl Archive {
     /// # Errors
     /// The other is no archive, or this one cannot be written: then nothing is taken over.
     pub fn merge(&mut self, other: &Path) -> Result<Merged, ArchiveError> {
-        let copy = up_to_date_copy(other).map_err(|trouble| trouble.at(other))?;
-        let all = self.database.transaction()?;
-        let count = |database: &Connection| {
-            let count = database.query_row("SELECT count(*) FROM runs", (), |row| row.get(0));
-            count.map(i64::unsigned_abs)
-        };
-        let (before, there) = (count(&all)?, count(&copy)?);
-        for table in TABLES {
-            copy_rows(&copy, &all, table)?;
-        }
-        labels(&copy, &all)?;
-        let added = count(&all)? - before;
-        all.commit()?;
+        let copy = up_to_date_copy(other, self.patience);
+        let mut copy = copy.map_err(|error| error.at(&store::shown(other)))?;
+        let counted = copy.rows("SELECT count(*) FROM runs", &[])?;
+        let there = counted.first().expect("a sum is one row").get::<i64>(0)?.unsigned_abs();
+        let added = self.store.get_mut().transaction(&[], |store, _| {
+            let [runs, others @ ..] = TABLES;
+            let added = copy_rows(&mut *copy, store, runs)?;
+            for table in others {
+                copy_rows(&mut *copy, store, table)?;
+            }
+            labels(&mut *copy, store)?;
+            Ok(added)
+        })?;
         Ok(Merged { added, present: there - added })
     }
 }
 
-/// All that the file holds in a database of today's schema, which goes with its connection.
-fn up_to_date_copy(path: &Path) -> Result<Connection, Trouble> {
-    let other = read_only(path)?;
+/// All that the other holds in a database of today's schema, which goes with its connection.
+fn up_to_date_copy(other: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    let mut other = store::open_to_read(other, patience)?;
     // One moment of the other, whoever writes to it meanwhile.
-    other.execute_batch("BEGIN")?;
-    let taken = schema::taken(&other)?;
-    // An empty name is a file that SQLite removes itself.
-    let mut copy = Connection::open("")?;
-    copy.execute_batch("CREATE TABLE steps (name TEXT PRIMARY KEY)")?;
-    for (name, text) in STEPS.iter().filter(|(name, _)| taken.iter().any(|one| one == name)) {
-        copy.execute_batch(text)?;
-        copy.execute("INSERT INTO steps (name) VALUES ($1)", [name])?;
-    }
-    let all = copy.transaction()?;
+    other.begin_reading()?;
+    let taken = schema::taken(&mut *other)?;
+    let mut copy: Box<dyn Store> = Box::new(Sqlite::temporary()?);
+    copy.script("CREATE TABLE steps (name TEXT PRIMARY KEY)")?;
+    schema::take(&mut *copy, |name| taken.iter().any(|one| one == name))?;
+    copy.begin(&[])?;
     for table in TABLES {
-        copy_rows(&other, &all, table)?;
+        copy_rows(&mut *other, &mut *copy, table)?;
     }
-    all.commit()?;
-    schema::bring_up_to_date(&mut copy)?;
+    copy.script("COMMIT")?;
+    schema::bring_up_to_date(&mut *copy)?;
     Ok(copy)
 }
 
-/// Opens a file without making, changing or leaving anything.
-///
-/// A reader of a write-ahead log leaves files beside it, unless they are there already, or the file
-/// is opened as one that nobody writes.
-fn read_only(path: &Path) -> rusqlite::Result<Connection> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push("-wal");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if Path::new(&beside).exists() {
-        return Connection::open_with_flags(path, flags);
-    }
-    let mut name = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        // Writing into a string cannot fail.
-        let _ = write!(name, "%{byte:02X}");
-    }
-    name.push_str("?immutable=1");
-    Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)
-}
-
-/// Copies the rows of a table that are not there, column by name.
-fn copy_rows(from: &Connection, to: &Transaction<'_>, table: &str) -> rusqlite::Result<()> {
-    let mut columns = Vec::new();
-    let mut query = from.prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
-    for name in query.query_map((), |row| row.get::<_, String>(0))? {
-        columns.push(name?);
-    }
-    let names = columns.join(", ");
-    let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
-    let places = places.join(", ");
-    let mut insert =
-        to.prepare(&format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})"))?;
-    let mut query = from.prepare(&format!("SELECT {names} FROM {table}"))?;
-    let mut rows = query.query(())?;
-    while let Some(row) = rows.next()? {
-        let values: rusqlite::Result<Vec<Value>> =
-            (0..columns.len()).map(|column| row.get(column)).collect();
-        insert.execute(rusqlite::params_from_iter(values?))?;
-    }
-    Ok(())
+/// Copies the rows of a table that are not there, column by name; returns how many.
+fn copy_rows(from: &mut dyn Store, to: &mut dyn Store, table: &str) -> Result<u64, ArchiveError> {
+    let columns = from.columns(table)?;
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let text = format!("SELECT {} FROM {table}", columns.join(", "));
+    let (mut added, mut some) = (0, Vec::new());
+    let mut send = |some: &mut Vec<Row>| {
+        let rows: Vec<&Row> = some.iter().collect();
+        added += to.add(table, &columns, &rows, Present::Keep)?;
+        some.clear();
+        Ok(())
+    };
+    from.each(&text, &[], &mut |row| {
+        some.push(row);
+        if some.len() == ROWS { send(&mut some) } else { Ok(()) }
+    })?;
+    send(&mut some)?;
+    Ok(added)
 }
 
 /// Gives runs without a label that of the other archive.
-fn labels(from: &Connection, to: &Transaction<'_>) -> rusqlite::Result<()> {
-    let mut update = to.prepare("UPDATE runs SET label = $1 WHERE id = $2 AND label IS NULL")?;
-    let mut query = from.prepare("SELECT label, id FROM runs WHERE label IS NOT NULL")?;
-    let mut rows = query.query(())?;
-    while let Some(row) = rows.next()? {
-        update.execute((row.get::<_, String>(0)?, row.get::<_, String>(1)?))?;
-    }
-    Ok(())
+fn labels(from: &mut dyn Store, to: &mut dyn Store) -> Result<(), ArchiveError> {
+    let update = "UPDATE runs SET label = $1 WHERE id = $2 AND label IS NULL";
+    let text = "SELECT label, id FROM runs WHERE label IS NOT NULL";
+    from.each(text, &[], &mut |Row(values)| to.execute(update, &values).map(drop))
 }

@@ -1,8 +1,12 @@
+#[cfg(feature = "postgres")]
+mod server;
+
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use drivelab_core::record::{Better, Figure};
+use rusqlite::Connection;
 
 use super::*;
 use crate::entry::Place;
@@ -67,138 +71,171 @@ fn archive() -> (tempfile::TempDir, Archive) {
     (folder, archive)
 }
 
+/// Opens the archive at `place`.
+fn open(place: &Path) -> Archive {
+    Archive::open(place, wait).unwrap()
+}
+
+/// Runs a test with an empty archive of each kind.
+fn with_each_kind(test: impl Fn(&Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    test(&folder.path().join("runs.db"));
+    #[cfg(feature = "postgres")]
+    test(&server::database());
+}
+
+fn sql(archive: &Archive, text: &str) -> Vec<Row> {
+    archive.store.borrow_mut().rows(text, &[]).unwrap()
+}
+
 #[test]
 fn what_is_kept_is_found_as_it_was() {
-    let (folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
-    drop(archive);
-    let archive = Archive::open(&folder.path().join("runs.db"), wait).unwrap();
-    let kept = archive.list(&Filter::default()).unwrap();
-    assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
-    assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
-    assert_eq!(kept[0].spark, "▁▂▃");
-    assert_eq!((kept[0].commit.as_deref(), kept[0].parts), (Some("c0ffee1"), 0));
-    assert_eq!(kept[1].tags, ["nightly"]);
-    assert_eq!(archive.whole(archive.find(&kept[1].id).unwrap()).unwrap(), whole(2));
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2)]).unwrap();
+        drop(archive);
+        let archive = open(place);
+        let kept = archive.list(&Filter::default()).unwrap();
+        assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
+        assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
+        assert_eq!(kept[0].spark, "▁▂▃");
+        assert_eq!((kept[0].commit.as_deref(), kept[0].parts), (Some("c0ffee1"), 0));
+        assert_eq!(kept[1].tags, ["nightly"]);
+        assert_eq!(archive.whole(archive.find(&kept[1].id).unwrap()).unwrap(), whole(2));
+    });
 }
 
 #[test]
 fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
-    let (_folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
-    let of = |text: &str| Query::read(text, 1_500).unwrap().unwrap().of(&archive, text);
-    let check = |text: &str, expected: &[u32]| {
-        let expected: Vec<Whole> = expected.iter().map(|it| whole(*it)).collect();
-        assert_eq!(of(text).unwrap(), expected, "{text}");
-    };
-    check("label:label-2", &[2]);
-    check("label:nightly", &[1, 2]);
-    check("@today,commit=c0ffee2", &[2]);
-    check("@1970-01-01,label=nightly,device=dm-0", &[1, 2]);
-    check(&entry(1).id.to_string(), &[1]);
-    for text in ["label:none", "label:", "0Z", "@yesterday", "@today,device=sdb"] {
-        let error = of(text).unwrap_err();
-        assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
-    }
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2)]).unwrap();
+        let of = |text: &str| Query::read(text, 1_500).unwrap().unwrap().of(&archive, text);
+        let check = |text: &str, expected: &[u32]| {
+            let expected: Vec<Whole> = expected.iter().map(|it| whole(*it)).collect();
+            assert_eq!(of(text).unwrap(), expected, "{text}");
+        };
+        check("label:label-2", &[2]);
+        check("label:nightly", &[1, 2]);
+        check("@today,commit=c0ffee2", &[2]);
+        check("@1970-01-01,label=nightly,device=dm-0", &[1, 2]);
+        check(&entry(1).id.to_string(), &[1]);
+        for text in ["label:none", "label:", "0Z", "@yesterday", "@today,device=sdb"] {
+            let error = of(text).unwrap_err();
+            assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
+        }
+    });
 }
 
 #[test]
 fn parts_belong_to_their_whole_and_go_with_it() {
-    let (_folder, mut archive) = archive();
-    archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4)]).unwrap();
-    let listed = archive.list(&Filter::default()).unwrap();
-    let ids: Vec<&str> = listed.iter().map(|run| run.id.as_str()).collect();
-    assert_eq!(ids, [entry(1).id.to_string(), entry(4).id.to_string()]);
-    assert_eq!(listed.iter().map(|run| run.parts).collect::<Vec<_>>(), [2, 0]);
-    let parts_of = Filter { parts_of: Some(entry(1).id), ..Filter::default() };
-    assert_eq!(archive.list(&parts_of).unwrap().len(), 2);
-    let found = archive.whole(entry(1).id).unwrap();
-    let places: Vec<&str> = found.parts.iter().map(|part| part.place.as_str()).collect();
-    assert_eq!(places, ["{\"number\":2}", "{\"number\":3}"]);
-    assert_eq!(found.parts[1].document, entry(3).document);
-    assert_eq!(archive.find(&entry(3).id.to_string()).unwrap(), entry(3).id);
-    archive.delete(&[entry(1).id]).unwrap();
-    assert_eq!(archive.check().unwrap(), Checked { whole: 1, damage: Vec::new() });
-    assert!(archive.list(&parts_of).unwrap().is_empty());
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4)]).unwrap();
+        let listed = archive.list(&Filter::default()).unwrap();
+        let ids: Vec<&str> = listed.iter().map(|run| run.id.as_str()).collect();
+        assert_eq!(ids, [entry(1).id.to_string(), entry(4).id.to_string()]);
+        assert_eq!(listed.iter().map(|run| run.parts).collect::<Vec<_>>(), [2, 0]);
+        let parts_of = Filter { parts_of: Some(entry(1).id), ..Filter::default() };
+        assert_eq!(archive.list(&parts_of).unwrap().len(), 2);
+        let found = archive.whole(entry(1).id).unwrap();
+        let places: Vec<&str> = found.parts.iter().map(|part| part.place.as_str()).collect();
+        assert_eq!(places, ["{\"number\":2}", "{\"number\":3}"]);
+        assert_eq!(found.parts[1].document, entry(3).document);
+        assert_eq!(archive.find(&entry(3).id.to_string()).unwrap(), entry(3).id);
+        archive.delete(&[entry(1).id]).unwrap();
+        assert_eq!(archive.check().unwrap(), Checked { whole: 1, damage: Vec::new() });
+        assert!(archive.list(&parts_of).unwrap().is_empty());
+    });
 }
 
 #[test]
 fn a_document_that_is_there_is_not_kept_again() {
-    let (_folder, mut archive) = archive();
-    archive.keep_new(&[entry(1), part(3, 1)]).unwrap();
-    let again = |number| Entry { id: entry(number).id, time_ms: 9_000, ..entry(1) };
-    let merged = archive.keep_new(&[again(5), part(6, 5), entry(2)]).unwrap();
-    assert_eq!(merged, Merged { added: 1, present: 1 });
-    assert_eq!(archive.list(&Filter::default()).unwrap().len(), 2);
-    assert_eq!(archive.check().unwrap().whole, 3, "the part of what is there is not added");
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep_new(&[entry(1), part(3, 1)]).unwrap();
+        let again = |number| Entry { id: entry(number).id, time_ms: 9_000, ..entry(1) };
+        let merged = archive.keep_new(&[again(5), part(6, 5), entry(2)]).unwrap();
+        assert_eq!(merged, Merged { added: 1, present: 1 });
+        assert_eq!(archive.list(&Filter::default()).unwrap().len(), 2);
+        assert_eq!(archive.check().unwrap().whole, 3, "the part of what is there is not added");
+    });
 }
 
 #[test]
 fn filters_hold_together_and_take_text_as_text() {
-    let (_folder, mut archive) = archive();
-    let odd = Entry { drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
-    archive.keep(&[entry(1), entry(2), odd]).unwrap();
-    let check = |filter: Filter, expected: &[u64]| {
-        let kept = archive.list(&filter).unwrap();
-        assert_eq!(kept.iter().map(|run| run.time_ms / 1_000).collect::<Vec<_>>(), expected);
-    };
-    let text = |text: &str| Some(text.to_owned());
-    check(Filter { label: text("label-2"), ..Filter::default() }, &[2]);
-    check(Filter { label: text("nightly"), ..Filter::default() }, &[1, 2, 3]);
-    check(Filter { drive: text("st31000"), ..Filter::default() }, &[1, 2]);
-    check(Filter { drive: text("0%_';"), ..Filter::default() }, &[3]);
-    check(Filter { drive: text("%"), ..Filter::default() }, &[3]);
-    check(Filter { target: text("dm-0"), ..Filter::default() }, &[1, 2, 3]);
-    check(Filter { commit: text("c0ffee2"), ..Filter::default() }, &[2]);
-    check(Filter { host: text("0123"), ..Filter::default() }, &[]);
-    check(Filter { metric: text("iops"), since_ms: Some(2_000), ..Filter::default() }, &[2, 3]);
-    check(Filter { metric: text("nothing"), ..Filter::default() }, &[]);
-    check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);
-    check(Filter { latest: Some(2), ..Filter::default() }, &[2, 3]);
-    let shown = archive.list(&Filter { metric: text("lat_p99_ns"), ..Filter::default() }).unwrap();
-    assert_eq!(shown[0].figure, Some(figure("lat_p99_ns", 28e6)));
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        let odd = Entry { drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
+        archive.keep(&[entry(1), entry(2), odd]).unwrap();
+        let check = |filter: Filter, expected: &[u64]| {
+            let kept = archive.list(&filter).unwrap();
+            assert_eq!(kept.iter().map(|run| run.time_ms / 1_000).collect::<Vec<_>>(), expected);
+        };
+        let text = |text: &str| Some(text.to_owned());
+        check(Filter { label: text("label-2"), ..Filter::default() }, &[2]);
+        check(Filter { label: text("nightly"), ..Filter::default() }, &[1, 2, 3]);
+        check(Filter { drive: text("st31000"), ..Filter::default() }, &[1, 2]);
+        check(Filter { drive: text("0%_';"), ..Filter::default() }, &[3]);
+        check(Filter { drive: text("%"), ..Filter::default() }, &[3]);
+        check(Filter { target: text("dm-0"), ..Filter::default() }, &[1, 2, 3]);
+        check(Filter { commit: text("c0ffee2"), ..Filter::default() }, &[2]);
+        check(Filter { host: text("0123"), ..Filter::default() }, &[]);
+        check(Filter { metric: text("iops"), since_ms: Some(2_000), ..Filter::default() }, &[2, 3]);
+        check(Filter { metric: text("nothing"), ..Filter::default() }, &[]);
+        check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);
+        check(Filter { latest: Some(2), ..Filter::default() }, &[2, 3]);
+        let shown =
+            archive.list(&Filter { metric: text("lat_p99_ns"), ..Filter::default() }).unwrap();
+        assert_eq!(shown[0].figure, Some(figure("lat_p99_ns", 28e6)));
+    });
 }
 
 #[test]
 fn a_run_is_found_by_the_beginning_of_its_id() {
-    let (_folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
-    let id = entry(2).id.to_string();
-    assert_eq!(archive.find(&id.to_lowercase()).unwrap(), entry(2).id);
-    assert!(matches!(archive.find("0"), Err(ArchiveError::Ambiguous(_, 2))));
-    for none in ["Z", "0'; DROP TABLE runs", "~"] {
-        assert!(matches!(archive.find(none), Err(ArchiveError::NoSuchRun(_))), "{none}");
-    }
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2)]).unwrap();
+        let id = entry(2).id.to_string();
+        assert_eq!(archive.find(&id.to_lowercase()).unwrap(), entry(2).id);
+        assert!(matches!(archive.find("0"), Err(ArchiveError::Ambiguous(_, 2))));
+        for none in ["Z", "0'; DROP TABLE runs", "~"] {
+            assert!(matches!(archive.find(none), Err(ArchiveError::NoSuchRun(_))), "{none}");
+        }
+    });
 }
 
 #[test]
 fn names_change_and_runs_go_all_or_none() {
-    let (_folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
-    let (one, two, none) = (entry(1).id, entry(2).id, entry(3).id);
-    archive.label(&[one, two], Some("before")).unwrap();
-    assert!(matches!(archive.label(&[one, none], None), Err(ArchiveError::NoSuchRun(_))));
-    assert!(matches!(archive.delete(&[one, none]), Err(ArchiveError::NoSuchRun(_))));
-    let before = Filter { label: Some("before".into()), ..Filter::default() };
-    assert_eq!(archive.list(&before).unwrap().len(), 2);
-    archive.delete(&[one]).unwrap();
-    assert_eq!(archive.list(&before).unwrap().len(), 1);
-    let left = "SELECT count(*) FROM figures";
-    let left: i64 = archive.database.query_row(left, (), |row| row.get(0)).unwrap();
-    assert_eq!(left, 2, "figures go with their run");
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2)]).unwrap();
+        let (one, two, none) = (entry(1).id, entry(2).id, entry(3).id);
+        archive.label(&[one, two], Some("before")).unwrap();
+        assert!(matches!(archive.label(&[one, none], None), Err(ArchiveError::NoSuchRun(_))));
+        assert!(matches!(archive.delete(&[one, none]), Err(ArchiveError::NoSuchRun(_))));
+        let before = Filter { label: Some("before".into()), ..Filter::default() };
+        assert_eq!(archive.list(&before).unwrap().len(), 2);
+        archive.delete(&[one]).unwrap();
+        assert_eq!(archive.list(&before).unwrap().len(), 1);
+        let left: i64 = sql(&archive, "SELECT count(*) FROM figures")[0].get(0).unwrap();
+        assert_eq!(left, 2, "figures go with their run");
+    });
 }
 
 #[test]
 fn runs_are_kept_all_or_none() {
-    let (_folder, mut archive) = archive();
-    let mut odd = entry(2);
-    odd.figures[1].value = f64::NAN;
-    assert!(matches!(archive.keep(&[entry(1), odd]), Err(ArchiveError::NotANumber(_))));
-    archive.keep(&[entry(1), entry(1)]).unwrap_err();
-    let long = Entry { label: Some("x".repeat(10_000_000)), ..entry(3) };
-    let refused = archive.keep(&[long]).unwrap_err();
-    assert!(matches!(refused, ArchiveError::TooLong { what: "label", .. }), "{refused}");
-    assert!(archive.list(&Filter::default()).unwrap().is_empty());
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        let mut odd = entry(2);
+        odd.figures[1].value = f64::NAN;
+        assert!(matches!(archive.keep(&[entry(1), odd]), Err(ArchiveError::NotANumber(_))));
+        archive.keep(&[entry(1), entry(1)]).unwrap_err();
+        let long = Entry { label: Some("x".repeat(10_000_000)), ..entry(3) };
+        let refused = archive.keep(&[long]).unwrap_err();
+        assert!(matches!(refused, ArchiveError::TooLong { what: "label", .. }), "{refused}");
+        assert!(archive.list(&Filter::default()).unwrap().is_empty());
+    });
 }
 
 #[test]
@@ -269,25 +306,27 @@ fn an_archive_that_another_process_writes_is_merged_as_it_is() {
 
 #[test]
 fn a_check_names_the_run_that_is_damaged() {
-    let (_folder, mut archive) = archive();
-    archive.keep(&[entry(1), entry(2)]).unwrap();
-    let spoil = "UPDATE runs SET record = substr(record, 1, 20) WHERE id = $1";
-    archive.database.execute(spoil, [entry(2).id.to_string()]).unwrap();
-    let found = archive.check().unwrap();
-    assert_eq!((found.whole, found.damage.len()), (1, 1));
-    assert!(found.damage[0].contains(&entry(2).id.to_string()), "{found:?}");
-    assert!(matches!(archive.whole(entry(2).id), Err(ArchiveError::Damaged { .. })));
-    let orphan = "UPDATE runs SET study = 'X' WHERE id = $1";
-    archive.database.execute(orphan, [entry(1).id.to_string()]).unwrap();
-    let found = archive.check().unwrap();
-    assert!(found.damage.iter().any(|it| it.contains("a part of, X, is missing")), "{found:?}");
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2)]).unwrap();
+        let id = entry(2).id;
+        sql(&archive, &format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{id}'"));
+        let found = archive.check().unwrap();
+        assert_eq!((found.whole, found.damage.len()), (1, 1));
+        assert!(found.damage[0].contains(&entry(2).id.to_string()), "{found:?}");
+        assert!(matches!(archive.whole(entry(2).id), Err(ArchiveError::Damaged { .. })));
+        let id = entry(1).id;
+        sql(&archive, &format!("UPDATE runs SET study = 'X' WHERE id = '{id}'"));
+        let found = archive.check().unwrap();
+        assert!(found.damage.iter().any(|it| it.contains("a part of, X, is missing")), "{found:?}");
+    });
 }
 
 #[test]
 fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     let (folder, archive) = archive();
     let path = folder.path().join("runs.db");
-    archive.database.execute("INSERT INTO steps VALUES ('2100-01-01-later')", ()).unwrap();
+    sql(&archive, "INSERT INTO steps VALUES ('2100-01-01-later')");
     drop(archive);
     let later = Archive::open(&path, wait).unwrap_err();
     assert!(later.to_string().contains("2100-01-01-later"), "{later}");
@@ -321,7 +360,7 @@ fn a_usual_run_takes_little() {
     let minute = |number| Entry { document: document.clone(), ..entry(number) };
     let entries: Vec<Entry> = (1..=200).map(minute).collect();
     archive.keep(&entries).unwrap();
-    archive.database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    sql(&archive, "PRAGMA wal_checkpoint(TRUNCATE)");
     let bytes = std::fs::metadata(folder.path().join("runs.db")).unwrap().len();
     assert!(bytes / 200 < 12_000, "{} bytes a run", bytes / 200);
     assert_eq!(archive.whole(entry(9).id).unwrap().document, document);
@@ -329,23 +368,21 @@ fn a_usual_run_takes_little() {
 
 #[test]
 fn writers_at_once_wait_for_one_another() {
-    let (folder, archive) = archive();
-    drop(archive);
-    let path = folder.path().join("runs.db");
-    std::thread::scope(|all| {
-        for writer in 0..4 {
-            let path = &path;
-            all.spawn(move || {
-                let mut archive = Archive::open(path, wait).unwrap();
-                for number in 0..25 {
-                    let number = 100 * writer + 2 * number;
-                    archive.keep_new(&[entry(number), part(number + 1, number)]).unwrap();
-                }
-            });
-        }
+    with_each_kind(|place| {
+        std::thread::scope(|all| {
+            for writer in 0..4 {
+                all.spawn(move || {
+                    let mut archive = open(place);
+                    for number in 0..25 {
+                        let number = 100 * writer + 2 * number;
+                        archive.keep_new(&[entry(number), part(number + 1, number)]).unwrap();
+                    }
+                });
+            }
+        });
+        let archive = open(place);
+        assert_eq!(archive.check().unwrap(), Checked { whole: 200, damage: Vec::new() });
     });
-    let archive = Archive::open(&path, wait).unwrap();
-    assert_eq!(archive.check().unwrap(), Checked { whole: 200, damage: Vec::new() });
 }
 
 #[test]
@@ -357,11 +394,11 @@ fn a_writer_waits_for_another_as_long_as_its_caller_does() {
     };
     let (folder, mut archive) = archive();
     let path = folder.path().join("runs.db");
-    let busy = archive.database.transaction().unwrap();
+    archive.store.get_mut().begin(&[]).unwrap();
     let mut other = Archive::open(&path, thrice).unwrap();
     assert!(matches!(other.keep(&[entry(1)]), Err(ArchiveError::Busy)));
     assert_eq!(TRIES.load(Ordering::Relaxed), 3);
-    drop(busy);
+    archive.store.get_mut().script("ROLLBACK").unwrap();
     other.keep(&[entry(1)]).unwrap();
 }
 
@@ -386,11 +423,14 @@ fn a_new_archive_waits_for_another_process_that_makes_it() {
 
 #[test]
 fn a_reader_does_not_wait_for_a_writer() {
-    let (folder, mut archive) = archive();
-    archive.keep(&[entry(1)]).unwrap();
-    let _busy = archive.database.transaction().unwrap();
-    let reader = Archive::open(&folder.path().join("runs.db"), |_| false).unwrap();
-    assert_eq!(reader.list(&Filter::default()).unwrap().len(), 1);
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1)]).unwrap();
+        archive.store.get_mut().begin(&[]).unwrap();
+        archive.store.get_mut().script("DELETE FROM runs").unwrap();
+        let reader = Archive::open(place, |_| false).unwrap();
+        assert_eq!(reader.list(&Filter::default()).unwrap().len(), 1);
+    });
 }
 
 #[test]
@@ -402,10 +442,9 @@ fn a_list_reads_the_runs_that_it_shows_and_no_others() {
             "EXPLAIN QUERY PLAN SELECT id FROM runs WHERE {} ORDER BY id DESC LIMIT 20",
             condition.text
         );
-        let mut query = archive.database.prepare(&text).unwrap();
-        let values = rusqlite::params_from_iter(condition.values);
-        let steps = query.query_map(values, |row| row.get::<_, String>(3)).unwrap();
-        steps.collect::<Result<Vec<_>, _>>().unwrap().join("; ")
+        let steps = archive.store.borrow_mut().rows(&text, &condition.values).unwrap();
+        let steps: Vec<String> = steps.iter().map(|step| step.get(3).unwrap()).collect();
+        steps.join("; ")
     };
     let all = plan(&Filter::default());
     assert!(all.contains("runs_whole") && !all.contains("TEMP B-TREE"), "{all}");

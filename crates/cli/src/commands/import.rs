@@ -35,14 +35,16 @@ pub(crate) struct ImportArgs {
 ///
 /// RUN is a kept run by the beginning of its id, label:NAME or @WHEN; a file of stored runs, the
 /// results folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
-/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat.
+/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat, parquet (a
+/// row per figure, for `DuckDB` or pandas).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab export old-bonnie.csv --format bonnie | bon_csv2html > page.html
   drivelab export run.json --format phoronix > composite.xml
   drivelab export label:nightly --format benchstat
-  drivelab export results/ahci-or-ide --format markdown")]
+  drivelab export results/ahci-or-ide --format markdown
+  drivelab export label:nightly --format parquet > nightly.parquet")]
 pub(crate) struct ExportArgs {
     /// A kept run, label:NAME, stored runs, a results folder, or a file of another tool.
     run: PathBuf,
@@ -81,5 +83,8 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
         let names = exported.left_out.join(", ");
         ui.warn(&format!("the format `{format}` has no place for: {names}"));
     }
-    ui.result(exported.text.trim_end_matches('\n'))
+    if exported.binary.is_empty() {
+        return ui.result(exported.text.trim_end_matches('\n'));
+    }
+    ui.binary(&exported.binary)
 }

@@ -59,12 +59,19 @@ impl Ui {
         if self.is_step {
             return Ok(Exit::Done);
         }
-        let _whole = interrupt::shield();
-        print(text).map_err(|error| {
-            let error = anyhow::Error::new(error).context("cannot write to standard output");
-            Failure::cannot_here(error).hint("free space there, or redirect it: `>FILE`")
-        })?;
-        Ok(Exit::Done)
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        print(&[text.as_bytes(), end.as_bytes()])
+    }
+
+    /// Writes a result that is not text, to a file or another program.
+    pub(crate) fn binary(self, bytes: &[u8]) -> Outcome {
+        if std::io::stdout().is_terminal() {
+            return Err(Failure::bad_words(
+                "this format is not text, and the output is a terminal",
+            )
+            .hint("redirect it: `>FILE`"));
+        }
+        print(&[bytes])
     }
 
     /// Tells the user something that is no result.
@@ -90,13 +97,16 @@ impl Ui {
     }
 }
 
-fn print(text: &str) -> std::io::Result<()> {
+/// Writes a result whole, unless it cannot be written.
+fn print(parts: &[&[u8]]) -> Outcome {
+    let _whole = interrupt::shield();
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()
+    let written = parts.iter().try_for_each(|part| out.write_all(part)).and_then(|()| out.flush());
+    written.map_err(|error| {
+        let error = anyhow::Error::new(error).context("cannot write to standard output");
+        Failure::cannot_here(error).hint("free space there, or redirect it: `>FILE`")
+    })?;
+    Ok(Exit::Done)
 }
 
 /// Shows an error and its hints.

@@ -37,7 +37,7 @@ pub(super) fn write(results: &Imported) -> Exported {
         }
         text += &format!(" {} |\n", label_names(&figure.remarks).join(", "));
     }
-    Exported { text, left_out: Vec::new() }
+    Exported { text, ..Exported::default() }
 }
 
 /// Four significant digits, or all digits before the decimal point.

@@ -3,6 +3,8 @@
 mod benchstat;
 mod csv;
 mod markdown;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 pub use crate::exported::Exported;
 
@@ -27,6 +29,8 @@ pub enum Format {
     Markdown,
     /// The benchmark format of Go, which benchstat reads.
     Benchstat,
+    /// Apache Parquet: a row per figure.
+    Parquet,
 }
 
 impl Choice for Format {
@@ -39,6 +43,7 @@ impl Choice for Format {
         ("csv", Self::Csv),
         ("markdown", Self::Markdown),
         ("benchstat", Self::Benchstat),
+        ("parquet", Self::Parquet),
     ];
 }
 
@@ -56,6 +61,12 @@ pub fn write(results: &Imported, format: Format) -> Result<Exported, Refusal> {
         Format::Csv => Ok(csv::write(results)),
         Format::Markdown => Ok(markdown::write(results)),
         Format::Benchstat => Ok(benchstat::write(results)),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(results),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Refusal::machine("this drivelab was built without Parquet")
+            .hint("build it with: cargo install --path crates/cli --features parquet")
+            .hint("or export CSV: --format csv")),
     }
 }
 

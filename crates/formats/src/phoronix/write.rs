@@ -37,7 +37,7 @@ pub fn write(results: &Imported) -> Exported {
         result(&mut text, series, &table.arms);
     }
     text += "</PhoronixTestSuite>\n";
-    Exported { text, left_out: Vec::new() }
+    Exported { text, ..Exported::default() }
 }
 
 fn result(text: &mut String, series: &Series, arms: &[String]) {

@@ -1,6 +1,8 @@
 use std::sync::Mutex;
 
 use axum::body::{Body, to_bytes};
+use drivelab_report::viewer::running::Running;
+
 use axum::http::{Method, Request};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -37,6 +39,21 @@ impl Pages for Echo {
     }
     fn compare(&self, chosen: &Chosen) -> Result<String, Refusal> {
         Ok(self.note(format!("{:?} {:?} {:?}", chosen.runs, chosen.primary, chosen.margin)))
+    }
+    fn studies(&self) -> String {
+        EVIL.to_owned()
+    }
+    fn running(&self) -> Result<Vec<Running>, Refusal> {
+        let study = Running {
+            title: EVIL.to_owned(),
+            folder: EVIL.to_owned(),
+            stage: "hardware".into(),
+            done: 1,
+            all: 2,
+            state: "running",
+            left: String::new(),
+        };
+        Ok(vec![study])
     }
     fn inspection(&self) -> Result<String, Refusal> {
         Err(Refusal::machine("there is no /sys"))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use drivelab_archive::{Archive, ArchiveError, Entry};
+use drivelab_archive::{Archive, ArchiveError, Entry, is_server};
 use drivelab_core::record::Origin;
 
 use crate::failure::{AtPath as _, Exit, Failure};
@@ -15,9 +15,10 @@ use crate::ui::Ui;
 /// Which archive.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ArchiveArgs {
-    /// The archive [default: the one that `DRIVELAB_ARCHIVE` names, or `drivelab/runs.db` in the
-    /// user's data folder].
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The archive: a file, or a database for many machines, `postgres://USER@HOST/DATABASE`
+    /// [default: the one that `DRIVELAB_ARCHIVE` names, or `drivelab/runs.db` in the user's data
+    /// folder].
+    #[arg(long, global = true, value_name = "FILE|URL")]
     archive: Option<PathBuf>,
 }
 
@@ -28,7 +29,8 @@ impl ArchiveArgs {
             Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
                 .hint("name the archive: --archive FILE")
         })?;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
+        if let Some(folder) = folder {
             std::fs::create_dir_all(folder).at_path("create", folder)?;
         }
         Archive::open(&path, patience).map_err(Failure::from)
@@ -82,7 +84,7 @@ impl KeepArgs {
     }
 }
 
-/// Waits for another process that writes to the archive.
+/// Waits for another process that writes to the archive, or for its server.
 fn patience(tries: i32) -> bool {
     std::thread::sleep(TRY);
     tries < tries_max(interrupt::requested())
@@ -134,6 +136,13 @@ impl From<ArchiveError> for Failure {
             ArchiveError::Busy => Self::cannot_here(error)
                 .hint("repeat the command when that process has finished")
                 .hint("or name another archive: --archive FILE"),
+            ArchiveError::NoServers => Self::cannot_here(error).hint(
+                "build it with: cargo install --path crates/cli --features postgres; or name a \
+                 file: --archive FILE",
+            ),
+            ArchiveError::Open { path, .. } if is_server(path) => Self::cannot_here(error)
+                .hint("check that the server runs and that `psql` opens this database")
+                .hint("or name a file: --archive FILE"),
             ArchiveError::Open { .. } => Self::cannot_here(error)
                 .hint("check that the file is an archive and can be written")
                 .hint("or name another: --archive FILE"),
@@ -141,9 +150,8 @@ impl From<ArchiveError> for Failure {
                 Self::cannot_here(error).hint("see what else is damaged: drivelab archive check")
             }
             ArchiveError::NotANumber(_) | ArchiveError::TooLong { .. } => Self::bad_request(error),
-            ArchiveError::Sql(_) => {
-                Self::cannot_here(error).hint("check the disk it is on: drivelab archive check")
-            }
+            ArchiveError::Sql(_) => Self::cannot_here(error)
+                .hint("check its disk, or its server: drivelab archive check"),
         }
     }
 }

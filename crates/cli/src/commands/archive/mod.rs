@@ -10,7 +10,7 @@ use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use drivelab_archive::Entry;
+use drivelab_archive::{Entry, is_server};
 use drivelab_core::record::Origin;
 use drivelab_report::run::Dated;
 
@@ -43,7 +43,7 @@ enum Verb {
     Check,
     /// Take over the runs of another archive.
     Merge {
-        /// The other archive.
+        /// The other archive: a file, or `postgres://USER@HOST/DATABASE`.
         file: PathBuf,
     },
     /// Keep runs that were written to files: what is there already is not kept again.
@@ -96,7 +96,7 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 }
 
 fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    if !file.exists() {
+    if !file.exists() && !is_server(file) {
         return Err(Failure::bad_words(format!("`{}` does not exist", file.display()))
             .hint("check the file name"));
     }

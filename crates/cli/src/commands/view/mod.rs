@@ -3,6 +3,8 @@
 #[cfg(feature = "view")]
 mod pages;
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -24,6 +26,9 @@ pub(crate) struct ViewArgs {
     /// The port of 127.0.0.1; 0 is any that is free.
     #[arg(long, default_value_t = 8707)]
     port: u16,
+    /// The folder of results folders whose studies are shown while they run.
+    #[arg(long, value_name = "DIR", default_value = "drivelab-results")]
+    results: PathBuf,
     #[command(flatten)]
     archive: ArchiveArgs,
 }
@@ -51,7 +56,10 @@ pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
         ui.result(&address)?;
     }
     ui.note("open this address in a browser; Ctrl-C ends it");
-    let pages = std::sync::Arc::new(pages::Archived { archive: arguments.archive.clone() });
+    let pages = std::sync::Arc::new(pages::Archived {
+        archive: arguments.archive.clone(),
+        results: arguments.results.clone(),
+    });
     drivelab_view::serve(listener, pages, interrupt::flag()).map_err(failed)?;
     Ok(Exit::Done)
 }

@@ -9,8 +9,10 @@ use drivelab_core::units::Ratio;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
+use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
 use drivelab_report::{comparison, run};
+use drivelab_study::{Standing, State};
 use drivelab_view::{Chosen, Pages};
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
@@ -19,6 +21,7 @@ use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure};
+use crate::stage::DriveKeys;
 
 /// Runs that a list shows where no number is asked for.
 const LISTED: u64 = 100;
@@ -27,9 +30,14 @@ const DRAWN: u64 = drivelab_stats::CHANGE_VALUES_MAX as u64;
 /// Runs of a course, at most: the record of each is read.
 const DRAWN_MAX: u64 = 1000;
 
+/// Studies that are looked at for their progress.
+const FOLDERS: usize = 20;
+
 /// The pages of one archive.
 pub(super) struct Archived {
     pub(super) archive: ArchiveArgs,
+    /// Where results folders are.
+    pub(super) results: PathBuf,
 }
 
 impl Pages for Archived {
@@ -55,6 +63,32 @@ impl Pages for Archived {
 
     fn compare(&self, chosen: &Chosen) -> Result<String, Refusal> {
         self.compared(chosen).map_err(refusal)
+    }
+
+    fn studies(&self) -> String {
+        self.results.display().to_string()
+    }
+
+    fn running(&self) -> Result<Vec<Running>, Refusal> {
+        let mut folders = match self.results.read_dir() {
+            Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+            Err(_) => Vec::new(),
+        };
+        let changed = |folder: &PathBuf| {
+            folder.join("runs.jsonl").metadata().and_then(|about| about.modified()).ok()
+        };
+        // The latest first.
+        folders.sort_by_cached_key(|folder| std::cmp::Reverse(changed(folder)));
+        let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+        let studies = folders.iter().take(FOLDERS);
+        // A folder that is none of a study, or damaged, is not shown.
+        let found = studies.filter_map(|folder| {
+            let standing = Standing::of(folder, &locks, &DriveKeys).ok()??;
+            Some(running(folder, standing))
+        });
+        let mut found: Vec<Running> = found.collect();
+        found.sort_by_key(|study| study.state != "running");
+        Ok(found)
     }
 
     fn inspection(&self) -> Result<String, Refusal> {
@@ -162,6 +196,22 @@ impl Archived {
             }
         }
         Ok(arms)
+    }
+}
+
+fn running(folder: &Path, standing: Standing) -> Running {
+    Running {
+        title: standing.title,
+        folder: folder.display().to_string(),
+        stage: standing.stage,
+        done: standing.done,
+        all: standing.all,
+        state: match standing.state {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Stopped => "stopped",
+        },
+        left: standing.left.map(|left| left.to_string()).unwrap_or_default(),
     }
 }
 

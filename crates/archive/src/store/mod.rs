@@ -1,0 +1,89 @@
+//! Databases, as the archive uses them: the same tables and the same text for each.
+
+mod database;
+mod sqlite;
+
+#[cfg(feature = "postgres")]
+mod copy;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+use std::path::Path;
+
+use crate::error::ArchiveError;
+
+pub use database::Patience;
+pub(crate) use database::{Present, Row, Store, Value};
+pub(crate) use sqlite::Sqlite;
+
+/// Whether `place` names a database of a server, not a file.
+pub fn is_server(place: &Path) -> bool {
+    let place = place.to_string_lossy();
+    ["postgres://", "postgresql://"].iter().any(|scheme| place.starts_with(scheme))
+}
+
+/// How messages call `place`: without its password.
+pub(crate) fn shown(place: &Path) -> std::path::PathBuf {
+    if !is_server(place) {
+        return place.to_owned();
+    }
+    let text = place.to_string_lossy();
+    let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", ""));
+    let (address, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let address = match address.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => address.to_owned(),
+    };
+    let open: Vec<&str> =
+        options.split('&').filter(|it| !it.is_empty() && !it.starts_with("password=")).collect();
+    let mark = if open.is_empty() { "" } else { "?" };
+    format!("{scheme}://{address}{mark}{}", open.join("&")).into()
+}
+
+/// Opens a database for reading and writing.
+pub(crate) fn open(place: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    if is_server(place) {
+        return connect(place, patience);
+    }
+    Ok(Box::new(Sqlite::open(place, patience)?))
+}
+
+/// Opens a database without making or changing anything.
+pub(crate) fn open_to_read(
+    place: &Path,
+    patience: Patience,
+) -> Result<Box<dyn Store>, ArchiveError> {
+    if is_server(place) {
+        return connect(place, patience);
+    }
+    Ok(Box::new(Sqlite::open_to_read(place)?))
+}
+
+#[cfg(feature = "postgres")]
+fn connect(place: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    Ok(Box::new(postgres::Postgres::connect(&place.to_string_lossy(), patience)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn connect(_: &Path, _: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    Err(ArchiveError::NoServers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_has_a_password() {
+        let check = |place: &str, expected: &str| {
+            assert_eq!(shown(Path::new(place)), Path::new(expected), "{place}");
+        };
+        check("/data/runs.db", "/data/runs.db");
+        check("postgres://lab:secret@db:5433/runs", "postgres://lab@db:5433/runs");
+        check("postgresql://lab:a@b@db/runs?password=x", "postgresql://lab@db/runs");
+        check(
+            "postgres:///runs?host=/run/p&password=x&user=lab",
+            "postgres:///runs?host=/run/p&user=lab",
+        );
+    }
+}
