@@ -38,6 +38,7 @@ Examples:
   drivelab inspect                                   how this machine's disks are attached
   drivelab advise                                    what would mislead a benchmark here
   drivelab articles                                  five published comparisons, run again
+  drivelab sweep sweep.toml                          which of many settings matters
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
 4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Advise(commands::inspect::advise::AdviseArgs),
     Articles(commands::study::articles::ArticlesArgs),
     Replay(commands::replay::ReplayArgs),
+    Sweep(commands::sweep::SweepArgs),
     Lab(commands::lab::LabArgs),
     History(commands::archive::history::HistoryArgs),
     Label(commands::archive::label::LabelArgs),

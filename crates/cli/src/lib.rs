@@ -11,6 +11,7 @@ mod interrupt;
 mod kernel_log;
 mod measure;
 mod output;
+mod parallel;
 mod stage;
 mod target;
 mod ui;
@@ -22,7 +23,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
     archive, compare, crash, drive, durability, generate, import, inspect, lab, replay, report,
-    run, serve, show, study, view,
+    run, serve, show, study, sweep, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -81,6 +82,7 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
         Command::Articles(arguments) => study::articles::run(&arguments, ui),
         Command::Advise(arguments) => inspect::advise::run(&arguments, ui),
+        Command::Sweep(arguments) => sweep::run(arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Lab(arguments) => lab::run(arguments, ui),
         Command::History(arguments) => archive::history::run(arguments, ui),

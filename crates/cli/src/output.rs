@@ -148,7 +148,13 @@ pub(crate) fn page(path: Option<&Path>, subject: &Subject<'_>, ui: Ui) -> Result
 /// A page or a picture, Markdown, or the heads of our columns; JSON and text are as other verbs
 /// print them, and are not written over.
 fn is_report(head: &[u8]) -> bool {
-    let columns = ["run,metric,value,", "metric,arm,baseline,", "block,cell,", "arm,metric,value,"];
+    let columns = [
+        "run,metric,value,",
+        "metric,arm,baseline,",
+        "block,cell,",
+        "arm,metric,value,",
+        "sweep_point,",
+    ];
     holds(head, "<meta name=\"generator\" content=\"drivelab ")
         || head.starts_with(b"<!-- drivelab report -->")
         || (head.starts_with(b"<svg ") && holds(head, "<desc>drivelab report</desc>"))

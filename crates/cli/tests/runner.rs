@@ -32,6 +32,7 @@ mod run;
 mod serve;
 mod study;
 mod suite;
+mod sweep;
 mod tidy;
 mod transcripts;
 mod tree_suite;

@@ -13,10 +13,10 @@
 #[path = "../tests/drive/load.rs"]
 mod load;
 
+use drivelab_core::hypercube;
 use drivelab_model::build;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::unknown::hypercube;
 
 use load::{Load, run};
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use drivelab_core::hypercube;
+
 use crate::profile::{Profile, Unknown};
-use crate::unknown::hypercube;
 
 /// The specimens of several profiles, which cover the unknowns of all of them evenly.
 ///

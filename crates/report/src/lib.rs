@@ -24,6 +24,7 @@ pub mod run;
 pub mod specimens;
 pub mod study;
 pub mod suite;
+pub mod sweep;
 pub mod text;
 pub mod verification;
 pub mod viewer;

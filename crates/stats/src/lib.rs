@@ -30,6 +30,7 @@ mod compare;
 mod criteria;
 mod effects;
 mod family;
+mod main_effects;
 mod modelled;
 mod noise;
 mod pair;
@@ -50,6 +51,7 @@ pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, compare_family, holm, max_t,
     simultaneous,
 };
+pub use main_effects::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};

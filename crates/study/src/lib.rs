@@ -19,6 +19,7 @@ pub mod metric;
 pub mod repeat;
 pub mod risk;
 mod stage;
+pub mod sweep;
 mod watch;
 
 pub use agenda::Agenda;

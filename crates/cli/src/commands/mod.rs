@@ -17,4 +17,5 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod study;
+pub(crate) mod sweep;
 pub(crate) mod view;

@@ -1,12 +1,9 @@
 //! What nobody has measured of a drive: how it is spread over the drives that there are.
 
 mod distribution;
-mod hypercube;
 mod nature;
 pub mod normal;
 mod posterior;
-
-pub use hypercube::hypercube;
 
 pub(crate) use distribution::{Distribution, Value};
 pub(crate) use nature::{Nature, Open};

@@ -24,9 +24,9 @@ use tempfile::TempDir;
 
 use super::Simulator;
 use super::program::{self, Commands, Ground};
-use super::simulate::parallel;
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::output;
+use crate::parallel;
 pub(crate) use crash::Rig;
 pub(crate) use has::{Has, memory, mount_options};
 pub(crate) use inside::{Carried, Inside};

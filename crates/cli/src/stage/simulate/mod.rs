@@ -1,7 +1,6 @@
 //! Stage simulate: a modelled drive in virtual time, several runs at once.
 
 mod cells;
-pub(super) mod parallel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -26,6 +25,7 @@ use super::{options, suite};
 use crate::attached;
 use crate::failure::Failure;
 use crate::measure::{self, Made};
+use crate::parallel;
 use crate::target;
 use cells::{CellFigures, CellRun};
 

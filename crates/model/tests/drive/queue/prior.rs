@@ -1,9 +1,9 @@
 //! Published drives lie within what the priors allow.
 
+use drivelab_core::hypercube;
 use drivelab_model::build;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::unknown::hypercube;
 
 use crate::load::{Load, run};
 

@@ -1,10 +1,10 @@
 //! What queue depth buys on the whole disk and on short spans, by a margin that grows with the seek
 //! (docs/internals/drive-facts.md).
 
+use drivelab_core::hypercube;
 use drivelab_model::build;
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
-use drivelab_model::unknown::hypercube;
 
 use super::disks;
 use crate::load::{Load, Outcome, drive_with, run};

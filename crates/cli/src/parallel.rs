@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// What `make` gives for each item, in the order of the items; made on so many threads.
-pub(in crate::stage) fn map<T: Sync, R: Send>(
+pub(crate) fn map<T: Sync, R: Send>(
     threads: NonZeroUsize,
     items: &[T],
     make: impl Fn(&T) -> R + Sync,

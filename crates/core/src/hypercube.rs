@@ -1,6 +1,6 @@
-//! Specimens that cover every unknown evenly, and separate them from one another.
+//! Points that cover every column of a space evenly, and separate the columns from one another.
 
-use drivelab_core::Rng;
+use crate::Rng;
 
 /// Orders that are tried for a column, of which the one least like the columns before it is kept.
 const TRIES: usize = 64;

@@ -1,0 +1,84 @@
+//! `sweep`: points in shards, resumed, reported.
+
+use std::path::Path;
+
+use crate::common::{drivelab, file, folder};
+
+const SWEEP: &str = "title = \"What decides random reads?\"\n\
+                     drive = \"seagate-st31000333as\"\n\
+                     points = 64\n\
+                     specimens = true\n\
+                     [load]\n\
+                     rw = \"randread\"\n\
+                     runtime = \"500ms\"\n\
+                     [parameter.iodepth]\n\
+                     values = [1, 4, 32]\n\
+                     [parameter.ncq]\n\
+                     values = [\"on\", \"off\"]\n";
+
+fn rows_sha256(folder: &Path, rows: &str) -> String {
+    let report = drivelab(folder, &["sweep", "report", "s.toml", "--rows", rows, "--json"]);
+    let json = report.json();
+    assert_eq!(json["missing"], 0, "{json}");
+    json["rows_sha256"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn any_shards_give_the_same_rows() {
+    let folder = folder();
+    let folder = folder.path();
+    file(folder, "s.toml", SWEEP);
+    let whole = drivelab(folder, &["sweep", "s.toml"]);
+    assert_eq!(whole.code, 0, "{whole:?}");
+    assert!(whole.out.contains("`iodepth` matters most"), "{whole:?}");
+    for number in ["3/3", "1/3", "2/3"] {
+        let shard = drivelab(folder, &["sweep", "s.toml", "--shard", number, "--rows", "shards"]);
+        assert_eq!(shard.code, 0, "{shard:?}");
+    }
+    assert_eq!(rows_sha256(folder, "shards"), rows_sha256(folder, "s.sweep"));
+    // What is made stays, and the rest is made: with its last line torn, one point.
+    let path = folder.join("s.sweep/rows-1-of-1.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() - 9]).unwrap();
+    let again = drivelab(folder, &["sweep", "s.toml", "--json"]);
+    assert_eq!(again.json()["missing"], 0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn a_report_is_written_and_never_over_another_file() {
+    let folder = folder();
+    let folder = folder.path();
+    file(folder, "s.toml", SWEEP);
+    drivelab(folder, &["sweep", "report", "s.toml"]).failed(2, &["no point", "drivelab sweep"]);
+    assert_eq!(drivelab(folder, &["sweep", "s.toml", "--shard", "1/1"]).code, 0);
+    for name in ["a.svg", "a.csv", "a.json", "a.txt"] {
+        let out = ["sweep", "report", "s.toml", "--out", name];
+        assert_eq!(drivelab(folder, &out).code, 0, "{name}");
+    }
+    assert_eq!(drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.csv"]).code, 0);
+    assert!(std::fs::read_to_string(folder.join("a.svg")).unwrap().contains("iodepth"));
+    file(folder, "own.csv", "precious\n");
+    let over = drivelab(folder, &["sweep", "report", "s.toml", "--out", "own.csv"]);
+    over.failed(2, &["own.csv"]);
+    let format = drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.pdf"]);
+    format.failed(2, &["a.pdf", ".svg"]);
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    drivelab(folder, &["sweep"]).failed(2, &["FILE"]);
+    drivelab(folder, &["sweep", "none.toml"]).failed(2, &["none.toml"]);
+    file(folder, "s.toml", SWEEP);
+    drivelab(folder, &["sweep", "s.toml", "--shard", "8/7"]).failed(2, &["8/7"]);
+    let check = |from: &str, to: &str, words: &[&str]| {
+        file(folder, "w.toml", &SWEEP.replace(from, to));
+        drivelab(folder, &["sweep", "w.toml"]).failed(2, words);
+    };
+    check("seagate-st31000333as", "no-drive", &["unknown drive"]);
+    check("parameter.ncq", "parameter.nqc", &["neither", "parameter.ncq"]);
+    check("values = [1, 4, 32]", "values = [0]", &["iodepth"]);
+    check("[load]\n", "[load]\npoisson = true\n", &["point 0", "poisson"]);
+}

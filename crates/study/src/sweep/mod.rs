@@ -1,0 +1,186 @@
+//! A sweep: one load on many points of a space of settings, each made once.
+//!
+//! A study compares a few arms; a sweep asks which of many settings, or which number that a profile
+//! leaves open, matters at all. Its points follow from the file alone, so that any share of them
+//! can be made anywhere: what is kept of a point is named for everything that its figures depend
+//! on.
+
+mod parameter;
+mod point;
+mod rows;
+mod shard;
+mod sobol;
+
+pub use parameter::{Of, Parameter};
+pub use point::{Point, Points};
+pub use rows::{Figures, Kept, Row, Rows};
+pub use shard::{Shard, carry_out};
+
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::workload::WorkloadOptions;
+
+use crate::file::Vocabulary;
+use sobol::COLUMNS_MAX;
+
+/// Most points of a sweep.
+pub const POINTS_MAX: u32 = 10_000_000;
+/// Points where the file names no number.
+const POINTS: u32 = 1024;
+
+/// A sweep as its file says it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// The question.
+    pub title: String,
+    /// The modelled drive, with options.
+    pub drive: String,
+    /// How the points are placed.
+    pub design: Design,
+    /// How many there are.
+    pub points: u32,
+    /// Seed of the points and their runs.
+    pub seed: u64,
+    /// Whether each point has a drive of its own out of those that fit the profile.
+    pub draws_specimens: bool,
+    /// The figure that is asked about.
+    pub figure: &'static str,
+    /// The load that all points share.
+    pub load: WorkloadOptions,
+    /// What varies.
+    pub parameters: Vec<Parameter>,
+}
+
+/// How points are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Design {
+    /// Sobol' points: evenly spread, and any number of them can follow.
+    Sobol,
+    /// A Latin hypercube.
+    LatinHypercube,
+    /// Every value with every other.
+    Grid,
+}
+
+impl Design {
+    const ALL: [(&'static str, Self); 3] =
+        [("sobol", Self::Sobol), ("latin-hypercube", Self::LatinHypercube), ("grid", Self::Grid)];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, design)| *design == self).expect("all have names").0
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, design)| *design)
+            .ok_or_else(|| format!("`{text}` is no design; `sobol`, `latin-hypercube` or `grid`"))
+    }
+}
+
+impl Sweep {
+    /// Reads a sweep file; `name` is what errors call it.
+    pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
+        let mut top = Section::parse(name, text)?;
+        let title = top.require("title")?;
+        let drive = top.require("drive")?;
+        let design = top.take_with("design", Design::read)?.unwrap_or(Design::Sobol);
+        let points: Option<u32> = top.take("points")?;
+        let seed = top.take("seed")?.unwrap_or(1);
+        let draws_specimens = top.take("specimens")?.unwrap_or(false);
+        let figure = top.take_with("figure", Figures::name)?.unwrap_or(Figures::NAMES[0]);
+        let mut load = top.section("load")?.ok_or_else(|| {
+            let wrong = top.error("`[load]` is missing: what each point does");
+            ConfigError { hint: Some("add [load] with rw = \"randread\"".into()), ..wrong }
+        })?;
+        let options = WorkloadOptions::read(&mut load)?;
+        load.finish()?;
+        let tables = top.tables("parameter")?;
+        let read = |(name, section)| Parameter::read(name, section, vocabulary);
+        let parameters: Vec<Parameter> = tables.into_iter().map(read).collect::<Result<_, _>>()?;
+        let points = counted(&top, design, points, &parameters)?;
+        if parameters.is_empty() && !draws_specimens {
+            let wrong = top.error("nothing varies in this sweep");
+            let hint = "add [parameter.iodepth] with values = [1, 8, 32], or specimens = true";
+            return Err(ConfigError { hint: Some(hint.into()), ..wrong });
+        }
+        top.finish()?;
+        Ok(Self {
+            title,
+            drive,
+            design,
+            points,
+            seed,
+            draws_specimens,
+            figure,
+            load: options,
+            parameters,
+        })
+    }
+
+    /// Most numbers that a profile may leave open for this sweep to draw them.
+    pub fn unknowns_max(&self) -> usize {
+        match self.design {
+            Design::Sobol => COLUMNS_MAX.saturating_sub(self.parameters.len()),
+            Design::LatinHypercube | Design::Grid => usize::MAX,
+        }
+    }
+
+    /// The load of a point, as options that have not been checked against one another.
+    pub fn load(&self, point: &Point) -> WorkloadOptions {
+        let mut options = self.load.clone();
+        for (parameter, value) in self.parameters.iter().zip(&point.values) {
+            if parameter.of == Of::Load {
+                options.set(&parameter.name, value).expect("the ends of its values were checked");
+            }
+        }
+        options
+    }
+
+    /// The settings of the drive at a point.
+    pub fn settings(&self, point: &Point) -> Vec<(&'static str, String)> {
+        let pairs = self.parameters.iter().zip(&point.values);
+        let of_drive = |(parameter, value): (&Parameter, &String)| match parameter.of {
+            Of::Drive(key) => Some((key, value.clone())),
+            Of::Load => None,
+        };
+        pairs.filter_map(of_drive).collect()
+    }
+}
+
+/// How many points there are.
+fn counted(
+    top: &Section,
+    design: Design,
+    points: Option<u32>,
+    parameters: &[Parameter],
+) -> Result<u32, ConfigError> {
+    if design == Design::Sobol && parameters.len() > COLUMNS_MAX {
+        return Err(top.error(format!("`sobol` has at most {COLUMNS_MAX} parameters")));
+    }
+    let count = if design == Design::Grid {
+        if points.is_some() {
+            return Err(
+                top.error("a grid has as many points as its values make: leave `points` out")
+            );
+        }
+        let mut count = 1_usize;
+        for parameter in parameters {
+            let Some(values) = parameter.count() else {
+                let name = &parameter.name;
+                return Err(top.error(format!("`{name}` is a range, and a grid needs `values`")));
+            };
+            count = count.saturating_mul(values);
+        }
+        u32::try_from(count).unwrap_or(u32::MAX)
+    } else {
+        points.unwrap_or(POINTS)
+    };
+    if count == 0 || count > POINTS_MAX {
+        return Err(top.error(format!("{count} points; from 1 to {POINTS_MAX} are possible")));
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests;

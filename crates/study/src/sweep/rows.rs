@@ -1,0 +1,218 @@
+//! What is kept of a sweep: a line for each point, named for all that its figures depend on.
+//!
+//! A row belongs to its point only where its key is the one that the file, the drive and the
+//! version of drivelab give now. So a sweep goes on after any interruption, in other shards than it
+//! began with, and after its file was changed in what leaves a point as it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::Refusal;
+use drivelab_core::record::JobRecord;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Point, Sweep};
+use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder};
+use crate::watch::Watch;
+
+/// Digits of a key: 128 bits.
+const KEY_DIGITS: usize = 32;
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// Latency from the time that a request was due.
+    pub lat_mean_ns: f64,
+    /// Its median.
+    pub lat_p50_ns: f64,
+    /// Its 99th percentile.
+    pub lat_p99_ns: f64,
+}
+
+impl Figures {
+    /// Their names.
+    pub const NAMES: [&'static str; 5] =
+        ["iops", "bytes_per_s", "lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
+
+    /// Those of a run.
+    #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
+    pub fn of(total: &JobRecord) -> Self {
+        Self {
+            iops: total.iops,
+            bytes_per_s: total.bytes_per_s,
+            lat_mean_ns: total.lat_ns.mean as f64,
+            lat_p50_ns: total.lat_ns.p50 as f64,
+            lat_p99_ns: total.lat_ns.p99 as f64,
+        }
+    }
+
+    /// The figure of this name, one of [`Figures::NAMES`].
+    pub fn get(&self, name: &str) -> f64 {
+        match name {
+            "iops" => self.iops,
+            "bytes_per_s" => self.bytes_per_s,
+            "lat_mean_ns" => self.lat_mean_ns,
+            "lat_p50_ns" => self.lat_p50_ns,
+            _ => self.lat_p99_ns,
+        }
+    }
+
+    pub(super) fn name(text: &str) -> Result<&'static str, String> {
+        let found = Self::NAMES.into_iter().find(|name| *name == text);
+        found.ok_or_else(|| format!("`{text}` is no figure of a sweep; {}", Self::NAMES.join(", ")))
+    }
+}
+
+/// What is kept of a point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its number.
+    pub point: u32,
+    /// The hash of all that its figures depend on.
+    pub key: String,
+    /// The value of each parameter.
+    pub parameters: BTreeMap<String, String>,
+    /// The numbers of its drive that the profile leaves open.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknowns: BTreeMap<String, f64>,
+    /// What came out.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl Sweep {
+    /// The key of a point on a drive whose profile is `model`, in words that differ wherever the
+    /// drive does.
+    pub fn key(&self, point: &Point, model: &str) -> String {
+        let mut hasher = Sha256::new();
+        let mut add = |part: &str| {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        add(env!("CARGO_PKG_VERSION"));
+        add(model);
+        for (key, value) in self.settings(point) {
+            add(key);
+            add(&value);
+        }
+        for (option, value) in self.load(point).entries() {
+            add(option);
+            add(&value);
+        }
+        let bits = point.quantiles.iter().map(|share| format!("{:016x}", share.to_bits()));
+        add(&bits.collect::<String>());
+        add(&point.seed.to_string());
+        hexadecimal(&hasher.finalize())[..KEY_DIGITS].to_owned()
+    }
+}
+
+/// The rows of a folder, and the file that new ones go to.
+#[derive(Debug)]
+pub struct Rows {
+    folder: PathBuf,
+    journal: Journal,
+}
+
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// By point.
+    pub rows: BTreeMap<u32, Row>,
+    /// Lines that are damaged, or of another sweep.
+    pub foreign: usize,
+}
+
+impl Rows {
+    /// Opens the rows in `folder`; new ones go to the file `name`, which no other process has open.
+    pub fn open(folder: &Path, name: &str) -> Result<Self, Refusal> {
+        make_folder(folder)?;
+        let mut journal = Journal::open(&folder.join(name))?;
+        journal.lines()?;
+        Ok(Self { folder: folder.to_owned(), journal })
+    }
+
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Adds rows; they are on the disk when this returns.
+    pub(super) fn append(&mut self, rows: &[Row], watch: &dyn Watch) -> Result<(), Refusal> {
+        let line = |row: &Row| {
+            let text = serde_json::to_string(row).expect("a row is numbers and words");
+            owner().seal(&text)
+        };
+        let lines: Vec<String> = rows.iter().map(line).collect();
+        self.journal.append(&lines.join("\n"), watch)
+    }
+}
+
+impl Kept {
+    /// What the files `rows-*.jsonl` of `folder` hold of the points whose keys are `key`.
+    pub fn read(folder: &Path, key: impl Fn(u32) -> Option<String>) -> Result<Self, Refusal> {
+        let mut kept = Self::default();
+        for path in files(folder)? {
+            let text = fs::read(&path).at_path("read", &path)?;
+            for line in text.split_inclusive(|byte| *byte == b'\n') {
+                kept.add(line, &key);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn add(&mut self, line: &[u8], key: impl Fn(u32) -> Option<String>) {
+        let Some(line) = line.strip_suffix(b"\n") else { return };
+        let whole = owner().check(line) == Seal::Whole;
+        let row = serde_json::from_slice::<Row>(line).ok().filter(|_| whole);
+        match row.filter(|row| key(row.point).as_ref() == Some(&row.key)) {
+            Some(row) => {
+                self.rows.insert(row.point, row);
+            }
+            None => self.foreign += 1,
+        }
+    }
+
+    /// The rows as lines, by point: the same bytes whichever shards made them.
+    pub fn lines(&self) -> String {
+        let line = |row: &Row| serde_json::to_string(row).expect("a row is numbers and words");
+        self.rows.values().map(|row| line(row) + "\n").collect()
+    }
+
+    /// The hash of the lines.
+    pub fn sha256(&self) -> String {
+        hexadecimal(&Sha256::digest(self.lines()))
+    }
+}
+
+fn hexadecimal(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// All rows have one owner: what a row belongs to is in its key.
+fn owner() -> Owner {
+    Owner::of(&[b"drivelab.sweep/1"])
+}
+
+/// The files of rows in a folder, by name.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at_path("list", folder)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let name = entry.at_path("list", folder)?.file_name();
+        let is_rows =
+            name.to_str().is_some_and(|name| name.starts_with("rows-") && name.ends_with(".jsonl"));
+        files.extend(is_rows.then(|| folder.join(name)));
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,92 @@
+//! A share of the points of a sweep, made one batch after another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use drivelab_core::Refusal;
+
+use super::rows::{Kept, Row, Rows};
+use super::{Point, Points};
+use crate::watch::Watch;
+
+/// Most shards.
+const SHARDS_MAX: u32 = 1_000_000;
+
+/// One of several shares of equal size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Shard {
+    /// All points.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Whether a point belongs to it. Neighbours are in different shards, so that all of them take
+    /// about as long.
+    pub fn holds(self, point: u32) -> bool {
+        point % self.of == self.number - 1
+    }
+
+    /// The file of its rows.
+    pub fn file(self) -> String {
+        format!("rows-{}-of-{}.jsonl", self.number, self.of)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count =
+            |text: &str| text.parse().ok().filter(|count: &u32| (1..=SHARDS_MAX).contains(count));
+        let (number, of) = text.split_once('/').unwrap_or_default();
+        match (count(number), count(of)) {
+            (Some(number), Some(of)) if number <= of => Ok(Self { number, of }),
+            _ => Err(format!("`{text}` is no shard: `2/7` is the second of seven")),
+        }
+    }
+}
+
+/// Makes the points of a shard that `kept` lacks, and adds them to it. `make` makes a batch of at
+/// most `batch` of them.
+pub fn carry_out<E: From<Refusal>>(
+    points: &Points<'_>,
+    shard: Shard,
+    rows: &mut Rows,
+    kept: &mut Kept,
+    batch: usize,
+    watch: &dyn Watch,
+    mut make: impl FnMut(&[Point]) -> Result<Vec<Row>, E>,
+) -> Result<(), E> {
+    let all: Vec<u32> = (0..points.len()).filter(|number| shard.holds(*number)).collect();
+    let is_missing = |number: &&u32| !kept.rows.contains_key(number);
+    let missing: Vec<u32> = all.iter().filter(is_missing).copied().collect();
+    let mut done = all.len() - missing.len();
+    for numbers in missing.chunks(batch.max(1)) {
+        if watch.is_stopping() {
+            return Ok(());
+        }
+        watch.begins(done, "points");
+        let batch: Vec<Point> = numbers.iter().map(|number| points.point(*number)).collect();
+        let made = make(&batch)?;
+        // A batch that was cut short is made again.
+        if watch.is_stopping() {
+            return Ok(());
+        }
+        rows.append(&made, watch)?;
+        kept.rows.extend(made.into_iter().map(|row| (row.point, row)));
+        done += numbers.len();
+        watch.finished(done, all.len(), "points");
+    }
+    Ok(())
+}
