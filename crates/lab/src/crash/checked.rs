@@ -39,9 +39,8 @@ pub fn checked(ended: &Ended) -> Option<Checked> {
     Some(match code {
         0 => Checked { finding: Finding::Whole, reason: String::new() },
         1 => Checked { finding: Finding::Lost, reason: said() },
-        2 => corrupt(said()),
         NOT_MOUNTED => corrupt(with_kernel(said(), &ended.console)),
-        DAMAGED | FAILED => corrupt(said()),
+        2 | DAMAGED | FAILED => corrupt(said()),
         code => corrupt(format!("the check ended with exit code {code}")),
     })
 }

@@ -16,9 +16,10 @@ pub(super) const NOT_PREPARED: u8 = 103;
 pub(super) const DAMAGED: u8 = 104;
 pub(super) const FAILED: u8 = 105;
 
-/// Runs a command with its calls about files, their times in microseconds since 1970.
-const STRACE: &str =
-    "/bin/strace -f -ttt -s 40 -e trace=%file,%desc,sync -e signal=none -o /tmp/calls ";
+/// Runs a command with its calls that change files, their times in microseconds since 1970.
+const STRACE: &str = "/bin/strace -f -ttt -s 40 -e signal=none -o /tmp/calls -e trace=%file,write,\
+                      writev,pwrite64,pwritev,pwritev2,sendfile,copy_file_range,ftruncate,fallocate,\
+                      fsync,fdatasync,sync,syncfs,sync_file_range,msync,io_uring_enter,close ";
 /// Prints them; the console of results has room for twice as much.
 const SHOW_CALLS: &str = "tail -c 8388608 /tmp/calls\n";
 

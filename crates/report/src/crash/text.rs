@@ -86,7 +86,9 @@ impl CrashTest {
             return lines.into_iter().flatten().flat_map(|line| [line, "\n"]).collect();
         }
         if self.failures.is_empty() {
-            let text = "every promise was kept";
+            let partly = self.cuts() < self.planned;
+            let text =
+                if partly { "every promise was kept so far" } else { "every promise was kept" };
             return format!("\n{}\n", look.paint(text, GOOD));
         }
         let mut text = format!("\n{}\n", look.paint("PROMISES WERE BROKEN", BAD));

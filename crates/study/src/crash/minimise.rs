@@ -73,7 +73,7 @@ mod tests {
         for needed in [&[1][..], &[40], &[3, 4], &[1, 40], &[7, 19, 33]] {
             let found = check(40, needed, 1000);
             assert_eq!(found.lost, needed.iter().copied().collect(), "{found:?}");
-            assert!(found.is_minimal && found.trials < 100, "{found:?}");
+            assert!(found.is_minimal && found.trials < 150, "{found:?}");
         }
         let all: Vec<u64> = (1..=9).collect();
         assert_eq!(check(9, &all, 1000).lost.len(), 9);

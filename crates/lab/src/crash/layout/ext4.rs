@@ -117,8 +117,8 @@ impl<'a> Disk<'a> {
     fn inode(&self, number: u32) -> Option<Inode> {
         let index = number.checked_sub(1)?;
         let [.., table] = self.descriptor(u64::from(index / self.group_inodes))?;
-        let at = table.checked_mul(self.block)?
-            + u64::from(index % self.group_inodes) * self.inode_bytes;
+        let within = u64::from(index % self.group_inodes) * self.inode_bytes;
+        let at = table.checked_mul(self.block)?.checked_add(within)?;
         let data = self.bytes(at, 128)?;
         let mut pieces = Vec::new();
         if word(&data, 32)? & HAS_EXTENTS != 0 {
@@ -208,6 +208,96 @@ impl<'a> Disk<'a> {
                 }
                 at += usize::from(length);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::crash::FileSystemKind;
+    use drivelab_core::{Lba, Rng, Sectors};
+
+    use super::super::Layout;
+    use super::*;
+
+    const BLOCK: usize = 1024;
+
+    fn put(image: &mut [u8], at: usize, bytes: &[u8]) {
+        image[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// An inode with one extent.
+    fn inode(image: &mut [u8], number: usize, mode: u16, block: u32, blocks: u16) {
+        let at = 5 * BLOCK + (number - 1) * 128;
+        put(image, at, &(mode | 0o600).to_le_bytes());
+        put(image, at + 32, &HAS_EXTENTS.to_le_bytes());
+        let header = [0xF30A_u16, 1, 4, 0, 0, 0].map(u16::to_le_bytes).concat();
+        put(image, at + 40, &header);
+        put(image, at + 56, &blocks.to_le_bytes());
+        put(image, at + 60, &block.to_le_bytes());
+    }
+
+    /// One group: bitmaps in blocks 3 and 4, inodes in 5 and 6, the root's folder in 10, a journal
+    /// in 20 to 23, and a file in 30 and 31.
+    fn image() -> Vec<u8> {
+        let mut image = vec![0; 64 * BLOCK];
+        let words = [(0, 16_u32), (4, 64), (20, 1), (24, 0), (32, 8192), (40, 16), (224, 8)];
+        for (at, word) in words {
+            put(&mut image, 1024 + at, &word.to_le_bytes());
+        }
+        put(&mut image, 1024 + 56, &0xEF53_u16.to_le_bytes());
+        put(&mut image, 1024 + 88, &128_u16.to_le_bytes());
+        let descriptor = [3_u32, 4, 5].map(u32::to_le_bytes).concat();
+        put(&mut image, 2 * BLOCK, &descriptor);
+        inode(&mut image, 2, FOLDER, 10, 1);
+        inode(&mut image, 8, REGULAR, 20, 4);
+        inode(&mut image, 12, REGULAR, 30, 2);
+        put(&mut image, 10 * BLOCK, &12_u32.to_le_bytes());
+        put(&mut image, 10 * BLOCK + 4, &1024_u16.to_le_bytes());
+        put(&mut image, 10 * BLOCK + 6, &[7, 1]);
+        put(&mut image, 10 * BLOCK + 8, b"kept.db");
+        image
+    }
+
+    fn layout(image: &[u8]) -> Layout {
+        Layout::read(FileSystemKind::Ext4, &|lba, data: &mut [u8]| {
+            let at = usize::try_from(lba.byte_offset().get()).unwrap_or(usize::MAX);
+            let from = image.get(at..).and_then(|rest| rest.get(..data.len()));
+            data.copy_from_slice(from.ok_or(std::io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn sectors_are_named_by_what_they_hold() {
+        let layout = layout(&image());
+        let holds = |block: u64| layout.holds(Lba::new(2 * block), Sectors::new(2));
+        let expected = [
+            (1, "superblock"),
+            (2, "group descriptors"),
+            (3, "block bitmap 0"),
+            (4, "inode bitmap 0"),
+            (6, "inode table 0"),
+            (10, "folder /"),
+            (23, "journal"),
+            (31, "file /kept.db"),
+            (40, "data, or free"),
+        ];
+        for (block, name) in expected {
+            assert_eq!(holds(block), name, "block {block}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_system_is_read_to_an_end() {
+        for seed in 0..2000 {
+            let (mut rng, mut image) = (Rng::new(seed), image());
+            for _ in 0..rng.between(1, 20) {
+                // Where something is: superblock to inodes, and the folder.
+                let at = usize::try_from(rng.between(1024, 11 * 1024 - 1)).unwrap();
+                image[at] = rng.bits().to_le_bytes()[0];
+            }
+            let _ = layout(&image).holds(Lba::ZERO, Sectors::new(8));
         }
     }
 }

@@ -18,12 +18,16 @@ pub(super) fn stretches(read: Read<'_>) -> Option<Vec<Stretch>> {
         (u64::from(word(96)?), u64::from(superblock[102]) << 8 | u64::from(superblock[103]));
     let shift = u32::from(superblock[124]);
     let (group, within) = (log_start.checked_shr(shift)?, log_start & ((1 << shift.min(63)) - 1));
-    let log = group.checked_mul(group_blocks)?.checked_add(within)?.checked_mul(block)?;
-    let mut found = vec![Stretch::new(log, log_blocks.checked_mul(block)?, "journal")];
+    let journal = group.checked_mul(group_blocks)?.checked_add(within)?.checked_mul(block)?;
+    let mut found = vec![Stretch::new(journal, log_blocks.checked_mul(block)?, "journal")];
     for group in 0..groups.min(GROUPS_MAX) {
         let at = u64::from(group).checked_mul(group_blocks)?.checked_mul(block)?;
         for (number, name) in (0..).zip(["superblock", "AGF", "AGI", "AGFL"]) {
-            found.push(Stretch::new(at + number * sector, sector, format!("{name} {group}")));
+            found.push(Stretch::new(
+                at.saturating_add(number * sector),
+                sector,
+                format!("{name} {group}"),
+            ));
         }
     }
     Some(found)

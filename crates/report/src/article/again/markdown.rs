@@ -75,9 +75,10 @@ fn row(answer: &Answered<'_>) -> String {
     let against =
         if bounds.is_empty() { String::new() } else { format!("; held against {bounds}") };
     let why = finding.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let claim = match answer.is_more {
-        true => "| |".to_owned(),
-        false => format!("| {} | {}", cell(&finding.name), cell(&finding.published)),
+    let claim = if answer.is_more {
+        "| |".to_owned()
+    } else {
+        format!("| {} | {}", cell(&finding.name), cell(&finding.published))
     };
     format!(
         "{claim} | {} | {} | **{}**{} |\n",

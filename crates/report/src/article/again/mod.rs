@@ -179,12 +179,11 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
                 continue;
             };
             let same = |one: &&mut Answered<'_>| *one.finding == *finding;
-            match all[first..].iter_mut().find(same) {
-                Some(one) => one.stages.push(&stage.stage),
-                None => {
-                    let is_more = all.len() > first;
-                    all.push(Answered { finding, stages: vec![&stage.stage], is_more });
-                }
+            if let Some(one) = all[first..].iter_mut().find(same) {
+                one.stages.push(&stage.stage);
+            } else {
+                let is_more = all.len() > first;
+                all.push(Answered { finding, stages: vec![&stage.stage], is_more });
             }
         }
     }
