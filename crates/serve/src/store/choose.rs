@@ -70,8 +70,8 @@ impl Choose for Numbered {
     }
 }
 
-/// Loses less than another choice: of what that loses, only what these writes have written, named by
-/// their positions in the order of submissions.
+/// Loses less than another choice: of what that loses, only what these writes have written, which
+/// are named by their positions in the order of submissions.
 pub fn lose_only(writes: &BTreeSet<u64>, of: Box<dyn Choose>) -> impl Choose {
     LoseOnly { writes, of }
 }

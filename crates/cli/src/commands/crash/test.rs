@@ -213,7 +213,10 @@ fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Momen
 
 /// A fault of the drive; those that damage what is on the medium are no matter of a power cut.
 fn fault(text: &str) -> Result<Fault, Failure> {
-    let fault = Fault::from_json(text).map_err(Failure::bad_request)?;
+    let fault = Fault::from_json(text).map_err(|error| {
+        let example = "write JSON, for example '{\"kind\": \"lying-flush\"}'";
+        Failure::bad_request(error).hint(example)
+    })?;
     if matches!(fault.kind, Kind::BitRot | Kind::LatentError | Kind::Misdirected) {
         let message = format!("a crash test has no fault `{}`", fault.kind);
         return Err(Failure::bad_words(message)

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use super::{Read, Stretch, bytes};
+use super::stretch::{Read, Stretch, bytes};
 
 /// More than any file system of a test has.
 const GROUPS_MAX: u64 = 4096;

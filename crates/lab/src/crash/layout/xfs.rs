@@ -1,6 +1,6 @@
 //! The layout of XFS, from its superblock (XFS Algorithms and Data Structures, chapter 13).
 
-use super::{Read, Stretch, bytes};
+use super::stretch::{Read, Stretch, bytes};
 
 /// More allocation groups than any file system of a test has.
 const GROUPS_MAX: u32 = 1024;
