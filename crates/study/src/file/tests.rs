@@ -149,7 +149,7 @@ fn a_stage_has_its_own_primary_metric_and_its_own_findings() {
     assert_eq!((finding.cannot_tell.as_ref(), kernel.notes), (None, vec!["real".to_owned()]));
     let wrong = |from, to, parts: &[&str]| refused(&text.replacen(from, to, 1), parts);
     wrong("at_least = 2", "", &["a finding needs a bound"]);
-    wrong("at_least = 2", "at_leats = 2", &["unknown key `at_leats`"]);
+    wrong("at_least = 2", "at_least = 2\nat_msot = 3", &["unknown key `at_msot`"]);
     wrong("finding.kernel", "finding.kernle", &["unknown key `kernle`"]);
     wrong("\"write.iops\"", "\"wriet.iops\"", &["[stage.kernel]", "the workload `wriet`"]);
     wrong("\"write.iops\"", "\"read.iops\"", &["[stage.kernel]", "`read` must be among"]);

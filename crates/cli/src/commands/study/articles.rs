@@ -28,9 +28,9 @@ Examples:
   drivelab articles --only 0,2 --out before
   drivelab articles --json >articles.json")]
 pub(crate) struct ArticlesArgs {
-    /// Where to run them [default: simulate, and kernel if a kernel has been built]; at stage kernel
-    /// only those with `[stage.kernel]` run, and a study that cannot run at a stage is left out with
-    /// a warning.
+    /// Where to run them [default: simulate, and kernel if a kernel has been built]; at stage
+    /// kernel only those with `[stage.kernel]` run, and a study that cannot run at a stage is left
+    /// out with a warning.
     #[arg(long, value_name = "STAGE,...", value_delimiter = ',',
         value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Vec<StageName>,

@@ -82,9 +82,7 @@ impl Job<'_> {
                 arguments.extend(options.iter().map(|(key, value)| option(key, value)));
             }
         }
-        if !arguments.iter().any(|argument| argument.starts_with("--seed=")) {
-            arguments.push(format!("--seed={seed}"));
-        }
+        arguments.push(format!("--seed={seed}"));
         if target.starts_with("/dev/") {
             arguments.push(format!("--allow-destructive={target}"));
         } else if !matches!(self, Self::Suite(Suite { needs: Needs::Tree, .. })) {
@@ -141,13 +139,13 @@ mod tests {
     fn each_kind_of_work_has_its_line_and_its_target() {
         let options = WorkloadOptions { iodepth: Some(7), ..WorkloadOptions::default() };
         let workload = options.check().unwrap();
-        let more = ["it's".to_owned(), "--seed=3".to_owned()];
+        let more = ["it's".to_owned()];
         let load = Job::Load(&workload, &more);
         let target = load.target("sda", false);
         let line = load.line(&target, 1);
         assert!(line.starts_with("drivelab run /dev/sda --json --no-archive "), "{line}");
         assert!(
-            line.contains(" '--iodepth=7' ") && line.contains("'it'\\''s' '--seed=3'"),
+            line.contains(" '--iodepth=7' ") && line.contains("'it'\\''s' '--seed=1'"),
             "{line}"
         );
         assert!(line.ends_with(" '--allow-destructive=/dev/sda'"), "{line}");

@@ -1,7 +1,11 @@
 //! Numbers that mean nothing where processor time costs nothing.
 
-use drivelab_core::record::{Label, Nature, Phase, Remark};
+use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
 use drivelab_study::command::CPU;
+
+/// No request takes less; a reading of the clock takes 256 ns of virtual time.
+const INSTANT_NS: u64 = 1000;
+const INSTANT_US: f64 = 1.0;
 
 const WHY: &str = "withheld: processor time and memory cost nothing in a guest in virtual time";
 
@@ -15,7 +19,10 @@ pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
         let is_kept = |nature: Option<Nature>, name: &str| {
             !is_free(nature.unwrap_or(of_phase)) && name != CPU
         };
-        phase.figures.retain(|figure| is_kept(figure.nature, &figure.name));
+        let is_instant = |figure: &Figure| figure.unit == "us" && figure.value < INSTANT_US;
+        phase.figures.retain(|it| is_kept(it.nature, &it.name) && !is_instant(it));
+        // Most steps of such a phase ended in memory: what they took is the reading of the clock.
+        phase.lat_ns = phase.lat_ns.filter(|lat| lat.p50 >= INSTANT_NS);
         if is_free(of_phase) {
             phase.lat_ns = None;
             phase.points.clear();
@@ -38,7 +45,7 @@ pub(super) fn withheld(phases: &[Phase]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::record::{Better, Figure};
+    use drivelab_core::record::{Better, Latency};
 
     use super::*;
 
@@ -59,6 +66,15 @@ mod tests {
         assert_eq!(names(0), ["seeks"]);
         assert!(names(1).is_empty() && kept[1].remarks[0].why.starts_with("withheld"));
         assert!(kept[0].remarks.is_empty());
+        let steps = |p50| {
+            let longest = Figure { unit: "us".into(), ..Figure::new("longest", 0.5, Better::Less) };
+            let lat = Latency { p50, ..Latency::default() };
+            let mut phase = Phase { lat_ns: Some(lat), ..phase("create", Nature::JournalSync) };
+            phase.figures.push(longest);
+            without_processor(vec![phase]).remove(0)
+        };
+        assert_eq!((steps(256).lat_ns, steps(256).figures.len()), (None, 1));
+        assert!(steps(9_000).lat_ns.is_some());
         assert!(withheld(&kept).contains("`stat` has no figure"));
         assert_eq!(withheld(&kept[..1]), "");
     }
