@@ -118,7 +118,9 @@ for (const way of ways) {
   check(way, "no title", (await page.locator("h1").count()) === 1);
   const text = await page.locator("body").innerText();
   check(way, "the answer is missing", (await page.locator(".answer .lead").count()) === 1);
-  check(way, "not a number", !/\b(NaN|undefined|Infinity|null)\b/.test(text));
+  // A load may have the engine `null`.
+  const odd = record ? /\b(NaN|undefined|Infinity)\b/ : /\b(NaN|undefined|Infinity|null)\b/;
+  check(way, "not a number", !odd.test(text));
   const places = await page.locator(".plot").count();
   const pictures_drawn = await page.locator("canvas").count();
   check(way, `${pictures_drawn} of ${places} pictures`, !way.scripts || pictures_drawn === places);
