@@ -447,9 +447,8 @@ impl StudyFile {
         let names = Names { arms: &self.arms, workloads: &workloads, metrics: &metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
         for own in &self.overrides {
-            let (name, primary) = (own.stage, own.primary.iter());
-            let check = |text: &String| names.check_metric("primary", text);
-            let checked = primary.map(check).collect::<Result<(), String>>();
+            let (name, mut primary) = (own.stage, own.primary.iter());
+            let checked = primary.try_for_each(|text| names.check_metric("primary", text));
             checked.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
         }
         (self.findings, self.restated) = question::findings(top, &names)?;

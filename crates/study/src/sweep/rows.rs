@@ -18,6 +18,9 @@ use super::{Point, Sweep};
 use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder};
 use crate::watch::Watch;
 
+/// What the name of a file of rows begins and ends with.
+const BEGIN: &str = "rows-";
+const END: &str = ".jsonl";
 /// Digits of a key: 128 bits.
 const KEY_DIGITS: usize = 32;
 
@@ -192,7 +195,8 @@ impl Kept {
 }
 
 fn hexadecimal(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
+    hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// All rows have one owner: what a row belongs to is in its key.
@@ -210,7 +214,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
     for entry in entries {
         let name = entry.at_path("list", folder)?.file_name();
         let is_rows =
-            name.to_str().is_some_and(|name| name.starts_with("rows-") && name.ends_with(".jsonl"));
+            name.to_str().is_some_and(|name| name.starts_with(BEGIN) && name.ends_with(END));
         files.extend(is_rows.then(|| folder.join(name)));
     }
     files.sort();

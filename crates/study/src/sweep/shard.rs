@@ -78,13 +78,13 @@ pub fn carry_out<E: From<Refusal>>(
         }
         watch.begins(done, "points");
         let batch: Vec<Point> = numbers.iter().map(|number| points.point(*number)).collect();
-        let made = make(&batch)?;
+        let finished = make(&batch)?;
         // A batch that was cut short is made again.
         if watch.is_stopping() {
             return Ok(());
         }
-        rows.append(&made, watch)?;
-        kept.rows.extend(made.into_iter().map(|row| (row.point, row)));
+        rows.append(&finished, watch)?;
+        kept.rows.extend(finished.into_iter().map(|row| (row.point, row)));
         done += numbers.len();
         watch.finished(done, all.len(), "points");
     }

@@ -91,15 +91,14 @@ fn directions(column: usize) -> [u32; BITS] {
     };
     let degree = first.len();
     for bit in 0..BITS {
-        directions[bit] = match first.get(bit) {
-            Some(number) => number << (BITS - 1 - bit),
-            None => {
-                let oldest = directions[bit - degree];
-                (1..degree).fold(oldest ^ (oldest >> degree), |direction, back| {
-                    let is_in = coefficients >> (degree - 1 - back) & 1 == 1;
-                    direction ^ if is_in { directions[bit - back] } else { 0 }
-                })
-            }
+        directions[bit] = if let Some(number) = first.get(bit) {
+            number << (BITS - 1 - bit)
+        } else {
+            let oldest = directions[bit - degree];
+            (1..degree).fold(oldest ^ (oldest >> degree), |direction, back| {
+                let is_in = coefficients >> (degree - 1 - back) & 1 == 1;
+                direction ^ if is_in { directions[bit - back] } else { 0 }
+            })
         };
     }
     directions
