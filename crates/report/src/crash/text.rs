@@ -52,7 +52,7 @@ impl CrashTest {
         let mut text = String::new();
         let missing = self.planned.saturating_sub(self.cuts());
         if missing > 0 {
-            text.push_str(&format!("{} planned cuts were not made\n", missing));
+            text.push_str(&format!("{missing} planned cuts were not made\n"));
         }
         if self.left_out > 0 {
             let all = self.left_out.saturating_add(self.planned as u64);
@@ -153,7 +153,7 @@ fn writes(writes: &[LostWrite], look: Look) -> String {
     }
     let more = match writes.len().saturating_sub(WRITES_MAX) {
         0 => String::new(),
-        more => format!("and {} more; --json has all\n", more),
+        more => format!("and {more} more; --json has all\n"),
     };
     table.render(look) + &more
 }
