@@ -191,7 +191,10 @@ mod tests {
             let (lba, sectors) = (Lba::new(rng.below(SECTORS - 4)), Sectors::new(1 + rng.below(4)));
             match rng.below(6) {
                 0 | 1 => {
-                    let bytes = vec![u8::try_from(at).unwrap(); sectors.get() as usize * 512];
+                    let bytes = vec![
+                        u8::try_from(at).unwrap();
+                        usize::try_from(sectors.bytes().get()).unwrap()
+                    ];
                     let data = Data::Bytes(bytes.into());
                     open.push(store.begin_write(Time::from_ns(at), lba, data).unwrap());
                 }
