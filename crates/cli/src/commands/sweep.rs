@@ -106,8 +106,8 @@ fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     let folder = rows.folder(file);
     let mut rows = Rows::open(&folder, &shard.file())?;
     let mut kept = modelled.kept(&folder, &points)?;
-    let share = (0..points.len()).filter(|number| shard.holds(*number)).count();
-    let progress = Progress::steps(share as u64, "points").shown(Show::default());
+    let own = (0..points.len()).filter(|number| shard.holds(*number)).count();
+    let progress = Progress::steps(own as u64, "points").shown(Show::default());
     let console = Console::with_progress(ui, progress);
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let batch = threads.get() * POINTS_A_THREAD;

@@ -170,7 +170,7 @@ impl Commands {
         };
         self.printed = Some(String::new());
         let wanted = study.wanted(request.task);
-        let made = self.attempt(command, &steps, &wanted, make)?;
+        let outcome = self.attempt(command, &steps, &wanted, make)?;
         if let Some(reset) = reset {
             let ran = self.one(&reset, command, &TO_THE_END, make)?;
             if let Err(Lost(why)) = succeeded(&reset, &ran) {
@@ -179,7 +179,7 @@ impl Commands {
             }
         }
         let place = (request.arm, command.run.to_string());
-        let (phases, marks) = match made {
+        let (phases, marks) = match outcome {
             Ok(phases) => (phases, Vec::new()),
             Err(Lost(why)) if interrupt::requested() || self.succeeded.contains(&place) => {
                 (Vec::new(), vec![Mark { id: MarkId::Failed, message: why }])
@@ -233,10 +233,10 @@ impl Commands {
         &mut self,
         step: &Step,
         command: &Command,
-        stop: &AtomicBool,
+        until: &AtomicBool,
         make: Make<'_>,
     ) -> Result<Ran, Failure> {
-        let ran = make(step, stop)?;
+        let ran = make(step, until)?;
         let kept = self.printed.get_or_insert_default();
         kept.push_str(&format!("== {}: {}\n{}", step.what, step.text, ran.stdout));
         if !ran.stderr.is_empty() {

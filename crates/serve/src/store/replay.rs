@@ -193,7 +193,7 @@ mod tests {
                 0 | 1 => {
                     let bytes = vec![
                         u8::try_from(at).unwrap();
-                        usize::try_from(sectors.get()).unwrap() * 512
+                        usize::try_from(sectors.bytes().get()).unwrap()
                     ];
                     let data = Data::Bytes(bytes.into());
                     open.push(store.begin_write(Time::from_ns(at), lba, data).unwrap());

@@ -65,9 +65,9 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let file = CrashFile::parse(&name, &input::text(&arguments.file, input::STUDY)?)?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
     let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
-    let Some(worked) = test.work(&file)? else { return interrupted(ui) };
+    let Some(worked) = test.work(&file)? else { return Ok(interrupted(ui)) };
     if !test.is_whole_at_the_end(&worked)? {
-        return interrupted(ui);
+        return Ok(interrupted(ui));
     }
     let plan = planned(arguments, &file, &test, &worked)?;
     let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts };
@@ -124,9 +124,9 @@ fn planned(
     Ok(Plan { cuts: vec![cut], left_out: 0 })
 }
 
-fn interrupted(ui: Ui) -> Outcome {
+fn interrupted(ui: Ui) -> Exit {
     ui.warn("interrupted before the first cut: no result");
-    Ok(Exit::Interrupted)
+    Exit::Interrupted
 }
 
 fn conclude(report: &CrashTest, ui: Ui) -> Outcome {

@@ -62,7 +62,7 @@ impl Test {
         let strace = file.strace;
         let scene = Scene { disk, settings, file_system, prepare, workload, check, strace };
         let folder = path.parent().unwrap_or(Path::new(""));
-        let fill = |mut root: Initramfs| -> Result<Initramfs, Failure> {
+        let furnish = |mut root: Initramfs| -> Result<Initramfs, Failure> {
             for (name, text) in scene.files() {
                 root.add_file(name, text.into(), false);
             }
@@ -79,8 +79,8 @@ impl Test {
             Ok(root)
         };
         Ok(Self {
-            workload_root: fill(Rig::root(&scene.workload_script())?)?,
-            check_root: fill(Rig::root(&scene.check_script())?)?,
+            workload_root: furnish(Rig::root(&scene.workload_script())?)?,
+            check_root: furnish(Rig::root(&scene.check_script())?)?,
             look_root: Rig::root(&scene.look_script())?,
             file_system: file_system.kind,
             check_limit: file.check_limit,
@@ -196,15 +196,15 @@ pub(super) fn memory(error: std::io::Error) -> Failure {
 fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Moments {
     let mut moments = Moments { window, ..Moments::default() };
     moments.lines = lines.iter().map(|line| line.at).collect();
-    let mut begun = std::collections::VecDeque::new();
+    let mut open = std::collections::VecDeque::new();
     let (begin, end) = window;
     let within = recording.steps().iter().filter(|(at, _)| begin <= *at && *at < end);
     for (at, step) in within {
         match step {
             Step::Write { .. } => moments.writes.push(*at),
-            Step::Flush => begun.push_back(*at),
+            Step::Flush => open.push_back(*at),
             Step::Lied => moments.flushes.push((*at, *at)),
-            Step::Flushed => moments.flushes.extend(begun.pop_front().map(|begun| (begun, *at))),
+            Step::Flushed => moments.flushes.extend(open.pop_front().map(|open| (open, *at))),
             _ => {}
         }
     }

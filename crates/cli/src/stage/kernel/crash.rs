@@ -38,9 +38,15 @@ impl Rig {
         let profile = target::profile(&spec)?;
         let host = target::build(&profile, &spec.options, seed)?;
         let attributes = target::attributes(&profile, host.about());
-        let seen = Seen::new(host.about(), &profile, attributes)?;
-        let capacity = host.capacity();
-        Ok(Self { kernel, spec, profile, seen, seed, memory, capacity })
+        Ok(Self {
+            seen: Seen::new(host.about(), &profile, attributes)?,
+            capacity: host.capacity(),
+            kernel,
+            spec,
+            profile,
+            seed,
+            memory,
+        })
     }
 
     /// The disk's name in a guest, and the commands that set its queue.

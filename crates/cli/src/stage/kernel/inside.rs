@@ -229,8 +229,7 @@ pub(super) fn machine(
     // The guest's kernel is the host side: the drive behind it has no elevator of its own.
     let drive = target::build_bare(profile, &spec.options, seed)?;
     let attributes = target::attributes(profile, drive.about());
-    let seen = Seen::new(host.about(), profile, attributes)?;
-    Ok((drive, seen))
+    Ok((drive, Seen::new(host.about(), profile, attributes)?))
 }
 
 /// A drive with bytes, which are in memory.

@@ -1,6 +1,6 @@
 //! What a guest does, as its shell runs it.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use drivelab_core::record::SuiteConfig;
 use drivelab_core::workload::{OPTIONS, Workload, WorkloadOptions};
@@ -99,9 +99,9 @@ impl Job<'_> {
             Self::Load(..) => {}
             Self::Suite(suite) => {
                 // A recipe of the user's is a file, in the guest at the same path.
-                if suite.name.ends_with(".toml") {
-                    let path = PathBuf::from(&suite.name);
-                    let text = input::text(&path, input::RECIPE)?;
+                let path = Path::new(&suite.name);
+                if path.extension().is_some_and(|it| it == "toml") {
+                    let text = input::text(path, input::RECIPE)?;
                     let name = suite.name.trim_start_matches(['.', '/']);
                     root.add_file(name, text.into_bytes(), false);
                 }

@@ -126,9 +126,9 @@ impl KernelStage {
         let record = match self.drives.work(request.task) {
             Work::Load(workload) => {
                 let options = self.options(request);
-                self.within(request, Job::Load(workload, &options), |inside| inside.run())?
+                self.within(request, Job::Load(workload, &options), Inside::run)?
             }
-            Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
+            Work::Suite(suite) => self.within(request, Job::Suite(suite), Inside::run)?,
             Work::Command(_) => unreachable!("commands are run one by one"),
         };
         // The series of seconds would make up most of the journal.
@@ -144,7 +144,7 @@ impl KernelStage {
         let ground = |attached| Ground { target: &target, dir, attached };
         let steps = program::steps(&self.study, command, request, &ground(None));
         let job = Job::Steps(&steps, &command.programs);
-        let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
+        let (carried, made): (Carried, _) = self.within(request, job, Inside::make)?;
         let mut commands = std::mem::take(&mut self.commands);
         let record = commands.run_on(
             &self.study,
