@@ -122,13 +122,17 @@ impl KernelStage {
     }
 
     /// Makes a run of a load or a suite, whose drive is drawn.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
     fn make(&self, request: Request) -> Result<RunRecord, Failure> {
         let record = match self.drives.work(request.task) {
             Work::Load(workload) => {
                 let options = self.options(request);
-                self.within(request, Job::Load(workload, &options), Inside::run)?
+                self.within(request, Job::Load(workload, &options), |inside| inside.run())?
             }
-            Work::Suite(suite) => self.within(request, Job::Suite(suite), Inside::run)?,
+            Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
             Work::Command(_) => unreachable!("commands are run one by one"),
         };
         // The series of seconds would make up most of the journal.
@@ -136,6 +140,10 @@ impl KernelStage {
     }
 
     /// Makes a run of a command: all its steps in one guest.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
     fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Failure> {
         let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
         let disk = seen::disk(&self.drives.about(request.arm));
@@ -144,7 +152,7 @@ impl KernelStage {
         let ground = |attached| Ground { target: &target, dir, attached };
         let steps = program::steps(&self.study, command, request, &ground(None));
         let job = Job::Steps(&steps, &command.programs);
-        let (carried, made): (Carried, _) = self.within(request, job, Inside::make)?;
+        let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
         let mut commands = std::mem::take(&mut self.commands);
         let record = commands.run_on(
             &self.study,
