@@ -11,7 +11,6 @@ mod interrupt;
 mod kernel_log;
 mod measure;
 mod output;
-mod parallel;
 mod stage;
 mod target;
 mod ui;

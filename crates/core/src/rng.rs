@@ -1,7 +1,11 @@
 //! Seeded randomness, the same on every machine.
 
+mod hypercube;
+
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub use hypercube::hypercube;
 
 use crate::units::{Ratio, Span};
 

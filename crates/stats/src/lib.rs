@@ -30,7 +30,6 @@ mod compare;
 mod criteria;
 mod effects;
 mod family;
-mod main_effects;
 mod modelled;
 mod noise;
 mod pair;
@@ -46,12 +45,14 @@ pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
-pub use effects::{Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts};
+pub use effects::{
+    Contrast, Effect, Factorial, FactorialError, Interacts, MAIN_EFFECTS_MIN, MainEffect,
+    MainEffects, effects, interacts, main_effects,
+};
 pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, compare_family, holm, max_t,
     simultaneous,
 };
-pub use main_effects::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};

@@ -19,8 +19,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
 use crate::output;
-use crate::parallel;
-use crate::stage::DriveKeys;
+use crate::stage::{DriveKeys, parallel};
 use crate::target;
 use crate::ui::{Console, Progress, Show, Ui};
 

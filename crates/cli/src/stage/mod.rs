@@ -4,6 +4,7 @@ mod cells;
 mod emulate;
 mod hardware;
 pub(crate) mod kernel;
+pub(crate) mod parallel;
 pub(crate) mod program;
 mod shell;
 mod simulate;

@@ -152,7 +152,7 @@ impl Swept {
     fn why_no_shares(&self) -> String {
         if self.made.len() < MAIN_EFFECTS_MIN {
             return format!(
-                "Which factor matters cannot be told from {} points: it takes {MAIN_EFFECTS_MIN}.",
+                "{} points are too few to say which factor matters: it takes {MAIN_EFFECTS_MIN}.",
                 self.made.len()
             );
         }

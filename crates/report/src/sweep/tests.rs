@@ -61,7 +61,7 @@ fn of_latencies_the_lowest_are_best() {
 fn few_points_tell_nothing() {
     let swept = swept(20);
     assert!(swept.json()["factors"].is_null());
-    assert!(swept.text(LOOK).contains("cannot be told from 20 points"));
+    assert!(swept.text(LOOK).contains("20 points are too few"));
     assert_eq!(picture(&swept), None);
 }
 

@@ -1,8 +1,10 @@
 //! Means of log values over blocks, with intervals that hold together.
 
 mod interaction;
+mod main_effects;
 
 pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts};
+pub use main_effects::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 
 use serde::{Deserialize, Serialize};
 

@@ -23,10 +23,10 @@ use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work}
 use tempfile::TempDir;
 
 use super::Simulator;
+use super::parallel;
 use super::program::{self, Commands, Ground};
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::output;
-use crate::parallel;
 pub(crate) use crash::Rig;
 pub(crate) use has::{Has, memory, mount_options};
 pub(crate) use inside::{Carried, Inside};

@@ -21,11 +21,10 @@ use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
-use super::{options, suite};
+use super::{options, parallel, suite};
 use crate::attached;
 use crate::failure::Failure;
 use crate::measure::{self, Made};
-use crate::parallel;
 use crate::target;
 use cells::{CellFigures, CellRun};
 

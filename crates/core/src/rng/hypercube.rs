@@ -1,6 +1,6 @@
 //! Points that cover every column of a space evenly, and separate the columns from one another.
 
-use crate::Rng;
+use super::Rng;
 
 /// Orders that are tried for a column, of which the one least like the columns before it is kept.
 const TRIES: usize = 64;
