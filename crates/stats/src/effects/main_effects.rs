@@ -2,10 +2,10 @@
 //!
 //! The main effect of a factor is the variance of the mean response given the factor, over the
 //! variance of the response (Saltelli et al. 2008, *Global Sensitivity Analysis*, section 1.2.5).
-//! It is estimated from the points as they are, without a design of its own: the points are grouped by
-//! the factor, and what chance alone adds to the spread of group means is taken off (Kelley 1935,
-//! epsilon squared). Its interval comes from a jackknife that leaves out a twentieth of the points
-//! at a time.
+//! It is estimated from the points as they are, without a design of its own: the points are
+//! grouped by the factor, and what chance alone adds to the spread of group means is taken off
+//! (Kelley 1935, epsilon squared). Its interval comes from a jackknife that leaves out a twentieth
+//! of the points at a time.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
