@@ -105,6 +105,7 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
     let text = error.to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text);
     let message = message.split("\n\nFor more information").next().unwrap_or(message).trim_end();
+    let message = message.replace("number would be zero for non-zero type", "at least 1 is needed");
     let hint = "add `--help` to the verb: it says what each option takes";
     Some(Failure::bad_words(message).hint(hint))
 }
@@ -141,6 +142,10 @@ mod tests {
         let message = failure.error.to_string();
         assert!(message.ends_with("'--specimens <SPECIMENS>': 0 is not in 1..=10000"), "{message}");
         assert_eq!(failure.hints.len(), 1);
+        let typed = ["drivelab", "crash", "a.toml", "--cuts", "0"];
+        let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
+        let message = failure.error.to_string();
+        assert!(message.ends_with("'--cuts <N>': at least 1 is needed"), "{message}");
         assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());
     }
 

@@ -29,6 +29,8 @@ pub(crate) const STUDY: Kind = Kind { what: "study file", limit: Bytes::mib(1) }
 pub(crate) const JOB: Kind = Kind { what: "job file", limit: Bytes::mib(1) };
 /// A recipe; the largest of ours has 2 KiB.
 pub(crate) const RECIPE: Kind = Kind { what: "recipe of a suite", limit: Bytes::mib(1) };
+/// A test against power cuts; the largest of ours has 2 KiB.
+pub(crate) const CRASH: Kind = Kind { what: "crash file", limit: Bytes::mib(1) };
 /// A sweep.
 pub(crate) const SWEEP: Kind = Kind { what: "sweep file", limit: Bytes::mib(1) };
 /// A matrix.

@@ -89,6 +89,10 @@ fn archives_are_filled_merged_and_checked() {
     let checked = two(&["check"]).json();
     assert_eq!((&checked["whole"], &checked["damage"]), (&2.into(), &serde_json::json!([])));
     two(&["merge", "missing.db"]).failed(2, &["does not exist"]);
+    for verb in [["archive", "check"].as_slice(), &["history"], &["show", "label:a"]] {
+        let missing = [verb, &["--archive", "mistyped.db"]].concat();
+        drivelab(folder.path(), &missing).failed(2, &["`mistyped.db` does not exist"]);
+    }
     two(&["import", "missing.json"]).failed(2, &["missing.json"]);
     two(&["import", "."]).failed(2, &["is not the results folder of a study", "study.toml"]);
 }

@@ -50,10 +50,9 @@ def program(asked: Path | None) -> Path:
     named = asked or (Path(os.environ["DRIVELAB"]) if "DRIVELAB" in os.environ else None)
     if named:
         return named.resolve(strict=True)
-    built = ROOT / "target/release/drivelab"
-    if not built.exists():
-        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT, check=True)
-    return built
+    # An older build that lies there is not the program under test.
+    subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT, check=True)
+    return ROOT / "target/release/drivelab"
 
 
 def share_of(asked: argparse.Namespace, chosen: list[Attack]) -> float:

@@ -72,7 +72,7 @@ pub(crate) fn find_kept(
     archive: &ArchiveArgs,
 ) -> Result<Vec<Content>, Failure> {
     let mut found: Vec<Content> = Vec::new();
-    for whole in query.of(&archive.open()?, typed)? {
+    for whole in query.of(&archive.open_to_read()?, typed)? {
         let content = kept(&whole).map_err(|why| {
             let message = format!("kept run {}: {why}", whole.id);
             Failure::cannot_here(anyhow::anyhow!(message))

@@ -26,7 +26,7 @@ pub(crate) struct DeleteArgs {
 
 /// Deletes the runs.
 pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
-    let mut archive = arguments.archive.open()?;
+    let mut archive = arguments.archive.open_to_read()?;
     let find = |run: &String| archive.find(run);
     let mut ids = arguments.runs.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     ids.sort_unstable();

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
     let when = |text: Option<String>| {
         text.map(|text| since(&text, now_ms()).map_err(Failure::bad_words)).transpose()
     };
-    let archive = arguments.archive.open()?;
+    let archive = arguments.archive.open_to_read()?;
     let filter = Filter {
         host: arguments.host,
         target: arguments.device,

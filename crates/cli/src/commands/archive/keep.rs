@@ -1,6 +1,6 @@
 //! The archive of this user: where it is, and how what is finished gets into it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -25,16 +25,35 @@ pub(crate) struct ArchiveArgs {
 impl ArchiveArgs {
     /// Opens it, and makes it where there is none.
     pub(crate) fn open(&self) -> Result<Archive, Failure> {
-        let path = self.archive.clone().or_else(default_path).ok_or_else(|| {
-            Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
-                .hint("name the archive: --archive FILE")
-        })?;
+        let path = self.path()?;
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).at_path("create", folder)?;
         }
         Archive::open(&path, patience).map_err(Failure::from)
     }
+
+    /// Opens it to read what is kept: one that was named must be there.
+    pub(crate) fn open_to_read(&self) -> Result<Archive, Failure> {
+        self.archive.as_deref().map_or(Ok(()), must_exist)?;
+        self.open()
+    }
+
+    fn path(&self) -> Result<PathBuf, Failure> {
+        self.archive.clone().or_else(default_path).ok_or_else(|| {
+            Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
+                .hint("name the archive: --archive FILE")
+        })
+    }
+}
+
+/// Refuses the name of a file that is not there; a server says so itself.
+pub(crate) fn must_exist(archive: &Path) -> Result<(), Failure> {
+    if archive.exists() || is_server(archive) {
+        return Ok(());
+    }
+    Err(Failure::bad_words(format!("`{}` does not exist", archive.display()))
+        .hint("check the file name"))
 }
 
 /// Whether a finished run is kept, where, and what is said of it.

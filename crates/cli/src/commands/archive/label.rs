@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
         return Err(crate::failure::Failure::bad_words("no run given")
             .hint("give the label first and then the runs: drivelab label before 01KA9Z"));
     }
-    let mut archive = arguments.archive.open()?;
+    let mut archive = arguments.archive.open_to_read()?;
     let ids = runs.iter().map(|run| archive.find(run)).collect::<Result<Vec<_>, _>>()?;
     archive.label(&ids, label)?;
     if ui.json {

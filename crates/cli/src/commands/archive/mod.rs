@@ -10,7 +10,7 @@ use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use drivelab_archive::{Entry, is_server};
+use drivelab_archive::Entry;
 use drivelab_core::record::Origin;
 use drivelab_report::run::Dated;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 }
 
 fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    let archive = arguments.archive.open()?;
+    let archive = arguments.archive.open_to_read()?;
     let found = archive.check()?;
     if ui.json {
         ui.result(&json_text(&serde_json::json!({
@@ -96,10 +96,7 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 }
 
 fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    if !file.exists() && !is_server(file) {
-        return Err(Failure::bad_words(format!("`{}` does not exist", file.display()))
-            .hint("check the file name"));
-    }
+    keep::must_exist(file)?;
     let merged = arguments.archive.open()?.merge(file)?;
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({

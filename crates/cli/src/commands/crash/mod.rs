@@ -62,7 +62,7 @@ pub(crate) struct CrashArgs {
 pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let begun = Instant::now();
     let name = arguments.file.display().to_string();
-    let file = CrashFile::parse(&name, &input::text(&arguments.file, input::STUDY)?)?;
+    let file = CrashFile::parse(&name, &input::text(&arguments.file, input::CRASH)?)?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
     let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
     let Some(worked) = test.work(&file)? else { return Ok(interrupted(ui)) };
