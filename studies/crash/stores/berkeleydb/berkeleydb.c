@@ -7,6 +7,7 @@
 /* DB_TXN_SYNC is the default; DB_TXN_NOSYNC gives up the D of ACID alone. */
 static const struct mode modes[] = {
     {.name = "sync"},
+    {.name = "sync-512"},
     {.name = "nosync", .sleeps = true},
     {.name = NULL},
 };
@@ -30,6 +31,8 @@ static void open_store(const char *folder, const struct mode *mode, bool create)
     must(env->open(env, folder, flags, 0666), "DB_ENV->open");
     if (mode->sleeps) must(env->set_flags(env, DB_TXN_NOSYNC, 1), "set_flags");
     must(db_create(&db, env, 0), "db_create");
+    /* Otherwise it is the block of the file system. */
+    if (strcmp(mode->name, "sync-512") == 0) must(db->set_pagesize(db, 512), "set_pagesize");
     must(db->open(db, NULL, "kept.db", NULL, DB_BTREE, DB_CREATE | DB_AUTO_COMMIT, 0666),
          "DB->open");
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use fjall::{Config, Keyspace, PartitionCreateOptions, PartitionHandle, PersistMode};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use ledger::{Mode, Must as _, Put, Store};
 
 struct Fjall {
-    keyspace: Keyspace,
-    partition: PartitionHandle,
+    db: Database,
+    kept: Keyspace,
     mode: &'static Mode,
 }
 
 impl Store for Fjall {
-    const VERSION: &'static str = "fjall";
+    const NAME: &'static str = "fjall";
     const MODES: &'static [Mode] = &[
         Mode { name: "sync-all", sleeps: false },
         Mode { name: "sync-data", sleeps: false },
@@ -20,11 +20,11 @@ impl Store for Fjall {
     ];
 
     fn open(folder: &Path, mode: &'static Mode) -> Self {
-        let keyspace = Config::new(folder).open().must("open");
-        // Tables that are written while power is cut; the default is 16 MiB.
-        let options = PartitionCreateOptions::default().max_memtable_size(64 << 10);
-        let partition = keyspace.open_partition("kept", options).must("open_partition");
-        Self { keyspace, partition, mode }
+        let db = Database::builder(folder).open().must("open");
+        // Tables that are written while power is cut; the default is 64 MiB.
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(64 << 10);
+        let kept = db.keyspace("kept", options).must("keyspace");
+        Self { db, kept, mode }
     }
 
     fn commit(&mut self, puts: &[Put]) {
@@ -33,15 +33,15 @@ impl Store for Fjall {
             "sync-data" => PersistMode::SyncData,
             _ => PersistMode::Buffer,
         };
-        let mut batch = self.keyspace.batch().durability(Some(persist));
+        let mut batch = self.db.batch().durability(Some(persist));
         for (key, value) in puts {
-            batch.insert(&self.partition, key.as_bytes(), &value[..]);
+            batch.insert(&self.kept, key.as_bytes(), &value[..]);
         }
         batch.commit().must("commit");
     }
 
     fn get(&self, key: &str) -> Option<Vec<u8>> {
-        self.partition.get(key).must("get").map(|value| value.to_vec())
+        self.kept.get(key).must("get").map(|value| value.to_vec())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ledger::{Mode, Must as _, Put, Store, corrupt};
-use redb::{Database, Durability, ReadableTable as _, TableDefinition};
+use redb::{Database, Durability, ReadableDatabase as _, TableDefinition};
 
 const KEPT: TableDefinition<&str, &[u8]> = TableDefinition::new("kept");
 
@@ -13,7 +13,7 @@ struct Redb {
 }
 
 impl Store for Redb {
-    const VERSION: &'static str = "redb";
+    const NAME: &'static str = "redb";
     const MODES: &'static [Mode] = &[
         Mode { name: "immediate", sleeps: false },
         Mode { name: "two-phase", sleeps: false },
@@ -49,7 +49,7 @@ impl Redb {
     fn write(&self, puts: &[Put]) {
         let mut transaction = self.db.begin_write().must("begin_write");
         match self.mode.name {
-            "none" => transaction.set_durability(Durability::None),
+            "none" => transaction.set_durability(Durability::None).must("set_durability"),
             name => transaction.set_two_phase_commit(name == "two-phase"),
         }
         let mut table = transaction.open_table(KEPT).must("open_table");

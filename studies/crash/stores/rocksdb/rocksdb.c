@@ -69,6 +69,7 @@ static void close_store(void) {
 }
 
 int main(int argc, char **argv) {
-    struct store store = {"RocksDB " ROCKSDB_VERSION, modes, open_store, commit, get, close_store, NULL};
+    struct store store = {"RocksDB " ROCKSDB_VERSION, modes, open_store, commit, get, close_store,
+                          NULL};
     return ledger(argc, argv, &store);
 }

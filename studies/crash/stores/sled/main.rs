@@ -10,7 +10,7 @@ struct Sled {
 }
 
 impl Store for Sled {
-    const VERSION: &'static str = "sled";
+    const NAME: &'static str = "sled";
     const MODES: &'static [Mode] =
         &[Mode { name: "flush", sleeps: false }, Mode { name: "noflush", sleeps: true }];
 

@@ -32,8 +32,8 @@ pub type Put = (String, Vec<u8>);
 
 /// A store; transactions are atomic, and none survives without those before it.
 pub trait Store: Sized {
-    /// Its name and version.
-    const VERSION: &'static str;
+    /// The name of its crate.
+    const NAME: &'static str;
     /// How it is used.
     const MODES: &'static [Mode];
 
@@ -155,6 +155,13 @@ fn check<S: Store>(mode: &'static Mode, folder: &Path, count: u32) {
     }
 }
 
+/// The version of a crate that is built in.
+fn version(name: &str) -> &'static str {
+    let lock = include_str!("../../Cargo.lock");
+    let after = lock.split(&format!("name = \"{name}\"\nversion = \"")).nth(1);
+    after.and_then(|rest| rest.split('"').next()).expect("the crate is a dependency")
+}
+
 /// The one program: VERB MODE FOLDER COUNT.
 pub fn main<S: Store>() {
     panic::set_hook(Box::new(|panic| {
@@ -165,7 +172,7 @@ pub fn main<S: Store>() {
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let mode = |name: &str| S::MODES.iter().find(|mode| mode.name == name);
     match words[..] {
-        ["version"] => println!("{}", S::VERSION),
+        ["version"] => println!("{} {}", S::NAME, version(S::NAME)),
         [verb, name, folder, count] if mode(name).is_some() && count.parse::<u32>().is_ok() => {
             let (mode, folder) = (mode(name).expect("it was found"), Path::new(folder));
             let count = count.parse().expect("it was read");
