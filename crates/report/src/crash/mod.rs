@@ -18,6 +18,8 @@ pub struct CrashTest {
     pub title: String,
     /// The file, as the user named it.
     pub file: String,
+    /// Options that repeat the test as it was carried out, each after a space.
+    pub options: String,
     /// File system, drive and kernel.
     pub scene: String,
     /// What the workload did.

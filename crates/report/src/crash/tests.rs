@@ -49,6 +49,14 @@ fn broken_promises() {
 }
 
 #[test]
+fn the_command_that_repeats_a_failure_has_the_options_of_the_test() {
+    let failures = vec![failure("7@1s", Finding::Lost, "5 was acknowledged")];
+    let broken = CrashTest { options: " --filesystem xfs".into(), ..test(failures) };
+    let command = "drivelab crash sqlite.toml --filesystem xfs --replay 7@1s --explain";
+    assert!(broken.to_text(LOOK).contains(command), "{}", broken.to_text(LOOK));
+}
+
+#[test]
 fn what_was_not_done_is_said() {
     let mut partial = test(Vec::new());
     partial.whole = 12;

@@ -94,7 +94,8 @@ impl CrashTest {
         let mut text = format!("\n{}\n", look.paint("PROMISES WERE BROKEN", BAD));
         if let Some(worst) = self.worst().filter(|_| self.explanation.is_none()) {
             let cut = worst.cut;
-            let command = format!("drivelab crash {} --replay {cut} --explain", self.file);
+            let CrashTest { file, options, .. } = self;
+            let command = format!("drivelab crash {file}{options} --replay {cut} --explain");
             text.push_str(&look.command("why:", &command));
         }
         text

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use drivelab_core::Span;
-use drivelab_core::crash::{Cut, Finding};
+use drivelab_core::crash::{Cut, FileSystem, FileSystemKind, Finding};
 use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
 use drivelab_report::text::json_text;
 use drivelab_study::crash::{CrashFile, Place, Plan, plan};
 
 use self::campaign::Campaign;
 use self::test::{Test, Worked};
+use crate::commands::completion;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
@@ -33,6 +34,7 @@ use crate::ui::Ui;
 #[command(after_help = "\
 Examples:
   drivelab crash studies/crash/sqlite-wal-full.toml --cuts 1000
+  drivelab crash studies/crash/sqlite-wal-full.toml --filesystem xfs
   drivelab crash my-test.toml --replay 7@12.5s --explain
 
 Exit codes: 0 every promise was kept, 1 one was broken, 2 the file or its commands are wrong,
@@ -53,6 +55,11 @@ pub(crate) struct CrashArgs {
     #[arg(long)]
     explain: bool,
 
+    /// The file system instead of that of the file: ext4, xfs or none.
+    #[arg(long, value_name = "TYPE", value_parser = completion::choice::<FileSystemKind>(),
+        hide_possible_values = true)]
+    filesystem: Option<FileSystemKind>,
+
     /// The number of guests that run at once [default: one for each processor].
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -62,7 +69,8 @@ pub(crate) struct CrashArgs {
 pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let begun = Instant::now();
     let name = arguments.file.display().to_string();
-    let file = CrashFile::parse(&name, &input::text(&arguments.file, input::CRASH)?)?;
+    let mut file = CrashFile::parse(&name, &input::text(&arguments.file, input::CRASH)?)?;
+    let options = arguments.filesystem.map_or(Ok(String::new()), |kind| switch(&mut file, kind))?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
     let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
     let Some(worked) = test.work(&file)? else { return Ok(interrupted(ui)) };
@@ -75,6 +83,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let mut report = CrashTest {
         title: file.title.clone(),
         file: name,
+        options,
         scene: test.words(&file),
         workload: worked.summary(),
         planned: plan.cuts.len(),
@@ -96,6 +105,17 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     }
     report.took = span(begun.elapsed());
     conclude(&report, ui)
+}
+
+/// Changes the file system of a test; the option that repeats this.
+fn switch(file: &mut CrashFile, kind: FileSystemKind) -> Result<String, Failure> {
+    let FileSystem { kind: before, mkfs, mount, .. } = &mut file.file_system;
+    if *before != kind && !(mkfs.is_empty() && mount.is_empty()) {
+        let message = format!("`mkfs` and `mount` of the file are options of {before}");
+        return Err(Failure::bad_words(message).hint("remove them, or leave `--filesystem` out"));
+    }
+    *before = kind;
+    Ok(format!(" --filesystem {kind}"))
 }
 
 /// The cuts to make.
