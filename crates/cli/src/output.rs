@@ -4,7 +4,7 @@
 //! name must not cost a disk, nor a file.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,41 +24,59 @@ pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
     Some(folder.join("drivelab"))
 }
 
-/// A kind of file, which is told from any other by how it begins.
+/// A kind of file, which is told from any other by how it begins or ends.
 #[derive(Debug)]
 pub(crate) struct Kind {
     what: &'static str,
     option: &'static str,
+    /// Whether it is told by how it ends.
+    by_end: bool,
     is_ours: fn(&[u8]) -> bool,
 }
 
 /// The times of a replay.
-pub(crate) const TIMES: Kind =
-    Kind { what: "list of times of `replay`", option: "--times", is_ours: is_list_of_times };
+pub(crate) const TIMES: Kind = Kind {
+    what: "list of times of `replay`",
+    option: "--times",
+    by_end: false,
+    is_ours: is_list_of_times,
+};
 /// The page of a replay.
 pub(crate) const PAGE: Kind =
-    Kind { what: "page of `replay`", option: "--report", is_ours: is_page };
+    Kind { what: "page of `replay`", option: "--report", by_end: false, is_ours: is_page };
 /// A report of a result.
-pub(crate) const REPORT: Kind =
-    Kind { what: "report of drivelab", option: "--out or --report", is_ours: is_report };
+pub(crate) const REPORT: Kind = Kind {
+    what: "report of drivelab",
+    option: "--out or --report",
+    by_end: false,
+    is_ours: is_report,
+};
 /// The picture of a replay.
 pub(crate) const PICTURE: Kind =
-    Kind { what: "picture of `replay`", option: "--report", is_ours: is_picture };
+    Kind { what: "picture of `replay`", option: "--report", by_end: false, is_ours: is_picture };
+/// The rows of a sweep.
+pub(crate) const TABLE: Kind =
+    Kind { what: "table of drivelab", option: "--out", by_end: true, is_ours: is_table };
 /// What a guest left: its trace, or what it printed.
 pub(crate) const GUEST: Kind = Kind {
     what: "trace or console of `run --in kernel`",
     option: "--trace or --console",
+    by_end: false,
     is_ours: is_of_guest,
 };
 /// A fitted profile.
 pub(crate) const PROFILE: Kind =
-    Kind { what: "profile of `drive fit`", option: "--out", is_ours: is_profile };
+    Kind { what: "profile of `drive fit`", option: "--out", by_end: false, is_ours: is_profile };
 /// What was measured of a drive.
-pub(crate) const MEASUREMENTS: Kind =
-    Kind { what: "measurement of `drive measure`", option: "--out", is_ours: is_measurement };
+pub(crate) const MEASUREMENTS: Kind = Kind {
+    what: "measurement of `drive measure`",
+    option: "--out",
+    by_end: false,
+    is_ours: is_measurement,
+};
 /// What an inspection read.
 pub(crate) const CAPTURE: Kind =
-    Kind { what: "capture of `inspect`", option: "--capture", is_ours: is_capture };
+    Kind { what: "capture of `inspect`", option: "--capture", by_end: false, is_ours: is_capture };
 
 /// How much of a file is looked at: a page says what it is behind its style sheet.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -69,11 +87,11 @@ pub(crate) fn create(path: &Path, kind: &Kind) -> Result<File, Failure> {
     File::create(path).at_path("write", path)
 }
 
-/// Writes `text` to the file at `path`, which is made anew.
-pub(crate) fn write(path: &Path, text: &str, kind: &Kind) -> Result<(), Failure> {
+/// Writes `bytes` to the file at `path`, which is made again.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Failure> {
     refuse_other(path, kind)?;
     let _whole = interrupt::shield();
-    std::fs::write(path, text).at_path("write", path)
+    std::fs::write(path, bytes).at_path("write", path)
 }
 
 /// Refuses a block device, and a file of any other kind, before the work is done.
@@ -84,7 +102,12 @@ pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
         return Ok(());
     }
     let mut head = Vec::new();
-    let file = File::open(path).at_path("read", path)?;
+    let mut file = File::open(path).at_path("read", path)?;
+    if kind.by_end {
+        let len = file.metadata().at_path("read", path)?.len();
+        let from = SeekFrom::Start(len.saturating_sub(HEAD_BYTES));
+        file.seek(from).at_path("read", path)?;
+    }
     file.take(HEAD_BYTES).read_to_end(&mut head).at_path("read", path)?;
     if (kind.is_ours)(&head) {
         return Ok(());
@@ -159,6 +182,11 @@ fn is_report(head: &[u8]) -> bool {
         || head.starts_with(b"<!-- drivelab report -->")
         || (head.starts_with(b"<svg ") && holds(head, "<desc>drivelab report</desc>"))
         || columns.iter().any(|begin| head.starts_with(begin.as_bytes()))
+}
+
+/// A Parquet file whose footer names us as its maker.
+fn is_table(end: &[u8]) -> bool {
+    end.ends_with(b"PAR1") && holds(end, drivelab_formats::export::table::MAKER)
 }
 
 fn is_profile(head: &[u8]) -> bool {

@@ -52,17 +52,65 @@ fn a_report_is_written_and_never_over_another_file() {
     file(folder, "s.toml", SWEEP);
     drivelab(folder, &["sweep", "report", "s.toml"]).failed(2, &["no point", "drivelab sweep"]);
     assert_eq!(drivelab(folder, &["sweep", "s.toml", "--shard", "1/1"]).code, 0);
-    for name in ["a.svg", "a.csv", "a.json", "a.txt"] {
+    for name in ["a.html", "a.svg", "a.csv", "a.json", "a.txt"] {
         let out = ["sweep", "report", "s.toml", "--out", name];
         assert_eq!(drivelab(folder, &out).code, 0, "{name}");
     }
     assert_eq!(drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.csv"]).code, 0);
     assert!(std::fs::read_to_string(folder.join("a.svg")).unwrap().contains("iodepth"));
+    let page = std::fs::read_to_string(folder.join("a.html")).unwrap();
+    for words in ["<svg ", "The best points", "drivelab sweep s.toml"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert_eq!(drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.html"]).code, 0);
     file(folder, "own.csv", "precious\n");
     let over = drivelab(folder, &["sweep", "report", "s.toml", "--out", "own.csv"]);
     over.failed(2, &["own.csv"]);
     let format = drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.pdf"]);
     format.failed(2, &["a.pdf", ".svg"]);
+}
+
+#[test]
+fn a_table_needs_its_feature_and_never_goes_over_another() {
+    let folder = folder();
+    let folder = folder.path();
+    file(folder, "s.toml", &SWEEP.replace("points = 64", "points = 4"));
+    assert_eq!(drivelab(folder, &["sweep", "s.toml"]).code, 0);
+    let out = ["sweep", "report", "s.toml", "--out", "rows.parquet"];
+    let made = drivelab(folder, &out);
+    if cfg!(feature = "parquet") {
+        assert_eq!(made.code, 0, "{made:?}");
+        let first = std::fs::read(folder.join("rows.parquet")).unwrap();
+        assert_eq!(drivelab(folder, &out).code, 0);
+        assert_eq!(std::fs::read(folder.join("rows.parquet")).unwrap(), first);
+    } else {
+        made.failed(3, &["without Parquet", "--features parquet"]);
+    }
+    file(folder, "rows.parquet", "PAR1 of another program PAR1");
+    drivelab(folder, &out).failed(2, &["rows.parquet", "not a table of drivelab"]);
+}
+
+#[test]
+fn points_are_kept_as_runs_once() {
+    let folder = folder();
+    let folder = folder.path();
+    file(folder, "s.toml", SWEEP);
+    assert_eq!(drivelab(folder, &["sweep", "s.toml"]).code, 0);
+    let keep = |more: &[&str]| {
+        let words = [&["sweep", "keep", "s.toml", "--archive", "runs.db", "--json"], more].concat();
+        let kept = drivelab(folder, &words).json();
+        (kept["added"].as_u64().unwrap(), kept["present"].as_u64().unwrap())
+    };
+    assert_eq!(keep(&["--best", "3"]), (3, 0));
+    assert_eq!(keep(&["--best", "5"]), (2, 3));
+    assert_eq!(keep(&["--all", "--label", "every"]), (64, 0));
+    let best = drivelab(folder, &["sweep", "report", "s.toml", "--json"]).json();
+    let (point, value) = (&best["best"][0]["point"], &best["best"][0]["value"]);
+    let label = format!("label:s-{point}");
+    let shown = drivelab(folder, &["show", &label, "--archive", "runs.db", "--json"]).json();
+    assert_eq!(&shown["total"]["iops"], value);
+    let all = ["history", "--label", "every", "--last", "0", "--archive", "runs.db", "--json"];
+    assert_eq!(drivelab(folder, &all).json()["runs"].as_array().unwrap().len(), 64);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use error::RunError;
 pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
-pub use jobs::{page_size, seed_of};
+pub use jobs::{StartLine, page_size, seed_of};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
@@ -43,7 +43,7 @@ pub use open::{
 };
 pub use plan::RunPlan;
 pub use program::{Program, ProgramEnd, Ran};
-pub use run::{RunOutcome, fits, lend, run, run_together, try_out};
+pub use run::{RunOutcome, fits, lend, run, run_from, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;
 pub use virtual_target::VirtualTarget;

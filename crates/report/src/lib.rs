@@ -12,6 +12,7 @@ pub mod drive;
 pub mod durability;
 pub mod figures;
 pub mod history;
+pub mod hosts;
 pub mod imported;
 pub mod kept;
 pub mod metric;

@@ -16,6 +16,7 @@ pub mod folder;
 pub mod keep;
 mod kept;
 pub mod metric;
+pub mod ranks;
 pub mod repeat;
 pub mod risk;
 mod stage;

@@ -19,10 +19,11 @@ from .results.kills import Kills
 from .results.locks import Locks
 from .results.study_cuts import StudyCuts
 from .results.suites import SuiteKills
+from .results.sweeps import SweepKills
 
 ATTACKS: list[Attack] = [
     Kills(), KillPoints(), Flips(), Damage(), Locks(),
-    SuiteKills(), ArchiveKills(),
+    SuiteKills(), ArchiveKills(), SweepKills(),
     Cuts(), StudyCuts(), ArchiveCuts(),
     NbdLoad(), NbdHostile(), Descriptors(), Control(),
     Fuse(), FuseKilled(),

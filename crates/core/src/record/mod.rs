@@ -6,6 +6,7 @@
 mod attached;
 mod figure;
 mod guest;
+mod hosts;
 mod job;
 mod kept;
 mod latency;
@@ -18,6 +19,9 @@ mod verification;
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
 pub use guest::Guest;
+pub use hosts::{
+    ClockOffset, HOST_SCHEMA, HOSTS_SCHEMA, HostOutcome, HostRun, HostStart, HostsRecord, Skew,
+};
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;

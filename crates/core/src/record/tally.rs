@@ -1,5 +1,7 @@
 //! Counts during a run.
 
+use serde::{Deserialize, Serialize};
+
 use super::job::per_second;
 use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
 use crate::histogram::{Histogram, Series};
@@ -7,7 +9,7 @@ use crate::request::Op;
 use crate::units::Span;
 
 /// Counts of one kind of request.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpTally {
     /// Requests completed.
     pub ios: u64,
@@ -44,7 +46,7 @@ impl OpTally {
 const DATA: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
 /// Counts of a job from which its [`JobRecord`] is made.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Each kind of request, in the order of [`Op`].
     pub ops: [OpTally; 4],

@@ -15,6 +15,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Instant;
 
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Span};
@@ -86,6 +87,8 @@ impl Group<'_> {
 pub(crate) struct GroupsOutcome {
     pub(crate) groups: Vec<Vec<JobOutcome>>,
     pub(crate) cpu: CpuTime,
+    /// How much later than the start line said the last job began.
+    pub(crate) late: Span,
     /// The machine's counters when each group began to measure and when it ended.
     pub(crate) counters: Vec<Option<CountersAround>>,
 }
@@ -99,38 +102,68 @@ pub(crate) struct CpuTime {
     pub(crate) waited: Span,
 }
 
+/// Decides when a run begins whose jobs are ready: other hosts may have to be ready, too.
+pub trait StartLine {
+    /// The instant at which they begin, which may lie a little ahead; `None` where they must not.
+    /// Called once, when all jobs have set up, from the thread that asked for the run.
+    fn ready(&mut self) -> Option<Instant>;
+}
+
 /// Runs all jobs of all `groups` to their end, started together; returns the results of each group.
+/// Nothing where the start line refuses.
 pub(crate) fn run(
     groups: &[Group<'_>],
     census: &dyn Census,
     control: &Control<'_>,
-) -> Result<GroupsOutcome, RunError> {
+    line: Option<&mut dyn StartLine>,
+) -> Result<Option<GroupsOutcome>, RunError> {
     let all = groups.iter().map(|group| group.plan.numjobs).sum();
     let shared = RunState::new(control, census, all, groups.len());
     let cpus = usable_cpus();
     let seats: Vec<Seat> = (0..groups.len())
         .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
         .collect();
-    let results = on_threads(all, &shared, |thread| {
+    if line.is_some() {
+        shared.gate.hold();
+    }
+    let work = |thread| {
         settle(&cpus, thread, all);
         one(groups, seats[thread as usize], thread, &shared)
-    });
+    };
+    let mut refused = false;
+    let meanwhile = || {
+        let Some(line) = line.filter(|_| shared.gate.all_ready()) else { return };
+        match line.ready() {
+            Some(at) => shared.gate.open(at),
+            None => {
+                refused = true;
+                shared.gate.give_up();
+            }
+        }
+    };
+    let results = on_threads(all, &shared, work, meanwhile);
     let mut done: Vec<Vec<JobOutcome>> = groups.iter().map(|_| Vec::new()).collect();
     for (result, seat) in results.into_iter().zip(seats) {
         done[seat.group].extend(result?);
+    }
+    if refused {
+        return Ok(None);
     }
     let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
     let [begin, end, waited] =
         [shared.cpu_begin, shared.cpu_end, shared.waited].map(|ns| Span::from_ns(ns.into_inner()));
     let cpu = CpuTime { used: end.saturating_sub(begin), waited };
-    Ok(GroupsOutcome { groups: done, cpu, counters: counters.around() })
+    let late = shared.gate.late();
+    Ok(Some(GroupsOutcome { groups: done, cpu, late, counters: counters.around() }))
 }
 
-/// Runs `work` on each of `count` threads, and returns their results in order.
+/// Runs `work` on each of `count` threads and `meanwhile` on this one, and returns their results in
+/// order.
 fn on_threads<T: Send>(
     count: u32,
     shared: &RunState<'_>,
     work: impl Fn(u32) -> Result<T, RunError> + Sync,
+    meanwhile: impl FnOnce(),
 ) -> Vec<Result<T, RunError>> {
     thread::scope(|scope| {
         let work = &work;
@@ -149,6 +182,9 @@ fn on_threads<T: Send>(
             })
         };
         let threads: Vec<_> = (0..count).map(start).collect();
+        let ends_the_others = PanicGuard(shared);
+        meanwhile();
+        drop(ends_the_others);
         let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
             thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -293,7 +329,7 @@ mod tests {
                 }
                 Ok(())
             };
-            let all = || on_threads(3, &shared, work).len();
+            let all = || on_threads(3, &shared, work, || ()).len();
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(all));
             let said =
                 caught.map_err(|panic| panic.downcast_ref::<&str>().map(ToString::to_string));

@@ -16,7 +16,7 @@ use crate::conditions::{self, CountersAround};
 use crate::error::RunError;
 use crate::file::Trim;
 use crate::ioengine;
-use crate::jobs::{self, CpuTime, Group};
+use crate::jobs::{self, CpuTime, Group, StartLine};
 use crate::load::{Control, End, JobOutcome};
 use crate::marks::{self, RunFacts};
 use crate::open;
@@ -63,13 +63,43 @@ pub fn run_together(
     census: &dyn Census,
     control: &Control<'_>,
 ) -> Result<Vec<RunOutcome>, RunError> {
+    let begun = begin(plans, census, control, None)?;
+    let (outcomes, _) = begun.expect("no start line refuses");
+    Ok(outcomes)
+}
+
+/// Makes a run that begins when `line` says, and says how much later than that its last job began;
+/// nothing where the line refuses.
+///
+/// # Errors
+/// As [`run`]. Where it fails before all jobs are ready the line is never asked.
+pub fn run_from(
+    plan: &RunPlan,
+    census: &dyn Census,
+    control: &Control<'_>,
+    line: &mut dyn StartLine,
+) -> Result<Option<(RunOutcome, Span)>, RunError> {
+    let begun = begin(std::slice::from_ref(plan), census, control, Some(line))?;
+    Ok(begun.map(|(mut outcomes, late)| (outcomes.pop().expect("one outcome a plan"), late)))
+}
+
+/// Runs that began together, and how much later than their start line said.
+type Begun = (Vec<RunOutcome>, Span);
+
+fn begin(
+    plans: &[RunPlan],
+    census: &dyn Census,
+    control: &Control<'_>,
+    line: Option<&mut dyn StartLine>,
+) -> Result<Option<Begun>, RunError> {
     let machine = census.machine();
     fits(plans, machine.memory)?;
     let mut groups = Vec::new();
     for plan in plans {
         groups.push(prepare(plan, census, control)?);
     }
-    let done = jobs::run(&groups, census, control)?;
+    let Some(done) = jobs::run(&groups, census, control, line)? else { return Ok(None) };
+    let late = done.late;
     let cpu = (plans.len() == 1).then_some(done.cpu);
     let moved = |device| -> u64 {
         let same = groups.iter().zip(&done.groups);
@@ -83,7 +113,7 @@ pub fn run_together(
         let around = around(group.plan, counters, ours, &machine);
         outcomes.push(outcome(group, jobs, cpu, around, machine.memory));
     }
-    Ok(outcomes)
+    Ok(Some((outcomes, late)))
 }
 
 /// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,

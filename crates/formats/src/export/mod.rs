@@ -5,6 +5,7 @@ mod csv;
 mod markdown;
 #[cfg(feature = "parquet")]
 mod parquet;
+pub mod table;
 
 pub use crate::exported::Exported;
 

@@ -1,7 +1,9 @@
 //! A sweep: which factor matters, and the best points.
 
+mod page;
 mod picture;
 
+pub use page::page;
 pub use picture::picture;
 
 use drivelab_stats::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
@@ -15,6 +17,8 @@ use crate::text::{Align, BOLD, DOUBT, Look, Table};
 pub const SWEEP_SCHEMA: &str = "drivelab.sweep/1";
 /// Points that are listed.
 const BEST: usize = 5;
+/// Values of a factor that are listed one by one.
+const LEVELS_MAX: usize = 16;
 
 /// A sweep as far as its points are made.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +54,14 @@ pub struct Factor {
     pub words: Vec<String>,
 }
 
+/// The points that share a value of a factor.
+struct Level<'a> {
+    word: &'a str,
+    n: u32,
+    /// Of the figure: of its logarithms until all are added.
+    mean: f64,
+}
+
 impl Swept {
     /// How many points are still to be made.
     pub fn missing(&self) -> u32 {
@@ -74,8 +86,13 @@ impl Swept {
         ranked
     }
 
-    /// Places of the best points, the best first.
+    /// Places of the points that are listed.
     fn best(&self) -> Vec<usize> {
+        self.best_of(BEST)
+    }
+
+    /// Places of so many best points, the best first.
+    pub fn best_of(&self, count: usize) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.made.len()).collect();
         let is_less = metric::is_time(self.figure);
         places.sort_by(|a, b| {
@@ -83,7 +100,7 @@ impl Swept {
             let order = if is_less { order.reverse() } else { order };
             order.then(a.cmp(b))
         });
-        places.truncate(BEST);
+        places.truncate(count);
         places
     }
 
@@ -159,10 +176,10 @@ impl Swept {
         format!("{} is the same at all points, or nothing at some.", metric::label(self.figure))
     }
 
-    fn shares(&self, effects: &MainEffects, look: Look) -> String {
-        let ranked = self.ranked(effects);
+    /// The answer in a sentence.
+    fn lead(&self, effects: &MainEffects) -> String {
         let name = metric::label(self.figure);
-        let text = match ranked.first() {
+        match self.ranked(effects).first() {
             Some((factor, effect)) if effect.ci95[0] > 0.0 => format!(
                 "`{}` matters most: by itself it explains {} of how much {name} varies ({} to {}).",
                 factor.name,
@@ -171,7 +188,41 @@ impl Swept {
                 percent(effect.ci95[1])
             ),
             _ => format!("No factor by itself explains how much {name} varies."),
+        }
+    }
+
+    /// The geometric mean of the figure at each value of a factor, in the order of its values; of a
+    /// factor with more than [`LEVELS_MAX`] values, or with a figure of 0, nothing.
+    fn levels<'a>(&self, factor: &'a Factor) -> Option<Vec<Level<'a>>> {
+        let mut found: Vec<(f64, Level<'a>)> = Vec::new();
+        for (place, (_, figure)) in self.made.iter().enumerate() {
+            if *figure <= 0.0 {
+                return None;
+            }
+            let (value, log) = (factor.values[place], libm::log(*figure));
+            let known = found.iter().position(|(known, _)| known.total_cmp(&value).is_eq());
+            let place_of = match known {
+                Some(known) => known,
+                None if found.len() == LEVELS_MAX => return None,
+                None => {
+                    found.push((value, Level { word: &factor.words[place], n: 0, mean: 0.0 }));
+                    found.len() - 1
+                }
+            };
+            found[place_of].1.n += 1;
+            found[place_of].1.mean += log;
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mean = |(_, level): (f64, Level<'a>)| Level {
+            mean: libm::exp(level.mean / f64::from(level.n)),
+            ..level
         };
+        Some(found.into_iter().map(mean).collect())
+    }
+
+    fn shares(&self, effects: &MainEffects, look: Look) -> String {
+        let ranked = self.ranked(effects);
+        let text = self.lead(effects);
         let mut table = Table::new(&[
             ("factor", Align::Left, 0),
             ("share", Align::Right, 0),

@@ -13,9 +13,11 @@ const ROW: f64 = 26.0;
 const BAR: f64 = 14.0;
 /// Characters of a name that are shown.
 const NAME_MAX: usize = 28;
-const STYLE: &str = "text{font:13px sans-serif;fill:#333}.title{font-weight:bold}\
-    .bar{fill:#0072b2}.rest{fill:#999}.ci{stroke:#000;stroke-width:1.5}\
-    @media (prefers-color-scheme:dark){text{fill:#ddd}.bar{fill:#56b4e9}.ci{stroke:#fff}}";
+/// Names of its own, as it also stands in pages.
+const STYLE: &str = ".shares text{font:13px sans-serif;fill:#333}.shares .title{font-weight:bold}\
+    .shares .bar{fill:#0072b2}.shares .rest{fill:#999}.shares .ci{stroke:#000;stroke-width:1.5}\
+    @media (prefers-color-scheme:dark){.shares text{fill:#ddd}.shares .bar{fill:#56b4e9}\
+    .shares .ci{stroke:#fff}}";
 
 /// The picture; nothing where no share can be told.
 pub fn picture(swept: &Swept) -> Option<String> {
@@ -34,7 +36,7 @@ pub fn picture(swept: &Swept) -> Option<String> {
     }
     let title = format!("What decides {}: shares of its variance", metric::label(swept.figure));
     Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"shares\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\">\n\
          <style>{STYLE}</style>\n<title>{}</title>\n<desc>drivelab report</desc>\n\
          <text class=\"title\" x=\"8\" y=\"20\">{}</text>\n{svg}</svg>\n",
         top + 8.0,

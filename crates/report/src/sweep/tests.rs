@@ -50,6 +50,27 @@ fn the_factor_that_decides_comes_first() {
 }
 
 #[test]
+fn a_page_has_shares_values_and_best_points() {
+    let page = page(&swept(210), "drivelab sweep a&b.toml");
+    for words in [
+        "<svg ",
+        "1 of 211 points are missing",
+        "a,&quot;depth&quot;</code></h3>",
+        ">70</td>",
+        "left open by the profile",
+        "drivelab sweep a&amp;b.toml",
+        "<code>00ff</code>",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    // Figures of depth 1 are 150 to 160, of which the geometric mean is listed first.
+    let first = page.split(">70</td>").nth(1).unwrap();
+    assert!(first.contains("155 IOPS"), "{first}");
+    let few = super::page(&swept(20), "");
+    assert!(few.contains("20 points are too few") && !few.contains("<svg "), "{few}");
+}
+
+#[test]
 fn of_latencies_the_lowest_are_best() {
     let swept = Swept { figure: "lat_p99_ns", ..swept(60) };
     let best = swept.json()["best"][0]["value"].as_f64().unwrap();

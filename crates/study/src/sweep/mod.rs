@@ -13,7 +13,7 @@ mod sobol;
 
 pub use parameter::{Of, Parameter};
 pub use point::{Point, Points};
-pub use rows::{Figures, Kept, Row, Rows};
+pub use rows::{Figures, Kept, Row, Rows, digest};
 pub use shard::{Shard, carry_out};
 
 use drivelab_core::config::{ConfigError, Section};

@@ -92,6 +92,15 @@ impl Parameter {
         }
     }
 
+    /// Whether all its values are numbers.
+    pub fn is_number(&self) -> bool {
+        let number = |text: &String| text.parse().is_ok_and(f64::is_finite);
+        match &self.values {
+            Values::List(values) => values.iter().all(number),
+            Values::Range { .. } => true,
+        }
+    }
+
     /// The value as a number, for statistics: that of a range or a list of numbers, or a place in
     /// the list.
     pub fn number(&self, value: &str) -> f64 {

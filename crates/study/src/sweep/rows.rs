@@ -91,8 +91,8 @@ pub struct Row {
 }
 
 impl Sweep {
-    /// The key of a point on a drive whose profile is `model`, in words that differ wherever the
-    /// drive does.
+    /// The key of a point on a drive that is `model`: the [`digest`] of words that differ wherever
+    /// the drive does. Every row is held against its key, so that the words are hashed once.
     pub fn key(&self, point: &Point, model: &str) -> String {
         let mut hasher = Sha256::new();
         let mut add = |part: &str| {
@@ -147,7 +147,7 @@ impl Rows {
     }
 
     /// Adds rows; they are on the disk when this returns.
-    pub(super) fn append(&mut self, rows: &[Row], watch: &dyn Watch) -> Result<(), Refusal> {
+    pub fn append(&mut self, rows: &[Row], watch: &dyn Watch) -> Result<(), Refusal> {
         let line = |row: &Row| {
             let text = serde_json::to_string(row).expect("a row is numbers and words");
             owner().seal(&text)
@@ -192,6 +192,11 @@ impl Kept {
     pub fn sha256(&self) -> String {
         hexadecimal(&Sha256::digest(self.lines()))
     }
+}
+
+/// The hash of a text.
+pub fn digest(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text))
 }
 
 fn hexadecimal(hash: &[u8]) -> String {

@@ -1,0 +1,102 @@
+//! `sweep`: one load on many points of a space of settings, and which of them matters.
+
+mod keep;
+mod modelled;
+mod report;
+mod rows;
+
+pub(crate) use self::modelled::Modelled;
+pub(crate) use self::report::show;
+pub(crate) use self::rows::RowsArgs;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::{Args, Subcommand};
+use drivelab_study::sweep::{Rows, Shard, carry_out};
+
+use self::keep::SweepKeepArgs;
+use self::report::SweepReportArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::stage::parallel;
+use crate::ui::{Console, Progress, Show, Ui};
+
+/// Points that each thread makes between two looks at the disk.
+const POINTS_A_THREAD: usize = 128;
+
+/// Make one run at many points of a space of settings, and say which of them matters.
+///
+/// Points follow from the file alone. Each is made once and kept beside it, so that an interrupted
+/// sweep goes on, and any machine can make any share of it (--shard): the rows are the same bytes.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  drivelab sweep sweep.toml
+  drivelab sweep sweep.toml --shard 2/7         the second of seven shares
+  drivelab sweep report sweep.toml --out shares.html
+  drivelab sweep keep sweep.toml --best 10      the ten best points, as runs in the archive
+  parallel drivelab sweep sweep.toml --shard {}/7 ::: 1 2 3 4 5 6 7"
+)]
+pub(crate) struct SweepArgs {
+    #[command(subcommand)]
+    verb: Option<SweepVerb>,
+    /// The sweep file.
+    #[arg(required = true)]
+    file: Option<PathBuf>,
+    /// The share of the points to make: 2/7 is the second of seven.
+    #[arg(long, default_value_t = Shard::WHOLE, value_name = "I/N")]
+    shard: Shard,
+    #[command(flatten)]
+    rows: RowsArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum SweepVerb {
+    Report(SweepReportArgs),
+    Keep(SweepKeepArgs),
+}
+
+/// Makes the points, or reports them.
+pub(crate) fn run(arguments: SweepArgs, ui: Ui) -> Outcome {
+    match (arguments.verb, arguments.file) {
+        (Some(SweepVerb::Report(report)), _) => report::run(&report, ui),
+        (Some(SweepVerb::Keep(keep)), _) => keep::run(&keep, ui),
+        (None, Some(file)) => make(&file, arguments.shard, &arguments.rows, ui),
+        (None, None) => unreachable!("the parser asks for a file"),
+    }
+}
+
+fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
+    let modelled = Modelled::read(file)?;
+    let points = modelled.points()?;
+    modelled.check(&points)?;
+    let folder = rows.folder(file);
+    let mut rows = Rows::open(&folder, &shard.file())?;
+    let mut kept = modelled.kept(&folder, &points)?;
+    let own = (0..points.len()).filter(|number| shard.holds(*number)).count();
+    let progress = Progress::steps(own as u64, "points").shown(Show::default());
+    let console = Console::with_progress(ui, progress);
+    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let batch = threads.get() * POINTS_A_THREAD;
+    carry_out(&points, shard, &mut rows, &mut kept, batch, &console, |batch| {
+        parallel::map(threads, batch, |point| modelled.row(point)).into_iter().collect()
+    })?;
+    drop(console);
+    if interrupt::requested() {
+        ui.note("interrupted: the same command goes on");
+        return Ok(Exit::Interrupted);
+    }
+    let swept = modelled.swept(&kept);
+    if shard != Shard::WHOLE && swept.missing() > 0 {
+        ui.note(&format!(
+            "shard {shard} is made; {} points of other shards are missing",
+            swept.missing()
+        ));
+    }
+    show(&swept, ui)
+}

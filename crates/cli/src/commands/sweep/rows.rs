@@ -1,0 +1,20 @@
+//! Where the rows of a sweep are.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+/// The option that says so.
+#[derive(Debug, Args)]
+pub(crate) struct RowsArgs {
+    /// The folder of the rows [default: beside the file, with the ending `.sweep`].
+    #[arg(long, value_name = "DIR")]
+    rows: Option<PathBuf>,
+}
+
+impl RowsArgs {
+    /// Where the rows of a file are.
+    pub(crate) fn folder(&self, file: &Path) -> PathBuf {
+        self.rows.clone().unwrap_or_else(|| file.with_extension("sweep"))
+    }
+}

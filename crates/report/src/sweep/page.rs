@@ -1,0 +1,93 @@
+//! A sweep as one page that needs nothing else.
+
+use super::{Factor, Swept, percent, picture};
+use crate::metric;
+use crate::page::html::{escape, inline, scroll, section, table};
+use crate::page::skeleton;
+use drivelab_stats::{MainEffect, MainEffects};
+
+/// The page, with the command that made the points; the same sweep, the same bytes.
+pub fn page(swept: &Swept, reproduce: &str) -> String {
+    let facts = [
+        format!("drive {}", swept.drive),
+        format!("{} design", swept.design),
+        match swept.missing() {
+            0 => format!("{} points", swept.points),
+            missing => format!("{missing} of {} points are missing", swept.points),
+        },
+        "in virtual time: no real device was involved".to_owned(),
+    ];
+    let body = [matters(swept), levels(swept), best(swept), repeat(swept, reproduce)].concat();
+    skeleton("sweep", &swept.title, &facts, &body)
+}
+
+fn matters(swept: &Swept) -> String {
+    let Some(effects) = swept.effects() else {
+        let why = format!("<p>{}</p>\n", inline(&swept.why_no_shares()));
+        return section("What matters", "", &why);
+    };
+    let about = "The share of a factor is what it explains by itself of the variance of the \
+                 logarithm of the figure; the interval holds with 95 %. What several factors do \
+                 only together, and what chance decides, is the last line.";
+    let lead = format!("<p class=\"lead\">{}</p>\n", inline(&swept.lead(&effects)));
+    let drawn = picture(swept).unwrap_or_default();
+    let shares = scroll("Shares of the variance", &shares(swept, &effects));
+    let body = format!("{lead}<figure>\n{drawn}</figure>\n{shares}");
+    section("What matters", about, &body)
+}
+
+fn shares(swept: &Swept, effects: &MainEffects) -> String {
+    let row = |name: String, effect: MainEffect, remark: &str| {
+        let [low, high] = effect.ci95.map(percent);
+        vec![name, percent(effect.share), format!("{low} to {high}"), remark.to_owned()]
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (factor, effect) in swept.ranked(effects) {
+        let remark = if factor.is_unknown { "left open by the profile" } else { "" };
+        rows.push(row(format!("<code>{}</code>", escape(&factor.name)), effect, remark));
+    }
+    rows.push(row("several together, and chance".to_owned(), effects.rest, ""));
+    table(&["factor", "share", "95 % within", "what it is"], rows.into_iter())
+}
+
+/// What the figure is on average at each value of each listed factor.
+fn levels(swept: &Swept) -> String {
+    let factors = swept.factors.iter().filter(|factor| !factor.is_unknown);
+    let tables: String = factors.filter_map(|factor| level(swept, factor)).collect();
+    if tables.is_empty() {
+        return tables;
+    }
+    let about = "Geometric means over all points that share a value, regardless of the other factors.";
+    section("Value by value", about, &tables)
+}
+
+fn level(swept: &Swept, factor: &Factor) -> Option<String> {
+    let levels = swept.levels(factor)?;
+    let rows = levels.into_iter().map(|level| {
+        vec![escape(level.word), level.n.to_string(), metric::show(swept.figure, level.mean)]
+    });
+    let name = escape(&factor.name);
+    let figure = metric::label(swept.figure);
+    let heads = [factor.name.as_str(), "points", &figure];
+    Some(format!("<h3><code>{name}</code></h3>\n{}", scroll(&name, &table(&heads, rows))))
+}
+
+fn best(swept: &Swept) -> String {
+    let mut heads = vec!["point", swept.figure];
+    heads.extend(swept.factors.iter().map(|factor| factor.name.as_str()));
+    let rows = swept.best().into_iter().map(|place| {
+        let (point, value) = swept.made[place];
+        let mut cells = vec![point.to_string(), metric::show(swept.figure, value)];
+        cells.extend(swept.factors.iter().map(|factor| escape(&factor.words[place])));
+        cells
+    });
+    let about = "Single runs, the best of many: part of what makes them best is chance. Compare \
+                 them in a study before you act.";
+    section("The best points", about, &scroll("The best points", &table(&heads, rows)))
+}
+
+fn repeat(swept: &Swept, reproduce: &str) -> String {
+    let about =
+        format!("Rows: sha256 <code>{}</code>, whichever shards made them.", swept.rows_sha256);
+    section("How to repeat it", &about, &format!("<pre><code>{}</code></pre>\n", escape(reproduce)))
+}
