@@ -45,7 +45,7 @@ fn the_ready_tests_can_be_read() {
     let mut tests = files(&root().join("studies/crash"), &[".toml"]);
     // That of the stores' programs is cargo's.
     tests.retain(|path| !path.ends_with("stores/Cargo.toml"));
-    assert!(tests.len() >= 36, "{tests:?}");
+    assert!(tests.len() >= 40, "{tests:?}");
     let folder = folder();
     for path in tests {
         crash(folder.path(), &read(&path), &[]).failed(3, &["no kernel"]);
