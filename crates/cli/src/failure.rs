@@ -23,6 +23,9 @@ pub(crate) enum Exit {
     CannotHere = 3,
     /// Nothing can be concluded yet.
     Inconclusive = 4,
+    /// Ranks of many hosts were lost; the figures are those of the others.
+    #[cfg(feature = "mpi")]
+    HostsLost = 5,
     /// A bug of drivelab.
     Bug = 70,
     /// Interrupted; what was done is kept.

@@ -10,6 +10,8 @@ mod input;
 mod interrupt;
 mod kernel_log;
 mod measure;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod output;
 mod stage;
 mod target;

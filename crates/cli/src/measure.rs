@@ -139,6 +139,33 @@ pub(crate) fn file(
     Ok(together.records.pop().expect("one record a plan"))
 }
 
+/// The same from where a start line says; nothing where that refuses. Also the counts of all jobs,
+/// and how much later than it said the last of them began.
+#[cfg(feature = "mpi")]
+pub(crate) fn file_from(
+    plan: &RunPlan,
+    progress: &(dyn Fn(&Progress) + Sync),
+    line: &mut dyn drivelab_engine::StartLine,
+) -> Result<Option<(RunRecord, Tally, drivelab_core::Span)>, Failure> {
+    let control = Control { stop: interrupt::flag(), progress };
+    fits(std::slice::from_ref(plan))?;
+    let attached = attached::to_path(&plan.path);
+    let begun = drivelab_engine::run_from(plan, &*LINUX, &control, line).map_err(failure)?;
+    Ok(begun.map(|(outcome, late)| {
+        let made = Made {
+            jobs: outcome.jobs,
+            total: outcome.total.clone(),
+            marks: outcome.marks,
+            ioengine: outcome.ioengine.to_string(),
+            attached,
+            specimen: None,
+            host: Some(LINUX.host()),
+            flash: None,
+        };
+        (record(plan, made), outcome.total, late)
+    }))
+}
+
 /// Runs that were made at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Together {

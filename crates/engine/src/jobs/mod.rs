@@ -133,12 +133,11 @@ pub(crate) fn run(
     let mut refused = false;
     let meanwhile = || {
         let Some(line) = line.filter(|_| shared.gate.all_ready()) else { return };
-        match line.ready() {
-            Some(at) => shared.gate.open(at),
-            None => {
-                refused = true;
-                shared.gate.give_up();
-            }
+        if let Some(at) = line.ready() {
+            shared.gate.open(at);
+        } else {
+            refused = true;
+            shared.gate.give_up();
         }
     };
     let results = on_threads(all, &shared, work, meanwhile);

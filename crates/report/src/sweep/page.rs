@@ -57,7 +57,8 @@ fn levels(swept: &Swept) -> String {
     if tables.is_empty() {
         return tables;
     }
-    let about = "Geometric means over all points that share a value, regardless of the other factors.";
+    let about =
+        "Geometric means over all points that share a value, regardless of the other factors.";
     section("Value by value", about, &tables)
 }
 

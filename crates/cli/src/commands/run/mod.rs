@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgGroup, Args};
 use drivelab_core::record::{RunRecord, Stamp};
+use drivelab_core::workload::Workload;
 use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 use drivelab_report::publish::Subject;
@@ -223,11 +224,10 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
 
 /// Makes the run of a single load.
 fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
-    let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
-    let workload = arguments.workload.0.check()?;
+    let workload = arguments.workload.0.clone().check()?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));
     arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -244,22 +244,7 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
             target::simulate(&spec, &target::profile(&spec)?, &plan, &show)?
         }
         Target::Path(path) => {
-            let plan = RunPlan {
-                numjobs: arguments.numjobs,
-                conduct: JobSchedule {
-                    keep_cache: !arguments.invalidate,
-                    ..JobSchedule::default()
-                },
-                seed: arguments.seed,
-                ioengine: arguments.ioengine,
-                polling: arguments.polling.into(),
-                stamp: arguments.stamp,
-                direct: arguments.direct,
-                allow_overwrite: overwrite,
-                allow_destructive,
-                verify_state: arguments.verify.state(Path::new(&target)),
-                ..RunPlan::new(path, workload)
-            };
+            let plan = on_path(&arguments, path, workload);
             let mut record = measure::file(&plan, &show)?;
             // After an interruption there is no time to read everything back: the account is kept.
             unverified = plan.verify_state.is_some() && interrupt::requested();
@@ -274,6 +259,56 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     arguments.keep.keep(vec![entries::run(&record)], ui);
     output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
     finish(&record, unverified, ui)
+}
+
+/// The run of a file or a device.
+fn on_path(arguments: &RunArgs, path: PathBuf, workload: Workload) -> RunPlan {
+    let target = arguments.target.as_deref().unwrap_or_default();
+    RunPlan {
+        numjobs: arguments.numjobs,
+        conduct: JobSchedule { keep_cache: !arguments.invalidate, ..JobSchedule::default() },
+        seed: arguments.seed,
+        ioengine: arguments.ioengine,
+        polling: arguments.polling.into(),
+        stamp: arguments.stamp,
+        direct: arguments.direct,
+        allow_overwrite: arguments.overwrite,
+        allow_destructive: arguments.allow_destructive.clone(),
+        verify_state: arguments.verify.state(Path::new(target)),
+        ..RunPlan::new(path, workload)
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl RunArgs {
+    /// The run of one rank: on the target that `name` makes of the one that was given.
+    pub(crate) fn of_rank(&self, name: impl Fn(&str) -> String) -> Result<RunPlan, Failure> {
+        let workload = self.workload.0.clone().check()?;
+        let is_other = self.job.is_some() || self.matrix.is_some() || self.suite.suite.is_some();
+        let is_verified = self.verify.only() || self.verify.state(Path::new("")).is_some();
+        if is_other || is_verified || self.within.place.is_some() || self.report.is_some() {
+            return Err(Failure::bad_words("many hosts share a single load, without --verify")
+                .hint("leave out --job, --matrix, --suite, --verify, --in and --report"));
+        }
+        let target = name(self.target.as_deref().unwrap_or_default());
+        match target::parse(&target)? {
+            Target::Path(path) => Ok(on_path(self, path, workload)),
+            Target::Drive(_) => Err(Failure::bad_words(format!(
+                "`{target}` is a modelled drive, which no host has"
+            ))
+            .hint("name a file or a device")),
+        }
+    }
+
+    /// The user's name for it.
+    pub(crate) fn label(&self) -> Option<String> {
+        self.label.clone()
+    }
+
+    /// Keeps what came of it.
+    pub(crate) fn keep(&self, records: &[RunRecord], ui: Ui) {
+        self.keep.keep(records.iter().map(entries::run).collect(), ui);
+    }
 }
 
 fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {

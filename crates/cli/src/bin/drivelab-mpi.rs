@@ -1,0 +1,5 @@
+//! The program `drivelab-mpi`.
+
+fn main() -> std::process::ExitCode {
+    drivelab::mpi::main()
+}

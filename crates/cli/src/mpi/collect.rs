@@ -1,0 +1,48 @@
+//! `drivelab-mpi collect`: what ranks have kept, where none of them could gather it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_core::record::{HOST_SCHEMA, HostOutcome};
+use drivelab_study::ranks::{Gathered, together};
+
+use super::show::show;
+use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::input;
+use crate::ui::Ui;
+
+/// Report what ranks have kept in their folders, after a launcher ended all of them for one.
+#[derive(Debug, Args)]
+pub(super) struct CollectArgs {
+    /// The folders that `drivelab-mpi run` named, brought together from all hosts.
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+}
+
+/// Reads and shows.
+pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
+    let mut outcomes = Vec::new();
+    for folder in &arguments.folders {
+        for entry in std::fs::read_dir(folder).at_path("list", folder)? {
+            let path = entry.at_path("list", folder)?.path();
+            if path.extension().is_some_and(|ending| ending == "json") {
+                outcomes.push(read(&path)?);
+            }
+        }
+    }
+    if outcomes.is_empty() {
+        let folder = arguments.folders[0].display();
+        return Err(Failure::bad_words(format!("`{folder}` holds no results of a rank"))
+            .hint("name the folder of `drivelab-mpi run --keep-in`"));
+    }
+    show(&together(Gathered::of_kept(outcomes)), ui)
+}
+
+fn read(path: &Path) -> Result<HostOutcome, Failure> {
+    let text = input::text(path, input::RESULTS)?;
+    let outcome: Result<HostOutcome, _> = serde_json::from_str(&text);
+    outcome.ok().filter(|outcome| outcome.schema == HOST_SCHEMA).ok_or_else(|| {
+        Failure::bad_words(format!("`{}` is not what a rank keeps", path.display()))
+            .hint("keep other files out of this folder")
+    })
+}

@@ -1,0 +1,90 @@
+//! `drivelab-mpi`: one load from many hosts at the same time, started by `mpirun` or `srun`.
+
+mod collect;
+mod ranks;
+mod run;
+mod show;
+mod sweep;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::collect::CollectArgs;
+use self::run::HostsRunArgs;
+use self::sweep::RanksSweepArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::ui::{self, Ui};
+
+/// A laboratory for disks: one load from many hosts.
+///
+/// Every process is a host of its own, or a part of one. All of them take what rank 0 was given.
+#[derive(Debug, Parser)]
+#[command(name = "drivelab-mpi", version = env!("DRIVELAB_VERSION"), max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  mpirun --enable-recovery --host a,b drivelab-mpi run /mnt/file-{rank} --size 1G --rw randread
+  srun --ntasks-per-node 1 drivelab-mpi run /dev/nvme0n1 --rw randread --iodepth 32 --json
+  mpirun drivelab-mpi sweep sweep.toml
+  drivelab-mpi collect drivelab-hosts/2026-11-23T22-35-00
+
+Exit codes: those of drivelab; 5: ranks were lost, and the figures are those of the others.")]
+struct Arguments {
+    /// Print one JSON document instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Run(Box<HostsRunArgs>),
+    Collect(CollectArgs),
+    Sweep(RanksSweepArgs),
+}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // All ranks were given the same.
+        Err(_) if !is_first() => return Exit::BadRequest.into(),
+        Err(error) => return ui::show_usage(&error),
+    };
+    match std::panic::catch_unwind(|| begin(arguments)) {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => ui::show_failure(&failure).into(),
+        Err(_) => ui::show_bug().into(),
+    }
+}
+
+/// What a command line says, if it is one of `run`: ranks take that of rank 0.
+fn given(words: &[String]) -> Option<Box<HostsRunArgs>> {
+    match Arguments::try_parse_from(words).map(|arguments| arguments.verb) {
+        Ok(Verb::Run(arguments)) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// Whether this is rank 0, by what Open MPI, MPICH or Slurm says before the library is there.
+fn is_first() -> bool {
+    let names = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+    let rank = names.into_iter().find_map(|name| std::env::var(name).ok());
+    rank.is_none_or(|rank| rank == "0")
+}
+
+fn begin(arguments: Arguments) -> Outcome {
+    let ui = Ui::new(arguments.json);
+    ui::signals::listen();
+    let outcome = match arguments.verb {
+        Verb::Run(_) => run::run(given, ui),
+        Verb::Collect(arguments) => collect::run(&arguments, ui),
+        Verb::Sweep(arguments) => sweep::run(&arguments, ui),
+    };
+    outcome.map_err(|failure| {
+        let exit = if interrupt::requested() { Exit::Interrupted } else { failure.exit };
+        Failure { exit, ..failure }
+    })
+}

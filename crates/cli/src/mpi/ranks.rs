@@ -1,0 +1,144 @@
+//! The ranks of MPI: the thinnest layer, all else is `drivelab_study::ranks`.
+
+use std::cell::Cell;
+use std::thread;
+use std::time::Duration;
+
+use drivelab_core::units::{Span, Time};
+use drivelab_study::ranks::Ranks;
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::point_to_point::MatchedReceiveVec as _;
+use mpi::request::StaticScope;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator as _, Destination as _, Source as _};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// Longest message of MPI. Up to here every transport takes it at once, so that no rank waits for
+/// one that has died: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
+/// `btl_vader_eager_limit`).
+const PIECE: usize = 2048;
+/// For so long a rank that waits asks all the time, as for the answer of a clock.
+const EAGER: Span = Span::from_ms(5);
+/// Then so often.
+const PAUSE: Duration = Duration::from_micros(200);
+/// How long messages are awaited after an interruption, which reaches all ranks: what they have is
+/// gathered before the launcher ends them, after one second (`odls_base_sigkill_timeout` of Open
+/// MPI).
+const LAST: Span = Span::from_ms(700);
+
+/// The processes that `mpirun` or `srun` has started.
+pub(super) struct Mpi {
+    universe: Universe,
+    world: SimpleCommunicator,
+    /// When nothing is awaited any more, once it was interrupted.
+    last: Cell<Option<Time>>,
+}
+
+impl Mpi {
+    /// Joins them.
+    pub(super) fn start() -> Result<Self, Failure> {
+        // Jobs have threads of their own, which never call MPI.
+        let started = mpi::initialize_with_threading(Threading::Funneled);
+        let (universe, level) = started.expect("it is called once");
+        if level < Threading::Funneled {
+            return Err(Failure::cannot_here(anyhow::anyhow!(
+                "this MPI library allows no threads beside it"
+            ))
+            .hint("use Open MPI or MPICH as the distribution ships it"));
+        }
+        let world = universe.world();
+        Ok(Self { universe, world, last: Cell::new(None) })
+    }
+
+    /// Leaves the library as it is: its end would wait for ranks that have died.
+    pub(super) fn abandon(self) {
+        std::mem::forget(self.universe);
+    }
+}
+
+impl Ranks for Mpi {
+    fn rank(&self) -> u32 {
+        u32::try_from(self.world.rank()).expect("ranks are not negative")
+    }
+
+    fn size(&self) -> u32 {
+        u32::try_from(self.world.size()).expect("sizes are not negative")
+    }
+
+    fn now(&self) -> Time {
+        let now = clock_gettime(ClockId::Monotonic);
+        let number = |part: i64| u64::try_from(part).expect("this clock begins at 0");
+        Time::from_ns(number(now.tv_sec) * 1_000_000_000 + number(now.tv_nsec))
+    }
+
+    fn send(&self, to: u32, message: &[u8], deadline: Time) -> bool {
+        let length = (message.len() as u64).to_le_bytes();
+        let whole = [&length[..], message].concat();
+        whole.chunks(PIECE).all(|piece| self.send_piece(to, piece, deadline))
+    }
+
+    fn receive(&self, from: u32, deadline: Time) -> Option<Vec<u8>> {
+        let mut whole = self.receive_piece(from, deadline)?;
+        let length = u64::from_le_bytes(whole.get(..8)?.try_into().ok()?);
+        let length = usize::try_from(length).ok()?.checked_add(8)?;
+        while whole.len() < length {
+            whole.extend(self.receive_piece(from, deadline)?);
+        }
+        whole.drain(..8);
+        Some(whole)
+    }
+}
+
+impl Mpi {
+    fn send_piece(&self, to: u32, piece: &[u8], deadline: Time) -> bool {
+        let place = self.world.process_at_rank(to.cast_signed());
+        // It outlives a request that may never end; a few pieces for each rank and run.
+        let piece: &'static [u8] = Box::leak(piece.to_vec().into_boxed_slice());
+        let mut request = place.immediate_send(StaticScope, piece);
+        let since = self.now();
+        loop {
+            match request.test() {
+                Ok(_) => return true,
+                Err(unfinished) => request = unfinished,
+            }
+            if !self.waits(since, deadline) {
+                std::mem::forget(request);
+                return false;
+            }
+        }
+    }
+
+    fn receive_piece(&self, from: u32, deadline: Time) -> Option<Vec<u8>> {
+        let place = self.world.process_at_rank(from.cast_signed());
+        let since = self.now();
+        loop {
+            if let Some(message) = place.immediate_matched_probe() {
+                return Some(message.matched_receive_vec().0);
+            }
+            if !self.waits(since, deadline) {
+                return None;
+            }
+        }
+    }
+
+    /// Lets others have the processor; false where there is nothing to wait for any more.
+    fn waits(&self, since: Time, deadline: Time) -> bool {
+        let now = self.now();
+        if interrupt::requested() && self.last.get().is_none() {
+            self.last.set(Some(now + LAST));
+        }
+        if now >= deadline || self.last.get().is_some_and(|last| now >= last) {
+            return false;
+        }
+        if now.since(since) < EAGER {
+            thread::yield_now();
+        } else {
+            thread::sleep(PAUSE);
+        }
+        true
+    }
+}

@@ -1,0 +1,30 @@
+//! What all hosts came to, as it is printed.
+
+use drivelab_core::record::{HostsRecord, JobRecord};
+use drivelab_report::hosts;
+use drivelab_report::text::json_text;
+
+use crate::failure::{Exit, Outcome};
+use crate::interrupt;
+use crate::ui::Ui;
+
+/// Prints what all hosts came to.
+pub(super) fn show(record: &HostsRecord, ui: Ui) -> Outcome {
+    if ui.json {
+        ui.result(&json_text(&hosts::json(record)))?;
+    } else {
+        ui.result(&hosts::text(record, ui.look()))?;
+    }
+    if interrupt::requested() {
+        ui.warn("interrupted: the figures cover the time before the interruption");
+    }
+    if !record.lost.is_empty() {
+        return Ok(Exit::HostsLost);
+    }
+    let nothing = |total: &JobRecord| total.ios == 0 && total.errors > 0;
+    Ok(match &record.total {
+        Some(total) if nothing(total) => Exit::CannotHere,
+        _ if interrupt::requested() => Exit::Interrupted,
+        _ => Exit::Done,
+    })
+}
