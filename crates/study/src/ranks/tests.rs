@@ -62,8 +62,8 @@ enum Conduct {
     Dies,
 }
 
-fn one(thread: Thread, conduct: Conduct, patience: Span) -> Seen {
-    let mut crew = Crew::new(&thread, patience);
+fn one(thread: &Thread, conduct: Conduct, patience: Span) -> Seen {
+    let mut crew = Crew::new(thread, patience);
     let plan = crew.broadcast(format!("the plan of {}", thread.rank()).as_bytes());
     let refusal = (conduct == Conduct::Refuses).then(|| "the disk is full".to_owned());
     let host = format!("host-{}", thread.rank());
@@ -96,7 +96,7 @@ fn one(thread: Thread, conduct: Conduct, patience: Span) -> Seen {
 fn all(ahead_ms: &[i64], conducts: [Conduct; 4], patience: Span) -> Vec<Seen> {
     let threads = Thread::all(ahead_ms, 300);
     thread::scope(|scope| {
-        let start = |(thread, conduct)| scope.spawn(move || one(thread, conduct, patience));
+        let start = |(thread, conduct)| scope.spawn(move || one(&thread, conduct, patience));
         let started: Vec<_> = threads.into_iter().zip(conducts).map(start).collect();
         started.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
