@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use drivelab_core::Rng;
 use drivelab_core::record::{HOST_SCHEMA, HostOutcome, HostRun, HostStart, RunRecord, Tally};
-use drivelab_core::units::{Span, Time};
+use drivelab_core::units::Span;
 use drivelab_engine::{Progress as Step, RunPlan, StartLine};
 use drivelab_study::keep::{make_folder, write};
 use drivelab_study::ranks::{Agreed, Begun, Crew, Gathered, Ranks as _, begin, together};
@@ -93,7 +93,7 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Failure> {
     };
     let agreed = match begun {
         Began::At(agreed, wall) => (agreed, wall),
-        Began::Refused(why) => return refused(made, why, rank),
+        Began::Refused(why) => return refused(made, &why, rank),
     };
     let own = made.map(|made| {
         made.map(|(record, tally, late)| {
@@ -205,11 +205,7 @@ impl StartLine for Line<'_, '_> {
 }
 
 /// One rank says why, the others end.
-fn refused(
-    made: Result<MadeFrom, Failure>,
-    why: String,
-    rank: u32,
-) -> Result<(Exit, bool), Failure> {
+fn refused(made: Result<MadeFrom, Failure>, why: &str, rank: u32) -> Result<(Exit, bool), Failure> {
     match made {
         // Its own fault, with its own hints.
         Err(failure) => Err(failure),
