@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 pub mod calendar;
+pub mod chance;
 pub mod crash;
 pub mod guest;
 pub mod initramfs;

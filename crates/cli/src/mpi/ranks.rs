@@ -1,6 +1,7 @@
 //! The ranks of MPI: the thinnest layer, all else is `drivelab_study::ranks`.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
 use std::thread;
 use std::time::Duration;
 
@@ -21,8 +22,12 @@ use crate::interrupt;
 /// one that has died: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
 /// `btl_vader_eager_limit`).
 const PIECE: usize = 2048;
-/// For so long a rank that waits asks all the time, as for the answer of a clock.
-const EAGER: Span = Span::from_ms(5);
+/// For so long a rank that waits asks all the time: an answer from a host that is idle.
+const EAGER: Span = Span::from_us(20);
+/// Then, up to this time, so often, as for the answer of a clock. On a busy host a thread that sleeps
+/// gets a processor as soon as it wakes; one that yields waits until all others have used theirs.
+const SOON: Span = Span::from_ms(5);
+const NAP: Duration = Duration::from_micros(20);
 /// Then so often.
 const PAUSE: Duration = Duration::from_micros(200);
 /// How long messages are awaited after an interruption, which reaches all ranks: what they have is
@@ -51,6 +56,8 @@ impl Mpi {
             .hint("use Open MPI or MPICH as the distribution ships it"));
         }
         let world = universe.world();
+        // By default a timer may expire up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Ok(Self { universe, world, last: Cell::new(None) })
     }
 
@@ -134,10 +141,10 @@ impl Mpi {
         if now >= deadline || self.last.get().is_some_and(|last| now >= last) {
             return false;
         }
-        if now.since(since) < EAGER {
-            thread::yield_now();
-        } else {
-            thread::sleep(PAUSE);
+        match now.since(since) {
+            waited if waited < EAGER => std::hint::spin_loop(),
+            waited if waited < SOON => thread::sleep(NAP),
+            _ => thread::sleep(PAUSE),
         }
         true
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use drivelab_core::Rng;
 use drivelab_core::record::{HOST_SCHEMA, HostOutcome, HostRun, HostStart, RunRecord, Tally};
-use drivelab_core::units::Span;
+use drivelab_core::units::{Span, Time};
 use drivelab_engine::{Progress as Step, RunPlan, StartLine};
 use drivelab_study::keep::{make_folder, write};
 use drivelab_study::ranks::{Agreed, Begun, Crew, Gathered, Ranks as _, begin, together};
@@ -197,11 +197,25 @@ impl StartLine for Line<'_, '_> {
                 return None;
             }
         };
-        let (now, wall, clock) = (Instant::now(), SystemTime::now(), self.crew.now());
+        let (now, wall, clock) = at_once(|| self.crew.now());
         let ahead = Duration::from_nanos(agreed.start.since(clock).ns());
         self.begun = Some(Began::At(agreed, wall + ahead));
         Some(now + ahead)
     }
+}
+
+/// Attempts to read three clocks without an interruption.
+const ATTEMPTS: usize = 50;
+
+/// Three clocks at one instant. A busy machine may stop the process between two of them, for
+/// milliseconds: the attempt that took the least time counts.
+fn at_once(clock: impl Fn() -> Time) -> (Instant, SystemTime, Time) {
+    let attempt = |_| {
+        let read = (Instant::now(), SystemTime::now(), clock());
+        (read.0.elapsed(), read)
+    };
+    let (_, read) = (0..ATTEMPTS).map(attempt).min_by_key(|(took, _)| *took).expect("some");
+    read
 }
 
 /// One rank says why, the others end.

@@ -5,13 +5,18 @@
 //! whatever made others longer made them lopsided.
 
 use drivelab_core::record::ClockOffset;
-use drivelab_core::units::Time;
+use drivelab_core::units::{Span, Time};
 
 use super::{Crew, Ranks};
 
 /// Exchanges with each rank. The shortest of 64 is free of queueing on any network that is not
 /// busy all the time, and a thousand ranks at 100 us take less than seven seconds.
-const ROUNDS: u32 = 64;
+const ROUNDS: usize = 64;
+/// Where even the shortest took longer than [`LONG`], a host is too busy to answer at once: more
+/// exchanges find a moment at which it is not.
+const ROUNDS_MAX: usize = 8 * ROUNDS;
+/// An offset that is known to half of it is good enough for a common start.
+const LONG: Span = Span::from_ms(1);
 
 /// One exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +46,21 @@ pub fn best(rounds: &[Round]) -> Option<ClockOffset> {
 pub(super) fn measure<R: Ranks>(crew: &mut Crew<'_, R>) -> Vec<Option<ClockOffset>> {
     let mut offsets = vec![Some(ClockOffset::default())];
     for rank in 1..crew.size() {
-        let rounds: Option<Vec<Round>> = (0..ROUNDS).map(|_| ask(crew, rank)).collect();
-        offsets.push(rounds.and_then(|rounds| best(&rounds)));
+        let offset = rounds(|| ask(crew, rank)).and_then(|rounds| best(&rounds));
+        offsets.push(offset);
     }
     offsets
+}
+
+/// As many exchanges as it takes; `None` where one fails.
+fn rounds(mut ask: impl FnMut() -> Option<Round>) -> Option<Vec<Round>> {
+    let (mut rounds, mut shortest) = (Vec::with_capacity(ROUNDS), Span::MAX);
+    while rounds.len() < ROUNDS || (rounds.len() < ROUNDS_MAX && shortest > LONG) {
+        let round = ask()?;
+        shortest = shortest.min(round.back.since(round.sent));
+        rounds.push(round);
+    }
+    Some(rounds)
 }
 
 fn ask<R: Ranks>(crew: &mut Crew<'_, R>, rank: u32) -> Option<Round> {
@@ -78,6 +94,23 @@ mod tests {
         assert_eq!(best(&rounds), Some(ClockOffset { ns: 1_000, error_ns: 10 }));
         assert_eq!(best(&[round(5_000, 1_000, 5_001)]).map(|it| it.ns), Some(-4_000));
         assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn a_busy_host_is_asked_until_it_answers_at_once() {
+        let asked = |trips: &dyn Fn(usize) -> Option<u64>| {
+            let mut count = 0;
+            let rounds = rounds(|| {
+                count += 1;
+                trips(count).map(|trip| round(0, 0, trip))
+            });
+            (rounds.is_some(), count)
+        };
+        assert_eq!(asked(&|_| Some(80_000)), (true, ROUNDS));
+        let slow = 4_000_000;
+        assert_eq!(asked(&|_| Some(slow)), (true, ROUNDS_MAX));
+        assert_eq!(asked(&|count| Some(if count == 200 { 80_000 } else { slow })), (true, 200));
+        assert_eq!(asked(&|count| (count < 9).then_some(slow)), (false, 9));
     }
 
     proptest::proptest! {

@@ -12,6 +12,8 @@ use super::{Crew, Ranks};
 
 /// What asks for a batch.
 const ASK: &[u8] = b"next";
+/// What says that all batches are made: a rank asks for one while it has another to make.
+const DONE: &[u8] = b"done";
 
 /// Has all ranks make `items`, which rank 0 says, in batches; `make` makes a batch here and keeps
 /// it. `stops` ends it early.
@@ -41,14 +43,14 @@ fn lead<R: Ranks, E>(
     let mut result = Ok(());
     loop {
         for rank in heard.keys().copied().collect::<Vec<_>>() {
-            while crew.try_receive(rank).is_some() {
-                let next = batches.next().filter(|_| !stops()).unwrap_or_default();
-                crew.send(rank, &numbers(next));
-                // It was told that there is no more.
-                if next.is_empty() {
+            while let Some(message) = crew.try_receive(rank) {
+                if message == DONE {
                     heard.remove(&rank);
                     break;
                 }
+                // Nothing says that there is no more.
+                let next = batches.next().filter(|_| !stops()).unwrap_or_default();
+                crew.send(rank, &numbers(next));
                 heard.insert(rank, crew.now());
             }
         }
@@ -83,6 +85,7 @@ fn follow<R: Ranks, E>(
         crew.send(0, ASK);
         make(&items)?;
     }
+    crew.send(0, DONE);
     Ok(())
 }
 
@@ -129,13 +132,17 @@ mod tests {
                             if dies == Some(rank.rank()) && batches == 2 {
                                 return Err("killed");
                             }
-                            thread::sleep(Duration::from_millis(1));
+                            // Rank 0 is the first to have nothing left.
+                            let ms = if rank.rank() == 0 { 1 } else { 4 };
+                            thread::sleep(Duration::from_millis(ms));
                             made.lock().unwrap()[own].extend_from_slice(batch);
                             Ok(())
                         },
                     );
                     assert_eq!(end.is_err(), dies == Some(rank.rank()));
                     if rank.rank() == 0 {
+                        let count: usize = made.lock().unwrap().iter().map(Vec::len).sum();
+                        assert!(dies.is_some() || count == all.len(), "some are not made yet");
                         lost.lock().unwrap().extend(crew.lost());
                     }
                 });

@@ -9,6 +9,7 @@ use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRec
 use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
 use drivelab_engine::Ran;
+use drivelab_lab::chance::Chance;
 use drivelab_lab::guest::{End, Ended, Guest};
 use drivelab_lab::initramfs;
 use drivelab_lab::kernel::Kernel;
@@ -90,12 +91,14 @@ impl Inside<'_> {
             root::add_maker(&mut root, mounted.file_system)?;
         }
         self.job.add_to(&mut root)?;
+        // A bare drive has no layout.
+        let arguments = mounted.map(|_| Chance::of(*seed).argument());
         let guest = Guest {
             kernel: &self.kernel.path,
             initramfs: &root.to_bytes(),
             memory: has.memory,
             tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
-            arguments: &[],
+            arguments: arguments.as_slice(),
             tick: None,
             limit: Duration::from_nanos(self.limit.ns()),
             stop: interrupt::flag(),
@@ -117,6 +120,7 @@ impl Inside<'_> {
         let work = self.job.line(&target, self.seed);
         if let Some(mounted) = mounted {
             lines.extend(mounted.commands(seen.disk, seen.capacity));
+            lines.extend(Chance::of(self.seed).commands());
             // A driver that is unbound below a mounted file system loses what that has to write.
             let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; exit $status";
             lines.extend([work, end.into()]);
@@ -323,7 +327,10 @@ mod tests {
         let lines: Vec<&str> = mounted.lines().collect();
         assert_eq!(lines[1], "mkfs.xfs -q -f -d size=16384m /dev/sda >&2 || exit");
         assert_eq!(lines[2], "mount -t xfs /dev/sda /mnt >&2 || exit");
-        assert!(lines[3].starts_with("drivelab run /mnt/testfile "), "{mounted}");
-        assert!(lines[4].contains("umount") && lines[4].ends_with("exit $status"), "{mounted}");
+        let chance = Chance::of(1).commands();
+        assert_eq!(lines[3..lines.len() - 2], chance, "{mounted}");
+        let [.., work, end] = lines[..] else { panic!("{mounted}") };
+        assert!(work.starts_with("drivelab run /mnt/testfile "), "{mounted}");
+        assert!(end.contains("umount") && end.ends_with("exit $status"), "{mounted}");
     }
 }

@@ -1,0 +1,74 @@
+//! What differs between two machines that are set up alike: where a file system puts its folders,
+//! which number a process has, and how far the kernel's timers are when the work begins.
+//!
+//! In virtual time all of it would be the same in every run of a study. Its interval would then
+//! speak of one layout alone, and another build of drivelab or of the kernel would fall outside it.
+
+use drivelab_core::Rng;
+use drivelab_core::units::Span;
+
+/// ext4 starts its search for free blocks at one of 16 places of a group, by the process.
+/// Source: Linux 6.12, fs/ext4/balloc.c, `ext4_inode_to_goal_block`.
+const COLOURS: u64 = 16;
+/// The period of the commits of ext4's journal and of the writeback of dirty pages.
+/// Source: Linux 6.12, `JBD2_DEFAULT_MAX_COMMIT_AGE` and `dirty_writeback_interval`, 5 s each.
+const PERIOD: Span = Span::from_secs(5);
+
+/// The chance of one run: arms that are compared run by run get the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chance {
+    seed: u64,
+    processes: u64,
+    wait: Span,
+}
+
+impl Chance {
+    /// That of the run with `seed`.
+    pub fn of(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let processes = rng.below(COLOURS);
+        let wait = Span::from_ms(rng.below(PERIOD.ns() / Span::from_ms(1).ns()));
+        Self { seed: rng.bits(), processes, wait }
+    }
+
+    /// A word of the kernel command line. It seeds the guest's random numbers, from which mke2fs
+    /// draws the hash that spreads folders over the disk.
+    pub fn argument(self) -> String {
+        format!("drivelab.chance={:016x}", self.seed)
+    }
+
+    /// Lines of a shell before the work.
+    pub fn commands(self) -> Vec<String> {
+        let ms = self.wait.ns() / Span::from_ms(1).ns();
+        let forks = (0..self.processes).map(|_| "(:)".to_owned());
+        forks.chain([format!("sleep {}.{:03}", ms / 1000, ms % 1000)]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_seed_has_its_chance() {
+        let chances: Vec<Chance> = (0..200).map(Chance::of).collect();
+        assert_eq!(chances[7], Chance::of(7));
+        let waits = |chance: &Chance| chance.wait < PERIOD;
+        assert!(chances.iter().all(waits));
+        let mut processes: Vec<u64> = chances.iter().map(|chance| chance.processes).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        assert_eq!(processes, Vec::from_iter(0..COLOURS));
+        let mut words: Vec<String> = chances.iter().map(|chance| chance.argument()).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), chances.len());
+    }
+
+    #[test]
+    fn a_guest_forks_and_waits_before_its_work() {
+        let chance = Chance { seed: 1, processes: 2, wait: Span::from_ms(4_007) };
+        assert_eq!(chance.commands(), ["(:)", "(:)", "sleep 4.007"]);
+        assert_eq!(chance.argument(), "drivelab.chance=0000000000000001");
+    }
+}
