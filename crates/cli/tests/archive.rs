@@ -301,7 +301,8 @@ fn an_address_that_is_none_is_refused_without_its_password() {
     opened("postgres://lab:secret@db.invalid/runs")
         .failed(3, &["cannot open the archive `postgres://lab@db", "hint", "psql"]);
     let wrong = |options: &str, words: &str| {
-        opened(&format!("postgres://lab:secret@db{options}")).failed(2, &[words, "hint", "sslmode"]);
+        opened(&format!("postgres://lab:secret@db{options}"))
+            .failed(2, &[words, "hint", "sslmode"]);
     };
     wrong(":x/runs", "port");
     wrong("/runs?sslmode=allow", "not one of disable, prefer");

@@ -14,7 +14,6 @@ const RESULTS: &str =
 /// One setting of a store on one file system.
 struct Cell<'a> {
     version: &'a str,
-    cuts: u64,
     whole: u64,
     lost: u64,
     corrupt: u64,
@@ -27,7 +26,6 @@ impl<'a> Cell<'a> {
         let count = |key: &str| result[key].as_u64().expect("a count in each result");
         Self {
             version: text(result, "version"),
-            cuts: count("cuts"),
             whole: count("whole"),
             lost: count("lost"),
             corrupt: count("corrupt"),
@@ -62,11 +60,11 @@ pub fn stores_page() -> String {
 }
 
 fn found(rows: &BTreeMap<&str, BTreeMap<&str, Cell<'_>>>, systems: &BTreeSet<&str>) -> String {
-    let mut heads = vec!["store/setting", "version", "cuts"];
+    let mut heads = vec!["store/setting", "version"];
     heads.extend(systems);
     let row = |(name, cells): (&&str, &BTreeMap<&str, Cell<'_>>)| {
         let first = cells.values().next().expect("a row has a cell");
-        let mut row = vec![escape(name), escape(first.version), first.cuts.to_string()];
+        let mut row = vec![escape(name), escape(first.version)];
         row.extend(systems.iter().map(|it| cells.get(it).map_or_else(String::new, Cell::counts)));
         row
     };
