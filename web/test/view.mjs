@@ -110,7 +110,7 @@ async function used(page, way) {
   check(way, `it says ${words}`, words.includes(`${await done()} of 240 runs`));
   check(way, "the finished study is not there", (await page.getByText("finished", { exact: true }).count()) === 1);
 
-  for (const [name, link] of [["machine", "This machine"], ["articles", "Published comparisons"], ["crash", "Power cuts"]]) {
+  for (const [name, link] of [["machine", "This machine"], ["crash", "Power cuts"], ["articles", "Published comparisons"]]) {
     await page.getByRole("link", { name: link }).click();
     await looked(page, way, name);
   }
