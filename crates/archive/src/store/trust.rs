@@ -28,7 +28,7 @@ pub(super) fn connector(security: &Security) -> Result<MakeRustlsConnect, Archiv
     };
     let trust = match &security.authorities {
         Some(file) => Trust::of(&authorities(file)?, names, &provider)
-            .map_err(|why| certificates(file, why))?,
+            .map_err(|why| certificates(file, &why))?,
         None if security.mode == Mode::VerifyFull => return system(),
         None => Trust::any(&provider),
     };
@@ -46,26 +46,26 @@ fn system() -> Result<MakeRustlsConnect, ArchiveError> {
     // Some of them may be broken while others are of use.
     MakeRustlsConnect::with_native_certs().map(|(connector, _)| connector).map_err(|errors| {
         let why = errors.first().map_or_else(|| "it has none".to_owned(), ToString::to_string);
-        certificates(Path::new("system"), why)
+        certificates(Path::new("system"), &why)
     })
 }
 
-fn certificates(file: &Path, why: impl ToString) -> ArchiveError {
+fn certificates(file: &Path, why: &impl ToString) -> ArchiveError {
     ArchiveError::Certificates { file: file.to_owned(), why: why.to_string() }
 }
 
 /// The certificates of a file.
 fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>, ArchiveError> {
     let read = |error: pem::Error| match error {
-        pem::Error::Io(error) => certificates(file, error),
-        other => certificates(file, other),
+        pem::Error::Io(error) => certificates(file, &error),
+        other => certificates(file, &other),
     };
     let found: Vec<_> = CertificateDer::pem_file_iter(file)
         .map_err(read)?
         .collect::<Result<_, _>>()
         .map_err(read)?;
     if found.is_empty() {
-        return Err(certificates(file, "it has no certificate in PEM form"));
+        return Err(certificates(file, &"it has no certificate in PEM form"));
     }
     Ok(found)
 }
