@@ -59,9 +59,10 @@
     };
   }
 
-  // Ticks of a logarithmic time axis: 1, 2 and 5 of each decade, as many as there is room for.
-  function timeTicks(plot, which, least, greatest) {
-    const room = plot.bbox.width / (window.devicePixelRatio || 1) / 70;
+  const cssSize = (pixels) => pixels / (window.devicePixelRatio || 1);
+
+  // Ticks of a logarithmic axis: as many round values as there is room for.
+  function logTicks(least, greatest, room) {
     const decades = Math.log10(greatest / least);
     const choices = [[1, 2, 3, 4, 5, 6, 8], [1, 2, 5], [1, 3]];
     const mantissas = choices.find((choice) => decades * choice.length <= room) ?? [1];
@@ -102,7 +103,7 @@
         axes: [
           axis({
             size: 30,
-            splits: timeTicks,
+            splits: (plot, which, lo, hi) => logTicks(lo, hi, cssSize(plot.bbox.width) / 70),
             values: (plot, ticks) => ticks.map(plainTime),
             label: "latency (logarithmic)",
           }),
@@ -307,7 +308,7 @@
             axis({
               label: "latency",
               size: 58,
-              splits: (plot, which, lo, hi) => decades(lo, hi),
+              splits: (plot, which, lo, hi) => logTicks(lo, hi, cssSize(plot.bbox.height) / 22),
               values: (plot, ticks) => ticks.map(plainTime),
             }),
           ],
@@ -320,18 +321,6 @@
         },
       },
     ];
-  }
-
-  function decades(least, greatest) {
-    const ticks = [];
-    const mantissas = greatest / least < 30 ? [1, 2, 5] : [1];
-    for (let power = Math.floor(Math.log10(least)); power <= Math.log10(greatest); power += 1) {
-      for (const mantissa of mantissas) {
-        const value = Number((mantissa * 10 ** power).toPrecision(1));
-        if (value >= least && value <= greatest) ticks.push(value);
-      }
-    }
-    return ticks;
   }
 
   function draw(it) {

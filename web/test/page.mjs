@@ -93,11 +93,28 @@ async function raw(page, way) {
   }
 }
 
+// What a button copies is the table before it, as Markdown.
+async function copied(page, way) {
+  const table = page.locator(".scroll:has(+ button.copy) table").first();
+  if ((await table.count()) === 0) return;
+  await page.locator("button.copy").first().click();
+  const lines = (await page.evaluate(() => navigator.clipboard.readText())).trimEnd().split("\n");
+  const rows = table.locator("tr");
+  check(way, `${lines.length} lines are copied`, lines.length === (await rows.count()) + 1);
+  const columns = await rows.first().locator("th, td").count();
+  const cells = (line) => line.split(/(?<!\\)\|/).length - 2;
+  check(way, `copied: ${lines[2]}`, lines.every((line) => cells(line) === columns));
+  check(way, `copied: ${lines[1]}`, /^\|( --- \|)+$/.test(lines[1]));
+  const first = (await rows.nth(1).locator("th, td").first().innerText()).replace(/\s+/g, " ").trim();
+  check(way, `copied: ${lines[2]}, not ${first}`, lines[2].startsWith(`| ${first.replaceAll("|", "\\|")}`));
+}
+
 for (const way of ways) {
   const context = await browser.newContext({
     viewport: { width: way.width, height: 900 },
     colorScheme: way.colorScheme,
     javaScriptEnabled: way.scripts,
+    permissions: ["clipboard-read", "clipboard-write"],
     offline: true,
   });
   const page = await context.newPage();
@@ -144,6 +161,7 @@ for (const way of ways) {
     );
     check(way, `columns are hidden: ${hidden.join("; ")}`, hidden.length === 0);
     for (const finding of await findings(page)) check(way, finding, false);
+    await copied(page, way);
     await zoomed(page, way);
     if (record) await raw(page, way);
   }

@@ -30,7 +30,7 @@ async function looked(page, way, name) {
   const title = await page.title();
   check(way, `${name}: a script of a label ran`, title !== "hacked");
   check(way, `${name}: ${await page.locator("h1").count()} titles`, (await page.locator("h1").count()) === 1);
-  check(way, `${name}: no line of links`, (await page.locator("nav a").count()) === 5);
+  check(way, `${name}: no line of links`, (await page.locator("nav a").count()) === 6);
   const text = await page.locator("body").innerText();
   check(way, `${name}: not a number`, !/\b(NaN|undefined|Infinity|null)\b/.test(text));
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -110,7 +110,7 @@ async function used(page, way) {
   check(way, `it says ${words}`, words.includes(`${await done()} of 240 runs`));
   check(way, "the finished study is not there", (await page.getByText("finished", { exact: true }).count()) === 1);
 
-  for (const [name, link] of [["machine", "This machine"], ["articles", "Published comparisons"]]) {
+  for (const [name, link] of [["machine", "This machine"], ["crash", "Power cuts"], ["articles", "Published comparisons"]]) {
     await page.getByRole("link", { name: link }).click();
     await looked(page, way, name);
   }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::distrust::Distrust;
+
 /// What a database said.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -22,6 +24,16 @@ pub enum ArchiveError {
         /// Which file.
         path: PathBuf,
         /// Why.
+        source: DatabaseError,
+    },
+    /// The connection to the server would not be as safe as its address asks.
+    #[error("the connection to `{}` is not as safe as its `sslmode` asks", path.display())]
+    Unsafe {
+        /// Which server.
+        path: PathBuf,
+        /// Why.
+        why: Distrust,
+        /// What the libraries said.
         source: DatabaseError,
     },
     /// The archive is on a server, for which this version was not built.
@@ -62,6 +74,17 @@ pub enum ArchiveError {
         /// What is wrong with it.
         why: String,
     },
+    /// The address of a server asks for something that there is not.
+    #[error("the address of the archive is wrong: {0}")]
+    Address(String),
+    /// The authorities that may vouch for a server cannot be read.
+    #[error("cannot use the certificates of `{}`: {why}", file.display())]
+    Certificates {
+        /// The file, or `system`.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Another process writes, and went on for longer than the caller waits.
     #[error("another process is writing to the archive")]
     Busy,
@@ -75,6 +98,7 @@ impl ArchiveError {
     pub(crate) fn at(self, path: &Path) -> Self {
         match self {
             Self::Sql(source) => Self::Open { path: path.to_owned(), source },
+            Self::Unsafe { why, source, .. } => Self::Unsafe { path: path.to_owned(), why, source },
             Self::Later { schema, .. } => Self::Later { path: path.to_owned(), schema },
             other => other,
         }
@@ -93,6 +117,9 @@ impl From<rusqlite::Error> for ArchiveError {
 #[cfg(feature = "postgres")]
 impl From<postgres::Error> for ArchiveError {
     fn from(error: postgres::Error) -> Self {
+        if let Some(why) = Distrust::of(&error) {
+            return Self::Unsafe { path: PathBuf::new(), why, source: error.into() };
+        }
         match error.code() {
             Some(&postgres::error::SqlState::LOCK_NOT_AVAILABLE) => Self::Busy,
             _ => Self::Sql(error.into()),

@@ -5,6 +5,7 @@
 //! runs are its parts. The only crate that knows SQL.
 
 mod archive;
+mod distrust;
 mod entry;
 mod error;
 mod filter;
@@ -15,6 +16,7 @@ mod store;
 mod when;
 
 pub use archive::{Archive, Checked, Merged};
+pub use distrust::Distrust;
 pub use entry::{Entry, Part, Place, RunId, Shown, Whole};
 pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;

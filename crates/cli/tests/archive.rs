@@ -293,9 +293,20 @@ fn a_build_without_postgresql_says_how_to_get_it() {
 #[test]
 fn an_address_that_is_none_is_refused_without_its_password() {
     let folder = folder();
-    for place in ["postgres://lab:secret@db:x/runs", "postgres://lab:secret@db.invalid/runs"] {
+    let opened = |place: &str| {
         let refused = drivelab(folder.path(), &["history", "--archive", place]);
         assert!(!refused.err.contains("secret"), "{refused:?}");
-        refused.failed(3, &["cannot open the archive `postgres://lab@db", "hint", "psql"]);
-    }
+        refused
+    };
+    opened("postgres://lab:secret@db.invalid/runs")
+        .failed(3, &["cannot open the archive `postgres://lab@db", "hint", "psql"]);
+    let wrong = |options: &str, words: &str| {
+        opened(&format!("postgres://lab:secret@db{options}"))
+            .failed(2, &[words, "hint", "sslmode"]);
+    };
+    wrong(":x/runs", "port");
+    wrong("/runs?sslmode=allow", "not one of disable, prefer");
+    wrong("/runs?sslmode=require&sslmode=disable", "given twice");
+    opened("postgres://lab:secret@db/runs?sslmode=verify-full&sslrootcert=/nonexistent.pem")
+        .failed(3, &["`/nonexistent.pem`", "No such file", "PEM"]);
 }

@@ -13,8 +13,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const SIDE_MIN: usize = 5;
 /// Permutations of a split: at most one of them may be as distinct as a split that is reported.
 const PERMUTATIONS: u32 = 199;
-/// A split is reported up to here.
-const ALPHA: f64 = 0.01;
+/// Permutations as distinct as the split itself, at most, where it is reported: p is then 1 %.
+const AS_DISTINCT_MAX: u32 = 1;
 /// Longest series that is examined; of a longer one the end. Time and memory grow with the square.
 pub const CHANGE_VALUES_MAX: usize = 300;
 
@@ -78,12 +78,16 @@ fn split(series: &[f64], rng: &mut Xoshiro256PlusPlus) -> Option<(usize, f64)> {
     let block = block_length(series.len());
     let mut as_distinct = 0_u32;
     for _ in 0..PERMUTATIONS {
+        // All are drawn, so that what one split finds does not depend on how soon another failed.
         permute(&mut order, block, rng);
+        if as_distinct > AS_DISTINCT_MAX {
+            continue;
+        }
         let best = distances.best(&order).map_or(0.0, |(_, best)| best);
         as_distinct += u32::from(best >= observed);
     }
     let p = f64::from(as_distinct + 1) / f64::from(PERMUTATIONS + 1);
-    (p <= ALPHA).then_some((at, p))
+    (as_distinct <= AS_DISTINCT_MAX).then_some((at, p))
 }
 
 /// Length of a block: the cube root of the length, the usual rate of block resampling (Hall,

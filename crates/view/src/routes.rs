@@ -13,6 +13,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_report::article;
+use drivelab_report::crash::stores_page;
 use drivelab_report::history::Asked;
 use drivelab_report::viewer::{notice, running, within};
 use futures_util::stream;
@@ -52,6 +53,7 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
         .route("/inspection", get(inspection))
         .route("/articles", get(articles))
         .route("/articles/{number}", get(one_article))
+        .route("/crash", get(crash))
         .fallback(nothing)
         .with_state(pages)
         .layer(middleware::from_fn(guarded))
@@ -113,6 +115,10 @@ async fn articles() -> Response {
 
 async fn one_article(Path(number): Path<String>) -> Response {
     answered("/article", move || article::article(&number).map(|it| article::page(&it))).await
+}
+
+async fn crash() -> Response {
+    answered("/crash", || Ok(stores_page())).await
 }
 
 async fn nothing() -> Response {

@@ -7,6 +7,10 @@ mod sqlite;
 mod copy;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod security;
+#[cfg(feature = "postgres")]
+mod trust;
 
 use std::path::Path;
 
@@ -29,10 +33,15 @@ pub(crate) fn shown(place: &Path) -> std::path::PathBuf {
     }
     let text = place.to_string_lossy();
     let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", ""));
-    let (address, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let address = match address.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => address.to_owned(),
+    // The last one: a password that was not encoded may hold what separates other parts.
+    let (user, rest) = match rest.rsplit_once('@') {
+        Some((user, rest)) => (user.split([':', '/', '?']).next(), rest),
+        None => (None, rest),
+    };
+    let (host, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let address = match user {
+        Some(user) => format!("{user}@{host}"),
+        None => host.to_owned(),
     };
     let open: Vec<&str> =
         options.split('&').filter(|it| !it.is_empty() && !it.starts_with("password=")).collect();
@@ -81,6 +90,11 @@ mod tests {
         check("/data/runs.db", "/data/runs.db");
         check("postgres://lab:secret@db:5433/runs", "postgres://lab@db:5433/runs");
         check("postgresql://lab:a@b@db/runs?password=x", "postgresql://lab@db/runs");
+        check(
+            "postgres://lab:a?b@db/runs?sslmode=require",
+            "postgres://lab@db/runs?sslmode=require",
+        );
+        check("postgres:///runs?user=lab&password=x@y", "postgres://@y");
         check(
             "postgres:///runs?host=/run/p&password=x&user=lab",
             "postgres:///runs?host=/run/p&user=lab",

@@ -6,10 +6,12 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::copy::{Parameter, copy, row};
 use super::database::{Patience, Present, Row, Store, Value};
+use super::{security, trust};
 use crate::error::{ArchiveError, DatabaseError};
 
 /// The first of the two numbers of each lock that a transaction takes: `driv` in ASCII, so that
@@ -27,6 +29,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// A connection to a server, which is made again where it is lost.
 pub(super) struct Postgres {
     config: Config,
+    encryption: MakeRustlsConnect,
     client: Client,
     patience: Patience,
 }
@@ -34,7 +37,8 @@ pub(super) struct Postgres {
 impl Postgres {
     /// Connects to the database at `address`; waits for a server that starts.
     pub(super) fn connect(address: &str, patience: Patience) -> Result<Self, ArchiveError> {
-        let mut config: Config = address.parse()?;
+        let (mut config, security) = security::read(address)?;
+        let encryption = trust::connector(&security)?;
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -46,8 +50,8 @@ impl Postgres {
         }
         let mut tries = 0;
         loop {
-            match config.connect(NoTls) {
-                Ok(client) => return Ok(Self { config, client, patience }),
+            match config.connect(encryption.clone()) {
+                Ok(client) => return Ok(Self { config, encryption, client, patience }),
                 Err(error) if may_pass(&error) && patience(tries) => tries += 1,
                 Err(error) => return Err(error.into()),
             }
@@ -177,7 +181,7 @@ impl Store for Postgres {
         }
         while (self.patience)(*tries) {
             *tries += 1;
-            match self.config.connect(NoTls) {
+            match self.config.connect(self.encryption.clone()) {
                 Ok(client) => {
                     self.client = client;
                     return true;

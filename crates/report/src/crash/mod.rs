@@ -1,6 +1,7 @@
 //! What a crash test found, in words and as JSON.
 
 mod explanation;
+mod stores;
 mod text;
 
 use std::cmp::Reverse;
@@ -10,6 +11,7 @@ use drivelab_core::crash::{Cut, Finding};
 use serde_json::{Value, json};
 
 pub use explanation::{Explanation, LostWrite, Moment};
+pub use stores::stores_page;
 
 /// A crash test, as far as it came.
 #[derive(Debug, Clone, Default)]

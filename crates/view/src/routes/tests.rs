@@ -129,6 +129,12 @@ fn published_comparisons_have_pages() {
 }
 
 #[test]
+fn the_table_of_stores_has_a_page() {
+    let page = get_page("/crash");
+    assert!(page.status == 200 && page.text.contains("sqlite/wal-full"), "{}", page.text);
+}
+
+#[test]
 fn pages_of_other_hosts_learn_nothing() {
     for host in ["evil.example", "evil.example:8707", "127.0.0.1.evil.example"] {
         let answer = ask(Method::GET, "/", host);

@@ -159,6 +159,15 @@ impl From<ArchiveError> for Failure {
                 "build it with: cargo install --path crates/cli --features postgres; or name a \
                  file: --archive FILE",
             ),
+            ArchiveError::Unsafe { why, .. } => {
+                let hint = why.hint();
+                Self::cannot_here(error).hint(hint)
+            }
+            ArchiveError::Address(_) => Self::bad_request(error).hint(
+                "write it as: postgres://USER@HOST/DATABASE?sslmode=verify-full&sslrootcert=FILE",
+            ),
+            ArchiveError::Certificates { .. } => Self::cannot_here(error)
+                .hint("name a file of certificates in PEM form: sslrootcert=FILE"),
             ArchiveError::Open { path, .. } if is_server(path) => Self::cannot_here(error)
                 .hint("check that the server runs and that `psql` opens this database")
                 .hint("or name a file: --archive FILE"),
