@@ -10,9 +10,10 @@ use crate::page::skeleton;
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/view/view.css"));
 
 /// The pages that the line leads to: address and words.
-const PLACES: [(&str, &str); 5] = [
+const PLACES: [(&str, &str); 6] = [
     ("/", "Runs"),
     ("/course", "Over time"),
+    ("/fleet", "Fleet"),
     ("/running", "Running"),
     ("/inspection", "This machine"),
     ("/articles", "Published comparisons"),

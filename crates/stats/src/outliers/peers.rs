@@ -1,6 +1,6 @@
 //! Centre and spread of the peers of each disk in a group, in one pass over the sorted figures.
 
-use super::{GroupJudgement, PEER_GROUP_MIN, PeerGroup};
+use super::judgement::{GroupJudgement, PEER_GROUP_MIN, PeerGroup};
 use crate::interval::float;
 
 /// One in so many peers at each end counts no more than its neighbours. More of them would cost
@@ -64,10 +64,10 @@ impl Sorted {
         let ordered = Ordered::new(order.iter().map(|disk| figures[*disk]).collect());
         let sorted = Self { runs, figures, ranks, ordered };
         // Below the rounding of a logarithm there is no spread.
-        match sorted.whole().deviation > 1e-12 {
-            true => Ok(sorted),
-            false => Err(GroupJudgement::NoVariation),
+        if sorted.whole().deviation > 1e-12 {
+            return Ok(sorted);
         }
+        Err(GroupJudgement::NoVariation)
     }
 
     /// Centre and spread of all disks but one.
@@ -92,7 +92,9 @@ impl Peers {
 impl Ordered {
     fn new(mut values: Vec<f64>) -> Self {
         let origin = values[values.len() / 2];
-        values.iter_mut().for_each(|value| *value -= origin);
+        for value in &mut values {
+            *value -= origin;
+        }
         let running = |term: fn(f64) -> f64| {
             let mut sum = 0.0;
             let sums = values.iter().map(|value| {

@@ -51,6 +51,9 @@ const RUNS_SD: f64 = 0.02;
 const RUNS: usize = 3;
 const FALSE_DISCOVERY: f64 = 0.05;
 
+/// The runs of each disk.
+type Group = Vec<Vec<f64>>;
+
 impl Fleets {
     /// Judges so many fleets.
     pub(crate) fn measure(&self, fleets: u32, seed: u64) -> FleetRates {
@@ -81,8 +84,8 @@ impl Fleets {
     }
 
     /// The runs of each disk of each group, and which disk is bad.
-    fn draw(&self, random: &mut Random) -> (Vec<Vec<Vec<f64>>>, Option<(usize, usize)>) {
-        let mut groups: Vec<Vec<Vec<f64>>> = Vec::new();
+    fn draw(&self, random: &mut Random) -> (Vec<Group>, Option<(usize, usize)>) {
+        let mut groups: Vec<Group> = Vec::new();
         for (number, size) in GROUPS.into_iter().enumerate() {
             let level = 80.0 + f64::from(u32::try_from(number).expect("nine")) * 25.0;
             let disks = self.deviates(size, random).into_iter().map(|deviate| {
