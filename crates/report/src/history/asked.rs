@@ -49,8 +49,8 @@ impl Asked {
         self.0.iter().all(String::is_empty)
     }
 
-    /// The form of the page at `here`: its buttons list the runs, draw a metric of them over time, or
-    /// hold the disks of a fleet against their peers.
+    /// The form of the page at `here`: its buttons list the runs, draw a metric of them over time,
+    /// or hold the disks of a fleet against their peers.
     pub fn form(&self, here: &str) -> String {
         let fields = FIELDS.iter().zip(&self.0).map(|((key, words, example), typed)| {
             format!(

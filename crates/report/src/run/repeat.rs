@@ -24,7 +24,8 @@ fn seeded(record: &RunRecord, seed: &str) -> String {
     words.join(" ")
 }
 
-/// The options of the load or the suite, without target and seed: runs that share them did the same.
+/// The options of the load or the suite, without target and seed: runs that share them did the
+/// same.
 pub(crate) fn work(record: &RunRecord) -> Vec<String> {
     let RunConfig { suite, workload, numjobs, direct, .. } = &record.config;
     let mut words = Vec::new();

@@ -5,7 +5,7 @@
 //! It is held against the trimmed mean and the Winsorised deviation of the *other* disks of its
 //! group. A tenth of them at each end counts no more than its neighbours, so that several bad disks
 //! of one group do not hide one another. The p value is exact for normal figures in a group of any
-//! size ([`Reference`](reference)), and asks whether a disk differs by more than the margin.
+//! size (`reference` derives it), and asks whether a disk differs by more than the margin.
 //! Benjamini and Hochberg (1995, JRSS B 57:289) over all disks that were judged give the q values.
 
 mod judgement;

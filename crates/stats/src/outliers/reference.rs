@@ -11,9 +11,9 @@
 //!
 //! with T the upper tail of Student's t with m - 1 degrees of freedom. The tail wanted is its mean
 //! over shapes, which are drawn: only the shape is left to chance, so that tails of 1e-5 and less
-//! are known to some percent from thousands of them, not millions. Without trimming u is (0, 1), and
-//! this is the leave-one-out t, exactly. A median and a MAD have such a tail, too; it is so heavy in
-//! small groups that they would find nothing.
+//! are known to some percent from thousands of them, not millions. Without trimming u is (0, 1),
+//! and this is the leave-one-out t, exactly. A median and a MAD have such a tail, too; it is so
+//! heavy in small groups that they would find nothing.
 
 use std::collections::BTreeMap;
 
