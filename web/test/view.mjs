@@ -49,7 +49,7 @@ async function used(page, way) {
   await page.goto(address);
   await looked(page, way, "list");
   const rows = await page.locator(".runs tbody tr").count();
-  check(way, `${rows} of 53 runs`, rows === 53);
+  check(way, `${rows} of 65 runs`, rows === 65);
 
   // Filter by label, with the keyboard alone.
   await page.locator(".filter summary").focus();
@@ -96,6 +96,12 @@ async function used(page, way) {
   const hint = await page.locator(".hint").innerText();
   check(way, `the hint is ${hint}`, /10 % more/.test(hint) && hint.includes("drivelab compare"));
   await looked(page, way, "course");
+
+  // The disk that differs from its peers, among them.
+  await page.getByRole("link", { name: "Fleet" }).click();
+  check(way, "the slow disk is not found", (await page.locator('a[href="#finding-1"]').innerText()).includes("of host9"));
+  check(way, "not every disk is a dot", (await page.locator(".specimens circle").count()) === 12);
+  await looked(page, way, "fleet");
 
   // A study that runs: its count rises without a reload.
   await page.getByRole("link", { name: "Running" }).click();

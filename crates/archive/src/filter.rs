@@ -1,11 +1,16 @@
 //! Which runs are meant.
 
+use drivelab_core::config::Choice as _;
+use drivelab_core::record::Origin;
+
 use crate::entry::RunId;
 use crate::store::Value;
 
 /// Which runs are meant: those for which everything given holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// What made it.
+    pub origin: Option<Origin>,
     /// The machine, as records name it.
     pub host: Option<String>,
     /// A part of the target, or of a device under it.
@@ -52,6 +57,8 @@ impl Filter {
             }
             None => condition.text.push_str(" AND runs.study IS NULL"),
         }
+        let origin = self.origin.map(|origin| origin.name().to_owned());
+        condition.add(origin, |n| format!("runs.origin = ${n}"));
         let equal = [("host", &self.host), ("suite", &self.suite), ("tested", &self.commit)];
         for (column, value) in equal {
             condition.add(value.clone(), |n| format!("runs.{column} = ${n}"));

@@ -39,6 +39,7 @@ Examples:
   drivelab advise                                    what would mislead a benchmark here
   drivelab articles                                  five published comparisons, run again
   drivelab sweep sweep.toml                          which of many settings matters
+  drivelab fleet outliers                            disks that differ from their peers
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
 4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Articles(commands::study::articles::ArticlesArgs),
     Replay(commands::replay::ReplayArgs),
     Sweep(commands::sweep::SweepArgs),
+    Fleet(commands::fleet::FleetArgs),
     Lab(commands::lab::LabArgs),
     History(commands::archive::history::HistoryArgs),
     Label(commands::archive::label::LabelArgs),

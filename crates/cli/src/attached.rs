@@ -57,6 +57,11 @@ pub(crate) fn holder(path: &Path) -> Option<Wanted> {
     Some(Wanted::Holder { path, number: drivelab_host::device_number(number) })
 }
 
+/// The drives of an inspection, without what is built on them.
+pub(crate) fn drives(found: &Inspection) -> Vec<AttachedDevice> {
+    found.devices.iter().filter(|device| device.is_drive()).map(of_device).collect()
+}
+
 fn of_inspection(found: &Inspection) -> Attached {
     let mut attached = Attached::default();
     let environment = &found.environment;

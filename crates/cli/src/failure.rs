@@ -23,8 +23,7 @@ pub(crate) enum Exit {
     CannotHere = 3,
     /// Nothing can be concluded yet.
     Inconclusive = 4,
-    /// Ranks of many hosts were lost; the figures are those of the others.
-    #[cfg(feature = "mpi")]
+    /// Some of many hosts were lost; what the others gave is kept.
     HostsLost = 5,
     /// A bug of drivelab.
     Bug = 70,

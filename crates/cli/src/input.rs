@@ -31,6 +31,8 @@ pub(crate) const JOB: Kind = Kind { what: "job file", limit: Bytes::mib(1) };
 pub(crate) const RECIPE: Kind = Kind { what: "recipe of a suite", limit: Bytes::mib(1) };
 /// A test against power cuts; the largest of ours has 2 KiB.
 pub(crate) const CRASH: Kind = Kind { what: "crash file", limit: Bytes::mib(1) };
+/// A list of hosts: a million names.
+pub(crate) const HOSTS: Kind = Kind { what: "list of hosts", limit: Bytes::mib(32) };
 /// A sweep.
 pub(crate) const SWEEP: Kind = Kind { what: "sweep file", limit: Bytes::mib(1) };
 /// A matrix.

@@ -6,6 +6,7 @@ mod arguments;
 mod attached;
 mod commands;
 mod failure;
+mod fleet;
 mod input;
 mod interrupt;
 mod kernel_log;
@@ -23,8 +24,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, crash, drive, durability, generate, import, inspect, lab, replay, report,
-    run, serve, show, study, sweep, view,
+    archive, compare, crash, drive, durability, fleet as fleets, generate, import, inspect, lab,
+    replay, report, run, serve, show, study, sweep, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -84,6 +85,7 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Articles(arguments) => study::articles::run(&arguments, ui),
         Command::Advise(arguments) => inspect::advise::run(&arguments, ui),
         Command::Sweep(arguments) => sweep::run(arguments, ui),
+        Command::Fleet(arguments) => fleets::run(arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Lab(arguments) => lab::run(arguments, ui),
         Command::History(arguments) => archive::history::run(arguments, ui),

@@ -177,6 +177,7 @@ fn is_report(head: &[u8]) -> bool {
         "block,cell,",
         "arm,metric,value,",
         "sweep_point,",
+        "fleet_host,",
     ];
     holds(head, "<meta name=\"generator\" content=\"drivelab ")
         || head.starts_with(b"<!-- drivelab report -->")

@@ -14,6 +14,7 @@ mod disksim;
 mod drive;
 mod durability;
 mod emulate;
+mod fleet;
 mod foreign;
 mod formats;
 mod guards;

@@ -64,7 +64,7 @@ fn help() -> Vec<(String, String)> {
         (format!("drivelab {verb} --help"), crate::common::drivelab(folder.path(), &words).out)
     };
     let verbs = "|study|run|compare|inspect|drive|drive list|drive show|drive fit|drive measure|\
-                 drive predict|replay|serve|durability|completions|man";
+                 drive predict|replay|serve|durability|sweep|fleet|fleet collect|fleet outliers|completions|man";
     verbs.split('|').map(shown).collect()
 }
 

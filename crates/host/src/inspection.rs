@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drivelab_core::outline::Severity;
+use drivelab_core::record::Host;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
@@ -33,6 +34,9 @@ pub struct Options {
 pub struct Inspection {
     /// Always [`SCHEMA`].
     pub schema: String,
+    /// The machine, as the records of its runs describe it; the caller adds it where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
     /// The machine around the disks.
     pub environment: Environment,
     /// The devices, the requested ones first.
@@ -93,7 +97,7 @@ pub fn inspect(
     }
     let environment = environment(root, &machine);
     let problems = root.problems();
-    Ok(Inspection { schema: SCHEMA.to_owned(), environment, devices, problems })
+    Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
 }
 
 /// The same, by a reader that skips files that do not answer.

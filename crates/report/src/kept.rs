@@ -10,6 +10,8 @@ pub const JOBS_SCHEMA: &str = "drivelab.kept-jobs/1";
 pub const MEASUREMENT_SCHEMA: &str = "drivelab.kept-measurement/1";
 /// A run of another tool.
 pub const RESULTS_SCHEMA: &str = "drivelab.kept-results/1";
+/// What was collected from a host: its inspection. The runs are its parts.
+pub const COLLECTION_SCHEMA: &str = "drivelab.kept-collection/1";
 
 /// What is printed of a job file, as it is kept.
 pub fn jobs(printed: &Value) -> String {
@@ -24,6 +26,11 @@ pub fn measurement(file: &str, printed: &Value) -> String {
 /// The results of another tool, as they are kept.
 pub fn results(results: &Imported) -> String {
     json!({ "schema": RESULTS_SCHEMA, "results": results }).to_string()
+}
+
+/// The inspection of a host by its name, as it is kept.
+pub fn collection(host: &str, inspection: &Value) -> String {
+    json!({ "schema": COLLECTION_SCHEMA, "host": host, "inspection": inspection }).to_string()
 }
 
 /// Results as they were kept, out of a document.

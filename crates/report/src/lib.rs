@@ -11,6 +11,7 @@ pub mod crash;
 pub mod drive;
 pub mod durability;
 pub mod figures;
+pub mod fleet;
 pub mod history;
 pub mod hosts;
 pub mod imported;

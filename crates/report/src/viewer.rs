@@ -13,6 +13,7 @@ const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web
 const PLACES: [(&str, &str); 6] = [
     ("/", "Runs"),
     ("/course", "Over time"),
+    ("/fleet", "Fleet"),
     ("/running", "Running"),
     ("/inspection", "This machine"),
     ("/articles", "Published comparisons"),

@@ -32,6 +32,7 @@ mod effects;
 mod family;
 mod modelled;
 mod noise;
+mod outliers;
 mod pair;
 mod power;
 mod quantile;
@@ -55,6 +56,10 @@ pub use family::{
 };
 pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
+pub use outliers::{
+    FALSE_DISCOVERY_MAX, GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge,
+    PEER_GROUP_MIN, PeerGroup,
+};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;

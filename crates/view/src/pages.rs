@@ -29,6 +29,11 @@ pub trait Pages: Send + Sync + 'static {
     /// # Errors
     /// As [`Self::list`].
     fn course(&self, asked: &Asked) -> Result<String, Refusal>;
+    /// The disks of a fleet that differ from their peers.
+    ///
+    /// # Errors
+    /// As [`Self::list`], or nothing was collected.
+    fn fleet(&self, asked: &Asked) -> Result<String, Refusal>;
     /// One kept run, by its id.
     ///
     /// # Errors

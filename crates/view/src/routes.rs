@@ -46,6 +46,7 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/course", get(course))
+        .route("/fleet", get(fleet))
         .route("/compare", get(compare))
         .route("/run/{id}", get(run))
         .route("/running", get(running))
@@ -65,6 +66,10 @@ async fn list(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
 
 async fn course(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
     answered("/course", move || pages.course(&asked(query.as_deref())?)).await
+}
+
+async fn fleet(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/fleet", move || pages.fleet(&asked(query.as_deref())?)).await
 }
 
 async fn compare(State(pages): Shared, RawQuery(query): RawQuery) -> Response {

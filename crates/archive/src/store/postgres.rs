@@ -86,6 +86,10 @@ fn may_pass(error: &postgres::Error) -> bool {
                 | ErrorKind::UnexpectedEof
                 // The socket of a server that is not running.
                 | ErrorKind::NotFound
+                // A socket at which more clients wait than the server lets queue: hundreds that
+                // come at once, or all that a restart has cut off.
+                | ErrorKind::WouldBlock
+                | ErrorKind::TimedOut
         )
     };
     error.is_closed() || io.is_some_and(is_passing)

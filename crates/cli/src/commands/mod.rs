@@ -6,6 +6,7 @@ pub(crate) mod completion;
 pub(crate) mod crash;
 pub(crate) mod drive;
 pub(crate) mod durability;
+pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;

@@ -144,6 +144,10 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
                 }
             }
         }
+        Content::Collection(collected) => {
+            let records = collected.records();
+            Subject::Runs(&records.iter().collect::<Vec<_>>()).render(format, &[])?
+        }
         Content::Measurement(file, printed) => match format {
             Format::Txt => file.clone(),
             Format::Json => json_text(printed),

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::failure::Failure;
+use crate::fleet::Collected;
 use crate::input;
 use crate::stage::DriveKeys;
 
@@ -30,6 +31,8 @@ pub(crate) enum Content {
     Jobs(Value, Vec<RunRecord>),
     /// A measurement for a model: the file that was written, and what was printed of it.
     Measurement(String, Value),
+    /// What was collected from a host of a fleet.
+    Collection(Box<Collected>),
 }
 
 /// Reads a file, or the results folder of a study; `format` names what a file holds, where its
@@ -123,11 +126,8 @@ fn kept(whole: &Whole) -> Result<Content, String> {
                 .map(|study| Content::Study(Box::new(study), Some(whole.time_ms)))
                 .map_err(|it| it.to_string())
         }
-        kept::JOBS_SCHEMA => {
-            let record = |part: &drivelab_archive::Part| serde_json::from_str(&part.document);
-            let records: Result<_, _> = whole.parts.iter().map(record).collect();
-            Ok(Content::Jobs(document["printed"].take(), records.map_err(text)?))
-        }
+        kept::JOBS_SCHEMA => Ok(Content::Jobs(document["printed"].take(), records(whole)?)),
+        kept::COLLECTION_SCHEMA => collected(whole).map(|it| Content::Collection(Box::new(it))),
         kept::MEASUREMENT_SCHEMA => {
             let file = document["file"].as_str().unwrap_or_default().to_owned();
             Ok(Content::Measurement(file, document["printed"].take()))
@@ -135,6 +135,18 @@ fn kept(whole: &Whole) -> Result<Content, String> {
         kept::RESULTS_SCHEMA => kept::read_results(document).map(Content::Results),
         _ => Err(format!("`{schema}` is unknown to this version")),
     }
+}
+
+/// The runs that are parts of what was kept.
+fn records(whole: &Whole) -> Result<Vec<RunRecord>, String> {
+    let record = |part: &drivelab_archive::Part| serde_json::from_str(&part.document);
+    whole.parts.iter().map(record).collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
+/// What was collected from a host, as it was kept.
+pub(crate) fn collected(whole: &Whole) -> Result<Collected, String> {
+    let document = serde_json::from_str(&whole.document).map_err(|error| error.to_string())?;
+    Collected::read(document, records(whole)?)
 }
 
 /// What stands before the label of kept runs.
@@ -160,6 +172,7 @@ pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failur
             kept.results(&study, run::metrics)?
         }
         Content::Jobs(_, records) => run::jobs_results(&stem, &records),
+        Content::Collection(collected) => run::jobs_results(&stem, &collected.records()),
         Content::Measurement(..) => {
             let message = format!("`{}` is a measurement for a model, not a run", path.display());
             return Err(Failure::bad_words(message).hint("print its file: drivelab show RUN"));

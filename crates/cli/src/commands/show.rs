@@ -1,7 +1,7 @@
 //! `show`: a result in words.
 
 use clap::Args;
-use drivelab_report::text::json_text;
+use drivelab_report::text::{json_text, outline};
 use drivelab_report::{article, cells, imported, run, study};
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -70,6 +70,11 @@ fn text(content: &Content, ui: Ui) -> Result<String, Failure> {
         },
         Content::Jobs(_, records) => run::jobs_text(records, look),
         Content::Measurement(file, _) => file.clone(),
+        Content::Collection(collected) => {
+            let inspection = outline(&drivelab_host::outline(&collected.inspection), look);
+            let runs = run::jobs_text(&collected.records(), look);
+            format!("{}\n{inspection}\n{runs}", collected.host)
+        }
     })
 }
 
@@ -84,5 +89,9 @@ fn json(content: &Content) -> Result<String, Failure> {
             Again::Matrix(matrix) => cells::json(&matrix, &again::cell_runs(&kept.runs)),
         },
         Content::Jobs(printed, _) | Content::Measurement(_, printed) => json_text(printed),
+        Content::Collection(collected) => {
+            let document = serde_json::from_str(&collected.document());
+            json_text(&document.expect("plain data is always JSON"))
+        }
     })
 }

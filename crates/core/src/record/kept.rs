@@ -18,6 +18,8 @@ pub enum Origin {
     Matrix,
     /// A measurement for a model of the drive.
     Measure,
+    /// A host of a fleet: its inspection, with its runs as parts.
+    Fleet,
     /// Another tool, whose results were imported.
     Import,
 }
@@ -31,6 +33,7 @@ impl Choice for Origin {
         ("jobs", Self::Jobs),
         ("matrix", Self::Matrix),
         ("measure", Self::Measure),
+        ("fleet", Self::Fleet),
         ("import", Self::Import),
     ];
 }

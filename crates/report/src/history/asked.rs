@@ -49,8 +49,9 @@ impl Asked {
         self.0.iter().all(String::is_empty)
     }
 
-    /// The form: its buttons list the runs, or draw a metric of them over time.
-    pub(super) fn form(&self, is_list: bool) -> String {
+    /// The form of the page at `here`: its buttons list the runs, draw a metric of them over time,
+    /// or hold the disks of a fleet against their peers.
+    pub fn form(&self, here: &str) -> String {
         let fields = FIELDS.iter().zip(&self.0).map(|((key, words, example), typed)| {
             format!(
                 "<label>{words}<input name=\"{key}\" value=\"{}\" placeholder=\"{example}\" \
@@ -59,12 +60,13 @@ impl Asked {
             )
         });
         let fields: String = fields.collect();
-        let buttons = [("/", "List"), ("/course", "Draw over time")];
+        let buttons =
+            [("/", "List"), ("/course", "Draw over time"), ("/fleet", "Disks of a fleet")];
         let buttons = buttons.map(|(action, words)| {
-            let class = if (action == "/") == is_list { " class=\"first\"" } else { "" };
+            let class = if action == here { " class=\"first\"" } else { "" };
             format!("<button formaction=\"{action}\"{class}>{words}</button>\n")
         });
-        let open = if self.is_empty() && is_list { "" } else { " open" };
+        let open = if self.is_empty() && here != "/course" { "" } else { " open" };
         format!(
             "<details class=\"filter\"{open}><summary>Filter</summary>\n<form>\n{fields}<p>{}</p>\n\
              </form></details>\n",
@@ -83,7 +85,7 @@ mod tests {
         let asked = Asked::read(pairs.into_iter()).unwrap();
         assert_eq!(asked.get("label"), Some("a\"b"));
         assert_eq!(asked.get("drive"), None);
-        let form = asked.form(true);
+        let form = asked.form("/");
         assert!(form.contains("name=\"label\" value=\"a&quot;b\""), "{form}");
         assert!(form.contains(" open>"), "{form}");
         assert_eq!(Asked::read([("sort", "x")].into_iter()), Err("sort".to_owned()));

@@ -17,7 +17,7 @@ const COURSES_MAX: usize = 12;
 /// A page of courses with their hints.
 pub fn course_page(courses: &[Course], asked: &Asked) -> String {
     let drawn = &courses[..courses.len().min(COURSES_MAX)];
-    let mut body = asked.form(false);
+    let mut body = asked.form("/course");
     body += &drawn.iter().map(course).collect::<String>();
     let left_out = courses.len() - drawn.len();
     if courses.is_empty() {

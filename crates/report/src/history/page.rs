@@ -14,7 +14,7 @@ pub fn page(runs: &[Kept], asked: &Asked) -> String {
         1 => "1 run".to_owned(),
         count => format!("{count} runs, the latest first"),
     };
-    let body = format!("{}{}", asked.form(true), table(runs));
+    let body = format!("{}{}", asked.form("/"), table(runs));
     skeleton("view", "Kept runs", &[facts, "times are UTC".to_owned()], &body)
 }
 

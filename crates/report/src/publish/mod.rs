@@ -6,7 +6,7 @@ mod picture;
 mod sheet;
 mod subject;
 
-pub(crate) use sheet::quoted;
+pub(crate) use sheet::{plain, quoted};
 pub use subject::Subject;
 
 use drivelab_core::config::Choice;

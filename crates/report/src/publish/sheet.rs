@@ -83,7 +83,7 @@ impl Sheet {
 }
 
 /// Text that Markdown shows as it is, on one line.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut shown = String::new();
     for c in crate::page::html::short(text).chars() {
         match c {

@@ -15,11 +15,20 @@ pub(crate) fn command_of_block(record: &RunRecord) -> String {
 }
 
 fn seeded(record: &RunRecord, seed: &str) -> String {
-    let RunConfig { suite, workload, command, numjobs, direct, .. } = &record.config;
-    if let Some(command) = command {
+    if let Some(command) = &record.config.command {
         return command.clone();
     }
     let mut words = vec!["drivelab run".to_owned(), quoted(&record.target)];
+    words.extend(work(record));
+    words.push(format!("--seed {seed}"));
+    words.join(" ")
+}
+
+/// The options of the load or the suite, without target and seed: runs that share them did the
+/// same.
+pub(crate) fn work(record: &RunRecord) -> Vec<String> {
+    let RunConfig { suite, workload, numjobs, direct, .. } = &record.config;
+    let mut words = Vec::new();
     if let Some(suite) = suite {
         words.push(format!("--suite {}", quoted(&suite.to_string())));
     }
@@ -32,8 +41,7 @@ fn seeded(record: &RunRecord, seed: &str) -> String {
             words.push("--direct 0".to_owned());
         }
     }
-    words.push(format!("--seed {seed}"));
-    words.join(" ")
+    words
 }
 
 fn options(workload: &Workload) -> Vec<String> {
@@ -77,7 +85,7 @@ fn options(workload: &Workload) -> Vec<String> {
 }
 
 /// A word of a POSIX shell.
-pub(crate) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -6,6 +6,7 @@ mod truth;
 mod change;
 mod edges;
 mod families;
+mod fleets;
 mod golden;
 mod grid;
 mod interaction;

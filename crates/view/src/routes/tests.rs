@@ -33,6 +33,9 @@ impl Pages for Echo {
     fn course(&self, asked: &Asked) -> Result<String, Refusal> {
         Ok(self.note(format!("course {:?}", asked.get("metric"))))
     }
+    fn fleet(&self, asked: &Asked) -> Result<String, Refusal> {
+        Ok(self.note(format!("fleet {:?}", asked.get("metric"))))
+    }
     fn run(&self, id: &str) -> Result<String, Refusal> {
         self.note(format!("run {id}"));
         Err(Refusal::request(format!("no run `{id}` in the archive")).hint(EVIL))
@@ -97,6 +100,7 @@ fn every_address_asks_for_its_page() {
     check("/", "list None None");
     check("/?label=a%22+b&last=&since=", "list Some(\"a\\\" b\") None");
     check("/course?metric=lat_p99_ns", "course Some(\"lat_p99_ns\")");
+    check("/fleet?metric=iops", "fleet Some(\"iops\")");
     check("/compare?run=1&run=2&margin=5%25", "[\"1\", \"2\"] None Some(\"5%\")");
 }
 

@@ -1,5 +1,7 @@
 //! What is finished, as the archive keeps it.
 
+use std::collections::BTreeSet;
+
 use drivelab_archive::{Entry, Place, RunId, Shown};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Figure, Origin, RunRecord};
@@ -8,6 +10,7 @@ use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
 
 use super::keep::now_ms;
+use crate::fleet::Collected;
 
 /// Marks in the picture of a run in a list.
 const SPARK_MARKS: usize = 20;
@@ -135,6 +138,37 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
         document: kept::jobs(document),
     };
     whole(about, parts.collect())
+}
+
+/// What was collected from a host, and behind it its runs.
+pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<Entry> {
+    let drives: Vec<_> =
+        collected.inspection.devices.iter().filter(|device| device.is_drive()).collect();
+    let parts = (0..).zip(&collected.runs).map(|(block, run)| -> OnePart<'_> {
+        let (arm, task) = (run.target.clone(), "run".to_owned());
+        let json = serde_json::json!({ "target": run.target }).to_string();
+        (&run.record, Box::new(move |whole| Place { whole, block, arm, task, json }))
+    });
+    let figures = collected.runs.iter().filter_map(|run| {
+        let first = run::metrics(&run.record).into_iter().next()?;
+        Some(Figure { name: format!("{}.{}", run.target, first.name), ..first })
+    });
+    let about = Whole {
+        time_ms: now_ms(),
+        origin: Origin::Fleet,
+        target: collected.host.clone(),
+        suite: None,
+        label: label.cloned(),
+        shown: Shown { spark: String::new(), figures: figures.collect() },
+        document: collected.document(),
+    };
+    let mut entries = whole(about, parts.collect());
+    let models: BTreeSet<&str> = drives.iter().filter_map(|it| it.model.as_deref()).collect();
+    entries[0].host = collected.inspection.host.as_ref().map(|host| host.id.clone());
+    entries[0].devices = drives.iter().map(|it| it.name.clone()).collect();
+    entries[0].drive =
+        Some(models.into_iter().collect::<Vec<_>>().join(", ")).filter(|it| !it.is_empty());
+    entries
 }
 
 /// A measurement for a model: the file that was written, and what is printed of it.

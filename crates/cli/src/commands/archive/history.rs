@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
     };
     let archive = arguments.archive.open_to_read()?;
     let filter = Filter {
+        origin: None,
         host: arguments.host,
         target: arguments.device,
         drive: arguments.drive,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use drivelab_archive::{Archive, ArchiveError, Entry, is_server};
+use drivelab_archive::{Archive, ArchiveError, Entry, Patience, is_server};
 use drivelab_core::record::Origin;
 
 use crate::failure::{AtPath as _, Exit, Failure};
@@ -25,6 +25,15 @@ pub(crate) struct ArchiveArgs {
 impl ArchiveArgs {
     /// Opens it, and makes it where there is none.
     pub(crate) fn open(&self) -> Result<Archive, Failure> {
+        self.open_with(patience)
+    }
+
+    /// The same where many machines write at the same moment and no person waits.
+    pub(crate) fn open_patiently(&self) -> Result<Archive, Failure> {
+        self.open_with(long_patience)
+    }
+
+    fn open_with(&self, patience: Patience) -> Result<Archive, Failure> {
         let path = self.path()?;
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
         if let Some(folder) = folder {
@@ -118,6 +127,25 @@ const fn tries_max(interrupted: bool) -> i32 {
     if interrupted { 100 } else { 1000 }
 }
 
+/// Waits up to three minutes, and ever longer: a server that is out of connections is not helped by
+/// hundreds that knock again every 10 ms. What a process adds of its own keeps them apart.
+fn long_patience(tries: i32) -> bool {
+    let own = std::process::id().wrapping_mul(tries.unsigned_abs().wrapping_add(1));
+    std::thread::sleep(long_wait(tries, own));
+    tries < if interrupt::requested() { 1 } else { LONG_TRIES }
+}
+
+/// With [`long_wait`] three minutes.
+const LONG_TRIES: i32 = 150;
+
+/// 10 ms, doubled with each try up to 1.28 s, and up to as much less by `own`.
+fn long_wait(tries: i32, own: u32) -> Duration {
+    let most = TRY * (1 << tries.clamp(0, 7));
+    // Knuth's multiplicative hash: neighbouring process ids give distant parts.
+    let part = own.wrapping_mul(2_654_435_761) >> 16;
+    most.mul_f64(1.0 - f64::from(part) / f64::from(1 << 17))
+}
+
 /// Not an option's default: `--no-archive` excludes the option alone.
 fn default_path() -> Option<PathBuf> {
     let named = std::env::var_os("DRIVELAB_ARCHIVE").filter(|path| !path.is_empty());
@@ -187,6 +215,19 @@ impl From<ArchiveError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_that_wait_for_a_server_wait_ever_longer_and_not_together() {
+        let waits = |own| (0..LONG_TRIES).map(move |tries| long_wait(tries, own));
+        for own in [1, 2, 40_000] {
+            let all: Duration = waits(own).sum();
+            assert!((90..200).contains(&all.as_secs()), "{own}: {all:?}");
+            assert!(waits(own).all(|wait| wait >= TRY / 2 && wait <= TRY * 128));
+        }
+        let first: std::collections::BTreeSet<Duration> =
+            (1000..1100).map(|own| long_wait(7, own)).collect();
+        assert!(first.len() > 90, "{}", first.len());
+    }
 
     #[test]
     fn ctrl_c_leaves_a_busy_archive_one_second() {

@@ -152,7 +152,7 @@ fn of_file(
             };
             entries::study(&kept, &study, (None, time_ms), figures)
         }
-        Content::Jobs(..) | Content::Measurement(..) => {
+        Content::Jobs(..) | Content::Measurement(..) | Content::Collection(_) => {
             unreachable!("no file or folder holds these")
         }
     };

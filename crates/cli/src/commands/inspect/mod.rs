@@ -17,6 +17,7 @@ use drivelab_report::text::{json_text, outline};
 use self::scope::{Scope, refused};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::measure::LINUX;
 use crate::output;
 use crate::ui::Ui;
 
@@ -58,7 +59,10 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         return capture(arguments, options, file, ui);
     }
     let mut reader = arguments.scope.reader()?;
-    let found = arguments.scope.inspect(&mut reader, &options)?;
+    let mut found = arguments.scope.inspect(&mut reader, &options)?;
+    if arguments.scope.is_here() {
+        found.host = Some(LINUX.host());
+    }
     if let Some(seconds) = arguments.watch {
         return watch_disks(&mut reader, &found, seconds.unwrap_or(0), ui);
     }

@@ -38,6 +38,11 @@ impl Scope {
         Ok(kernel_log::of_this_boot())
     }
 
+    /// Whether it is this machine, and not a captured tree.
+    pub(super) fn is_here(&self) -> bool {
+        self.root.is_none()
+    }
+
     /// The reader of the tree.
     pub(super) fn reader(&self) -> Result<Reader, Failure> {
         let Some(root) = &self.root else { return Ok(Reader::new("/")) };

@@ -10,7 +10,7 @@ pub(super) mod workload;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, ArgGroup, Args};
+use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_core::{IoEngine, JobSchedule, Polling};
@@ -115,6 +115,30 @@ pub(crate) struct RunArgs {
     within: WithinArgs,
     #[command(flatten)]
     keep: KeepArgs,
+}
+
+/// Refuses options of a run that would be refused where it is made, or that must not be given to
+/// many disks at once.
+pub(crate) fn check_options(target: &str, options: &[String]) -> Result<(), Failure> {
+    let words = ["run", target].into_iter().chain(options.iter().map(String::as_str));
+    let command = RunArgs::augment_args(clap::Command::new("run")).no_binary_name(false);
+    let matches = command.try_get_matches_from(words).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Failure::bad_words(first.strip_prefix("error: ").unwrap_or(first))
+            .hint("behind `--` stand options of `drivelab run`, without a target")
+    })?;
+    let arguments = RunArgs::from_arg_matches(&matches).map_err(Failure::bad_request)?;
+    if !arguments.allow_destructive.is_empty() {
+        return Err(Failure::bad_words("no disk of a fleet is overwritten")
+            .hint("leave --allow-destructive out, or write to a file: --target FILE"));
+    }
+    let several = arguments.job.is_some() || arguments.matrix.is_some();
+    if several || arguments.out.is_some() || arguments.report.is_some() {
+        return Err(Failure::bad_words("each disk gets one load or one suite, without files")
+            .hint("leave --job, --matrix, --out and --report out"));
+    }
+    Ok(())
 }
 
 /// What a ring looks for instead of being told.

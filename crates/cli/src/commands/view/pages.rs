@@ -17,6 +17,7 @@ use drivelab_view::{Chosen, Pages};
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::compare::ArmFiles;
+use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
@@ -51,6 +52,16 @@ impl Pages for Archived {
 
     fn course(&self, asked: &Asked) -> Result<String, Refusal> {
         self.courses(asked).map_err(refusal)
+    }
+
+    fn fleet(&self, asked: &Asked) -> Result<String, Refusal> {
+        let page = || -> Result<String, Failure> {
+            // A metric of the runs, which are parts of what is kept of a host.
+            let filter = Filter { metric: None, ..filter(asked, 0)? };
+            let archive = self.archive.open()?;
+            fleet::page(&archive, &filter, asked.get("metric"), &asked.form("/fleet"))
+        };
+        page().map_err(refusal)
     }
 
     fn run(&self, id: &str) -> Result<String, Refusal> {
@@ -120,6 +131,9 @@ impl Archived {
         match &found[..] {
             [(_, Content::Measurement(file, _))] => {
                 Ok(notice("A measurement for a model", &[], file))
+            }
+            [(_, Content::Collection(collected))] if collected.runs.is_empty() => {
+                Ok(outline(&collected.host, &drivelab_host::outline(&collected.inspection)))
             }
             found => report::shown(found, Format::Html),
         }
@@ -240,6 +254,7 @@ fn filter(asked: &Asked, latest: u64) -> Result<Filter, Failure> {
         })?,
     };
     Ok(Filter {
+        origin: None,
         host: text("host"),
         target: text("device"),
         drive: text("drive"),

@@ -1,0 +1,154 @@
+//! From a fleet to what is found in it.
+
+use drivelab_core::record::Better;
+use drivelab_stats::{GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge};
+
+use super::drift::{Drift, drifts};
+use super::gather::{DiskName, Fleet, LeftOut, PeerKey};
+use crate::attachment::Facts;
+use crate::figures;
+
+/// What is asked of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FleetOptions {
+    /// Smallest difference from the peers that matters.
+    pub margin: f64,
+    /// Share of the reported disks that may be false alarms.
+    pub false_discovery: f64,
+}
+
+/// What is found in a fleet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetResult {
+    /// The figure by which disks are compared.
+    pub metric: String,
+    /// Which way of it is better; `None` where nothing was measured.
+    pub better: Option<Better>,
+    /// What was asked.
+    pub options: FleetOptions,
+    /// Hosts that were collected from.
+    pub hosts: usize,
+    /// Disks that were seen there.
+    pub disks: usize,
+    /// The disks that differ, the least likely first.
+    pub found: Vec<Found>,
+    /// Groups of peers, the largest first.
+    pub groups: Vec<PeerResult>,
+    /// Settings that drifted apart.
+    pub drifts: Vec<Drift>,
+    /// Runs that say nothing of one disk.
+    pub left_out: LeftOut,
+}
+
+/// A group of peers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerResult {
+    /// What they have in common.
+    pub peers: PeerKey,
+    /// The disks.
+    pub disks: Vec<DiskName>,
+    /// What was found among them.
+    pub judgement: GroupJudgement,
+}
+
+/// A disk that differs from its peers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The disk.
+    pub disk: DiskName,
+    /// Its group, by place.
+    pub group: usize,
+    /// The evidence.
+    pub outlier: Outlier,
+    /// Settings of it, as it was found last.
+    pub facts: Facts,
+    /// The other disks of its host that differ.
+    pub others_of_host: usize,
+}
+
+impl FleetResult {
+    /// Disks that were held against their peers; one that did several kinds of work counts in each.
+    pub fn judged(&self) -> usize {
+        self.groups.iter().filter(|group| group.judged().is_some()).map(|it| it.disks.len()).sum()
+    }
+}
+
+impl PeerResult {
+    /// The figures, where the group was judged.
+    pub fn judged(&self) -> Option<&JudgedGroup> {
+        match &self.judgement {
+            GroupJudgement::Judged(judged) => Some(judged),
+            GroupJudgement::TooSmall | GroupJudgement::NoVariation => None,
+        }
+    }
+}
+
+impl Found {
+    /// By how much, and which way: `30 % lower`.
+    pub fn difference(&self) -> String {
+        let way = if self.outlier.ratio < 1.0 { "lower" } else { "higher" };
+        format!("{} {way}", figures::percent_change(self.outlier.ratio))
+    }
+
+    /// Whether it is worse than its peers; `None` where neither way is better.
+    pub fn is_worse(&self, better: Option<Better>) -> Option<bool> {
+        match better? {
+            Better::More => Some(self.outlier.ratio < 1.0),
+            Better::Less => Some(self.outlier.ratio > 1.0),
+            Better::Neither => None,
+        }
+    }
+}
+
+/// Judges all groups together.
+pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
+    let gathered = fleet.groups();
+    let runs: Vec<Vec<Vec<f64>>> = gathered
+        .values()
+        .map(|disks| disks.iter().map(|(_, runs)| runs.clone()).collect())
+        .collect();
+    let runs: Vec<&[Vec<f64>]> = runs.iter().map(Vec::as_slice).collect();
+    let FleetOptions { margin, false_discovery } = options;
+    let judged = OutlierJudge::new(OutlierCriteria { margin, false_discovery }).judge(&runs);
+    let mut groups: Vec<PeerResult> = gathered
+        .into_iter()
+        .zip(judged)
+        .map(|((peers, disks), judgement)| PeerResult {
+            peers: peers.clone(),
+            disks: disks.into_iter().map(|(name, _)| name.clone()).collect(),
+            judgement,
+        })
+        .collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.disks.len()));
+    FleetResult {
+        metric: fleet.metric.clone(),
+        better: fleet.better,
+        options,
+        hosts: fleet.hosts.len(),
+        disks: fleet.disks.len(),
+        found: found(fleet, &groups),
+        groups,
+        drifts: drifts(fleet),
+        left_out: fleet.left_out,
+    }
+}
+
+fn found(fleet: &Fleet, groups: &[PeerResult]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for (place, group) in groups.iter().enumerate() {
+        for outlier in group.judged().map(|it| &it.outliers).into_iter().flatten() {
+            let disk = group.disks[outlier.place].clone();
+            let facts = fleet.disks[&disk].facts.clone();
+            found.push(Found { disk, group: place, outlier: *outlier, facts, others_of_host: 0 });
+        }
+    }
+    found.sort_by(|a, b| a.outlier.p.total_cmp(&b.outlier.p).then_with(|| a.disk.cmp(&b.disk)));
+    let names: Vec<DiskName> = found.iter().map(|it| it.disk.clone()).collect();
+    for it in &mut found {
+        let is_other = |name: &&DiskName| name.host == it.disk.host && **name != it.disk;
+        let mut others: Vec<&DiskName> = names.iter().filter(is_other).collect();
+        others.dedup();
+        it.others_of_host = others.len();
+    }
+    found
+}

@@ -1,0 +1,70 @@
+//! What was collected from which host, and what was not.
+
+use serde_json::{Value, json};
+
+use crate::text::{DOUBT, Look};
+
+/// What came of one host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CollectedHost {
+    /// The host.
+    pub host: String,
+    /// Its entry in the archive.
+    pub id: Option<String>,
+    /// Drives that were inspected.
+    pub disks: usize,
+    /// Runs that were kept.
+    pub runs: usize,
+    /// Runs that failed: the target, and why.
+    pub failed: Vec<(String, String)>,
+    /// Why nothing was kept.
+    pub why: Option<String>,
+}
+
+impl CollectedHost {
+    /// Whether everything that was asked for is kept.
+    pub fn is_whole(&self) -> bool {
+        self.why.is_none() && self.failed.is_empty()
+    }
+}
+
+/// `drivelab.fleet-collect/1`.
+pub fn collected_json(hosts: &[CollectedHost]) -> Value {
+    let host = |it: &CollectedHost| {
+        let failed: Vec<Value> =
+            it.failed.iter().map(|(target, why)| json!({ "target": target, "why": why })).collect();
+        json!({
+            "host": it.host,
+            "id": it.id,
+            "disks": it.disks,
+            "runs": it.runs,
+            "failed": failed,
+            "why": it.why,
+        })
+    };
+    let lost: Vec<&str> =
+        hosts.iter().filter(|it| it.why.is_some()).map(|it| it.host.as_str()).collect();
+    json!({
+        "schema": "drivelab.fleet-collect/1",
+        "hosts": hosts.iter().map(host).collect::<Vec<_>>(),
+        "lost": lost,
+    })
+}
+
+/// A line for each host that failed, and the sum.
+pub fn collected_text(hosts: &[CollectedHost], look: Look) -> String {
+    let mut text = String::new();
+    for it in hosts {
+        for (target, why) in &it.failed {
+            text +=
+                &(look.led("Failed:", DOUBT, &format!("{target} of {}: {why}", it.host), 2) + "\n");
+        }
+        if let Some(why) = &it.why {
+            text += &(look.led("Lost:", DOUBT, &format!("{}: {why}", it.host), 2) + "\n");
+        }
+    }
+    let kept: Vec<&CollectedHost> = hosts.iter().filter(|it| it.why.is_none()).collect();
+    let disks: usize = kept.iter().map(|it| it.disks).sum();
+    let runs: usize = kept.iter().map(|it| it.runs).sum();
+    format!("{text}kept: {} of {} hosts, {disks} disks, {runs} runs\n", kept.len(), hosts.len())
+}

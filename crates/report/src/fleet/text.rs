@@ -1,0 +1,190 @@
+//! What is found in a fleet, for people: sentences that all forms share, and a terminal.
+
+use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
+
+use super::analyse::{FleetResult, Found, PeerResult};
+use super::drift::{Drift, DriftedValue};
+use super::gather::DiskName;
+use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table};
+use crate::{figures, metric};
+
+/// Disks that are named where many share something.
+const NAMED: usize = 3;
+
+/// For a terminal.
+pub fn text(result: &FleetResult, look: Look) -> String {
+    let mut text = look.paint(&look.wrap(&lead(result), 2), BOLD) + "\n";
+    if !result.found.is_empty() {
+        text += "\n";
+        text += &table(result).render(look);
+        text += &look.each("Evidence:", DOUBT, &evidences(result));
+    }
+    if !result.drifts.is_empty() {
+        text += "\n";
+        text += &drift_table(result).render(look);
+    }
+    let notes: Vec<String> = notes(result).iter().map(|note| plain(note)).collect();
+    if !notes.is_empty() {
+        text += "\n";
+        text += &look.each("Note:", BOLD, &notes);
+    }
+    text
+}
+
+/// The answer in a sentence or two.
+pub(super) fn lead(result: &FleetResult) -> String {
+    let judged = result.judged();
+    let margin = figures::percent(result.options.margin);
+    let rate = figures::percent(result.options.false_discovery);
+    let name = metric::label(&result.metric);
+    let disks = match result.found.len() {
+        _ if judged == 0 => return "No disk has enough peers to be judged.".to_owned(),
+        0 => "No disk differs".to_owned(),
+        1 => "1 disk differs".to_owned(),
+        count => format!("{count} disks differ"),
+    };
+    let drifted = match result.drifts.len() {
+        0 => String::new(),
+        1 => " One setting drifted apart.".to_owned(),
+        count => format!(" {count} settings drifted apart."),
+    };
+    format!(
+        "{disks} from its peers in {name} by more than {margin}, of {judged} that were judged on \
+         {} hosts (false discovery rate {rate}).{drifted}",
+        result.hosts
+    )
+    .replace("disks differ from its", "disks differ from their")
+}
+
+fn table(result: &FleetResult) -> Table {
+    let mut table = Table::new(&[
+        ("disk", Align::Left, 0),
+        ("figure", Align::Right, 0),
+        ("its peers", Align::Right, 0),
+        ("95 % within", Align::Right, 2),
+        ("difference", Align::Left, 0),
+        ("p", Align::Right, 1),
+        ("q", Align::Right, 0),
+    ]);
+    for it in &result.found {
+        let outlier = &it.outlier;
+        table.row([
+            Cell::from((plain(&it.disk.to_string()), BOLD)),
+            metric::show(&result.metric, outlier.figure).into(),
+            metric::show(&result.metric, outlier.centre).into(),
+            metric::show_range(&result.metric, outlier.range95).into(),
+            it.difference().into(),
+            figures::significant(outlier.p).into(),
+            figures::significant(outlier.q).into(),
+        ]);
+    }
+    table
+}
+
+fn evidences(result: &FleetResult) -> Vec<String> {
+    result.found.iter().map(|it| plain(&evidence(result, it))).collect()
+}
+
+/// A disk's figure, those of its peers and how sure the difference is, in sentences.
+pub(super) fn evidence(result: &FleetResult, found: &Found) -> String {
+    let group = &result.groups[found.group];
+    let (name, it) = (metric::label(&result.metric), &found.outlier);
+    let runs = group.judged().map_or(0, |judged| judged.runs);
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    let others = match found.others_of_host {
+        0 => String::new(),
+        1 => " Another disk of this host differs, too: look at what they share.".to_owned(),
+        count => format!(" {count} other disks of this host differ, too: look at what they share."),
+    };
+    format!(
+        "{}: {name} {} in {runs}; its {} peers {}, 95 % of such disks within {}; {}, p {}, q {}.\
+         {others} Peers: {}, {}; {}.",
+        found.disk,
+        metric::show(&result.metric, it.figure),
+        group.disks.len() - 1,
+        metric::show(&result.metric, it.centre),
+        metric::show_range(&result.metric, it.range95),
+        found.difference(),
+        figures::significant(it.p),
+        figures::significant(it.q),
+        group.peers.model,
+        group.peers.attachment,
+        group.peers.work,
+    )
+}
+
+fn drift_table(result: &FleetResult) -> Table {
+    let mut table = Table::new(&[
+        ("model", Align::Left, 0),
+        ("setting", Align::Left, 0),
+        ("usual", Align::Left, 0),
+        ("other", Align::Left, 0),
+    ]);
+    for drift in &result.drifts {
+        let (usual, others) = usual_and_others(drift);
+        table.row([plain(&drift.model), drift.setting.clone(), plain(&usual), plain(&others)]);
+    }
+    table
+}
+
+/// The most common value and the others, with the disks that have them.
+pub(super) fn usual_and_others(drift: &Drift) -> (String, String) {
+    let counted = |value: &DriftedValue| format!("{} ({})", value.value, value.disks.len());
+    let other = |value: &DriftedValue| format!("{}: {}", value.value, named(&value.disks, NAMED));
+    let others: Vec<String> = drift.values.iter().skip(1).map(other).collect();
+    (drift.values.first().map(counted).unwrap_or_default(), others.join("; "))
+}
+
+/// `sda of web1, sdb of web2 and 7 more`.
+pub(super) fn named(disks: &[DiskName], most: usize) -> String {
+    let shown: Vec<String> = disks.iter().take(most).map(ToString::to_string).collect();
+    match disks.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// What was not judged and why, and how far the rest could be seen.
+pub(super) fn notes(result: &FleetResult) -> Vec<String> {
+    let mut notes: Vec<String> = result.groups.iter().map(note).collect();
+    let left_out = result.left_out;
+    if left_out.without_disk > 0 {
+        notes.push(format!(
+            "{} runs are of no disk or of several, or of one without a model: not judged.",
+            left_out.without_disk
+        ));
+    }
+    if left_out.without_figure > 0 {
+        notes.push(format!(
+            "{} runs have no `{}` above zero: not judged.",
+            left_out.without_figure, result.metric
+        ));
+    }
+    notes
+}
+
+fn note(group: &PeerResult) -> String {
+    let what = format!("{} ({})", group.peers.model, group.peers.attachment);
+    let count = group.disks.len();
+    match &group.judgement {
+        GroupJudgement::TooSmall => format!(
+            "{what}: {}, fewer than {PEER_GROUP_MIN}: not judged ({}).",
+            if count == 1 { "1 disk".to_owned() } else { format!("{count} disks") },
+            named(&group.disks, NAMED),
+        ),
+        GroupJudgement::NoVariation => format!(
+            "{what}: {count} disks with the same figure, which says nothing of chance: not judged."
+        ),
+        GroupJudgement::Judged(judged) => format!(
+            "{what}: {count} disks; one is reported if it is {} or more below the others.",
+            figures::percent(libm::round(100.0 * judged.smallest_found) / 100.0),
+        ),
+    }
+}
+
+/// Text of other people as it may stand on a terminal.
+fn plain(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] })
+        .collect()
+}

@@ -1,0 +1,172 @@
+//! Disks that differ from their peers, with the false discovery rate controlled over a whole fleet.
+//!
+//! A disk's figure is the mean logarithm of its latest runs, as many of each disk as the disk with
+//! the fewest has: otherwise a disk with few runs would lie farther out by chance than its peers.
+//! It is held against the trimmed mean and the Winsorised deviation of the *other* disks of its
+//! group. A tenth of them at each end counts no more than its neighbours, so that several bad disks
+//! of one group do not hide one another. The p value is exact for normal figures in a group of any
+//! size (`reference` derives it), and asks whether a disk differs by more than the margin.
+//! Benjamini and Hochberg (1995, JRSS B 57:289) over all disks that were judged give the q values.
+
+mod judgement;
+mod peers;
+mod reference;
+
+pub use judgement::{
+    FALSE_DISCOVERY_MAX, GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, PEER_GROUP_MIN,
+    PeerGroup,
+};
+
+use std::collections::BTreeMap;
+
+use crate::interval::float;
+use peers::{Peers, Sorted};
+use reference::Reference;
+
+/// Judges fleets; keeps the reference distributions that were needed so far.
+#[derive(Debug, Clone)]
+pub struct OutlierJudge {
+    criteria: OutlierCriteria,
+    references: BTreeMap<usize, Reference>,
+}
+
+/// A disk that may differ: its group, its place, and how far out it is in deviations of its peers.
+struct Candidate {
+    group: usize,
+    place: usize,
+    peers: Peers,
+    beyond: f64,
+    p: f64,
+}
+
+impl OutlierJudge {
+    /// A judge by these criteria.
+    ///
+    /// # Panics
+    /// The margin is negative, or the rate not above 0 and at most [`FALSE_DISCOVERY_MAX`].
+    pub fn new(criteria: OutlierCriteria) -> Self {
+        assert!(criteria.margin >= 0.0, "a margin is a share");
+        let rate = criteria.false_discovery;
+        assert!(rate > 0.0 && rate <= FALSE_DISCOVERY_MAX, "a rate that can be controlled");
+        Self { criteria, references: BTreeMap::new() }
+    }
+
+    /// Judges all groups of a fleet together.
+    pub fn judge(&mut self, groups: &[&PeerGroup]) -> Vec<GroupJudgement> {
+        let sorted: Vec<Result<Sorted, GroupJudgement>> =
+            groups.iter().map(|group| Sorted::of(group)).collect();
+        let judged: Vec<(usize, &Sorted)> = sorted
+            .iter()
+            .enumerate()
+            .filter_map(|(at, it)| Some((at, it.as_ref().ok()?)))
+            .collect();
+        let disks: usize = judged.iter().map(|(_, it)| it.figures.len()).sum();
+        let outliers = self.outliers(&judged, disks);
+        let mut results = Vec::new();
+        for (at, group) in sorted.iter().enumerate() {
+            results.push(match group {
+                Err(why) => why.clone(),
+                Ok(group) => {
+                    let own = outliers.iter().filter(|(of, _)| *of == at);
+                    let own = own.map(|(_, outlier)| *outlier).collect();
+                    GroupJudgement::Judged(self.judged(group, own, disks))
+                }
+            });
+        }
+        results
+    }
+
+    /// The disks that are reported, each with its group, ascending.
+    fn outliers(&mut self, groups: &[(usize, &Sorted)], disks: usize) -> Vec<(usize, Outlier)> {
+        let margin = libm::log1p(self.criteria.margin);
+        let mut candidates = Vec::new();
+        for (group, sorted) in groups {
+            let reference = self.reference(sorted.figures.len() - 1);
+            for place in 0..sorted.figures.len() {
+                let peers = sorted.peers_of(place);
+                let beyond = (sorted.figures[place] - peers.centre).abs() - margin;
+                if beyond > 0.0 && peers.deviation > 0.0 {
+                    let beyond = beyond / peers.deviation;
+                    let p = reference.two_sided_at_least(beyond);
+                    candidates.push(Candidate { group: *group, place, peers, beyond, p });
+                }
+            }
+        }
+        // A bound below its p value that is not rejected: neither would the p value be.
+        self.keep_rejected(&mut candidates, disks);
+        for candidate in &mut candidates {
+            let peers = groups.iter().find(|(group, _)| *group == candidate.group);
+            let count = peers.expect("a group that was judged").1.figures.len() - 1;
+            candidate.p = self.reference(count).two_sided(candidate.beyond);
+        }
+        let q = self.keep_rejected(&mut candidates, disks);
+        let mut found = Vec::new();
+        for (candidate, q) in candidates.iter().zip(q) {
+            let sorted = groups.iter().find(|(group, _)| *group == candidate.group);
+            let (_, sorted) = sorted.expect("a group that was judged");
+            found.push((candidate.group, self.outlier(candidate, sorted, q)));
+        }
+        found.sort_by_key(|(group, outlier)| (*group, outlier.place));
+        found
+    }
+
+    /// Leaves the candidates that Benjamini and Hochberg reject among `disks` p values, in order of
+    /// p; returns their q values.
+    fn keep_rejected(&self, candidates: &mut Vec<Candidate>, disks: usize) -> Vec<f64> {
+        candidates.sort_by(|a, b| {
+            a.p.total_cmp(&b.p).then_with(|| (a.group, a.place).cmp(&(b.group, b.place)))
+        });
+        let mut q: Vec<f64> = (1..)
+            .zip(candidates.iter())
+            .map(|(rank, it)| (it.p * float(disks) / float(rank)).min(1.0))
+            .collect();
+        let rejected = q.iter().rposition(|q| *q <= self.criteria.false_discovery);
+        let count = rejected.map_or(0, |last| last + 1);
+        candidates.truncate(count);
+        q.truncate(count);
+        let mut least = 1.0_f64;
+        for q in q.iter_mut().rev() {
+            least = least.min(*q);
+            *q = least;
+        }
+        q
+    }
+
+    fn outlier(&mut self, candidate: &Candidate, sorted: &Sorted, q: f64) -> Outlier {
+        let Candidate { place, peers, p, .. } = *candidate;
+        let figure = sorted.figures[place];
+        let reference = self.reference(sorted.figures.len() - 1);
+        let reach = reference.critical(0.05) * peers.deviation;
+        Outlier {
+            place,
+            figure: libm::exp(figure),
+            centre: libm::exp(peers.centre),
+            range95: [peers.centre - reach, peers.centre + reach].map(libm::exp),
+            ratio: libm::exp(figure - peers.centre),
+            p,
+            q,
+        }
+    }
+
+    fn judged(&mut self, group: &Sorted, outliers: Vec<Outlier>, disks: usize) -> JudgedGroup {
+        let whole = group.whole();
+        // A single disk is reported where its p value reaches the first step of the ladder.
+        let p = self.criteria.false_discovery / float(disks);
+        let beyond = self.reference(group.figures.len() - 1).critical(p);
+        let least = libm::log1p(self.criteria.margin) + beyond * whole.deviation;
+        JudgedGroup {
+            runs: group.runs,
+            figures: group.figures.iter().map(|figure| libm::exp(*figure)).collect(),
+            outliers,
+            centre: libm::exp(whole.centre),
+            smallest_found: 1.0 - libm::exp(-least),
+        }
+    }
+
+    fn reference(&mut self, peers: usize) -> &mut Reference {
+        self.references.entry(peers).or_insert_with(|| Reference::new(peers))
+    }
+}
+
+#[cfg(test)]
+mod tests;
