@@ -58,7 +58,7 @@ mod tests {
         let mut processes: Vec<u64> = chances.iter().map(|chance| chance.processes).collect();
         processes.sort_unstable();
         processes.dedup();
-        assert_eq!(processes, Vec::from_iter(0..COLOURS));
+        assert_eq!(processes, (0..COLOURS).collect::<Vec<_>>());
         let mut words: Vec<String> = chances.iter().map(|chance| chance.argument()).collect();
         words.sort_unstable();
         words.dedup();
