@@ -10,7 +10,7 @@ use crate::page::skeleton;
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/view/view.css"));
 
 /// The pages that the line leads to: address and words.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 7] = [
     ("/", "Runs"),
     ("/course", "Over time"),
     ("/fleet", "Fleet"),
