@@ -105,7 +105,7 @@ impl Watch for Unwatched {
 /// What `drive measure` finds of the drive.
 fn measured(drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
-    let settings = Settings { seed, writes: false, rpm: None };
+    let settings = Settings { seed, writes: false, rpm: None, solid_state: false };
     let mut target = VirtualTarget::new(device);
     let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");
