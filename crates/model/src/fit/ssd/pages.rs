@@ -5,7 +5,7 @@ use drivelab_core::measurements::Measurements;
 /// Kinds of page, each as common as the others: enough for two, three or four bits a cell.
 const KINDS: usize = 4;
 
-/// What the pages of a drive take, besides their mean.
+/// What the pages of a drive take, and how far apart they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pages {
     /// The mean of the class, in us.

@@ -43,7 +43,7 @@ const BLOCK_BYTES: f64 = 32_768.0;
 /// The most dies of the class.
 const DIES: f64 = 256.0;
 /// As many bytes are modelled at most.
-const MODELLED: u64 = 32 << 30;
+const MODELLED: u64 = 8 << 30;
 
 impl Text<'_> {
     /// A small drive of these numbers, for a simulation of reads: addresses pick dies at random,

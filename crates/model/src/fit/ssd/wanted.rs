@@ -64,7 +64,7 @@ impl Wanted {
         if most.unwrap_or(0) < DEPTHS {
             return Err(Refusal::request(format!(
                 "random reads of the whole drive at {} depths: a fit needs 1 and two more of one \
-                 size, or what runs at once cannot be told from what takes turns",
+                 size, or parallel work cannot be distinguished from work that takes turns",
                 most.unwrap_or(0)
             ))
             .hint("add `[random_read_qd8]` and `[random_read_qd32]`")
