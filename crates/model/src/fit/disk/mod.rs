@@ -1,14 +1,8 @@
 //! Hard disks, fitted to reads, writes and flushes.
 //!
 //! Open are the seek curve, smooth from a settled short seek, and the margin of the firmware's
-//! queue; each has a prior. What drives of such numbers do is simulated, under the very loads that
-//! were measured, for some hundred drives drawn around where the answer must lie; a parabola in the
-//! unknowns stands for the simulation between them (an emulator, O'Hagan 2006). The posterior is
-//! drawn from it by random walks, and what it shows decides where the next drives are drawn. Same
-//! measurements and seed, same profile.
-//!
-//! How far the model is off a real drive is found from the figures themselves, so that a drive that
-//! no smooth curve meets has a wider posterior.
+//! queue; each has a prior. A parabola in the unknowns stands for the simulation, whose drives are
+//! drawn around where the answer must lie.
 
 mod extremes;
 mod text;

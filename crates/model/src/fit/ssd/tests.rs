@@ -1,4 +1,4 @@
-use drivelab_core::measurements::Measurements;
+#![expect(clippy::print_stdout, reason = "a test that fails names its seed")]
 
 use super::*;
 use crate::options::{DriveSpec, Options};
