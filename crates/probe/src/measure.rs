@@ -78,8 +78,8 @@ const STREAM_REGION: Sectors = Sectors::new(1 << 21);
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const DEPTH_SECONDS: u64 = 4;
 
-/// The steps for a drive of this capacity: two minutes to read, of a solid-state drive one; one more
-/// to write.
+/// The steps for a drive of this capacity: two minutes to read a disk, one for a solid-state drive;
+/// one more to write.
 pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
     let streams = [Place::Outer, Place::Middle, Place::Inner];
     let stream = |write| streams.map(|place| (2, Kind::Stream { write, place }));

@@ -42,8 +42,8 @@ profile keeps the `source`). A disk:
   writes = 64
   mean_ms = 720
 
-A solid-state drive needs random reads at depth 1 and two depths more. Reads alone are fitted: what
-the profile says of writes is that of such drives, whatever was measured.
+A solid-state drive needs random reads at depth 1 and two depths more. Only reads are fitted:
+measured writes are not used, and the profile has those of the class of such drives.
   [drive]
   capacity_bytes = 500_107_862_016
   kind = \"ssd\"

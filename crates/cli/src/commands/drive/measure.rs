@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drivelab_core::Target as _;
+use drivelab_core::measurements::Measurements;
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
@@ -113,21 +114,25 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     } else {
         ui.result(&drive::measured(&shown, ui.look()))?;
     }
-    let found = &measured.measurements;
-    if found.rpm.is_none() && found.kind.is_none() && !measured.stopped {
-        ui.warn(
-            "no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives, or for a \
-             solid-state drive `kind = \"ssd\"` in `[drive]` of the file",
-        );
-    }
-    if measured.measurements.marks.iter().any(|mark| mark.id.doubt().is_some()) {
-        ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
-    }
+    warn(&measured.measurements, measured.stopped, ui);
     if measured.stopped {
         ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+/// Says what a fit of the measurement will lack.
+fn warn(found: &Measurements, stopped: bool, ui: Ui) {
+    if found.rpm.is_none() && found.kind.is_none() && !stopped {
+        ui.warn(
+            "no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives, or for a \
+             solid-state drive `kind = \"ssd\"` in `[drive]` of the file",
+        );
+    }
+    if found.marks.iter().any(|mark| mark.id.doubt().is_some()) {
+        ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
+    }
 }
 
 /// What the file says of itself in its heading, a line each.

@@ -2,9 +2,10 @@
 //!
 //! Open are the reads that run at once, the times of a page and of the controller, and what a
 //! channel carries. Arithmetic ([`curve`]) has the rates within some percent; simulations of the
-//! model correct it, and a parabola in the unknowns stands for that correction between them. Writes
-//! are not fitted: what they show goes back to garbage collection, caches and their history, none of
-//! which a few minutes pin down, and a fit of them would be wrong with confidence.
+//! model correct it, and a parabola in the unknowns stands for that correction between them.
+//!
+//! Writes are not fitted: what they show goes back to garbage collection, caches and their history,
+//! none of which a few minutes determine, and a fit of them would be wrong with confidence.
 
 mod curve;
 mod pages;
@@ -285,12 +286,12 @@ impl Search<'_> {
             };
             self.unknowns.iter().zip(scores).map(of).collect()
         };
-        let drawn: Vec<Vec<f64>> = round::kept(draws).map(values).collect();
+        let numbers: Vec<Vec<f64>> = round::kept(draws).map(values).collect();
         let named = |open: LeftOpen| match open.key {
             "page_read_factor" => LeftOpen { key: "page_read", unit: "us", ..open },
             _ => open,
         };
-        round::left_open(&self.unknowns, &drawn).into_iter().map(named).collect()
+        round::left_open(&self.unknowns, &numbers).into_iter().map(named).collect()
     }
 }
 

@@ -136,7 +136,8 @@ impl Text<'_> {
 
     fn flash(&self, text: &mut String, middle: &Numbers) {
         let raw = RAW * float(self.measurements.capacity_bytes);
-        // As many pages as leave every die enough blocks, a power of two; one of each kind at least.
+        // As many pages as leave every die enough blocks, a power of two; one of each kind at
+        // least.
         let pages = (raw / DIES / BLOCKS / BLOCK_BYTES).clamp(4.0, 512.0);
         let block_pages = 1_u64 << whole(libm::floor(libm::log2(pages)));
         let kinds = if self.pages.are_measured() { "[F]" } else { "[E] the scatter, [F] the mean" };
@@ -144,8 +145,9 @@ impl Text<'_> {
         let _ = write!(
             text,
             "\n[flash]\nraw_bytes = {}  # [E] as 512 GiB for 500 GB\ndies = {}  # [F] reads that \
-             run at once\nchannels = {}  # [E] or as many as there are dies\n{}  # {kinds}\nblock_pages = {block_pages}  # [E]\npage_read_factor = 1  # [F] in the times above\nchannel_mb_per_s = {}  \
-             # [F]\n\n[modelled]\nscale = \"{}\"\n",
+             run at once\nchannels = {}  # [E] or as many as there are dies\n{}  # {kinds}\n\
+             block_pages = {block_pages}  # [E]\npage_read_factor = 1  # [F] in the times \
+             above\nchannel_mb_per_s = {}  # [F]\n\n[modelled]\nscale = \"{}\"\n",
             whole(raw / 512.0) * 512,
             middle.dies,
             middle.channels(),
@@ -200,7 +202,8 @@ fn posterior(text: &mut String, middle: &Numbers, draws: &[Numbers], command: &s
     let _ = write!(
         text,
         "\n[posterior]\nsource = {source:?}\nunknowns = [\"dies\", \"channels\", \
-         \"page_read_factor\", \"read_processing\", \"command_processing\", \"channel_mb_per_s\"]\ndraws = [\n"
+         \"page_read_factor\", \"read_processing\", \"command_processing\", \
+         \"channel_mb_per_s\"]\ndraws = [\n"
     );
     for draw in draws {
         let _ = writeln!(

@@ -44,7 +44,8 @@ impl Wanted {
     /// They are too few to show anything, or come from a drive that got one command at a time.
     pub(super) fn new(measurements: &Measurements) -> Result<Self, Refusal> {
         let disturbed = doubt::error(&measurements.marks);
-        let loads: Vec<&MeasuredLoad> = measurements.loads.iter().filter(is_used).collect();
+        let loads: Vec<&MeasuredLoad> =
+            measurements.loads.iter().filter(|load| is_used(load)).collect();
         let figures: Vec<Figure> =
             loads.iter().filter_map(|load| figure(load, &loads, disturbed)).collect();
         let wanted = Self { figures };
@@ -140,7 +141,7 @@ impl Wanted {
 const MEASURE: &str =
     "`drivelab drive measure TARGET --out FILE` reads at depths 1 to 32 in two minutes";
 
-fn is_used(load: &&MeasuredLoad) -> bool {
+fn is_used(load: &MeasuredLoad) -> bool {
     let is_read = !load.write && load.span_bytes.is_none();
     is_read && load.block_bytes <= LARGEST
 }
