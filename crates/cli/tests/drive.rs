@@ -319,6 +319,96 @@ fn a_drive_is_measured_fitted_and_predicted() {
     assert!(low < real && real < high && high / low < 1.3, "{real}: {row}");
 }
 
+/// The measurement of `crucial-mx200` on a port of 3 Gb/s that is published.
+const FLASH: &str = "[drive]\ncapacity_bytes = 500_107_862_016\nkind = \"ssd\"\n\
+    interface = \"sata\"\nlink = \"3\"\nsource = \"published\"\n[random_read_qd1]\n\
+    iops = 7100\n[random_read_qd8]\niops = 45_700\n[random_read_qd32]\niops = 52_900\n";
+
+#[test]
+fn a_solid_state_drive_is_measured_fitted_and_predicted() {
+    let folder = folder();
+    let target = "drive:crucial-mx200,link=3,scale=1/128";
+    let found = measured(folder.path(), target, &[]);
+    assert!(found["seconds"].as_f64().unwrap() < 70.0, "{found}");
+    let text = std::fs::read_to_string(folder.path().join("measured.toml")).unwrap();
+    let attached = "kind = \"ssd\"\ninterface = \"sata\"\nlink = \"3\"\n";
+    assert!(text.contains(attached), "{text}");
+    // Left out are 4 and 16 outstanding.
+    let mut kept = text.clone();
+    for depth in [4, 16] {
+        let from = kept.find(&format!("[[random_read]]\niodepth = {depth}\n")).unwrap();
+        let length = kept[from + 2..].find('[').unwrap() + 2;
+        kept.replace_range(from..from + length, "");
+    }
+    file(folder.path(), "measured.toml", &kept);
+    let arguments = ["drive", "fit", "measured.toml", "--out", "own.toml", "--json"];
+    let fitted = drivelab(folder.path(), &arguments).json();
+    assert_eq!(fitted["figures"].as_array().unwrap().len(), 4, "{fitted}");
+    assert!(fitted["rms_log_error"].as_f64().unwrap() < 0.03, "{fitted}");
+    let of_drive = |arguments: &[&str]| drivelab(folder.path(), arguments).json();
+    let predicted = of_drive(&["drive", "predict", "own.toml", "--json"]);
+    for (row, depth) in [(2, "4"), (4, "16")] {
+        let options = ["--iodepth", depth, "--number-ios", "20000", "--json"];
+        let real = of_drive(&[&["run", target], &options[..]].concat());
+        let real = real["total"]["iops"].as_f64().unwrap();
+        let row = &predicted["depths"][row];
+        let [low, high] = [0, 1].map(|end| row["iops_range"][end].as_f64().unwrap());
+        assert!(low < real && real < high && high / low < 1.4, "{real}: {row}");
+    }
+}
+
+#[test]
+fn a_fitted_solid_state_drive_says_what_is_not_fitted() {
+    let folder = folder();
+    let writes = "[random_write_qd1]\niops = 30_000\n[[flush]]\nwrites = 8\nmean_ms = 2\n";
+    file(folder.path(), "m.toml", &format!("{FLASH}{writes}"));
+    let arguments = ["drive", "fit", "m.toml", "--out", "own.toml"];
+    let said = drivelab(folder.path(), &arguments);
+    assert_eq!(said.code, 0, "{said:?}");
+    let lines: Vec<&str> = said.out.lines().filter(|line| !line.contains("iops, depth")).collect();
+    let (open, rest) = lines.split_at(lines.iter().position(|it| it.contains("note:")).unwrap());
+    assert!(open.iter().any(|line| line.starts_with("dies ")), "{open:?}");
+    insta::assert_snapshot!(rest.join("\n"));
+    let shown = drivelab(folder.path(), &["drive", "show", "own.toml"]).out;
+    assert!(shown.contains("Not modelled: writes as measured: no figure of a write"), "{shown}");
+    assert!(shown.contains("draws of a fit, of 6 unknowns together"), "{shown}");
+    let profile = std::fs::read_to_string(folder.path().join("own.toml")).unwrap();
+    assert!(profile.contains("# Note: writes and flushes were measured and are not used"));
+    let run = ["run", "drive:own.toml,scale=1/128", "--iodepth", "8", "--number-ios", "5000"];
+    let iops = drivelab(folder.path(), &[&run[..], &["--json"]].concat()).json();
+    let iops = iops["total"]["iops"].as_f64().unwrap();
+    assert!((iops / 45_700.0 - 1.0).abs() < 0.06, "{iops}");
+    let fit = |text: &str, words: &[&str]| {
+        file(folder.path(), "m.toml", text);
+        drivelab(folder.path(), &arguments).failed(2, words);
+    };
+    let few = &FLASH[..FLASH.find("[random_read_qd8]").unwrap()];
+    fit(few, &["needs 1 and two more", "hint: add `[random_read_qd8]`"]);
+    fit(&FLASH.replace("7100", "71"), &["that is the time of a disk", "hint: "]);
+    fit(&FLASH.replace("kind = \"ssd\"\n", ""), &["neither `rpm` nor `kind", "hint: for a disk"]);
+}
+
+#[test]
+fn a_solid_state_drive_is_fitted_to_records_of_runs() {
+    let folder = folder();
+    for depth in ["1", "4", "32"] {
+        let target = "drive:samsung-860pro,scale=1/128";
+        let load = ["--rw", "randread", "--iodepth", depth, "--number-ios", "20000", "--json"];
+        let run = drivelab(folder.path(), &[&["run", target], &load[..]].concat());
+        file(folder.path(), &format!("{depth}.json"), &run.out);
+    }
+    let runs = ["drive", "fit", "1.json", "4.json", "32.json", "--out", "own.toml", "--json"];
+    let fit = |more: &[&str]| drivelab(folder.path(), &[&runs[..], more].concat());
+    let known = ["--kind", "ssd", "--link", "6", "--capacity", "1024209543168"];
+    let fitted = fit(&known).json();
+    assert_eq!(fitted["figures"].as_array().unwrap().len(), 3, "{fitted}");
+    assert!(fitted["rms_log_error"].as_f64().unwrap() < 0.03, "{fitted}");
+    let profile = std::fs::read_to_string(folder.path().join("own.toml")).unwrap();
+    assert!(profile.contains("--kind ssd --link 6 --capacity 1024209543168"), "{profile}");
+    fit(&known[..4]).failed(2, &["does not describe the drive", "--kind ssd --link 6 --capacity"]);
+    fit(&["--link", "6"]).failed(2, &["--kind"]);
+}
+
 #[test]
 fn a_prediction_and_a_study_of_the_same_question_agree() {
     let folder = folder();

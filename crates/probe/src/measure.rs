@@ -1,7 +1,7 @@
 //! The measurement of a drive that `drive fit` takes: what, for how long, in which order.
 
 use drivelab_core::Target;
-use drivelab_core::measurements::{MeasuredStream, Measurements, Place};
+use drivelab_core::measurements::{DriveKind, MeasuredStream, Measurements, Place};
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Lba, Sectors, Span};
 
@@ -21,6 +21,8 @@ pub struct Settings {
     pub writes: bool,
     /// The speed, where it is known; found out where not.
     pub rpm: Option<f64>,
+    /// Known to have nothing that turns or seeks: depths take the place of spans and rotation.
+    pub solid_state: bool,
 }
 
 /// One step, in words, and how long it takes.
@@ -71,24 +73,24 @@ const SMALLEST: u64 = 64 << 20;
 /// Sequential reads stay within so much of the drive, where a zone hardly changes.
 const STREAM_REGION: Sectors = Sectors::new(1 << 21);
 
-/// The steps for a drive of this capacity: two minutes to read, one more to write.
+/// Depths that show what runs at once in a solid-state drive, and for how long each: it answers so
+/// much in a second that a few are enough.
+const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+const DEPTH_SECONDS: u64 = 4;
+
+/// The steps for a drive of this capacity: two minutes to read a disk, one for a solid-state drive;
+/// one more to write.
 pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
     let streams = [Place::Outer, Place::Middle, Place::Inner];
     let stream = |write| streams.map(|place| (2, Kind::Stream { write, place }));
     let mut kinds: Vec<(u64, Kind)> = stream(false).into();
-    if settings.rpm.is_none() {
+    if settings.rpm.is_none() && !settings.solid_state {
         kinds.push((1, Kind::Rotation));
     }
-    // A span that is nearly the whole drive shows nothing new.
-    let smaller = |span: &Bytes| span.get() < capacity.get() / 10 * 8;
-    let spans = || [SHORT, SHORTEST].into_iter().filter(smaller).map(Some);
-    let load = |iodepth, span| Kind::Load { write: false, span, iodepth };
     // Twice the same, one depth beside the other: what disturbs one piece shows in the next, and
     // what lasts meets the depths alike.
     for _ in 0..2 {
-        kinds.extend([(10, load(1, None)), (8, load(32, None))]);
-        kinds.extend(spans().flat_map(|span| [(7, load(1, span)), (8, load(32, span))]));
-        kinds.push((6, load(8, None)));
+        kinds.extend(if settings.solid_state { of_depths() } else { of_spans(capacity) });
     }
     if settings.writes {
         kinds.extend(stream(true));
@@ -102,6 +104,24 @@ pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
         kind,
     };
     kinds.into_iter().map(step).collect()
+}
+
+/// Random reads of the whole drive and of parts of it.
+fn of_spans(capacity: Bytes) -> Vec<(u64, Kind)> {
+    // A span that is nearly the whole drive shows nothing new.
+    let smaller = |span: &Bytes| span.get() < capacity.get() / 10 * 8;
+    let spans = [SHORT, SHORTEST].into_iter().filter(smaller).map(Some);
+    let load = |iodepth, span| Kind::Load { write: false, span, iodepth };
+    let mut kinds = vec![(10, load(1, None)), (8, load(32, None))];
+    kinds.extend(spans.flat_map(|span| [(7, load(1, span)), (8, load(32, span))]));
+    kinds.push((6, load(8, None)));
+    kinds
+}
+
+/// Random reads of the whole drive at every depth.
+fn of_depths() -> Vec<(u64, Kind)> {
+    let load = |iodepth| (DEPTH_SECONDS, Kind::Load { write: false, span: None, iodepth });
+    DEPTHS.map(load).into()
 }
 
 impl Kind {
@@ -145,6 +165,7 @@ pub fn measure<T: Target>(
     }
     let of_drive = Measurements::of_drive(capacity.get(), settings.rpm);
     let mut measurements = of_drive.map_err(ProbeError::Drive)?;
+    measurements.kind = settings.solid_state.then_some(DriveKind::Ssd);
     let steps = steps(capacity, settings);
     let expected = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
     let begin = target.now();
@@ -155,7 +176,8 @@ pub fn measure<T: Target>(
             break;
         }
         session.begin(&step.what, before);
-        carry_out(step, capacity, &mut session, (&mut measurements, &mut pieces))?;
+        let of = (capacity, settings.solid_state);
+        carry_out(step, of, &mut session, (&mut measurements, &mut pieces))?;
         before += step.takes;
     }
     mean_stream(&mut measurements);
@@ -168,7 +190,7 @@ pub fn measure<T: Target>(
 
 fn carry_out<T: Target>(
     step: &Step,
-    capacity: Bytes,
+    (capacity, solid_state): (Bytes, bool),
     session: &mut Session<'_, T>,
     (into, pieces): (&mut Measurements, &mut Pieces),
 ) -> Result<(), ProbeError> {
@@ -198,6 +220,7 @@ fn carry_out<T: Target>(
             let ramp = match (write, iodepth) {
                 (true, _) => Span::from_secs(4),
                 (false, 1) => Span::from_ms(500),
+                (false, _) if solid_state => Span::from_secs(1),
                 (false, _) => Span::from_secs(2),
             };
             let (whole, within) = (span.is_none(), span.unwrap_or(capacity).get() / 512);

@@ -1,6 +1,6 @@
 //! Modelled drives, measured through nothing but a target.
 
-use drivelab_core::measurements::Place;
+use drivelab_core::measurements::{DriveKind, Place};
 use drivelab_core::record::MarkId;
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
@@ -95,7 +95,7 @@ fn target(profile: &str) -> Jumping {
     }
 }
 
-const READ: Settings = Settings { seed: 1, writes: false, rpm: None };
+const READ: Settings = Settings { seed: 1, writes: false, rpm: None, solid_state: false };
 
 fn whole(profile: &str, settings: Settings) -> (Measured, Jumping) {
     let mut target = target(profile);
@@ -126,6 +126,21 @@ fn two_minutes_of_reads_show_a_disk() {
     assert!(found.loads.iter().all(|load| load.rate_error.unwrap() < 0.03), "{found:?}");
     let expected = steps(Bytes::new(found.capacity_bytes), READ);
     assert_eq!(expected.iter().filter(|step| step.what.contains("the first 32 GB")).count(), 4);
+    assert_eq!(measured.marks, []);
+}
+
+#[test]
+fn a_solid_state_drive_is_read_at_every_depth() {
+    let settings = Settings { solid_state: true, ..READ };
+    let (measured, target) = whole("base = \"crucial-mx200\"\nscale = \"1/512\"\n", settings);
+    assert_eq!(target.writes, 0, "it only reads");
+    assert!(measured.took < Span::from_secs(60), "{}", measured.took);
+    let found = &measured.measurements;
+    assert_eq!((found.kind, found.rpm), (Some(DriveKind::Ssd), None));
+    let rate = |iodepth| found.whole(false, iodepth).unwrap().iops().unwrap();
+    let rates = [1, 2, 4, 8, 16, 32].map(rate);
+    assert!(rates.is_sorted() && rates[5] > 5.0 * rates[0], "{rates:?}");
+    assert_eq!(found.loads.len(), 6);
     assert_eq!(measured.marks, []);
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Written by hand, by a measurement or from records of runs; any subset of the figures is enough.
 
+mod drive;
 mod figures;
 mod read;
 mod text;
 
+pub use drive::{DriveInterface, DriveKind};
 pub use figures::{Figures, MEAN_MS, QUANTILES};
 
 use crate::record::{Mark, RunRecord};
@@ -22,6 +24,12 @@ pub struct Measurements {
     pub sector_bytes: Option<u32>,
     /// Revolutions per minute, if known.
     pub rpm: Option<f64>,
+    /// Disk or solid-state drive, if known.
+    pub kind: Option<DriveKind>,
+    /// How a solid-state drive was attached, if known.
+    pub interface: Option<DriveInterface>,
+    /// The link that was negotiated, as a profile names it (`3`, `pcie3x4`), if known.
+    pub link: Option<String>,
     /// Sources of the figures.
     pub sources: Vec<String>,
     /// Random reads and writes.
@@ -105,6 +113,9 @@ impl Measurements {
             capacity_bytes: capacity_bytes / 512 * 512,
             sector_bytes: None,
             rpm,
+            kind: None,
+            interface: None,
+            link: None,
             sources: Vec::new(),
             loads: Vec::new(),
             streams: Vec::new(),

@@ -1,6 +1,9 @@
 //! Reads a file of measurements.
 
-use super::{Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place};
+use super::{
+    DriveInterface, DriveKind, Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements,
+    Place,
+};
 use crate::config::{ConfigError, Section, Value};
 use crate::record::{Mark, MarkId};
 use crate::units::Bytes;
@@ -111,6 +114,9 @@ fn drive(whole: &mut Section) -> Result<Measurements, ConfigError> {
     };
     let capacity = drive.require::<Number>("capacity_bytes")?.0;
     let rpm = drive.take::<Number>("rpm")?.map(|rpm| rpm.0);
+    let kind = drive.take::<DriveKind>("kind")?;
+    let interface = drive.take::<DriveInterface>("interface")?;
+    let link = drive.take::<String>("link")?;
     let sector_bytes = drive.take::<u32>("sector_bytes")?;
     if let Some(bytes) = sector_bytes.filter(|bytes| ![512, 4096].contains(bytes)) {
         return Err(drive.error(format!("`sector_bytes` is 512 or 4096, not {bytes}")));
@@ -123,6 +129,7 @@ fn drive(whole: &mut Section) -> Result<Measurements, ConfigError> {
     let known = Measurements::of_drive(capacity as u64, rpm);
     let mut measured = known.map_err(|message| drive.error(message))?;
     measured.sector_bytes = sector_bytes;
+    (measured.kind, measured.interface, measured.link) = (kind, interface, link);
     measured.sources.extend(drive.take::<String>("source")?);
     drive.finish()?;
     Ok(measured)

@@ -36,6 +36,20 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn a_solid_state_drive_keeps_its_attachment_and_its_microseconds() {
+    let mut measured = Measurements::of_drive(1 << 39, None).unwrap();
+    measured.kind = Some(DriveKind::Ssd);
+    (measured.interface, measured.link) = (Some(DriveInterface::Nvme), Some("pcie3x4".into()));
+    let times = vec![Span::from_ns(81_234); 2000];
+    let figures = Figures::of_times(&times, 12_310.0);
+    measured.loads.push(MeasuredLoad { figures, ..MeasuredLoad::new(false, None, 1) });
+    let again = Measurements::read("m.toml", &measured.text("")).unwrap();
+    assert_eq!((again.kind, again.interface), (measured.kind, measured.interface));
+    assert_eq!(again.link.as_deref(), Some("pcie3x4"));
+    assert_eq!(again.whole(false, 1).unwrap().figures.get("p50_ms"), Some(0.081_234));
+}
+
+#[test]
 fn files_of_before_are_read() {
     let old = Measurements::read("m.toml", FIGURES).unwrap();
     assert_eq!((old.rpm, old.loads.len(), old.stream(false)), (Some(7200.0), 1, Some(143.0)));
@@ -57,6 +71,8 @@ fn slips_are_refused_with_their_place() {
     check("[drive]\ncapacity_bytes = 1e12\nrpm = 7\n", "100 to 100000");
     check("[drive]\ncapacity_bytes = 9\nrpm = 7200\n", "1 MiB");
     check(&format!("{FIGURES}\n[random_reed]\n"), "random_reed");
+    check("[drive]\ncapacity_bytes = 1e12\nkind = \"flash\"\n", "kind of drive");
+    check("[drive]\ncapacity_bytes = 1e12\ninterface = \"usb\"\n", "interface");
     check(&reads("p50_ms = -1"), "p50_ms");
     check(&reads("p50_ms = nan"), "p50_ms");
     check(&reads("p50_ms = 14\np90_ms = 12"), "quantiles rise");

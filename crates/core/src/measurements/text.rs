@@ -17,6 +17,15 @@ impl Measurements {
         if let Some(rpm) = self.rpm {
             let _ = writeln!(text, "rpm = {rpm}");
         }
+        if let Some(kind) = self.kind {
+            let _ = writeln!(text, "kind = \"{kind}\"");
+        }
+        if let Some(interface) = self.interface {
+            let _ = writeln!(text, "interface = \"{interface}\"");
+        }
+        if let Some(link) = &self.link {
+            let _ = writeln!(text, "link = {link:?}");
+        }
         if let Some(bytes) = self.sector_bytes {
             let _ = writeln!(text, "sector_bytes = {bytes}");
         }
@@ -67,7 +76,9 @@ fn load_text(text: &mut String, load: &MeasuredLoad) {
     }
     error_text(text, load.rate_error);
     for (key, value) in load.figures.iter() {
-        let _ = writeln!(text, "{key} = {value:.3}");
+        // Of a time below a millisecond, as solid-state drives have them, to the nanosecond.
+        let digits = if value < 1.0 && key.ends_with("_ms") { 6 } else { 3 };
+        let _ = writeln!(text, "{key} = {value:.digits$}");
     }
 }
 

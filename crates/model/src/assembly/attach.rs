@@ -191,17 +191,7 @@ pub(super) enum HostSide {
 }
 
 pub(super) fn port(front: &Front, attached: &Attachment, host: HostSide) -> Port {
-    let frames = match attached.link {
-        None => front.bus.per_command,
-        // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s
-        // (docs/internals/drive-facts.md); the
-        // line through both, in bit times, gives the slowest.
-        Some(Link::Sata1) => Span::from_ns(9_600),
-        Some(Link::Sata2) => Span::from_ns(5_400),
-        Some(Link::Sata3) => Span::from_ns(3_300),
-        // An entry of 64 bytes fetched and one of 16 written, on their way with the data.
-        Some(Link::Pcie { .. }) => Span::from_ns(80_000_000_000 / attached.wire_bytes_per_s),
-    };
+    let frames = attached.link.map_or(front.bus.per_command, Link::per_command);
     // A taskfile of eight register writes, the bus master set up and the status read back, each
     // an uncached access of about 1 us. An estimate, not a measurement; `ata_piix` of Linux 6.12
     // makes 30 accesses (docs/internals/kernel-stage.md).

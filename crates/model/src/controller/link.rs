@@ -2,6 +2,7 @@
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
+use drivelab_core::units::Span;
 
 /// The speed of a SATA link, or generation and lanes of a PCI Express link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,20 @@ impl Link {
             Self::Sata2 => 300_000_000,
             Self::Sata3 => 600_000_000,
             Self::Pcie { generation, lanes } => pcie_lane(generation) * u64::from(lanes) / 10 * 9,
+        }
+    }
+
+    /// What a command costs on it besides its data.
+    pub(crate) fn per_command(self) -> Span {
+        match self {
+            // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s
+            // (docs/internals/drive-facts.md); the line through both, in bit times, gives the
+            // slowest.
+            Self::Sata1 => Span::from_ns(9_600),
+            Self::Sata2 => Span::from_ns(5_400),
+            Self::Sata3 => Span::from_ns(3_300),
+            // An entry of 64 bytes fetched and one of 16 written, on their way with the data.
+            Self::Pcie { .. } => Span::from_ns(80_000_000_000 / self.bytes_per_s()),
         }
     }
 }

@@ -2,71 +2,68 @@
 
 use drivelab_core::Rng;
 
-use super::emulator::Emulator;
 use super::linear::Cholesky;
-use super::unknown::Unknown;
-use super::wanted::Wanted;
 
-/// How far a smooth curve may be off the quantiles of a real drive, and the model off its rates at
-/// depth, as standard deviations of logarithms: the figures themselves show it. Before they are
-/// known each is as likely as the others.
+/// How far the model may be off the quantiles of a real drive, or off its rates at depth, as
+/// standard deviations of logarithms: the figures themselves show it. Before they are known each is
+/// as likely as the others.
 pub const OFF: [f64; 5] = [0.0, 0.01, 0.02, 0.04, 0.08];
-/// Fewer rates than this do not show how far the model is off them.
-const RATES: usize = 3;
-
 const CHAINS: u64 = 4;
 const STEPS: usize = 6_000;
 /// Of which so many are thrown away: the chains begin anywhere.
 const BURN_IN: usize = 1_500;
 
-/// The logarithm of the probability of unknowns, from an emulator of the figures.
+/// Figures that the model may be off together.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    places: Vec<usize>,
+    /// The factor of their covariance for each deviation that the model may be off by.
+    factors: Vec<Cholesky>,
+}
+
+impl Group {
+    /// The figures at `places`, with errors of measurement and of the emulator, and each that
+    /// `may_be_off` off by any of `off`.
+    pub(super) fn new(
+        places: Vec<usize>,
+        off: &[f64],
+        covariance: &[Vec<f64>],
+        variances: &[f64],
+        may_be_off: impl Fn(usize) -> bool,
+    ) -> Self {
+        let factor = |off: &f64| {
+            let row = |(own, at): (usize, &usize)| {
+                let mut row: Vec<f64> =
+                    places.iter().map(|other| covariance[*at][*other]).collect();
+                row[own] += variances[*at];
+                row[own] += if may_be_off(*at) { off * off } else { 0.0 };
+                row
+            };
+            Cholesky::of(&places.iter().enumerate().map(row).collect::<Vec<_>>())
+        };
+        let factors = off.iter().map(factor).collect();
+        Self { places, factors }
+    }
+}
+
+/// The logarithm of the probability of unknowns.
 pub(super) struct Posterior<'a> {
-    unknowns: &'a [Unknown],
-    emulator: &'a Emulator,
+    /// The figures of a drive at these scores.
+    figures: &'a dyn Fn(&[f64]) -> Vec<f64>,
     measured: Vec<f64>,
     /// The lowest and the highest score of each unknown that was simulated.
     bounds: Vec<[f64; 2]>,
-    /// Figures of one kind, with the factor of their covariance for each of [`OFF`].
-    groups: Vec<(Vec<usize>, Vec<Cholesky>)>,
+    groups: Vec<Group>,
 }
 
 impl<'a> Posterior<'a> {
     pub(super) fn new(
-        unknowns: &'a [Unknown],
-        emulator: &'a Emulator,
-        wanted: &Wanted,
-        covariance: &[Vec<f64>],
+        figures: &'a dyn Fn(&[f64]) -> Vec<f64>,
+        measured: Vec<f64>,
         bounds: Vec<[f64; 2]>,
+        groups: Vec<Group>,
     ) -> Self {
-        let places = |rates: bool| -> Vec<usize> {
-            let figures = wanted.figures.iter().enumerate();
-            let wanted = figures.filter(|(_, figure)| Wanted::is_rate(figure) == rates);
-            wanted.map(|(place, _)| place).collect()
-        };
-        let group = |places: Vec<usize>, enough: bool| {
-            let factor = |off: &f64| {
-                let row = |at: &usize| {
-                    let mut row: Vec<f64> =
-                        places.iter().map(|other| covariance[*at][*other]).collect();
-                    let own = places.iter().position(|place| place == at).expect("one of them");
-                    let figure = &wanted.figures[*at];
-                    let may_be_off = Wanted::is_quantile(figure) || Wanted::is_rate(figure);
-                    row[own] += emulator.variances()[*at];
-                    row[own] += if may_be_off { off * off } else { 0.0 };
-                    row
-                };
-                Cholesky::of(&places.iter().map(row).collect::<Vec<_>>())
-            };
-            let off = if enough { &OFF[..] } else { &OFF[..1] };
-            let factors = off.iter().map(factor).collect();
-            (places, factors)
-        };
-        let (shape, rates) = (places(false), places(true));
-        let enough = rates.len() >= RATES;
-        let groups = [group(shape, true), group(rates, enough)];
-        let groups = groups.into_iter().filter(|(places, _)| !places.is_empty()).collect();
-        let measured = wanted.figures.iter().map(|figure| figure.measured).collect();
-        Self { unknowns, emulator, measured, bounds, groups }
+        Self { figures, measured, bounds, groups }
     }
 
     /// Up to a constant; nothing where nothing was simulated.
@@ -76,10 +73,8 @@ impl<'a> Posterior<'a> {
             return None;
         }
         let prior: f64 = scores.iter().map(|score| log_prior(*score)).sum();
-        let terms: Vec<f64> =
-            self.unknowns.iter().zip(scores).map(|(one, score)| one.term(*score)).collect();
-        let found = self.emulator.figures(&terms);
-        let group = |(places, factors): &(Vec<usize>, Vec<Cholesky>)| {
+        let found = (self.figures)(scores);
+        let group = |Group { places, factors }: &Group| {
             let off: Vec<f64> =
                 places.iter().map(|place| self.measured[*place] - found[*place]).collect();
             let likely = factors.iter().map(|factor| {

@@ -6,6 +6,9 @@ use crate::drive::Drive;
 use crate::options::Options;
 use crate::profile::Profile;
 
+/// Requests behind the scatter that errors follow from, and of the figures that are shown.
+pub(super) const MANY: u64 = 20_000;
+
 /// One load of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Task {
@@ -55,7 +58,18 @@ pub(super) fn observe(
     seed: u64,
 ) -> Result<Vec<Seen>, String> {
     let profile = Profile::parse("fit.toml", profile, &|_| None).map_err(|e| e.to_string())?;
-    let drive = crate::build(&profile, &Options::default(), seed).map_err(|e| e.to_string())?;
+    on(&profile, &Options::default(), tasks, requests, seed)
+}
+
+/// The same on a drive that is attached as `options` say.
+pub(super) fn on(
+    profile: &Profile,
+    options: &Options,
+    tasks: &[Task],
+    requests: u64,
+    seed: u64,
+) -> Result<Vec<Seen>, String> {
+    let drive = crate::build(profile, options, seed).map_err(|e| e.to_string())?;
     let mut asked = Asked { drive, now: Time::ZERO, rng: Rng::for_part(seed, 2), done: Vec::new() };
     tasks.iter().map(|task| asked.carry_out(*task, requests)).collect()
 }

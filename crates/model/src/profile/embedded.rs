@@ -15,6 +15,8 @@ profiles![
     "fixed",
     "generic-10k",
     "generic-5400",
+    "generic-nvme",
+    "generic-sata",
     "hitachi-hts542516k9sa00",
     "intel-x25m",
     "micron-7300pro",

@@ -250,6 +250,11 @@ impl Profile {
         }
     }
 
+    /// Whether it keeps its data in flash.
+    pub fn is_solid_state(&self) -> bool {
+        matches!(self.body, Body::Ssd(_))
+    }
+
     /// Revolutions a minute, rounded up, of a disk whose profile says so.
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {

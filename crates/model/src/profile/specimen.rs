@@ -248,8 +248,12 @@ impl Raw {
         Ok(())
     }
 
-    /// A step to the next track is no longer than a settled seek to it.
+    /// What one drawn number says of another: a step to the next track is no longer than a settled
+    /// seek to it, and a drive has no more channels than dies.
     fn settle(&mut self) {
+        if let (Some(dies), Some(channels)) = (self.dies, &mut self.channels) {
+            channels.0 = channels.0.min(dies.0);
+        }
         if let (Some(track), Some(short)) = (self.seek_track, self.seek_short)
             && short.0 < track.0
         {

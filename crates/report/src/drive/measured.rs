@@ -71,6 +71,9 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         "errors": failed,
         "capacity_bytes": measurements.capacity_bytes,
         "rpm": measurements.rpm,
+        "kind": measurements.kind,
+        "interface": measurements.interface,
+        "link": measurements.link,
         "loads": measurements.loads.iter().map(load).collect::<Vec<_>>(),
         "read_mb_per_s": streams(false),
         "write_mb_per_s": streams(true),
@@ -97,6 +100,8 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
         let number = |value: Option<f64>, digits| {
             value.map_or_else(String::new, |value: f64| format!("{value:.digits$}"))
         };
+        // Of flash to the microsecond.
+        let time = |ms: Option<f64>| number(ms, if ms.is_some_and(|ms| ms < 1.0) { 3 } else { 2 });
         let span = load.span_bytes.map(|bytes| format!("{} GB", bytes / 1_000_000_000));
         table.row([
             if load.write { "writes" } else { "reads" }.to_owned(),
@@ -105,9 +110,9 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
             number(load.iops(), 1),
             load.rate_error.map_or_else(String::new, |error| format!("{:.1}%", 100.0 * error)),
             number(gain, 2),
-            number(figure("p10_ms"), 2),
-            number(figure("p50_ms"), 2),
-            number(figure("p99_ms"), 2),
+            time(figure("p10_ms")),
+            time(figure("p50_ms")),
+            time(figure("p99_ms")),
         ]);
     }
     let mut text = format!("{}\n", table.render(look));
@@ -121,6 +126,10 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
     }
     if let Some(rpm) = measured.rpm {
         text += &format!("rotation: {rpm} rpm\n");
+    }
+    if let Some(interface) = measured.interface {
+        let link = measured.link.as_ref().map_or_else(String::new, |link| format!(", link {link}"));
+        text += &format!("solid-state drive: {interface}{link}\n");
     }
     for MeasuredFlush { writes, mean_ms, .. } in &measured.flushes {
         text += &format!("flush after {writes} writes: {mean_ms:.1} ms\n");

@@ -13,15 +13,17 @@ pub struct Settle {
 
 impl Settle {
     /// What to type, in order, and whether it destroys what the drive holds; nothing where no
-    /// unknown decides, or where a fit takes no such drive.
+    /// unknown decides, or where no fit finds out the one that does.
     pub(crate) fn commands(&self, foreseen: &Foreseen) -> Option<([String; 3], bool)> {
         let (place, _) = foreseen.forecast.decides()?;
         let found_by = |key: &String| unknown::find(key).map(|it| it.found_by);
-        // A drive that leaves such a number open is of a kind that no fit takes.
-        if foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit)) {
+        // A drive that leaves such a number open is solid-state: only its reads are fitted.
+        let of_flash = foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit));
+        let decides = found_by(&foreseen.unknowns[place]);
+        let writes = decides == Some(FoundBy::Writes);
+        if decides == Some(FoundBy::NoFit) || of_flash && writes {
             return None;
         }
-        let writes = found_by(&foreseen.unknowns[place]) == Some(FoundBy::Writes);
         let allowed = if writes { " --allow-destructive /dev/sdX" } else { "" };
         let commands = [
             format!("drivelab drive measure /dev/sdX{allowed} --out my.toml"),
@@ -62,7 +64,10 @@ mod tests {
         assert!(of_disk.is_some_and(|(_, writes)| !writes));
         let writes = settle.commands(&foreseen(&["write_cache_bytes", "seek_short"]));
         assert!(writes.is_some_and(|(_, writes)| writes));
-        assert_eq!(settle.commands(&foreseen(&["page_read_factor"])), None);
+        // Of solid-state drives reads are fitted, and nothing of writes.
+        let reads = settle.commands(&foreseen(&["page_read_factor", "erase"]));
+        assert!(reads.is_some_and(|(_, writes)| !writes));
+        assert_eq!(settle.commands(&foreseen(&["erase", "page_read_factor"])), None);
         // Its cache is a number that a fit finds out of disks.
         assert_eq!(settle.commands(&foreseen(&["write_cache_bytes", "erase"])), None);
     }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Bytes;
-use drivelab_core::measurements::Measurements;
+use drivelab_core::measurements::{DriveKind, Measurements};
 use drivelab_core::record::RunRecord;
 use drivelab_model::fit;
+use drivelab_model::options::Link;
 use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, FittedDrive, LeftOpen};
 
 use crate::failure::{Failure, Outcome};
@@ -19,7 +20,7 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 MEASUREMENTS is what `drive measure` writes, or a file by hand (any subset of the figures; the
-profile keeps the `source`):
+profile keeps the `source`). A disk:
   [drive]
   capacity_bytes = 2_000_398_934_016
   rpm = 7200
@@ -41,7 +42,21 @@ profile keeps the `source`):
   writes = 64
   mean_ms = 720
 
-Or run records, which do not describe the drive:
+A solid-state drive needs random reads at depth 1 and two depths more. Only reads are fitted:
+measured writes are not used, and the profile has those of the class of such drives.
+  [drive]
+  capacity_bytes = 500_107_862_016
+  kind = \"ssd\"
+  interface = \"sata\"
+  link = \"3\"
+  [random_read_qd1]
+  iops = 7100
+  [random_read_qd8]
+  iops = 45_700
+  [random_read_qd32]
+  iops = 52_900
+
+Or run records, which do not describe the drive (--rpm for a disk, --kind ssd for the other):
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
   drivelab run /dev/sdx --rw randread --iodepth 32 --runtime 1m --json >deep.json
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
@@ -56,9 +71,15 @@ pub(crate) struct FitArgs {
     /// Model name [default: the name of the file].
     #[arg(long)]
     model: Option<String>,
-    /// Revolutions per minute (with run records).
+    /// Revolutions per minute of a disk (with run records).
     #[arg(long)]
     rpm: Option<f64>,
+    /// Kind of drive: hdd or ssd (with run records).
+    #[arg(long)]
+    kind: Option<DriveKind>,
+    /// Link of a solid-state drive: 3, 6, pcie3x4 (with run records).
+    #[arg(long, requires = "kind")]
+    link: Option<Link>,
     /// Addressable bytes (with run records).
     #[arg(long)]
     capacity: Option<Bytes>,
@@ -124,21 +145,27 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
         return Err(Failure::bad_words("more than one file of measurements")
             .hint("put all measurements of a drive into one TOML file"));
     };
-    if arguments.rpm.is_some() || arguments.capacity.is_some() {
-        return Err(Failure::bad_words("--rpm and --capacity apply to run records only")
-            .hint("set both in the TOML file, under `[drive]`"));
+    if arguments.rpm.is_some() || arguments.capacity.is_some() || arguments.kind.is_some() {
+        return Err(Failure::bad_words(
+            "--rpm, --capacity, --kind and --link apply to run records only",
+        )
+        .hint("set them in the TOML file, under `[drive]`"));
     }
     let text = input::text(path, input::MEASUREMENTS)?;
     Ok(Measurements::read(&path.display().to_string(), &text)?)
 }
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
-    let (Some(rpm), Some(capacity)) = (arguments.rpm, arguments.capacity) else {
+    let is_flash = arguments.kind == Some(DriveKind::Ssd);
+    let Some(capacity) = arguments.capacity.filter(|_| is_flash || arguments.rpm.is_some()) else {
         return Err(Failure::bad_words("a run record does not describe the drive")
-            .hint("add --rpm 7200 --capacity BYTES"));
+            .hint("for a disk, add --rpm 7200 --capacity BYTES")
+            .hint("for a solid-state drive, add --kind ssd --link 6 --capacity BYTES"));
     };
     let mut measurements =
-        Measurements::of_drive(capacity.get(), Some(rpm)).map_err(Failure::bad_words)?;
+        Measurements::of_drive(capacity.get(), arguments.rpm).map_err(Failure::bad_words)?;
+    measurements.kind = arguments.kind;
+    measurements.link = arguments.link.map(|link| link.to_string());
     for path in &arguments.measurements {
         let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
@@ -162,6 +189,8 @@ fn command(arguments: &FitArgs) -> String {
         words.push(format!("--model '{model}'"));
     }
     words.extend(arguments.rpm.map(|rpm| format!("--rpm {rpm}")));
+    words.extend(arguments.kind.map(|kind| format!("--kind {kind}")));
+    words.extend(arguments.link.map(|link| format!("--link {link}")));
     words.extend(arguments.capacity.map(|bytes| format!("--capacity {}", bytes.get())));
     words.push(format!("--seed {} --out {}", arguments.seed, arguments.out.display()));
     words.join(" ")

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drivelab_core::Target as _;
+use drivelab_core::measurements::Measurements;
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
@@ -13,6 +14,8 @@ use drivelab_probe::{Measured, ProbeError, Settings};
 use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
 
+use super::medium::Medium;
+use crate::attached;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::failure::{Exit, Failure, Outcome};
@@ -26,7 +29,8 @@ use crate::ui::{Progress, Ui};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It only reads, unless --allow-destructive repeats the name of TARGET: then it also writes all over
-it, and flushes. Reading takes about two minutes on a real disk, writing one more.
+it, and flushes. Reading takes about two minutes on a disk and one on a solid-state drive, writing
+one more. Of a solid-state drive `drive fit` uses the reads alone.
 
 Examples:
   drivelab drive measure /dev/sdx --out own-measured.toml
@@ -59,21 +63,35 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
     }
-    let settings = Settings { seed: *seed, writes: allow_destructive.is_some(), rpm: *rpm };
-    let (mut measured, of_target) = match target::parse(target)? {
+    let settings = |medium: &Medium| Settings {
+        seed: *seed,
+        writes: allow_destructive.is_some(),
+        rpm: *rpm,
+        // A speed that is given is that of a disk.
+        solid_state: rpm.is_none() && *medium != Medium::Unknown,
+    };
+    let (mut measured, of_target, medium) = match target::parse(target)? {
         Target::Drive(spec) => {
             let profile = target::profile(&spec)?;
-            let mut drive = VirtualTarget::new(target::build(&profile, &spec.options, *seed)?);
+            let built = target::build(&profile, &spec.options, *seed)?;
+            let medium = Medium::of_model(built.about());
+            let settings = settings(&medium);
+            let mut drive = VirtualTarget::new(built);
             let mut watch = Watch::new(profile.capacity().bytes(), settings);
             let measured = drivelab_probe::measure(&mut drive, settings, &mut watch);
             let mut measured = measured.map_err(failure)?;
             let sector = u32::try_from(profile.physical_sector.bytes().get());
             measured.measurements.sector_bytes = sector.ok();
             let message = "a model in virtual time: no real device was involved".to_owned();
-            (measured, vec![Mark { id: MarkId::Modelled, message }])
+            (measured, vec![Mark { id: MarkId::Modelled, message }], medium)
         }
-        Target::Path(path) => on_this_machine(path, settings, ui)?,
+        Target::Path(path) => {
+            let medium = Medium::of_attached(&attached::to_path(&path));
+            let (measured, marks) = on_this_machine(path, settings(&medium), ui)?;
+            (measured, marks, medium)
+        }
     };
+    medium.describe(&mut measured.measurements);
     let command = format!("drivelab drive measure {target}");
     measured.measurements.sources.push(command.clone());
     measured.measurements.marks = of_target.into_iter().chain(measured.marks.clone()).collect();
@@ -96,17 +114,25 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     } else {
         ui.result(&drive::measured(&shown, ui.look()))?;
     }
-    if measured.measurements.rpm.is_none() && !measured.stopped {
-        ui.warn("no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives");
-    }
-    if measured.measurements.marks.iter().any(|mark| mark.id.doubt().is_some()) {
-        ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
-    }
+    warn(&measured.measurements, measured.stopped, ui);
     if measured.stopped {
         ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+/// Says what a fit of the measurement will lack.
+fn warn(found: &Measurements, stopped: bool, ui: Ui) {
+    if found.rpm.is_none() && found.kind.is_none() && !stopped {
+        ui.warn(
+            "no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives, or for a \
+             solid-state drive `kind = \"ssd\"` in `[drive]` of the file",
+        );
+    }
+    if found.marks.iter().any(|mark| mark.id.doubt().is_some()) {
+        ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
+    }
 }
 
 /// What the file says of itself in its heading, a line each.

@@ -2,6 +2,7 @@
 
 mod fit;
 mod measure;
+mod medium;
 mod predict;
 
 use clap::{Args, Subcommand};

@@ -27,6 +27,9 @@ The interval contains 95 of 100 drives that fit the profile. Each specimen that 
 another value of everything that the profile leaves open (`drive show` lists it): its priors, or the
 posterior that `drive fit` left of them. The model itself may be off by what `[lacks]` says.
 
+Of a fitted solid-state drive only random reads were measured: writes and flushes are those of its
+class. Without --runtime and --number-ios a run on flash has 20,000 requests.
+
 Examples:
   drivelab drive predict seagate-st2000dm006
   drivelab drive predict own.toml --rw randwrite --json")]
@@ -50,11 +53,18 @@ const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const WRITES: [u32; 2] = [8, 64];
 const FLUSHING: Span = Span::from_secs(60);
 
+/// Requests of each run on flash, where no option says for how long: its rates settle within a
+/// thousand, and half a minute of it is a million.
+const FLASH_REQUESTS: u64 = 20_000;
+
 /// Prints IOPS and latency against depth.
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let drives = Drives::new(&spec, arguments.specimens, arguments.seed)?;
-    let options = arguments.workload.0;
+    let mut options = arguments.workload.0;
+    if drives.is_flash && options.runtime.is_none() {
+        options.number_ios = options.number_ios.or(Some(FLASH_REQUESTS));
+    }
     let mut predicted = drives.nothing_yet()?;
     for iodepth in DEPTHS {
         let mut options = options.clone();
@@ -87,6 +97,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
 struct Drives<'a> {
     spec: &'a DriveSpec,
     profile: Profile,
+    is_flash: bool,
     specimens: Vec<Profile>,
     seed: u64,
 }
@@ -102,7 +113,8 @@ impl<'a> Drives<'a> {
         } else {
             vec![profile.median()]
         };
-        Ok(Self { spec, profile, specimens, seed })
+        let is_flash = profile.is_solid_state();
+        Ok(Self { spec, profile, is_flash, specimens, seed })
     }
 
     fn nothing_yet(&self) -> Result<Predicted, Failure> {
@@ -157,6 +169,7 @@ impl<'a> Drives<'a> {
             iodepth: Some(1),
             fsync: Some(writes),
             runtime: Some(FLUSHING),
+            number_ios: self.is_flash.then_some(FLASH_REQUESTS),
             ..WorkloadOptions::default()
         };
         let mean = |total: JobRecord| Some(float(total.flush?.lat_ns.mean).max(1.0));

@@ -18,7 +18,7 @@ pub enum FoundBy {
     Reads,
     /// Measuring with writes, which destroy what the drive holds, and a fit.
     Writes,
-    /// No fit: only disks are fitted.
+    /// No fit: of solid-state drives only reads are fitted.
     NoFit,
 }
 
@@ -42,20 +42,21 @@ const UNKNOWNS: &[Unknown] = &[
     writing("write_cache_runs", "how many cached writes it sorts"),
     writing("write_settle", "how long its heads settle before a write"),
     writing("flush", "how long it takes to flush its cache"),
-    unfitted("page_read_factor", "how fast its cells are read"),
+    reading("dies", "how many reads it works on at once"),
+    reading("page_read_factor", "how fast its cells are read"),
     unfitted("page_program_factor", "how fast its cells are programmed"),
     unfitted("erase", "how long it takes to erase a block"),
-    unfitted("channel_mb_per_s", "what its channels carry"),
+    reading("channel_mb_per_s", "what its channels carry"),
     unfitted("overtaking_reads", "how many reads overtake a program or an erase"),
     unfitted("suspend_stop", "how soon it suspends a program for a read"),
     unfitted("victims", "how its firmware chooses what it collects"),
     unfitted("map_cache_bytes", "how much of its map is in memory"),
     unfitted("slc_bytes", "how much it writes as SLC first"),
     unfitted("slc_program", "how fast it programs SLC"),
-    unfitted("read_processing", "what its controller needs for a read"),
+    reading("read_processing", "what its controller needs for a read"),
     unfitted("write_processing", "what its controller needs for a write"),
     unfitted("flush_processing", "what its controller needs for a flush"),
-    unfitted("command_processing", "what its controller needs for each command alone"),
+    reading("command_processing", "what its controller needs for each command alone"),
 ];
 
 const fn unfitted(key: &'static str, words: &'static str) -> Unknown {

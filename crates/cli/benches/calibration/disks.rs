@@ -1,20 +1,6 @@
-//! Whether the 95 % of a prediction are 95 %: drives are drawn from a prior, measured as `drive
-//! measure` does, fitted, predicted, and asked.
-//!
-//! `cargo bench -p drivelab --bench calibration [-- DRIVES]`; 200 drives take about half an hour of
-//! two processors. Ends with 1 where the shares do not agree with 95 %.
-//!
-//! Drive, prediction and question hold the same things. The prediction is for one more run of one
-//! more drive, so the drive answers in a run of the same length with addresses of its own. The fit
-//! allows for figures that the model is off by (`fit::OFF`): the drive is measured with figures off
-//! by as much. And `[lacks]` widens what `drive predict` prints: the truth is then off by as much.
-#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-#![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
-#![expect(clippy::cast_precision_loss, reason = "figures for people")]
-
+//! Hard disks: gains of the queue on three spans, against the elevator, and flushes.
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use drivelab_core::Rng;
 use drivelab_core::measurements::Measurements;
@@ -24,8 +10,9 @@ use drivelab_engine::{Control, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};
-use drivelab_probe::{Settings, Watch};
-use drivelab_stats::predict;
+use drivelab_probe::Settings;
+
+use crate::score::{Score, Unwatched, in_parallel, normal};
 
 /// Drives that the fit knows nothing of but their kind.
 const DRIVES: &str = "seagate-st31000333as";
@@ -92,20 +79,10 @@ fn figures(profile: &Profile, seed: u64) -> Vec<f64> {
     all
 }
 
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn stop(&mut self) -> bool {
-        false
-    }
-
-    fn at(&mut self, _: &str, _: Span, _: Span) {}
-}
-
 /// What `drive measure` finds of the drive.
 fn measured(drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
-    let settings = Settings { seed, writes: false, rpm: None };
+    let settings = Settings { seed, writes: false, rpm: None, solid_state: false };
     let mut target = VirtualTarget::new(device);
     let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");
@@ -130,11 +107,6 @@ fn off(mut measured: Measurements, seed: u64) -> Measurements {
         }
     }
     measured
-}
-
-/// A standard normal deviate (Box and Muller 1958).
-fn normal(rng: &mut Rng) -> f64 {
-    (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
 /// What remains open of the drive once it was measured, as a profile.
@@ -179,61 +151,12 @@ fn ask(prior: &Profile, number: u32) -> Asked {
     Asked { truth, predicted, lacking }
 }
 
-/// How often ranges held the truth.
-#[derive(Default)]
-struct Score {
-    inside: u32,
-    of: u32,
-    squares: f64,
-    widths: Vec<f64>,
-}
-
-impl Score {
-    fn add(&mut self, drives: &[f64], truth: f64, model_sigma: f64) {
-        let found = predict(drives, model_sigma).unwrap();
-        let [low, high] = found.range95;
-        self.inside += u32::from((low..=high).contains(&truth));
-        self.of += 1;
-        self.widths.push((high / low).ln() / 3.92);
-        let sigma = ((1.0 + 1.0 / drives.len() as f64) * found.sigma * found.sigma
-            + model_sigma * model_sigma)
-            .sqrt();
-        self.squares += ((truth / found.median).ln() / sigma).powi(2);
-    }
-
-    fn share(&self) -> f64 {
-        100.0 * f64::from(self.inside) / f64::from(self.of)
-    }
-
-    /// Median width as a deviation, and the error in deviations: 1 where they agree.
-    fn sizes(&self) -> [f64; 2] {
-        let mut widths = self.widths.clone();
-        widths.sort_unstable_by(f64::total_cmp);
-        [widths[widths.len() / 2], (self.squares / f64::from(self.of)).sqrt()]
-    }
-}
-
-fn main() -> ExitCode {
-    let count = std::env::args().filter_map(|word| word.parse().ok()).next_back().unwrap_or(200);
+/// Asks `count` disks.
+pub(crate) fn calibrate(count: u32) -> ExitCode {
     let prior = format!("base = \"{DRIVES}\"\n{}\n", fit::WRITE_SETTLE);
     let prior = Profile::parse("prior.toml", &prior, &|_| None).unwrap();
-    let (next, done) = (AtomicU32::new(0), Mutex::new(Vec::<Asked>::new()));
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        break;
-                    }
-                    let asked = ask(&prior, number);
-                    done.lock().unwrap().push(asked);
-                }
-            });
-        }
-    });
-    show(&done.into_inner().unwrap(), &lacks(&prior))
+    let done = in_parallel(count, |number| ask(&prior, number));
+    show(&done, &lacks(&prior))
 }
 
 fn show(done: &[Asked], lacks: &[f64]) -> ExitCode {

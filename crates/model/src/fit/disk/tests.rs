@@ -1,4 +1,5 @@
 use super::*;
+use crate::fit::{LeftOpen, fit};
 use crate::profile::Profile;
 
 const DRIVE: &str = "[drive]\ncapacity_bytes = 2_000_398_934_016\nrpm = 7200\n";

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use drivelab_core::measurements::{MeasuredLoad, Measurements, Place};
 
 use super::extremes::{Extremes, RETRY_REVOLUTIONS};
-use super::unknown::{Unknown, WRITE_SETTLE};
+use super::unknowns::WRITE_SETTLE;
+use crate::fit::unknown::Unknown;
 
 /// What random reads cannot show of the geometry: two platters.
 pub(super) const HEADS: u32 = 4;

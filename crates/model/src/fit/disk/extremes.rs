@@ -1,6 +1,6 @@
 //! Reads that something else decides: hits in a cache, and reads that need more than one try.
 
-use super::simulate::Seen;
+use crate::fit::simulate::{self, Seen};
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Extremes {
@@ -47,5 +47,5 @@ impl Extremes {
 
 fn share_below(seen: &Seen, limit: f64) -> f64 {
     let count = seen.sorted.partition_point(|time| *time < limit);
-    super::simulate::float(count as u64) / super::simulate::float(seen.sorted.len() as u64)
+    simulate::float(count as u64) / simulate::float(seen.sorted.len() as u64)
 }

@@ -2,8 +2,8 @@
 
 use drivelab_core::measurements::{MEAN_MS, MeasuredLoad, Measurements, QUANTILES};
 
-use super::doubt;
-use super::simulate::{Seen, Task, float};
+use crate::fit::doubt;
+use crate::fit::simulate::{Seen, Task, float};
 
 /// A figure, as a logarithm.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,33 @@
+//! What kind of drive was measured, and how it was attached.
+
+use crate::choice_as_text;
+use crate::config::Choice;
+
+/// What a drive keeps its data on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriveKind {
+    /// Platters.
+    Hdd,
+    /// Flash.
+    Ssd,
+}
+
+impl Choice for DriveKind {
+    const WHAT: &'static str = "kind of drive";
+    const NAMES: &'static [(&'static str, Self)] = &[("hdd", Self::Hdd), ("ssd", Self::Ssd)];
+}
+
+/// What a solid-state drive was attached by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriveInterface {
+    /// A SATA port, or a host adapter that takes such drives.
+    Sata,
+    /// `NVMe` over PCI Express.
+    Nvme,
+}
+
+impl Choice for DriveInterface {
+    const WHAT: &'static str = "interface";
+    const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("nvme", Self::Nvme)];
+}
+choice_as_text!(DriveKind, DriveInterface);

@@ -1,0 +1,81 @@
+//! Rates of random reads by arithmetic: near enough to guide a search, and the emulator's start.
+//!
+//! A drive is a closed network: a delay, dies that an address picks at random, and the wire, which
+//! takes one answer at a time. Mean value analysis (Reiser and Lavenberg 1980) with service times
+//! that are not exponential (Reiser 1979): a read that comes finds the rest of the one in service,
+//! half of it where all take the same. Within some percent of the simulation; the emulator has the
+//! rest.
+
+/// A drive as such a network; times in us.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Network {
+    /// What every read waits, whatever else goes on.
+    pub(super) delay: f64,
+    /// What a die needs for a page.
+    pub(super) die: f64,
+    /// The square of the coefficient of variation of that.
+    pub(super) die_scatter: f64,
+    pub(super) dies: f64,
+    /// Pages of a read, and those of them that one die reads one after the other.
+    pub(super) pages: f64,
+    pub(super) in_turn: f64,
+    /// What the wire needs for an answer.
+    pub(super) wire: f64,
+}
+
+impl Network {
+    /// Reads a second with `depth` outstanding.
+    pub(super) fn rate(&self, depth: u32) -> f64 {
+        let visits = self.pages / self.dies;
+        let (mut at_die, mut at_wire, mut rate) = (0.0, 0.0, 0.0);
+        let most = 1.0 / (visits * self.die).max(self.wire).max(1e-9);
+        for outstanding in 1..=depth {
+            let busy = (rate * visits * self.die).min(1.0);
+            let rest = 0.5 * (1.0 + self.die_scatter);
+            let die = self.die * (1.0 + (at_die - busy).max(0.0) + busy * rest);
+            let sends = (rate * self.wire).min(1.0);
+            let wire = self.wire * (1.0 + (at_wire - sends).max(0.0) + sends * 0.5);
+            rate = f64::from(outstanding) / (self.delay + self.in_turn * die + wire);
+            rate = rate.min(most);
+            at_die = rate * visits * die;
+            at_wire = rate * wire;
+        }
+        1e6 * rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(delay: f64, dies: f64, wire: f64) -> Network {
+        let (die, die_scatter, pages, in_turn) = (60.0, 0.0, 1.0, 1.0);
+        Network { delay, die, die_scatter, dies, pages, in_turn, wire }
+    }
+
+    fn near(found: f64, expected: f64, within: f64) {
+        assert!((found / expected - 1.0).abs() < within, "{found} for {expected}");
+    }
+
+    #[test]
+    fn one_read_takes_the_sum_of_its_parts() {
+        near(network(20.0, 8.0, 10.0).rate(1), 1e6 / 90.0, 1e-9);
+    }
+
+    #[test]
+    fn deep_queues_reach_what_is_slowest() {
+        // The wire: 10 us a read. One die: 60.
+        near(network(20.0, 64.0, 10.0).rate(32), 100_000.0, 0.02);
+        near(network(20.0, 1.0, 1.0).rate(32), 1e6 / 60.0, 0.02);
+    }
+
+    #[test]
+    fn exponential_dies_meet_the_closed_form() {
+        // X(d) / X(1) = D d / (D + d - 1) without delay and wire.
+        let of = |depth| Network { die_scatter: 1.0, ..network(0.0, 8.0, 0.0) }.rate(depth);
+        for depth in [2, 4, 8, 32] {
+            let (d, dies) = (f64::from(depth), 8.0);
+            near(of(depth) / of(1), dies * d / (dies + d - 1.0), 1e-9);
+        }
+    }
+}

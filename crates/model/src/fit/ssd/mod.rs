@@ -1,0 +1,303 @@
+//! Solid-state drives, fitted to random reads alone.
+//!
+//! Open are the reads that run at once, the times of a page and of the controller, and what a
+//! channel carries. Arithmetic ([`curve`]) has the rates within some percent; simulations of the
+//! model correct it, and a parabola in the unknowns stands for that correction between them.
+//!
+//! Writes are not fitted: what they show goes back to garbage collection, caches and their history,
+//! none of which a few minutes determine, and a fit of them would be wrong with confidence.
+
+mod curve;
+mod pages;
+mod text;
+mod unknowns;
+mod wanted;
+
+use drivelab_core::Refusal;
+use drivelab_core::config::Value as _;
+use drivelab_core::measurements::{DriveInterface, Measurements};
+
+use super::emulator::Emulator;
+use super::outcome::{Asked, Fit, FittedFigure, LeftOpen};
+use super::posterior::{Group, OFF, Posterior};
+use super::round::{self, Round};
+use super::simulate::{self, MANY, Seen, Task};
+use super::unknown::Unknown;
+use crate::controller::{Link, Notice};
+use crate::profile::Profile;
+use curve::Network;
+use pages::Pages;
+use text::{Heading, Text};
+use unknowns::Numbers;
+use wanted::{Figure, Wanted};
+
+/// Simulated drives in each round: twice the coefficients of the parabola.
+const DRIVES: usize = 48;
+/// Rounds: as many as it takes until the answer lies among the drives of the last one.
+const ROUNDS: std::ops::RangeInclusive<u64> = 2..=6;
+/// Requests of each load in each of them: chance is left to the emulator to smooth.
+const REQUESTS: u64 = 1_000;
+/// The mean read of a page in the profiles of the classes, in us, by interface.
+const READ_US: [(DriveInterface, f64); 2] =
+    [(DriveInterface::Sata, 60.0), (DriveInterface::Nvme, 55.0)];
+/// Commands that a SATA drive queues.
+const SATA_TAGS: u32 = 32;
+
+/// Fits a solid-state drive.
+///
+/// # Errors
+/// The measurements hold too few random reads, or no drive can be built near them.
+pub(super) fn fit(mut asked: Asked<'_>) -> Result<Fit, Refusal> {
+    let measurements = asked.measurements;
+    let (interface, link) = attached(measurements)?;
+    let wanted = Wanted::new(measurements)?;
+    asked.notes.extend(unused(measurements));
+    let mean = READ_US.iter().find(|(of, _)| *of == interface).expect("there are two").1;
+    let pages = Pages::new(measurements, mean);
+    let text = Text { measurements, interface, pages };
+    let unknowns = unknowns::all(interface);
+    let search = Search { tasks: wanted.tasks(), wanted, unknowns, text, link, seed: asked.seed };
+    let (draws, simulations) = search.draws().map_err(Refusal::request)?;
+    let fit = search.finish(&asked, &draws, simulations).map_err(Refusal::request)?;
+    Profile::parse("fit", &fit.profile, &|_| None).map_err(|error| {
+        Refusal::request(format!("no drive of this size can be modelled: {error}"))
+            .hint("measure the whole drive, not a file or a partition of it")
+    })?;
+    Ok(fit)
+}
+
+/// How the drive was attached: as `[drive]` says, or as most are.
+fn attached(measurements: &Measurements) -> Result<(DriveInterface, Link), Refusal> {
+    let wrong = |message: String| {
+        Refusal::request(message)
+            .hint("write `interface = \"sata\"` with `link = \"3\"`, or `nvme` with `pcie3x4`")
+    };
+    let read =
+        |text: &String| Link::read(text).map_err(|message| wrong(format!("`link`: {message}")));
+    let link = measurements.link.as_ref().map(read).transpose()?;
+    let by_link =
+        |link: Link| if link.is_sata() { DriveInterface::Sata } else { DriveInterface::Nvme };
+    let interface = measurements.interface.or(link.map(by_link)).unwrap_or(DriveInterface::Sata);
+    let usual = match interface {
+        DriveInterface::Sata => Link::Sata3,
+        DriveInterface::Nvme => Link::Pcie { generation: 3, lanes: 4 },
+    };
+    let link = link.unwrap_or(usual);
+    if by_link(link) != interface {
+        return Err(wrong(format!("a link of `{link}` does not fit the interface `{interface}`")));
+    }
+    Ok((interface, link))
+}
+
+/// What the measurements hold and the fit does not use.
+fn unused(measurements: &Measurements) -> Vec<String> {
+    let mut notes = Vec::new();
+    let loads = &measurements.loads;
+    let streams = &measurements.streams;
+    if loads.iter().any(|load| load.write)
+        || streams.iter().any(|stream| stream.write)
+        || !measurements.flushes.is_empty()
+    {
+        notes.push(
+            "writes and flushes were measured and are not used: of solid-state drives random reads \
+             alone are fitted, and what the profile says of writes is that of the class"
+                .to_owned(),
+        );
+    }
+    if loads.iter().any(|load| !load.write && load.span_bytes.is_some()) {
+        notes.push(
+            "reads within a part of the drive are not used: in the model an address changes nothing \
+             but the die"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// A fit while it goes on.
+struct Search<'a> {
+    wanted: Wanted,
+    tasks: Vec<Task>,
+    unknowns: Vec<Unknown>,
+    text: Text<'a>,
+    link: Link,
+    seed: u64,
+}
+
+impl Search<'_> {
+    /// Scores of drives that the measurements leave possible, and how many were simulated.
+    fn draws(&self) -> Result<(Vec<Vec<f64>>, usize), String> {
+        let mut round = Round::first(self.start());
+        let mut simulations = 0;
+        for number in 0.. {
+            let design = round.design(DRIVES, self.seed, number);
+            let mut off = Vec::with_capacity(design.len());
+            for (drive, scores) in (0..).zip(&design) {
+                let part = 1000 * (number + 1) + drive;
+                let numbers = self.numbers(scores);
+                let found = Wanted::of(&self.seen(&numbers, &self.tasks, REQUESTS, part)?);
+                let guess = self.guess(&numbers);
+                off.push(found.iter().zip(guess).map(|(found, guess)| found - guess).collect());
+            }
+            simulations += design.len();
+            let terms: Vec<Vec<f64>> = design.iter().map(|scores| self.terms(scores)).collect();
+            let emulator = Emulator::new(&terms, &off);
+            let emulated = |scores: &[f64]| {
+                let off = emulator.figures(&self.terms(scores));
+                let guess = self.guess(&self.numbers(scores));
+                guess.iter().zip(off).map(|(guess, off)| guess + off).collect()
+            };
+            let measured = self.wanted.figures.iter().map(|figure| figure.measured).collect();
+            let groups = vec![self.group(emulator.variances())];
+            let posterior = Posterior::new(&emulated, measured, round::bounds(&design), groups);
+            let draws = posterior.draws(&round.centre, 2 * round::DRAWS, self.seed + number);
+            let is_found = round.holds(&draws);
+            if number + 1 >= *ROUNDS.end() || number + 1 >= *ROUNDS.start() && is_found {
+                return Ok((draws, simulations));
+            }
+            round = Round::around(&draws);
+        }
+        unreachable!("the last round returns")
+    }
+
+    /// The prior, with the time of a page that is left of a single read.
+    fn start(&self) -> Vec<f64> {
+        let mut start = vec![0.0; self.unknowns.len()];
+        let alone = self.wanted.alone();
+        let numbers = self.numbers(&start);
+        let network = self.network(&numbers, alone);
+        let pages = self.text.pages.mean_us(numbers.page_read_factor);
+        let rest = network.delay + network.wire + network.in_turn * (network.die - pages);
+        let left = (1e6 / libm::exp(alone.measured) - rest) / network.in_turn;
+        let factor = numbers.page_read_factor * (left / pages).clamp(0.2, 5.0);
+        for (unknown, score) in self.unknowns.iter().zip(&mut start) {
+            if unknown.key == "page_read_factor" {
+                *score = unknown.score(factor).clamp(-4.0, 4.0);
+            }
+        }
+        start
+    }
+
+    /// All rates, which the model may be off together; but for the single read, whose time is the
+    /// sum of its parts.
+    fn group(&self, variances: &[f64]) -> Group {
+        let places = (0..self.wanted.figures.len()).collect();
+        let may_be_off = |at: usize| self.wanted.figures[at].depth > 1;
+        Group::new(places, &OFF, &self.wanted.covariance(), variances, may_be_off)
+    }
+
+    fn network(&self, numbers: &Numbers, figure: &Figure) -> Network {
+        let times = self.text.pages.times_us(numbers.page_read_factor);
+        let mean = times.iter().sum::<f64>() / 4.0;
+        let squares = times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / 4.0;
+        let units = simulate::float(figure.sectors.div_ceil(8));
+        let pages = libm::ceil(units / 4.0);
+        let die = mean + numbers.transfer_us() * units / pages;
+        let bytes = simulate::float(figure.sectors * 512);
+        let wire = 1e6 * bytes / simulate::float(self.link.bytes_per_s());
+        let notice = match self.text.interface {
+            DriveInterface::Sata => 0.0,
+            DriveInterface::Nvme => microseconds(Notice::Interrupt.latency().ns()),
+        };
+        Network {
+            delay: numbers.read_processing_us + notice,
+            die,
+            die_scatter: squares / (die * die),
+            dies: numbers.dies,
+            pages,
+            in_turn: pages.min(2.0),
+            wire: wire + microseconds(self.link.per_command().ns()) + numbers.command_processing_us,
+        }
+    }
+
+    /// The logarithms of all figures by arithmetic.
+    fn guess(&self, numbers: &Numbers) -> Vec<f64> {
+        let tags = match self.text.interface {
+            DriveInterface::Sata => SATA_TAGS,
+            DriveInterface::Nvme => u32::MAX,
+        };
+        let of =
+            |figure: &Figure| libm::log(self.network(numbers, figure).rate(figure.depth.min(tags)));
+        self.wanted.figures.iter().map(of).collect()
+    }
+
+    fn seen(
+        &self,
+        numbers: &Numbers,
+        tasks: &[Task],
+        requests: u64,
+        part: u64,
+    ) -> Result<Vec<Seen>, String> {
+        let profile = self.text.trial(numbers);
+        simulate::observe(&profile, tasks, requests, self.seed.wrapping_add(part))
+    }
+
+    fn numbers(&self, scores: &[f64]) -> Numbers {
+        let values: Vec<f64> =
+            self.unknowns.iter().zip(scores).map(|(one, score)| one.at(*score)).collect();
+        Numbers::of(&values)
+    }
+
+    fn terms(&self, scores: &[f64]) -> Vec<f64> {
+        self.unknowns.iter().zip(scores).map(|(one, score)| one.term(*score)).collect()
+    }
+
+    fn finish(
+        &self,
+        asked: &Asked<'_>,
+        draws: &[Vec<f64>],
+        simulations: usize,
+    ) -> Result<Fit, String> {
+        let middle = self.numbers(&round::middle(draws));
+        let found = Wanted::of(&self.seen(&middle, &self.tasks, MANY, 0)?);
+        let pairs = || self.wanted.figures.iter().zip(&found);
+        let figures = pairs().map(|(figure, log)| FittedFigure {
+            name: figure.name.clone(),
+            measured: libm::exp(figure.measured),
+            fitted: libm::exp(*log),
+        });
+        let figures: Vec<FittedFigure> = figures.collect();
+        let squares =
+            pairs().map(|(figure, log)| (figure.measured - log) * (figure.measured - log));
+        let error = libm::sqrt(squares.sum::<f64>() / simulate::float(found.len() as u64));
+        let random = |depth| Task::Random { write: false, span: None, depth, sectors: 8 };
+        let rates = self.seen(&middle, &[random(1), random(32)], MANY, 0)?;
+        let gain = rates[1].per_s / rates[0].per_s;
+        let &Asked { model, command, seed, ref notes, .. } = asked;
+        let heading = Heading { model, command, seed, simulations, error, gain, notes };
+        let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers(scores)).collect();
+        Ok(Fit {
+            profile: self.text.fitted(heading, &middle, &kept),
+            figures,
+            rms_log_error: error,
+            gain,
+            left_open: self.left_open(draws),
+            not_identified: self.text.not_identified(),
+            notes: notes.clone(),
+        })
+    }
+
+    /// What is left open, with the time of a page in place of the factor.
+    fn left_open(&self, draws: &[Vec<f64>]) -> Vec<LeftOpen> {
+        let values = |scores: &Vec<f64>| {
+            let of = |(unknown, score): (&Unknown, &f64)| match unknown.key {
+                "page_read_factor" => self.text.pages.mean_us(unknown.at(*score)),
+                _ => unknown.at(*score),
+            };
+            self.unknowns.iter().zip(scores).map(of).collect()
+        };
+        let numbers: Vec<Vec<f64>> = round::kept(draws).map(values).collect();
+        let named = |open: LeftOpen| match open.key {
+            "page_read_factor" => LeftOpen { key: "page_read", unit: "us", ..open },
+            _ => open,
+        };
+        round::left_open(&self.unknowns, &numbers).into_iter().map(named).collect()
+    }
+}
+
+fn microseconds(ns: u64) -> f64 {
+    simulate::float(ns) / 1e3
+}
+
+#[cfg(test)]
+mod tests;
