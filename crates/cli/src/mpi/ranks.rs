@@ -24,8 +24,9 @@ use crate::interrupt;
 const PIECE: usize = 2048;
 /// For so long a rank that waits asks all the time: an answer from a host that is idle.
 const EAGER: Span = Span::from_us(20);
-/// Then, up to this time, so often, as for the answer of a clock. On a busy host a thread that sleeps
-/// gets a processor as soon as it wakes; one that yields waits until all others have used theirs.
+/// Then, up to this time, so often, as for the answer of a clock. On a busy host a thread that
+/// sleeps gets a processor as soon as it wakes; one that yields waits until all others have used
+/// theirs.
 const SOON: Span = Span::from_ms(5);
 const NAP: Duration = Duration::from_micros(20);
 /// Then so often.
