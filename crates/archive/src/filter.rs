@@ -81,7 +81,7 @@ impl Filter {
 }
 
 /// Whether a figure of a run that is known has the name that is parameter `n`. The empty text keeps
-/// SQLite from the index by name, in which it would walk through the figures of all runs.
+/// `SQLite` from the index by name, in which it would walk through the figures of all runs.
 pub(crate) fn is_figure(table: &str, n: usize) -> String {
     format!("{table}.name || '' = ${n}")
 }
