@@ -47,8 +47,8 @@ impl Filter {
         // First: SQLite counts `$1` in the order of the text, and a list shows this figure.
         condition.add(self.metric.clone(), |n| {
             format!(
-                "EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.id \
-                 AND figures.name = ${n})"
+                "EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.id AND {})",
+                is_figure("figures", n)
             )
         });
         match self.parts_of {
@@ -78,6 +78,12 @@ impl Filter {
         condition.add(self.until_ms.map(millis), |n| format!("runs.time_ms < ${n}"));
         condition
     }
+}
+
+/// Whether a figure of a run that is known has the name that is parameter `n`. The empty text keeps
+/// `SQLite` from the index by name, in which it would walk through the figures of all runs.
+pub(crate) fn is_figure(table: &str, n: usize) -> String {
+    format!("{table}.name || '' = ${n}")
 }
 
 impl Condition {

@@ -12,7 +12,7 @@ use drivelab_core::record::{Kept, KeptFigure, Origin, RUN_SCHEMA, RunRecord};
 
 use crate::entry::{Entry, Part, RunId, Whole};
 use crate::error::ArchiveError;
-use crate::filter::{Filter, millis};
+use crate::filter::{Filter, is_figure, millis};
 use crate::pack::unpack;
 use crate::schema;
 use crate::store::{self, Patience, Row, Store, Value};
@@ -125,7 +125,10 @@ impl Archive {
     pub fn list(&self, filter: &Filter) -> Result<Vec<Kept>, ArchiveError> {
         let condition = filter.condition();
         // The figure that is shown is the first parameter, where one is asked for.
-        let shown = if filter.metric.is_some() { "shown.name = $1" } else { "shown.place = 0" };
+        let shown = match filter.metric {
+            Some(_) => is_figure("shown", 1),
+            None => "shown.place = 0".to_owned(),
+        };
         let latest = filter.latest.map_or(i64::MAX, millis);
         let text = format!(
             "SELECT runs.id, time_ms, origin, target, drive, host, suite, label, spark, \

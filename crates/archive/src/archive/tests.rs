@@ -448,6 +448,8 @@ fn a_list_reads_the_runs_that_it_shows_and_no_others() {
     };
     let all = plan(&Filter::default());
     assert!(all.contains("runs_whole") && !all.contains("TEMP B-TREE"), "{all}");
+    let measured = plan(&Filter { metric: Some("iops".into()), ..Filter::default() });
+    assert!(measured.contains("figures_1 (run=?)"), "{measured}");
     let labelled = plan(&only("before"));
     assert!(!labelled.contains("SCAN") && labelled.contains("runs_by_label"), "{labelled}");
     let parts = plan(&Filter { parts_of: Some(entry(1).id), ..Filter::default() });
