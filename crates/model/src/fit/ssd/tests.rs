@@ -14,7 +14,9 @@ const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Measured rates at some of [`DEPTHS`].
 fn reads(rates: [f64; 6], depths: &[u32]) -> String {
     let of = DEPTHS.iter().zip(rates).filter(|(depth, _)| depths.contains(depth));
-    of.map(|(depth, rate)| format!("[random_read_qd{depth}]\niops = {rate}\n")).collect()
+    let sections: Vec<String> =
+        of.map(|(depth, rate)| format!("[random_read_qd{depth}]\niops = {rate}\n")).collect();
+    sections.concat()
 }
 
 fn measured(text: &str) -> Measurements {
