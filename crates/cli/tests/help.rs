@@ -99,7 +99,8 @@ fn bash_completes_studies_drives_and_values() {
     check(&["drivelab", "study", "--stage", ""], &["simulate", "kernel", "emulate", "hardware"]);
     check(&["drivelab", "run", "x", "--rw", "randr"], &["randread", "randrw"]);
     check(&["drivelab", "run", "x", "--ioengine", "ps"], &["psync"]);
-    check(&["drivelab", "serve", "generic"], &["generic-10k", "generic-5400"]);
+    let generic = ["generic-10k", "generic-5400", "generic-nvme", "generic-sata"];
+    check(&["drivelab", "serve", "generic"], &generic);
     check(&["drivelab", "drive", "show", "hita"], &["hitachi-hts542516k9sa00"]);
     check(&["drivelab", "replay", "t", "--drive", "hita"], &["hitachi-hts542516k9sa00"]);
     // Bash splits the word at its colon and expects the part after it.

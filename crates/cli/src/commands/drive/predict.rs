@@ -61,8 +61,9 @@ const FLASH_REQUESTS: u64 = 20_000;
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let drives = Drives::new(&spec, arguments.specimens, arguments.seed)?;
+    let is_timed = arguments.workload.is_typed("runtime");
     let mut options = arguments.workload.0;
-    if drives.is_flash && options.runtime.is_none() {
+    if drives.is_flash && !is_timed {
         options.number_ios = options.number_ios.or(Some(FLASH_REQUESTS));
     }
     let mut predicted = drives.nothing_yet()?;
