@@ -1,16 +1,17 @@
-//! Numbers that mean nothing where processor time costs nothing.
+//! Numbers that mean nothing where the processor is not that of a machine.
 
 use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
 use drivelab_study::command::CPU;
 
-/// No request takes less; a reading of the clock takes 256 ns of virtual time.
+/// No request takes less; a reading of the clock takes 256 ns of virtual time, and a system call what
+/// the guest's processor is said to take.
 const INSTANT_NS: u64 = 1000;
 const INSTANT_US: f64 = 1.0;
 
-const WHY: &str = "withheld: processor time and memory cost nothing in a guest in virtual time";
+const WHY: &str = "withheld: in virtual time processor and memory are not those of a machine";
 
 /// Takes what the processor, memory or a network answered out of phases, and says so: in virtual
-/// time only the disk takes any.
+/// time only the disk is modelled.
 pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
     let is_free =
         |nature: Nature| matches!(nature, Nature::Cpu | Nature::PageCache | Nature::Network);
