@@ -25,7 +25,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 20] = [
+const ELSEWHERE: [&str; 21] = [
     "ioengine",
     "hipri",
     "sqthread_poll",

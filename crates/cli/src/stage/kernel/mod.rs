@@ -17,7 +17,6 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_lab::kernel::{Cache, Kernel};
-use drivelab_lab::processor::Processor;
 use drivelab_model::About;
 use drivelab_study::command::Command;
 use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
