@@ -35,8 +35,15 @@ impl Factor {
 }
 
 /// Facts of the machine and the run, not of a drive.
-const MACHINE: [&str; 6] =
-    ["kernel", "ioengine", "direct", "cpu_governor", "kernel_options", "memory_bytes"];
+const MACHINE: [&str; 7] = [
+    "kernel",
+    "ioengine",
+    "direct",
+    "cpu_governor",
+    "kernel_options",
+    "memory_bytes",
+    "processor_cost",
+];
 
 /// The driver, and with it the number of requests, follows from the mode of the controller;
 /// `nr_requests` does not. It can be set separately and accounts for much of the difference (the
@@ -99,6 +106,7 @@ const FACTORS: &[Factor] = &[
     Factor { name: "tier", own: &["tier"], follows: "tier_warm page_cache_bytes", ..NONE },
     Factor { name: "tier-warm", own: &["tier_warm"], ..NONE },
     Factor { name: "memory", own: &["page_cache_bytes", "memory_bytes"], ..NONE },
+    Factor { name: "processor", own: &["processor_cost"], ..NONE },
     Factor { name: "pcie", own: &["pcie"], words: "pcie", ..NONE },
     Factor {
         name: "dispatch",

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod mapped;
 pub mod memory;
 pub mod mounted;
+pub mod processor;
 mod refusal;
 pub mod setting;
 pub mod trace;

@@ -9,6 +9,7 @@ pub(super) const CONFIG: &str = include_str!("../../kernel/config");
 pub(super) const PATCHES: &[(&str, &str)] = &[
     ("fixed-entropy.patch", include_str!("../../kernel/patches/fixed-entropy.patch")),
     ("interrupt-line.patch", include_str!("../../kernel/patches/interrupt-line.patch")),
+    ("processor-cost.patch", include_str!("../../kernel/patches/processor-cost.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_lab::mounted::FileSystem;
+use drivelab_lab::processor::Processor;
 
 use crate::commands::completion;
 use crate::failure::Failure;
@@ -50,6 +51,10 @@ pub(crate) struct WithinArgs {
     #[arg(long, value_name = "SIZE", requires = "place", default_value = "512M",
         value_parser = kernel::memory)]
     memory: Bytes,
+    /// With --in: what a system call and copying 1 KiB take: free, modelled, or as in 600ns,100ns
+    /// [default: modelled with --filesystem, else free].
+    #[arg(long, value_name = "COST", requires = "place", value_parser = Processor::read)]
+    processor: Option<Processor>,
     /// With --in: end the guest after this much real time.
     #[arg(long, value_name = "TIME", requires = "place", default_value = "10m")]
     wall_limit: Span,
@@ -73,7 +78,8 @@ pub(super) fn run(
         return Err(Failure::bad_words(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
-    let has = Has::new(within.filesystem, within.mount_options.clone(), within.memory)?;
+    let options = within.mount_options.clone();
+    let has = Has::new(within.filesystem, options, within.memory, within.processor)?;
     job.check(has.mounted.is_some())?;
     let profile = target::profile(&spec)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {

@@ -25,7 +25,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 20] = [
+const ELSEWHERE: [&str; 21] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -43,6 +43,7 @@ const ELSEWHERE: [&str; 20] = [
     "filesystem",
     "mount_options",
     "memory",
+    "processor",
     "wall_limit",
     "trace",
     "console",
@@ -50,7 +51,7 @@ const ELSEWHERE: [&str; 20] = [
 
 /// The options that would do nothing beside a suite.
 pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label", "place", "filesystem", "mount_options", "memory"];
+    let own = ["seed", "label", "place", "filesystem", "mount_options", "memory", "processor"];
     let of_guest = ["wall_limit", "trace", "console"];
     let is_own = move |name: &&str| own.contains(name) || of_guest.contains(name);
     ELSEWHERE.into_iter().filter(move |name| !is_own(name))

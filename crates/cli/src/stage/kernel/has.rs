@@ -1,8 +1,9 @@
-//! What a guest has besides its drive: a file system and memory.
+//! What a guest has besides its drive: a file system, memory and a processor.
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
 use drivelab_lab::mounted::{FileSystem, Mounted};
+use drivelab_lab::processor::Processor;
 use drivelab_study::file::Settings;
 
 use crate::failure::Failure;
@@ -20,17 +21,20 @@ pub(crate) struct Has {
     /// The file system that workloads run on; none for those of the bare drive.
     pub(crate) mounted: Option<Mounted>,
     pub(crate) memory: Bytes,
+    pub(crate) processor: Processor,
 }
 
 impl Has {
     /// The keys of study files.
-    pub(crate) const KEYS: [&'static str; 3] = ["filesystem", "mount-options", "memory"];
+    pub(crate) const KEYS: [&'static str; 4] =
+        ["filesystem", "mount-options", "memory", "processor"];
 
     /// The value of a key as it is printed.
     pub(crate) fn read(key: &str, value: &str) -> Result<String, String> {
         match key {
             "filesystem" => FileSystem::read(value).map(|it| it.to_string()),
             "memory" => memory(value).map(|it| it.to_string()),
+            "processor" => Processor::read(value).map(|it| it.to_string()),
             _ => mount_options(value),
         }
     }
@@ -38,16 +42,18 @@ impl Has {
     /// What settings say, where later ones replace earlier ones.
     pub(crate) fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Failure> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
+        let mut processor = None;
         for (key, value) in settings.flatten() {
             let known = "the vocabulary accepted it";
             match *key {
                 "filesystem" => file_system = Some(FileSystem::read(value).expect(known)),
                 "memory" => bytes = memory(value).expect(known),
                 "mount-options" => options.clone_from(value),
+                "processor" => processor = Some(Processor::read(value).expect(known)),
                 _ => {}
             }
         }
-        Self::new(file_system, options, bytes)
+        Self::new(file_system, options, bytes, processor)
     }
 
     /// What options of the command line say.
@@ -55,13 +61,16 @@ impl Has {
         file_system: Option<FileSystem>,
         options: String,
         memory: Bytes,
+        processor: Option<Processor>,
     ) -> Result<Self, Failure> {
         if file_system.is_none() && !options.is_empty() {
             let message = format!("`{options}` are options of mount(8), but nothing is mounted");
             return Err(Failure::bad_words(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        Ok(Self { mounted, memory })
+        // On the bare drive only the drive takes time, as at stage simulate.
+        let usual = if mounted.is_some() { Processor::MODELLED } else { Processor::FREE };
+        Ok(Self { mounted, memory, processor: processor.unwrap_or(usual) })
     }
 
     /// As rows of a report.
@@ -75,6 +84,7 @@ impl Has {
             }
         }
         rows.push(row("memory", self.memory.to_string()));
+        rows.push(row("processor", self.processor.to_string()));
         rows
     }
 }
@@ -111,7 +121,11 @@ mod tests {
         let arm: Settings = vec![("filesystem", "xfs".into()), ("scheduler", "none".into())];
         let has = Has::of([&base, &arm].into_iter()).unwrap();
         assert_eq!(has.mounted.map(|it| it.file_system), Some(FileSystem::Xfs));
-        assert_eq!(has.memory, Bytes::gib(1));
+        assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::MODELLED));
+        let free: Settings = vec![("processor", "free".into())];
+        assert_eq!(Has::of([&base, &free].into_iter()).unwrap().processor, Processor::FREE);
+        let bare = Has::of(std::iter::empty()).unwrap();
+        assert_eq!(bare.processor, Processor::FREE, "as at stage simulate");
         let check =
             |key, value, expected: Result<&str, &str>| match (Has::read(key, value), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected),
@@ -122,6 +136,8 @@ mod tests {
         check("filesystem", "ntfs", Err("known: `ext4`, `xfs`, `btrfs`"));
         check("memory", "256M", Ok("256M"));
         check("memory", "1k", Err("the memory of a guest"));
+        check("processor", "1us,0ns", Ok("1us,0ns"));
+        check("processor", "2", Err("`modelled`"));
         check("mount-options", "noatime,data=journal", Ok("noatime,data=journal"));
         check("mount-options", "a'; reboot", Err("not a list of mount options"));
         let alone: Settings = vec![("mount-options", "noatime".into())];

@@ -92,13 +92,14 @@ impl Inside<'_> {
         }
         self.job.add_to(&mut root)?;
         // A bare drive has no layout.
-        let arguments = mounted.map(|_| Chance::of(*seed).argument());
+        let chance = mounted.map(|_| Chance::of(*seed).argument());
+        let arguments: Vec<String> = chance.into_iter().chain(has.processor.argument()).collect();
         let guest = Guest {
             kernel: &self.kernel.path,
             initramfs: &root.to_bytes(),
             memory: has.memory,
             tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
-            arguments: arguments.as_slice(),
+            arguments: &arguments,
             tick: None,
             limit: Duration::from_nanos(self.limit.ns()),
             stop: interrupt::flag(),
@@ -187,7 +188,9 @@ impl Inside<'_> {
         let Made { ended, about, seen } = made;
         let mut attached = record.attached.unwrap_or_default();
         self.agreed(&attached, seen)?;
-        attached.machine.insert("memory_bytes".into(), self.has.memory.get().into());
+        let Has { memory, processor, .. } = self.has;
+        attached.machine.insert("memory_bytes".into(), memory.get().into());
+        attached.machine.insert("processor_cost".into(), processor.to_string().into());
         let mut model = attached::to_model(&self.spec.profile.to_string(), about);
         for device in &mut model.devices {
             // The guest has these, and what it has was inspected in it.
@@ -196,9 +199,10 @@ impl Inside<'_> {
         attached.devices.extend(model.devices);
         let phases = without_processor(record.phases);
         let message = format!(
-            "a modelled drive under Linux {} in virtual time, in which processor time costs \
-             nothing{}: no real device was involved",
+            "a modelled drive under Linux {} in virtual time, in which {}{}: no real device was \
+             involved",
             self.kernel.release,
+            processor.words(),
             withheld(&phases)
         );
         let mut marks = vec![Mark { id: MarkId::Modelled, message }];

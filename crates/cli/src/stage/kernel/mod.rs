@@ -121,6 +121,22 @@ impl KernelStage {
         })
     }
 
+    /// What the guests' processors take, as a part of a sentence.
+    fn processors(&self) -> String {
+        let works = (0..self.study.workloads.len()).map(Task::Workload);
+        let points = self.study.curve.as_ref().map(|_| Task::Curve(0));
+        let tasks: Vec<Task> = works.chain(points).collect();
+        let all = (0..self.study.arms.len()).flat_map(|arm| tasks.iter().map(move |it| (arm, *it)));
+        let found = all.filter_map(|(arm, task)| has(&self.study, arm, task).ok());
+        let mut words: Vec<String> = Vec::new();
+        for word in found.map(|has| has.processor.words()) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(", or ")
+    }
+
     /// Makes a run of a load or a suite, whose drive is drawn.
     #[expect(
         clippy::redundant_closure_for_method_calls,
@@ -268,10 +284,10 @@ impl Stage for KernelStage {
         let mut notes = self.drives.notes(runs);
         notes.push(format!(
             "The host side was Linux {}, with its driver for AHCI or IDE where the drive is a SATA \
-             drive, and with that for virtio elsewhere. Processor time costs nothing there. In every run \
-             the guest had the driver, queue depth, scheduler, nr_requests and write cache of its \
-             arm.",
-            self.kernel.release
+             drive, and with that for virtio elsewhere. There {}. In every run the guest had the \
+             driver, queue depth, scheduler, nr_requests and write cache of its arm.",
+            self.kernel.release,
+            self.processors()
         ));
         let overtakes =
             |about: &About| matches!(seen::setting(about), Ok(Some(it)) if it.lets_overtake());

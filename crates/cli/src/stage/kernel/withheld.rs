@@ -1,16 +1,17 @@
-//! Numbers that mean nothing where processor time costs nothing.
+//! Numbers that mean nothing where the processor is not that of a machine.
 
 use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
 use drivelab_study::command::CPU;
 
-/// No request takes less; a reading of the clock takes 256 ns of virtual time.
-const INSTANT_NS: u64 = 1000;
-const INSTANT_US: f64 = 1.0;
+/// No drive answers sooner. A reading of the clock takes 256 ns of virtual time, and a step that ends
+/// in memory what some system calls and copies are said to take.
+const INSTANT_NS: u64 = 10_000;
+const INSTANT_US: f64 = 10.0;
 
-const WHY: &str = "withheld: processor time and memory cost nothing in a guest in virtual time";
+const WHY: &str = "withheld: in virtual time processor and memory are not those of a machine";
 
 /// Takes what the processor, memory or a network answered out of phases, and says so: in virtual
-/// time only the disk takes any.
+/// time only the disk is modelled.
 pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
     let is_free =
         |nature: Nature| matches!(nature, Nature::Cpu | Nature::PageCache | Nature::Network);
@@ -21,7 +22,7 @@ pub(super) fn without_processor(phases: Vec<Phase>) -> Vec<Phase> {
         };
         let is_instant = |figure: &Figure| figure.unit == "us" && figure.value < INSTANT_US;
         phase.figures.retain(|it| is_kept(it.nature, &it.name) && !is_instant(it));
-        // Most steps of such a phase ended in memory: what they took is the reading of the clock.
+        // Most steps of such a phase ended in memory: what they took is not a drive's time.
         phase.lat_ns = phase.lat_ns.filter(|lat| lat.p50 >= INSTANT_NS);
         if is_free(of_phase) {
             phase.lat_ns = None;
@@ -67,14 +68,14 @@ mod tests {
         assert!(names(1).is_empty() && kept[1].remarks[0].why.starts_with("withheld"));
         assert!(kept[0].remarks.is_empty());
         let steps = |p50| {
-            let longest = Figure { unit: "us".into(), ..Figure::new("longest", 0.5, Better::Less) };
+            let longest = Figure { unit: "us".into(), ..Figure::new("longest", 2.3, Better::Less) };
             let lat = Latency { p50, ..Latency::default() };
             let mut phase = Phase { lat_ns: Some(lat), ..phase("create", Nature::JournalSync) };
             phase.figures.push(longest);
             without_processor(vec![phase]).remove(0)
         };
-        assert_eq!((steps(256).lat_ns, steps(256).figures.len()), (None, 1));
-        assert!(steps(9_000).lat_ns.is_some());
+        assert_eq!((steps(2_055).lat_ns, steps(2_055).figures.len()), (None, 1));
+        assert!(steps(90_000).lat_ns.is_some());
         assert!(withheld(&kept).contains("`stat` has no figure"));
         assert_eq!(withheld(&kept[..1]), "");
     }
