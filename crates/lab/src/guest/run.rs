@@ -39,7 +39,7 @@ impl Guest<'_> {
     ///
     /// Every request is added to `trace_file`, where one is given. What is left of the guest when
     /// this returns is killed.
-    pub fn run<D: Disk>(
+    pub fn run<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
@@ -49,7 +49,7 @@ impl Guest<'_> {
     }
 
     /// Runs the guest while `watch` follows what it prints, and may exchange its disk.
-    pub fn run_watched<D: Disk>(
+    pub fn run_watched<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
@@ -60,7 +60,7 @@ impl Guest<'_> {
     }
 
     /// Runs the guest for the user of a terminal, no faster than real time.
-    pub fn attend<D: Disk>(
+    pub fn attend<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
@@ -71,7 +71,7 @@ impl Guest<'_> {
         self.run_at(disk, hardware, Trace::new(None), beside)
     }
 
-    fn run_at<'t, D: Disk>(
+    fn run_at<'t, D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
@@ -87,12 +87,12 @@ impl Guest<'_> {
 }
 
 /// Who is there while a guest runs.
-struct Beside<'t, D> {
+struct Beside<'t, D: 'static> {
     terminal: Option<Attached<'t>>,
     watch: Option<&'t mut dyn Watch<D>>,
 }
 
-impl<D> Default for Beside<'_, D> {
+impl<D: 'static> Default for Beside<'_, D> {
     fn default() -> Self {
         Self { terminal: None, watch: None }
     }
@@ -160,7 +160,7 @@ impl<E: Into<GuestError>> From<E> for Stop {
     }
 }
 
-struct Run<'a, 't, D> {
+struct Run<'a, 't, D: 'static> {
     guest: &'a Guest<'a>,
     begun: Instant,
     /// From when on what it may take is counted.
@@ -185,7 +185,7 @@ struct Run<'a, 't, D> {
     done: Vec<Done>,
 }
 
-impl<'a, 't, D: Disk> Run<'a, 't, D> {
+impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     /// Starts the guest.
     fn start(
         guest: &'a Guest<'a>,

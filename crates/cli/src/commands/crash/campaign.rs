@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Progress;
 
-/// One in so many cuts is checked in a guest of its own in any case.
+/// Of this many cuts one is checked in a guest of its own in any case.
 const CONTROL_EVERY: usize = 50;
 
 /// The cuts of a test, in order of time.
@@ -174,7 +174,7 @@ impl<'a> Hand<'a> {
     }
 }
 
-/// Whether a cut is checked in a guest of its own, whatever a shared one found: the same cuts of a
+/// Whether a cut is checked in a guest of its own in any case: the same cuts of a
 /// plan regardless of which share a guest.
 fn is_control(place: usize, of: usize) -> bool {
     (place + 1).is_multiple_of(CONTROL_EVERY) || place + 1 == of
