@@ -37,12 +37,21 @@ pub fn checked(ended: &Ended) -> Option<Checked> {
         last.unwrap_or_default().chars().take(REASON_MAX).collect::<String>()
     };
     Some(match code {
-        0 => Checked { finding: Finding::Whole, reason: String::new() },
-        1 => Checked { finding: Finding::Lost, reason: said() },
+        0 => Checked { finding: finding(code), reason: String::new() },
+        1 => Checked { finding: finding(code), reason: said() },
         NOT_MOUNTED => corrupt(with_kernel(said(), &ended.console)),
         2 | DAMAGED | FAILED => corrupt(said()),
         code => corrupt(format!("the check ended with exit code {code}")),
     })
+}
+
+/// What the exit code of a check says.
+pub(super) fn finding(code: u8) -> Finding {
+    match code {
+        0 => Finding::Whole,
+        1 => Finding::Lost,
+        _ => Finding::Corrupt,
+    }
 }
 
 /// What the kernel said when it panicked.

@@ -10,7 +10,9 @@ mod run;
 mod shared;
 mod sockets;
 mod terminal;
+mod watch;
 
 pub(crate) use about::START_NS;
 pub use about::{End, Ended, Guest, GuestError, Line};
 pub use terminal::Terminal;
+pub use watch::{Then, Watch};

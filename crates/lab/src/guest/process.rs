@@ -88,6 +88,8 @@ pub(super) struct Output {
     pub(super) is_open: bool,
     /// How much was there, and when that was noted.
     noted: Vec<(usize, Time)>,
+    /// Where the next line begins for who follows them, and how far its end was looked for.
+    followed: (usize, usize),
 }
 
 impl Output {
@@ -99,8 +101,8 @@ impl Output {
         // A user's limit may forbid it; the default of 64 KiB is enough for most.
         let _ = fcntl_setpipe_size(&read, PIPE_BYTES);
         let (pipe, hash) = (File::from(read), Sha256::new());
-        let (bytes, noted) = (Vec::new(), Vec::new());
-        Ok((Self { pipe, bytes, hash, is_open: true, noted }, write))
+        let (bytes, noted, followed) = (Vec::new(), Vec::new(), (0, 0));
+        Ok((Self { pipe, bytes, hash, is_open: true, noted, followed }, write))
     }
 
     /// Takes what is there.
@@ -140,6 +142,15 @@ impl Output {
             }
         }
         lines
+    }
+
+    /// The next whole line for who follows them.
+    pub(super) fn next_line(&mut self) -> Option<String> {
+        let (begin, looked) = self.followed;
+        let length = self.bytes[looked..].iter().position(|byte| *byte == b'\n');
+        let end = length.map_or(self.bytes.len(), |length| looked + length + 1);
+        self.followed = (if length.is_some() { end } else { begin }, end);
+        length.map(|_| String::from_utf8_lossy(&self.bytes[begin..end - 1]).into_owned())
     }
 
     /// What was printed since the last call, for one who reads along.
@@ -211,5 +222,21 @@ mod tests {
         }
         let line = |at, text: &str| Line { at: Time::from_ns(at), text: text.into() };
         assert_eq!(output.lines(), [line(1, "a"), line(3, "bc"), line(3, "d")]);
+    }
+
+    #[test]
+    fn lines_are_followed_once_and_whole() {
+        let (mut output, write) = Output::new().unwrap();
+        let mut write = File::from(write);
+        let mut check = |text: &str, expected: &[&str]| {
+            io::Write::write_all(&mut write, text.as_bytes()).unwrap();
+            output.take().unwrap();
+            let lines: Vec<String> = std::iter::from_fn(|| output.next_line()).collect();
+            assert_eq!(lines, expected, "after {text:?}");
+        };
+        check("a\n\nb", &["a", ""]);
+        check("", &[]);
+        check("c", &[]);
+        check("d\ne\n", &["bcd", "e"]);
     }
 }

@@ -17,6 +17,7 @@ use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
 use super::terminal::{Attached, Terminal};
+use super::watch::{Then, Watch};
 
 use crate::calendar::{
     Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn,
@@ -38,39 +39,62 @@ impl Guest<'_> {
     ///
     /// Every request is added to `trace_file`, where one is given. What is left of the guest when
     /// this returns is killed.
-    pub fn run<D: Disk>(
+    pub fn run<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
         trace_file: Option<&mut dyn Write>,
     ) -> Result<(Ended, D), GuestError> {
-        self.run_at(disk, hardware, Trace::new(trace_file), None)
+        self.run_at(disk, hardware, Trace::new(trace_file), Beside::default())
+    }
+
+    /// Runs the guest while `watch` follows what it prints, and may exchange its disk.
+    pub fn run_watched<D: Disk + 'static>(
+        &self,
+        disk: D,
+        hardware: &Hardware,
+        watch: &mut dyn Watch<D>,
+    ) -> Result<(Ended, D), GuestError> {
+        let beside = Beside { watch: Some(watch), terminal: None };
+        self.run_at(disk, hardware, Trace::new(None), beside)
     }
 
     /// Runs the guest for the user of a terminal, no faster than real time.
-    pub fn attend<D: Disk>(
+    pub fn attend<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
         terminal: Terminal<'_>,
     ) -> Result<(Ended, D), GuestError> {
-        self.run_at(disk, hardware, Trace::new(None), Some(terminal))
+        let attached = Attached::new(terminal).map_err(GuestError::at("use the terminal"))?;
+        let beside = Beside { terminal: Some(attached), watch: None };
+        self.run_at(disk, hardware, Trace::new(None), beside)
     }
 
-    fn run_at<'t, D: Disk>(
+    fn run_at<'t, D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
         trace: Trace<'t>,
-        terminal: Option<Terminal<'t>>,
+        beside: Beside<'t, D>,
     ) -> Result<(Ended, D), GuestError> {
         let folder = Folder::new(&std::env::temp_dir());
         let folder = folder.map_err(GuestError::at("make a folder for the guest"))?;
         let root = folder.path().join(ROOT);
         std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
-        let attached = terminal.map(Attached::new).transpose();
-        let attached = attached.map_err(GuestError::at("use the terminal"))?;
-        Run::start(self, folder.path(), disk, hardware, trace, attached)?.finish()
+        Run::start(self, folder.path(), disk, hardware, trace, beside)?.finish()
+    }
+}
+
+/// Who is there while a guest runs.
+struct Beside<'t, D: 'static> {
+    terminal: Option<Attached<'t>>,
+    watch: Option<&'t mut dyn Watch<D>>,
+}
+
+impl<D: 'static> Default for Beside<'_, D> {
+    fn default() -> Self {
+        Self { terminal: None, watch: None }
     }
 }
 
@@ -136,13 +160,15 @@ impl<E: Into<GuestError>> From<E> for Stop {
     }
 }
 
-struct Run<'a, 't, D> {
+struct Run<'a, 't, D: 'static> {
     guest: &'a Guest<'a>,
     begun: Instant,
+    /// From when on what it may take is counted.
+    limited_from: Instant,
     process: Process,
     _pinned: Option<Pinned>,
     outputs: [Output; 2],
-    terminal: Option<Attached<'t>>,
+    beside: Beside<'t, D>,
     /// How far the guest may run without a message, and when it must send the next one.
     tick: Option<Span>,
     look_at: Time,
@@ -159,7 +185,7 @@ struct Run<'a, 't, D> {
     done: Vec<Done>,
 }
 
-impl<'a, 't, D: Disk> Run<'a, 't, D> {
+impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     /// Starts the guest.
     fn start(
         guest: &'a Guest<'a>,
@@ -167,7 +193,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         disk: D,
         hardware: &Hardware,
         trace: Trace<'t>,
-        mut terminal: Option<Attached<'t>>,
+        mut beside: Beside<'t, D>,
     ) -> Result<Self, GuestError> {
         for program in ["setarch", "setpriv"] {
             find_program(program)?;
@@ -182,17 +208,19 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         let pinned = Pinned::here().ok();
         let kernel = std::path::absolute(guest.kernel);
         let kernel = kernel.map_err(GuestError::at("find the kernel"))?;
-        let input = terminal.as_mut().and_then(Attached::guest_input);
-        let line = guest.command_line(hardware, terminal.is_some());
+        let input = beside.terminal.as_mut().and_then(Attached::guest_input);
+        let line = guest.command_line(hardware, beside.terminal.is_some());
         let process = Process::start(&kernel, folder, &line, input, [out, err]);
+        let begun = Instant::now();
         Ok(Self {
             guest,
-            begun: Instant::now(),
+            begun,
+            limited_from: begun,
             process: process.map_err(GuestError::at("start the guest"))?,
             _pinned: pinned,
             outputs: [console, results],
-            tick: terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
-            terminal,
+            tick: beside.terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
+            beside,
             look_at: Time::ZERO,
             clock,
             disk: disk_line,
@@ -248,7 +276,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
         for output in &mut self.outputs {
             output.take().map_err(GuestError::at("read the guest's console"))?;
         }
-        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        let Some(terminal) = &mut self.beside.terminal else { return Ok(()) };
         let shown = terminal.show(&self.outputs[0].drain());
         shown.map_err(GuestError::at("write to the terminal"))
     }
@@ -256,11 +284,11 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
     /// Holds the next turn back until real time has come so far, and passes on what is typed.
     fn keep_pace(&mut self) -> Result<(), Stop> {
         let due = self.calendar.due(&self.page, self.next_event());
-        let Some(due) = due.filter(|_| self.terminal.is_some()) else { return Ok(()) };
+        let Some(due) = due.filter(|_| self.beside.terminal.is_some()) else { return Ok(()) };
         let due = Duration::from_nanos(due.ns());
         loop {
             self.take_outputs()?;
-            let Some(terminal) = &mut self.terminal else { return Ok(()) };
+            let Some(terminal) = &mut self.beside.terminal else { return Ok(()) };
             if self.guest.stop.load(Ordering::Relaxed) {
                 return Err(Stop::Ended(End::Stopped));
             }
@@ -307,7 +335,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             if self.guest.stop.load(Ordering::Relaxed) {
                 return Err(Stop::Ended(End::Stopped));
             }
-            if self.begun.elapsed() > self.guest.limit {
+            if self.limited_from.elapsed() > self.guest.limit {
                 return Err(Stop::Ended(End::TimedOut));
             }
             let (ready, heard) = self.poll()?;
@@ -317,12 +345,26 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
             if ready.clock || ready.disk || ready.interrupts {
                 // What a guest prints is in the pipe before it sends a message and waits.
                 self.outputs[1].note(self.page.now());
+                self.show_lines()?;
                 return Ok(ready);
             }
             if self.process.has_ended().map_err(GuestError::at("look after the guest"))? {
                 return Err(Stop::HungUp);
             }
         }
+    }
+
+    /// Shows what was printed to who follows it.
+    fn show_lines(&mut self) -> Result<(), Stop> {
+        let Some(watch) = &mut self.beside.watch else { return Ok(()) };
+        while let Some(line) = self.outputs[1].next_line() {
+            match watch.line(&line, self.front.idle_disk()) {
+                Then::Continue => {}
+                Then::Exchanged => self.limited_from = Instant::now(),
+                Then::Stop => return Err(Stop::Ended(End::Stopped)),
+            }
+        }
+        Ok(())
     }
 
     /// What the sockets have, and whether the consoles have anything.

@@ -127,6 +127,11 @@ impl<D: Disk> Block<D> {
         self.disk
     }
 
+    /// The disk, while nothing is asked of it.
+    pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
+        self.pending.is_empty().then_some(&mut self.disk)
+    }
+
     /// The guest switches the write cache: without it a write is answered when it is durable.
     pub fn set_write_cache(&mut self, on: bool) {
         self.write_cache = on;

@@ -94,6 +94,15 @@ impl<D: Disk> Front<D> {
         }
     }
 
+    /// The disk, while it has no command and none is on its way to it.
+    pub fn idle_disk(&mut self) -> Option<&mut D> {
+        match self {
+            Self::Block(block) => block.idle_disk(),
+            Self::Ahci(device) => device.function_mut().idle_disk(),
+            Self::Ide(device) => device.function_mut().idle_disk(),
+        }
+    }
+
     /// When the device next has something to do.
     pub fn next_event(&self) -> Option<Time> {
         match self {

@@ -81,6 +81,10 @@ impl<F: Function> PciDevice<F> {
         self.function
     }
 
+    pub(super) fn function_mut(&mut self) -> &mut F {
+        &mut self.function
+    }
+
     /// When the device next has something to do.
     pub fn next_event(&self) -> Option<Time> {
         self.function.next_event()

@@ -1,5 +1,6 @@
 //! What a crash test found, in words and as JSON.
 
+mod disagreement;
 mod explanation;
 mod stores;
 mod text;
@@ -10,6 +11,7 @@ use drivelab_core::Span;
 use drivelab_core::crash::{Cut, Finding};
 use serde_json::{Value, json};
 
+pub use disagreement::Disagreement;
 pub use explanation::{Explanation, LostWrite, Moment};
 pub use stores::stores_page;
 
@@ -34,6 +36,12 @@ pub struct CrashTest {
     pub whole: usize,
     /// The others, in order of time.
     pub failures: Vec<Failure>,
+    /// Cuts that were checked in a guest shared with others and in one of their own.
+    pub twice: usize,
+    /// Those of which the two found something else; the latter counts.
+    pub disagreements: Vec<Disagreement>,
+    /// Cuts of which a shared guest found something that was not repeated before the end.
+    pub unconfirmed: usize,
     /// Real time that it took.
     pub took: Span,
     /// What is behind one of the failures, where that was asked for.
@@ -94,6 +102,7 @@ impl CrashTest {
                 "reason": failure.reason,
             })
         });
+        let disagreements = self.disagreements.iter().map(Disagreement::to_json);
         let mut document = json!({
             "schema": "drivelab.crash/1",
             "title": self.title,
@@ -110,6 +119,9 @@ impl CrashTest {
             "whole": self.whole,
             "lost": self.found(Finding::Lost),
             "corrupt": self.found(Finding::Corrupt),
+            "checked_twice": self.twice,
+            "disagreements": disagreements.collect::<Vec<_>>(),
+            "unconfirmed": self.unconfirmed,
             "took_s": seconds(self.took),
             "failures": failures.collect::<Vec<_>>(),
         });

@@ -67,6 +67,27 @@ fn what_was_not_done_is_said() {
 }
 
 #[test]
+fn guests_that_disagree_are_named() {
+    let cut: Cut = "7@1s".parse().unwrap();
+    let agreed = Disagreement::between(cut, Finding::Whole, Finding::Whole);
+    assert_eq!(agreed, None);
+    let differs = Disagreement::between(cut, Finding::Whole, Finding::Lost);
+    let broken = CrashTest {
+        twice: 12,
+        disagreements: differs.into_iter().collect(),
+        unconfirmed: 2,
+        planned: 103,
+        ..test(vec![failure("7@1s", Finding::Lost, "5 was acknowledged")])
+    };
+    assert_snapshot!(broken.to_text(LOOK));
+    let json = broken.to_json();
+    assert_eq!((&json["checked_twice"], &json["unconfirmed"]), (&12.into(), &2.into()));
+    let differs = &json["disagreements"][0];
+    let keys = ["replay", "shared", "alone"].map(|key| differs[key].as_str().unwrap());
+    assert_eq!(keys, ["7@1s", "whole", "lost"]);
+}
+
+#[test]
 fn a_failure_explained() {
     let cut: Cut = "0@9.5s".parse().unwrap();
     let write = |lba, sectors| LostWrite {

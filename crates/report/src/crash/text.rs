@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use drivelab_core::Span;
 use drivelab_core::crash::{Cut, Finding};
 
-use super::{CrashTest, Explanation, LostWrite};
+use super::{CrashTest, Disagreement, Explanation, LostWrite};
 use crate::figures;
 use crate::text::{Align, BOLD, Look, Table};
 
@@ -39,6 +39,7 @@ impl CrashTest {
             rounded(self.took)
         ));
         text.push_str(&self.missing());
+        text.push_str(&self.disagreements(look));
         text.push_str(&self.failures(look));
         if let Some(explanation) = &self.explanation {
             text.push_str(&explanation.to_text(look));
@@ -54,11 +55,29 @@ impl CrashTest {
         if missing > 0 {
             text.push_str(&format!("{missing} planned cuts were not made\n"));
         }
+        if self.unconfirmed > 0 {
+            let number = self.unconfirmed;
+            text.push_str(&format!("{number} of them broke a promise, which was not repeated yet\n"));
+        }
         if self.left_out > 0 {
             let all = self.left_out.saturating_add(self.planned as u64);
             text.push_str(&format!("{all} cuts would be all; ask for more with --cuts\n"));
         }
         text
+    }
+
+    /// What two guests do not agree about.
+    fn disagreements(&self, look: Look) -> String {
+        let Some(first) = self.disagreements.first() else { return String::new() };
+        let number = self.disagreements.len();
+        let Disagreement { cut, shared, alone } = first;
+        let text = format!(
+            "{number} of {} cuts that were checked twice have another finding in a guest that had \
+             checked others: first {cut}, {shared} there and {alone} alone; the check depends on \
+             what ran before it, so use --per-guest 1",
+            self.twice
+        );
+        format!("\n{}\n", look.led("NOT REPEATABLE:", BAD, &text, 2))
     }
 
     fn failures(&self, look: Look) -> String {

@@ -1,17 +1,23 @@
 //! All cuts of a test, several guests at once.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_lab::crash::Checked;
-use drivelab_serve::store::of_outcome;
+use drivelab_report::crash::Disagreement;
+use drivelab_serve::store::{Replay, of_outcome};
 
+use super::batch::Batch;
 use super::test::{Test, Worked, memory};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Progress;
+
+/// Of this many cuts one is checked in a guest of its own in any case.
+const CONTROL_EVERY: usize = 50;
 
 /// The cuts of a test, in order of time.
 #[derive(Debug)]
@@ -19,11 +25,23 @@ pub(super) struct Campaign<'a> {
     pub(super) test: &'a Test,
     pub(super) worked: &'a Worked,
     pub(super) plan: &'a [Cut],
+    /// The number of cuts that share a guest.
+    pub(super) per_guest: usize,
 }
 
 /// What the guests have found so far.
-struct Found {
-    checked: Vec<Option<Checked>>,
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Of each cut of the plan; nothing of those that were not made.
+    pub(super) checked: Vec<Option<Checked>>,
+    /// Cuts that were checked in a shared guest and in one of their own.
+    pub(super) twice: usize,
+    /// Those of which the two found something else.
+    pub(super) disagreements: Vec<Disagreement>,
+    /// Cuts of which a shared guest found something that was not confirmed before the end.
+    pub(super) unconfirmed: usize,
+    /// What checks leave behind in a guest, so that it cannot be shared.
+    pub(super) left_behind: Option<String>,
     failure: Option<Failure>,
     done: usize,
     broken: usize,
@@ -32,51 +50,145 @@ struct Found {
 const HELD: &str = "no thread panics while it holds the findings";
 
 impl Campaign<'_> {
-    /// Makes the cuts; what was found of each, nothing of those that were not made.
-    pub(super) fn carry_out(&self) -> Result<Vec<Option<Checked>>, Failure> {
+    /// Makes the cuts.
+    pub(super) fn carry_out(&self) -> Result<Found, Failure> {
         let checked = self.plan.iter().map(|_| None).collect();
-        let found = Mutex::new(Found { checked, failure: None, done: 0, broken: 0 });
+        let found = Mutex::new(Found { checked, ..Found::default() });
         let progress = Progress::steps(self.plan.len() as u64, "cuts");
         let next = AtomicUsize::new(0);
+        let jobs = self.test.jobs.min(self.plan.len());
+        let size = self.per_guest.min(self.plan.len().div_ceil(jobs.max(1)));
+        let work = || Hand::new(self, &found, &progress).work(&next, size);
         thread::scope(|scope| {
-            for _ in 1..self.test.jobs.min(self.plan.len()) {
-                scope.spawn(|| self.work(&next, &found, &progress));
+            for _ in 1..jobs {
+                scope.spawn(work);
             }
-            self.work(&next, &found, &progress);
+            work();
         });
-        let Found { checked, failure, .. } = found.into_inner().expect(HELD);
-        failure.map_or(Ok(checked), Err)
+        let mut found = found.into_inner().expect(HELD);
+        found.disagreements.sort_by_key(|it| it.cut);
+        found.failure.take().map_or(Ok(found), Err)
+    }
+}
+
+/// One thread of a campaign. Its drives only move forward.
+struct Hand<'a> {
+    campaign: &'a Campaign<'a>,
+    found: &'a Mutex<Found>,
+    progress: &'a Progress,
+    /// For guests of several cuts.
+    shared: Replay<'a>,
+    /// For guests of one cut.
+    alone: Replay<'a>,
+}
+
+impl<'a> Hand<'a> {
+    fn new(campaign: &'a Campaign<'a>, found: &'a Mutex<Found>, progress: &'a Progress) -> Self {
+        let replay = || campaign.test.replay(campaign.worked);
+        Self { campaign, found, progress, shared: replay(), alone: replay() }
     }
 
-    /// What one thread does: the next cut, as long as there is one. Its drive only moves forward.
-    fn work(&self, next: &AtomicUsize, found: &Mutex<Found>, progress: &Progress) {
-        let mut replay = self.test.replay(self.worked);
+    /// Takes the next `size` cuts, as long as there are any.
+    fn work(mut self, next: &AtomicUsize, size: usize) {
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cut) = self.plan.get(place) else { return };
-            if interrupt::requested() || found.lock().expect(HELD).failure.is_some() {
+            let begin = next.fetch_add(size, Ordering::Relaxed);
+            let end = self.campaign.plan.len().min(begin + size);
+            if begin >= end || self.must_stop() {
                 return;
             }
-            let choose = &mut *of_outcome(cut.outcome);
-            let checked = replay
-                .advance(cut.at)
-                .map_err(memory)
-                .and_then(|()| self.test.check(&replay, self.worked, cut.at, choose));
-            let mut found = found.lock().expect(HELD);
-            match checked {
-                Ok(None) => return,
-                Ok(Some(checked)) => {
-                    found.done += 1;
-                    found.broken += usize::from(checked.finding != Finding::Whole);
-                    found.checked[place] = Some(checked);
-                    let words = format!("{} broke a promise", found.broken);
-                    progress.at(found.done as u64, &words);
-                }
-                Err(failure) => {
-                    found.failure.get_or_insert(failure);
-                    return;
-                }
+            if let Err(failure) = self.batch(begin..end) {
+                self.found.lock().expect(HELD).failure.get_or_insert(failure);
+                return;
             }
         }
+    }
+
+    fn must_stop(&self) -> bool {
+        interrupt::requested() || self.found.lock().expect(HELD).failure.is_some()
+    }
+
+    /// Checks cuts in as few guests as it takes: one that ends before its time is followed by one
+    /// for the cut that ended it, and one for the rest.
+    fn batch(&mut self, places: Range<usize>) -> Result<(), Failure> {
+        let Campaign { test, worked, plan, .. } = self.campaign;
+        let mut rest = places;
+        while !rest.is_empty() && !self.must_stop() {
+            if rest.len() == 1 {
+                return self.judge(rest.start, None);
+            }
+            let batch = Batch::new(test, &plan[rest.clone()], &mut self.shared);
+            let shared = batch.carry_out(worked)?;
+            for finding in &shared.findings {
+                self.judge(rest.start, Some(*finding))?;
+                rest.start += 1;
+            }
+            if shared.left_behind.is_some() {
+                self.found.lock().expect(HELD).left_behind = shared.left_behind;
+            } else if !rest.is_empty() && !self.must_stop() {
+                self.judge(rest.start, shared.end)?;
+                rest.start += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what was found of a cut. What a shared guest found counts only where everything is
+    /// whole; anything else is what a guest of its own finds, which `--replay` repeats.
+    fn judge(&mut self, place: usize, shared: Option<Finding>) -> Result<(), Failure> {
+        if shared == Some(Finding::Whole) && !is_control(place, self.campaign.plan.len()) {
+            let whole = Checked { finding: Finding::Whole, reason: String::new() };
+            self.note(place, None, whole);
+            return Ok(());
+        }
+        let Campaign { test, worked, plan, .. } = self.campaign;
+        let Cut { at, outcome } = plan[place];
+        let checked = if interrupt::requested() {
+            None
+        } else {
+            self.alone.advance(at).map_err(memory)?;
+            test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
+        };
+        match checked {
+            Some(checked) => self.note(place, shared, checked),
+            None => {
+                let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
+                self.found.lock().expect(HELD).unconfirmed += usize::from(is_broken);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a finding, and that of the `shared` guest where there was one, too.
+    fn note(&self, place: usize, shared: Option<Finding>, checked: Checked) {
+        let mut found = self.found.lock().expect(HELD);
+        if let Some(shared) = shared {
+            let (cut, alone) = (self.campaign.plan[place], checked.finding);
+            found.twice += 1;
+            found.disagreements.extend(Disagreement::between(cut, shared, alone));
+        }
+        found.done += 1;
+        found.broken += usize::from(checked.finding != Finding::Whole);
+        found.checked[place] = Some(checked);
+        let words = format!("{} broke a promise", found.broken);
+        self.progress.at(found.done as u64, &words);
+    }
+}
+
+/// Whether a cut is checked in a guest of its own in any case: the same cuts of a
+/// plan regardless of which share a guest.
+fn is_control(place: usize, of: usize) -> bool {
+    (place + 1).is_multiple_of(CONTROL_EVERY) || place + 1 == of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_fifty_cuts_and_the_last_are_checked_twice() {
+        let controls = |of| (0..of).filter(|place| is_control(*place, of)).collect::<Vec<_>>();
+        assert_eq!(controls(7), [6]);
+        assert_eq!(controls(100), [49, 99]);
+        assert_eq!(controls(120), [49, 99, 119]);
     }
 }

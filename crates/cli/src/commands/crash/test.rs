@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::crash::{FileSystemKind, Finding};
+use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Refusal, Time};
-use drivelab_lab::crash::{ACKNOWLEDGED, Checked, Layout, Scene, checked, worked};
-use drivelab_lab::guest::Line;
+use drivelab_lab::crash::{
+    ACKNOWLEDGED, Checked, Layout, Numbered, ONE, Scene, batch_cuts, checked, worked,
+};
+use drivelab_lab::guest::{Ended, Line, Watch};
 use drivelab_lab::initramfs::Initramfs;
+use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::{Fault, Kind};
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
@@ -25,6 +29,8 @@ pub(super) struct Test {
     file_seed: u64,
     workload_root: Initramfs,
     check_root: Initramfs,
+    /// Of a guest that checks several cuts, without those.
+    batch_root: Initramfs,
     look_root: Initramfs,
     file_system: FileSystemKind,
     check_limit: Span,
@@ -39,6 +45,20 @@ pub(super) struct Worked {
     pub(super) lines: Vec<Line>,
     pub(super) calls: Vec<Line>,
     pub(super) moments: Moments,
+}
+
+impl Worked {
+    /// The number of lines that had been printed before an instant.
+    pub(super) fn printed_before(&self, at: Time) -> usize {
+        self.lines.partition_point(|line| line.at < at)
+    }
+}
+
+/// The root of a guest that checks several cuts.
+fn batch_root(scene: &Scene<'_>) -> Result<Initramfs, Failure> {
+    let mut root = Rig::root(&scene.batch_script())?;
+    root.add_file(ONE, scene.check_script().into_bytes(), false);
+    Ok(root)
 }
 
 /// Where programs are looked for that are not in the user's path: those of file systems.
@@ -81,6 +101,7 @@ impl Test {
         Ok(Self {
             workload_root: furnish(Rig::root(&scene.workload_script())?)?,
             check_root: furnish(Rig::root(&scene.check_script())?)?,
+            batch_root: furnish(batch_root(&scene)?)?,
             look_root: Rig::root(&scene.look_script())?,
             file_system: file_system.kind,
             check_limit: file.check_limit,
@@ -98,7 +119,7 @@ impl Test {
 
     /// Memory that each copy of the drive's bytes may take.
     pub(super) fn memory(&self) -> Bytes {
-        Bytes::new(Memory::limit_here().get() / (self.jobs as u64 + 2))
+        Bytes::new(Memory::limit_here().get() / (2 * self.jobs as u64 + 2))
     }
 
     /// Carries out the workload; nothing where it was stopped.
@@ -150,13 +171,33 @@ impl Test {
         choose: &mut dyn Choose,
     ) -> Result<Option<Checked>, Failure> {
         let (medium, _) = replay.cut(at, choose).map_err(memory)?;
-        let printed = worked.lines.iter().take_while(|line| line.at < at);
-        let acknowledged: String = printed.flat_map(|line| [&line.text, "\n"]).collect();
         let mut root = self.check_root.clone();
+        let printed = worked.lines[..worked.printed_before(at)].iter();
+        let acknowledged: String = printed.flat_map(|line| [&line.text, "\n"]).collect();
         root.add_file(ACKNOWLEDGED, acknowledged.into_bytes(), false);
         let store = Store::new(medium, self.rig.physical_sector());
         let (ended, _) = self.rig.boot(store, &[], &root, (self.check_limit, None))?;
         Ok(checked(&ended))
+    }
+
+    /// The drive of a guest that checks what `medium` holds.
+    pub(super) fn drive(&self, medium: Box<dyn Medium>) -> Result<ServedDrive, Failure> {
+        self.rig.drive(Store::new(medium, self.rig.physical_sector()))
+    }
+
+    /// Boots a guest that checks `cuts`, the first of them on `disk`; `watch` exchanges that.
+    pub(super) fn boot_batch(
+        &self,
+        worked: &Worked,
+        cuts: &[Numbered],
+        disk: ServedDrive,
+        watch: &mut dyn Watch<ServedDrive>,
+    ) -> Result<Ended, Failure> {
+        let mut root = self.batch_root.clone();
+        let lines: Vec<&str> = worked.lines.iter().map(|line| line.text.as_str()).collect();
+        let (name, text) = batch_cuts(cuts, &lines);
+        root.add_file(name, text.into_bytes(), false);
+        self.rig.boot_watched(disk, &root, self.check_limit, watch)
     }
 
     /// Where things are at an instant, in the eyes of the file system if nothing were lost.

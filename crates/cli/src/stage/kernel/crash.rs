@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
-use drivelab_lab::guest::{Ended, Guest};
+use drivelab_lab::guest::{Ended, Guest, Watch};
 use drivelab_lab::initramfs::Initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
@@ -82,21 +82,46 @@ impl Rig {
         root: &Initramfs,
         (limit, tick): (Span, Option<Span>),
     ) -> Result<(Ended, ServedDrive), Failure> {
-        let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
-        let mut disk = ServedDrive::new(drive, store, self.seed);
+        let mut disk = self.drive(store)?;
         for fault in faults {
             disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
         }
-        let guest = Guest {
+        let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
+        let guest = Guest { tick, ..self.guest(&root, &arguments, limit) };
+        let ran = guest.run(disk, &self.seen.hardware, None);
+        ran.map_err(|error| Refusal::from(error).into())
+    }
+
+    /// Boots a guest whose disk `watch` may exchange for another of [`Self::drive`].
+    pub(crate) fn boot_watched(
+        &self,
+        disk: ServedDrive,
+        root: &Initramfs,
+        limit: Span,
+        watch: &mut dyn Watch<ServedDrive>,
+    ) -> Result<Ended, Failure> {
+        let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
+        let guest = self.guest(&root, &arguments, limit);
+        let ran = guest.run_watched(disk, &self.seen.hardware, watch);
+        ran.map(|(ended, _)| ended).map_err(|error| Refusal::from(error).into())
+    }
+
+    /// The drive as it is when it is switched on, with what `store` holds.
+    pub(crate) fn drive(&self, store: Store) -> Result<ServedDrive, Failure> {
+        let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
+        Ok(ServedDrive::new(drive, store, self.seed))
+    }
+
+    fn guest<'a>(&'a self, root: &'a [u8], arguments: &'a [String], limit: Span) -> Guest<'a> {
+        Guest {
             kernel: &self.kernel.path,
-            initramfs: &root.to_bytes(),
+            initramfs: root,
             memory: self.memory,
             tags: self.seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
-            arguments: &["quiet".into()],
-            tick,
+            arguments,
+            tick: None,
             limit: Duration::from_nanos(limit.ns()),
             stop: interrupt::flag(),
-        };
-        guest.run(disk, &self.seen.hardware, None).map_err(|error| Refusal::from(error).into())
+        }
     }
 }

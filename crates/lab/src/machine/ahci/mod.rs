@@ -90,6 +90,12 @@ impl<D: Disk> Ahci<D> {
         self.disk
     }
 
+    /// The disk, while nothing is asked of it.
+    pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
+        let is_idle = self.issued.is_empty() && self.running.is_empty();
+        is_idle.then_some(&mut self.disk)
+    }
+
     /// When the adapter next has something to do.
     pub fn next_event(&self) -> Option<Time> {
         let issued = self.issued.front().filter(|_| self.takes_commands()).map(|it| it.at);

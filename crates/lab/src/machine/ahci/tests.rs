@@ -136,6 +136,19 @@ impl Rig {
     }
 }
 
+#[test]
+fn the_disk_is_not_exchanged_under_a_command() {
+    let mut rig = Rig::new();
+    assert!(rig.ahci.idle_disk().is_some());
+    rig.list(3, &queued(0x60, 3, 8, 1), 512);
+    rig.port(at::SACT, 1 << 3);
+    rig.port(at::CI, 1 << 3);
+    assert!(rig.ahci.idle_disk().is_none(), "a read is issued");
+    rig.ahci.advance(rig.ahci.next_event().unwrap(), &mut rig.memory, &mut rig.done).unwrap();
+    rig.run();
+    assert!(rig.ahci.idle_disk().is_some() && rig.done.len() == 1);
+}
+
 /// READ or WRITE FPDMA QUEUED.
 fn queued(command: u8, slot: u8, lba: u8, sectors: u8) -> [u8; 13] {
     [0x27, 0x80, command, sectors, lba, 0, 0, 0x40, 0, 0, 0, 0, slot << 3]

@@ -19,12 +19,16 @@ struct Rig {
     done: Vec<Done>,
 }
 
+fn disk() -> ServedDrive {
+    let store = Store::new(Box::new(Medium::new(CAPACITY, Bytes::mib(4))), Sectors::new(1));
+    ServedDrive::new(Null::new(CAPACITY), store, 1)
+}
+
 impl Rig {
     fn new() -> Self {
         let driver = Driver::new(8);
         let queue = Queue::new(driver.ring()).unwrap();
-        let store = Store::new(Box::new(Medium::new(CAPACITY, Bytes::mib(4))), Sectors::new(1));
-        let block = Block::new(ServedDrive::new(Null::new(CAPACITY), store, 1), true);
+        let block = Block::new(disk(), true);
         Self { driver, queue, block, done: Vec::new() }
     }
 
@@ -81,6 +85,20 @@ fn what_is_written_is_read_and_traced() {
     let traced: Vec<_> =
         rig.done.iter().map(|done| (done.kind, done.lba.get(), done.sectors.get())).collect();
     assert_eq!(traced, [(OUT, 8, 8), (FLUSH, 0, 0), (IN, 8, 8), (IN, 7, 1)]);
+}
+
+#[test]
+fn the_disk_is_exchanged_between_two_requests() {
+    let mut rig = Rig::new();
+    rig.data().fill(7);
+    assert_eq!(rig.send(OUT, 8, 4096, 0), (OK, 1));
+    *rig.block.idle_disk().unwrap() = disk();
+    assert_eq!(rig.send(IN, 8, 0, 4096), (OK, 4097));
+    assert!(rig.data().iter().all(|byte| *byte == 0));
+    rig.header(IN, 8);
+    rig.driver.offer(&[segment(HEADER_AT, 16)], &[segment(DATA_AT, 512), segment(STATUS_AT, 1)]);
+    rig.block.kick(Time::ZERO, &mut rig.queue, &rig.driver.memory).unwrap();
+    assert!(rig.block.idle_disk().is_none(), "a read is under way");
 }
 
 #[test]

@@ -106,6 +106,12 @@ impl<D: Disk> Ide<D> {
         self.disk
     }
 
+    /// The disk, while nothing is asked of it.
+    pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
+        let is_idle = self.given.is_none() && self.running.is_none();
+        is_idle.then_some(&mut self.disk)
+    }
+
     /// An access of the processor, which waits for it.
     fn waited(&mut self, now: Time) {
         self.processor = self.processor.max(now) + ACCESS;

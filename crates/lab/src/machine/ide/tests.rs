@@ -172,6 +172,17 @@ fn pattern(seed: u8, bytes: usize) -> Vec<u8> {
 }
 
 #[test]
+fn the_disk_is_not_exchanged_under_a_command() {
+    let mut rig = Rig::new();
+    assert!(rig.ide.idle_disk().is_some());
+    rig.put_halves(1024);
+    rig.issue_dma(READ_EXT, 10, 2);
+    assert!(rig.ide.idle_disk().is_none(), "a read is issued");
+    rig.run();
+    assert!(rig.ide.idle_disk().is_some() && rig.done.len() == 1);
+}
+
+#[test]
 fn the_driver_finds_one_drive_on_the_channel() {
     let mut rig = Rig::new();
     // `ata_devchk`: registers keep what is written to them.

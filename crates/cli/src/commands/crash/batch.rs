@@ -1,0 +1,94 @@
+//! Cuts that are checked in one guest: its disk is exchanged from one to the next.
+
+use drivelab_core::crash::{Cut, Finding};
+use drivelab_lab::crash::{Mark, Numbered};
+use drivelab_lab::guest::{End, Ended, Then, Watch};
+use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::store::{Replay, of_outcome};
+
+use super::test::{Test, Worked, memory};
+use crate::failure::Failure;
+
+/// Cuts in a row, and what a guest has found of them so far.
+#[derive(Debug)]
+pub(super) struct Batch<'a, 'r> {
+    test: &'a Test,
+    cuts: &'a [Cut],
+    /// A drive that only moves forward.
+    replay: &'a mut Replay<'r>,
+    findings: Vec<Finding>,
+    left_behind: Option<String>,
+    failure: Option<Failure>,
+}
+
+/// What a guest has found.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Of the first cuts, one after the other.
+    pub(super) findings: Vec<Finding>,
+    /// Of the cut after them, if it broke the guest; one that only took too long has not.
+    pub(super) end: Option<Finding>,
+    /// What the check of the last one has left behind in the guest.
+    pub(super) left_behind: Option<String>,
+}
+
+impl<'a, 'r> Batch<'a, 'r> {
+    pub(super) fn new(test: &'a Test, cuts: &'a [Cut], replay: &'a mut Replay<'r>) -> Self {
+        Self { test, cuts, replay, findings: Vec::new(), left_behind: None, failure: None }
+    }
+
+    /// Boots a guest that checks the cuts, as far as it comes.
+    pub(super) fn carry_out(mut self, worked: &Worked) -> Result<Shared, Failure> {
+        let number = |(number, cut): (usize, &Cut)| {
+            let lines = worked.printed_before(cut.at);
+            Numbered { number, lines }
+        };
+        let numbered: Vec<Numbered> = self.cuts.iter().enumerate().map(number).collect();
+        let disk = self.disk(0)?;
+        let ended = self.test.boot_batch(worked, &numbered, disk, &mut self)?;
+        self.failure.take().map_or(Ok(()), Err)?;
+        let end = broken_by(&ended);
+        Ok(Shared { findings: self.findings, end, left_behind: self.left_behind })
+    }
+
+    /// The drive after a cut.
+    fn disk(&mut self, number: usize) -> Result<ServedDrive, Failure> {
+        let Cut { at, outcome } = self.cuts[number];
+        self.replay.advance(at).map_err(memory)?;
+        let (medium, _) = self.replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
+        self.test.drive(medium)
+    }
+
+}
+
+/// What the end of a guest says of the cut that it did not finish.
+fn broken_by(ended: &Ended) -> Option<Finding> {
+    match ended.how {
+        End::Crashed(_) | End::Deadlocked => Some(Finding::Corrupt),
+        End::PoweredOff | End::Stopped | End::TimedOut => None,
+    }
+}
+
+impl Watch<ServedDrive> for Batch<'_, '_> {
+    fn line(&mut self, line: &str, disk: Option<&mut ServedDrive>) -> Then {
+        let Some(mark) = Mark::parse(line) else { return Then::Continue };
+        if mark.number != self.findings.len() {
+            // Not from the script: a check printed it.
+            return Then::Stop;
+        }
+        self.findings.push(mark.finding);
+        self.left_behind = mark.left_behind;
+        let Some(disk) = disk.filter(|_| self.left_behind.is_none()) else { return Then::Stop };
+        if self.findings.len() == self.cuts.len() {
+            return Then::Stop;
+        }
+        match self.disk(self.findings.len()) {
+            Ok(next) => *disk = next,
+            Err(failure) => {
+                self.failure = Some(failure);
+                return Then::Stop;
+            }
+        }
+        Then::Exchanged
+    }
+}
