@@ -147,7 +147,8 @@ impl Lines {
             return Err(wrong(&format!("the line is longer than {LINE_BYTES_MAX} bytes"))
                 .hint("check the file name"));
         }
-        let text = std::str::from_utf8(&self.line).map_err(|_| wrong("not UTF-8 text"))?;
+        let text = std::str::from_utf8(&self.line)
+            .map_err(|_| wrong("not UTF-8 text").hint("check the file name"))?;
         Ok((length > 0).then_some((text, length as u64)))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Ratio, Target as _};
-use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
+use drivelab_engine::{Control, LoadError, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
@@ -70,6 +70,17 @@ const LIST: &str = "`drivelab drive list` shows the drives and their options";
 /// A folder without the slash at its end.
 fn bare(folder: &str) -> &str {
     folder.trim_end_matches('/')
+}
+
+/// A load that a modelled drive cannot be given.
+pub(crate) fn not_made(error: LoadError) -> Failure {
+    match &error {
+        LoadError::Workload(wrong) => {
+            let hint = wrong.hint();
+            Failure::bad_request(error).hint(hint)
+        }
+        LoadError::Target(_) => Failure::bad_request(error),
+    }
 }
 
 /// The text of a drive's profile file.
@@ -184,7 +195,7 @@ impl ModelledDrive {
         let control = Control { stop: interrupt::flag(), progress };
         let before = self.target.device().counters().flash_written;
         let done = drivelab_engine::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
-        let done = done.map_err(Failure::bad_request)?;
+        let done = done.map_err(not_made)?;
         let after = self.target.device().counters().flash_written;
         let flash = FlashWritten::new([0, 1, 2].map(|kind| after[kind] - before[kind]));
         let made = plans.iter().zip(done).map(|(plan, done)| {

@@ -8,6 +8,35 @@ fn the_first_help_shows_every_verb_with_examples() {
     insta::assert_snapshot!(drivelab(folder.path(), &["--help"]).out);
 }
 
+/// The names in the list of verbs of a help.
+fn verbs(help: &str) -> Vec<String> {
+    let listed = help.split("Commands:\n").nth(1).unwrap_or_default();
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    let first_lines = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = first_lines.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_verb_has_examples() {
+    let folder = folder();
+    let help = |words: &[&str]| drivelab(folder.path(), &[words, &["--help"]].concat()).out;
+    let (mut groups, verbs_of_all) = (0, verbs(&help(&[])));
+    for verb in &verbs_of_all {
+        let said = help(&[verb]);
+        let examples = said.split("Examples:").nth(1).unwrap_or_default();
+        assert!(examples.contains(&format!("drivelab {verb}")), "{verb}: {said}");
+        let inner = verbs(&said);
+        groups += usize::from(!inner.is_empty());
+        for name in inner {
+            let own = help(&[verb, &name]);
+            let shown = format!("drivelab {verb} {name}");
+            assert!(examples.contains(&shown) || own.contains("Examples:"), "{shown}: {own}");
+        }
+    }
+    assert!(groups > 3 && verbs_of_all.len() > 20, "{verbs_of_all:?}");
+}
+
 #[test]
 fn completions_and_man_pages_are_generated() {
     let folder = folder();

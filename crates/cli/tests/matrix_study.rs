@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{drivelab, file, folder};
+use crate::common::{drivelab, file, folder, left_out};
 
 /// Three cells on three drives behind a narrow and a wide bus.
 const SMALL: &str = r#"
@@ -123,7 +123,10 @@ fn what_makes_no_sense_is_refused_by_name() {
         assert!(SMALL.contains(from), "{from}");
         study(&SMALL.replacen(from, to, 1), &[]).failed(2, words);
     };
-    check("drives = 3", "drives = 1", &["`drives`", "2 or more"]);
+    check("drives = 3", "drives = 1", &["`scaling`", "`bytes_per_s`"]);
+    check("[matrix]", "[matrix]\ntogether = false", &["`together`"]);
+    check("[matrix]", "[matrix]\ntargets = [\"a\", \"b\"]", &["2 targets", "matrix of 3"]);
+    check("[matrix]", "[matrix]\ntargets = [\"drive:a\"]", &["`targets`", "modelled drive"]);
     check("scaling of wide\"", "scaling of wild\"", &["the arm `wild`", "`wide`"]);
     check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["is above `at_most`"]);
     check("scaling of wide\"", "scaling\"", &["WORKLOAD.METRIC of ARM"]);
@@ -133,8 +136,10 @@ fn what_makes_no_sense_is_refused_by_name() {
     check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["either `[matrix]` or"]);
     check("bus = \"pcie2x4\"", "bus = \"pcie9x4\"", &["`pcie1x8`"]);
     study(SMALL, &["--resume"]).failed(2, &["no study was begun"]);
-    study(SMALL, &["--stage", "emulate"]).failed(3, &["stage simulate"]);
-    study(SMALL, &["--stage", "hardware"]).failed(3, &["run --matrix"]);
+    study(SMALL, &["--stage", "kernel"]).failed(2, &["3 drives", "has one", "--stage simulate"]);
+    study(SMALL, &["--stage", "hardware"]).failed(2, &["needs a target"]);
+    let one = ["--stage", "hardware", "--target", "file"];
+    study(SMALL, &one).failed(2, &["3 drives", "as many targets", "targets = ["]);
 }
 
 #[test]
@@ -181,6 +186,150 @@ fn the_controller_comparison_comes_with_the_program() {
     let folder = folder();
     let said = drivelab(folder.path(), &["study", "--list"]);
     assert!(said.out.contains("two-controllers"), "{said:?}");
+}
+
+/// The cells of a result without their figures: what was measured of what.
+fn shape(result: &Value) -> Vec<Value> {
+    let keys = ["arm", "cursor", "read", "random", "threads", "bs_bytes"];
+    let cell = |cell: &Value| {
+        let lengths = ["alone_bytes_per_s", "together_bytes_per_s"]
+            .map(|key| cell[key].as_array().unwrap().iter().filter(|it| it.is_f64()).count());
+        serde_json::json!([keys.map(|key| cell[key].clone()), lengths])
+    };
+    result["cells"].as_array().unwrap().iter().map(cell).collect()
+}
+
+fn names(result: &Value) -> Vec<&str> {
+    result["metrics"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect()
+}
+
+/// Two drives, with a sequential and a random group of cells.
+fn two_drives() -> String {
+    SMALL
+        .replace("drives = 3", "drives = 2")
+        .replace("random = [0]", "random = [0, 100]\ncursor = [\"shared\"]")
+        .replace("threads = [1]", "threads = [2]")
+        .replace("read-1.", "read-2.")
+        .replace("\"256k\", \"1m\", \"4m\"", "\"256k\"")
+        .replace("runtime = \"2s\"", "size = \"4m\"\nruntime = \"200ms\"")
+}
+
+#[test]
+fn a_matrix_on_files_has_the_shape_of_one_in_virtual_time() {
+    let simulated = study(&two_drives(), &["--json", "--blocks", "1"]).json();
+    let folder = folder();
+    let path = |name: &str| format!("{:?}", folder.path().join(name).display().to_string());
+    let targets = |arm: &str| {
+        let (one, two) = (path(&format!("{arm}-1")), path(&format!("{arm}-2")));
+        format!("name = \"{arm}\"\ntargets = [{one}, {two}]")
+    };
+    let text = two_drives()
+        .replace("name = \"narrow\"\nbus = \"pci\"", &targets("narrow"))
+        .replace("name = \"wide\"\nbus = \"pcie2x4\"", &targets("wide"));
+    file(folder.path(), "files.toml", &text);
+    let run = |more: &[&str]| {
+        let files = ["study", "files.toml", "--stage", "hardware", "--json", "--blocks", "1"];
+        drivelab(folder.path(), &[&files[..], more].concat())
+    };
+    let said = run(&["--size", "4m"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let measured = said.json();
+    assert_eq!(measured["stage"], "hardware");
+    assert_eq!(shape(&measured), shape(&simulated));
+    assert_eq!(names(&measured), names(&simulated));
+    for file in ["narrow-1", "narrow-2", "wide-1", "wide-2"] {
+        assert_eq!(std::fs::metadata(folder.path().join(file)).unwrap().len(), 4 << 20, "{file}");
+    }
+    // One file twice is no matrix of two drives.
+    std::fs::remove_file(folder.path().join("wide-2")).unwrap();
+    std::fs::hard_link(folder.path().join("wide-1"), folder.path().join("wide-2")).unwrap();
+    run(&[]).failed(2, &["wide-2", "are the same"]);
+}
+
+#[test]
+fn served_drives_of_a_matrix_are_parts_of_one_file() {
+    if !std::path::Path::new("/dev/fuse").exists() {
+        return left_out("stage emulate", "no /dev/fuse");
+    }
+    let folder = folder();
+    // Random reads of whole drives: what takes a drive milliseconds no host serves too late.
+    let text = two_drives()
+        .replace("random = [0, 100]", "random = [100]")
+        .replace("sequential-read-2.scaling", "random-read-2.scaling")
+        .replace("size = \"4m\"\nruntime = \"200ms\"", "runtime = \"500ms\"");
+    let (text, _) = text.split_once("[[finding]]").unwrap();
+    file(folder.path(), "small.toml", text);
+    let run = |more: &[&str]| {
+        drivelab(folder.path(), &[&["study", "small.toml", "--blocks", "1"], more].concat())
+    };
+    let simulated = run(&["--json", "--out", "simulated"]).json();
+    let said = run(&["--json", "--out", "out", "--stage", "emulate"]);
+    let text = std::fs::read_to_string(folder.path().join("out/runs.jsonl")).unwrap();
+    let runs: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // One group of one block size in two arms: each drive alone, and both.
+    assert_eq!(runs.len(), 2 * 3);
+    let rate = |job: &Value| job["bytes_per_s"].as_f64().unwrap();
+    for run in &runs {
+        let (record, both) = (&run["record"], run["task"]["cell"].as_u64().unwrap() % 3 == 2);
+        let drives = if both { 2 } else { 1 };
+        let target = record["target"].as_str().unwrap();
+        assert!(target.contains(&format!("drives={drives}")), "{target}");
+        let jobs = record["jobs"].as_array().unwrap();
+        assert_eq!((jobs.len(), &record["marks"][0]["id"]), (drives, &"emulated".into()));
+        assert!(jobs.iter().all(|job| rate(job) > 0.0), "{record}");
+        // No drive is faster than its bus.
+        let narrow = run["step"]["arm"] == 0;
+        let most = if narrow { 133e6 } else { 2e9 };
+        assert!(jobs.iter().map(rate).sum::<f64>() < most, "{record}");
+    }
+    if said.code == 3 {
+        // The answer of a machine that was too busy.
+        assert!(said.err.contains("too late"), "{said:?}");
+        return;
+    }
+    assert_eq!(shape(&said.json()), shape(&simulated));
+    assert_eq!(names(&said.json()), names(&simulated));
+}
+
+#[test]
+fn a_matrix_of_one_drive_compares_throughput() {
+    let text = two_drives()
+        .replace("drives = 2\n", "")
+        .replace("sequential-read-2.scaling of", "sequential-read-2.bytes_per_s of")
+        .replace("sequential-read-2.scaling", "sequential-read-2.bytes_per_s");
+    let said = study(&text, &["--json", "--blocks", "1"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let simulated = said.json();
+    let of_group = |group: &str| {
+        ["bytes_per_s", "worst_bytes_per_s", "best_bytes_per_s"].map(|it| format!("{group}.{it}"))
+    };
+    let expected = [of_group("sequential-read-2"), of_group("random-read-2")].concat();
+    assert_eq!(names(&simulated), expected);
+    assert!(simulated["cells"][0]["scaling"].is_null());
+    let said = study(&text, &["--blocks", "1"]);
+    assert!(said.out.contains("Throughput: geometric mean over block sizes"), "{}", said.out);
+    let on_a_file = ["--json", "--blocks", "1", "--stage", "hardware", "--size", "4m"];
+    let said = study(&text, &[&on_a_file[..], &["--target", "file"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(shape(&said.json()), shape(&simulated));
+}
+
+#[test]
+fn arms_of_a_matrix_have_drives_of_their_own_in_the_part_that_all_have() {
+    let text = two_drives()
+        .replace("bus = \"pci\"\nprice_usd = 100", "drive = \"generic-5400\"")
+        .replace("name = \"wide\"\nbus = \"pcie2x4\"", "name = \"wide\"")
+        .replace("size = \"4m\"\n", "");
+    let said = study(&text, &["--json", "--blocks", "1"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    let rate = |arm: &str| {
+        let cells = result["cells"].as_array().unwrap();
+        let of_arm = |it: &&Value| it["arm"] == arm && it["random"] == 0;
+        cells.iter().find(of_arm).unwrap()["alone_bytes_per_s"][0].as_f64().unwrap()
+    };
+    assert!(rate("wide") > 1.2 * rate("narrow"), "a desktop drive reads faster");
+    assert!(result["notes"].to_string().contains("488386584k bytes"), "{}", result["notes"]);
 }
 
 #[test]

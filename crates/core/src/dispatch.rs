@@ -72,11 +72,13 @@ impl TagPool {
     }
 
     /// Number of tags.
+    #[inline]
     pub fn tags(&self) -> usize {
         self.tags
     }
 
     /// Number of tags in use.
+    #[inline]
     pub fn in_use(&self) -> usize {
         self.reads + self.writes
     }
@@ -85,6 +87,7 @@ impl TagPool {
     ///
     /// The division is an integer one, before the addition: 31 tags give 21, so ten always remain
     /// for the other class; 1 tag gives 1.
+    #[inline]
     pub fn class_limit(&self) -> usize {
         match self.policy {
             Dispatch::Single | Dispatch::Shared => self.tags,
@@ -96,6 +99,7 @@ impl TagPool {
     ///
     /// [`Dispatch::Split`] lets reads go first whenever both may, without ageing: that is the rule
     /// as published, not an oversight.
+    #[inline]
     pub fn next(&self, waiting: Waiting) -> Option<Class> {
         if self.in_use() >= self.tags {
             return None;
@@ -113,6 +117,7 @@ impl TagPool {
     }
 
     /// Takes a tag for a request of `class`.
+    #[inline]
     pub fn take(&mut self, class: Class) {
         assert!(self.in_use() < self.tags, "no tag is free");
         *self.held(class) += 1;
@@ -120,12 +125,14 @@ impl TagPool {
     }
 
     /// Returns the tag of a completed request.
+    #[inline]
     pub fn release(&mut self, class: Class) {
         let held = self.held(class);
         assert!(*held > 0, "no tag of this class is in use");
         *held -= 1;
     }
 
+    #[inline]
     fn held(&mut self, class: Class) -> &mut usize {
         match class {
             Class::Read => &mut self.reads,

@@ -1,7 +1,5 @@
 //! The order in which things happen.
 
-use std::collections::VecDeque;
-
 use drivelab_core::{IoError, RequestId, ServedBy, Time};
 
 use crate::stack::Tag;
@@ -36,51 +34,84 @@ pub type Events = EventQueue<Event>;
 /// scheduled first comes first.
 ///
 /// A drive has few events at once, one per busy station and command, and a new one nearly always
-/// belongs at the end: a sorted ring that is filled from the back beats a heap here. The sequence
-/// number is the place in the ring.
+/// belongs near the end: a sorted ring that is filled from the back beats a heap here, and one that
+/// moves what comes later while it looks for the place beats a `VecDeque`. The sequence number is
+/// the place in the ring.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    events: VecDeque<(Time, E)>,
+    /// As long as a power of two, or empty before the first event.
+    ring: Vec<(Time, E)>,
+    /// Where the next event is; below the length of the ring.
+    first: usize,
+    count: usize,
 }
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// A queue that holds `limit` events before it has to grow.
     pub(crate) fn with_capacity(limit: usize) -> Self {
-        Self { events: VecDeque::with_capacity(limit) }
+        Self { ring: Vec::with_capacity(limit.next_power_of_two()), first: 0, count: 0 }
     }
 
     /// Schedules `event` at `time`, after everything already scheduled then.
     #[inline]
     pub fn push(&mut self, time: Time, event: E) {
-        let mut place = self.events.len();
-        while place > 0 && self.events[place - 1].0 > time {
+        if self.count == self.ring.len() {
+            self.grow((time, event));
+        }
+        let mask = self.ring.len() - 1;
+        let mut place = self.first + self.count;
+        while place > self.first {
+            let before = self.ring[(place - 1) & mask];
+            if before.0 <= time {
+                break;
+            }
+            self.ring[place & mask] = before;
             place -= 1;
         }
-        if place == self.events.len() {
-            self.events.push_back((time, event));
-        } else {
-            self.events.insert(place, (time, event));
-        }
-        debug_assert!(self.events.iter().is_sorted_by_key(|(time, _)| *time), "out of order");
+        self.ring[place & mask] = (time, event);
+        self.count += 1;
+    }
+
+    /// Makes the ring longer; `filler` stands where no event is.
+    #[cold]
+    fn grow(&mut self, filler: (Time, E)) {
+        self.ring.rotate_left(self.first);
+        self.first = 0;
+        // At first as long as what is reserved.
+        let reserved = self.ring.capacity().checked_ilog2().map_or(1, |bits| 1 << bits);
+        self.ring.resize(reserved.max(self.ring.len() * 2), filler);
     }
 
     #[inline]
     pub(crate) fn next_time(&self) -> Option<Time> {
-        self.events.front().map(|(time, _)| *time)
+        if self.count == 0 { None } else { Some(self.ring[self.first].0) }
+    }
+
+    /// The time of the next event; `Time::MAX` where there is none.
+    #[inline]
+    pub(crate) fn next_or_never(&self) -> Time {
+        self.next_time().unwrap_or(Time::MAX)
     }
 
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Time, E)> {
-        let (time, _) = self.events.front()?;
-        if *time > now {
+        if self.count == 0 {
             return None;
         }
-        self.events.pop_front()
+        let next = self.ring[self.first];
+        if next.0 > now {
+            return None;
+        }
+        self.first = (self.first + 1) & (self.ring.len() - 1);
+        self.count -= 1;
+        Some(next)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Rng;
+
     use super::*;
 
     #[test]
@@ -99,5 +130,30 @@ mod tests {
             order.push(name);
         }
         assert_eq!(order, "bdeac");
+    }
+
+    #[test]
+    fn a_ring_that_turns_and_grows_keeps_the_order_of_a_stable_sort() {
+        let mut rng = Rng::new(3);
+        let (mut queue, mut sorted) = (EventQueue::with_capacity(2), Vec::new());
+        let mut now = 0;
+        for number in 0..2000 {
+            let at = now + rng.below(20);
+            queue.push(Time::from_ns(at), number);
+            sorted.push((at, number));
+            sorted.sort_by_key(|(at, _)| *at);
+            // More come than go, then all go.
+            while rng.below(3) == 0 && !sorted.is_empty() {
+                let (at, number) = sorted.remove(0);
+                now = at;
+                assert_eq!(queue.next_time(), Some(Time::from_ns(at)));
+                assert_eq!(queue.pop_due(Time::from_ns(at)), Some((Time::from_ns(at), number)));
+            }
+        }
+        assert!(sorted.len() > 100, "{}", sorted.len());
+        for (at, number) in sorted {
+            assert_eq!(queue.pop_due(Time::MAX), Some((Time::from_ns(at), number)));
+        }
+        assert_eq!(queue.next_time(), None);
     }
 }

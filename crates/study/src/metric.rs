@@ -1,5 +1,6 @@
 //! The numbers that a run yields, and how workloads are called.
 
+use drivelab_core::matrix::Matrix;
 use drivelab_core::workload::{Pace, Rw, Workload};
 
 /// Every metric that a study may declare as primary; those of one kind of request are there where
@@ -23,8 +24,16 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// The metrics of each group of cells of a matrix.
-pub const OF_CELLS: &[&str] =
+const OF_CELLS: &[&str] =
     &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
+/// Those that compare a drive alone with all at once.
+const OF_SEVERAL: &[&str] = &["scaling", "best_alone_bytes_per_s"];
+
+/// The metrics of each group of cells of `matrix`.
+pub fn of_cells(matrix: &Matrix) -> impl Iterator<Item = &'static str> + use<> {
+    let several = matrix.has_all();
+    OF_CELLS.iter().copied().filter(move |name| several || !OF_SEVERAL.contains(name))
+}
 
 /// `WORKLOAD.METRIC`, split behind the longest of `workloads` that it begins with: both may hold
 /// dots (`bonnie.seeks.per_s`).

@@ -11,15 +11,22 @@ use crate::failure::{AtPath as _, Exit, Outcome};
 use crate::ui::Ui;
 
 /// Print a completion script for a shell.
-///
-/// For bash: `drivelab completions bash > ~/.local/share/bash-completion/completions/drivelab`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab completions bash > ~/.local/share/bash-completion/completions/drivelab
+  drivelab completions zsh > ~/.zfunc/_drivelab
+  drivelab completions fish > ~/.config/fish/completions/drivelab.fish")]
 pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
 /// Print the man page, or write one page per verb to a folder.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab man | man -l -                  read it
+  drivelab man --out /usr/local/share/man/man1")]
 pub(crate) struct ManArgs {
     /// Write `drivelab.1`, `drivelab-study.1`, ... to this folder instead of printing the first.
     #[arg(long, value_name = "DIR")]

@@ -15,7 +15,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 
 /// Longest message of MPI. Up to here every transport takes it at once, so that no rank waits for
@@ -62,8 +62,19 @@ impl Mpi {
         Ok(Self { universe, world, last: Cell::new(None) })
     }
 
+    /// Ends this rank, whose outcome also says whether all ranks may end the library together.
+    pub(super) fn end(self, outcome: Result<(Exit, bool), Failure>) -> Outcome {
+        match outcome {
+            Ok((exit, true)) => Ok(exit),
+            other => {
+                self.abandon();
+                other.map(|(exit, _)| exit)
+            }
+        }
+    }
+
     /// Leaves the library as it is: its end would wait for ranks that have died.
-    pub(super) fn abandon(self) {
+    fn abandon(self) {
         std::mem::forget(self.universe);
     }
 }

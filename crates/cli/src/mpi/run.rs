@@ -55,20 +55,7 @@ pub(super) type Given = fn(&[String]) -> Option<Box<HostsRunArgs>>;
 pub(super) fn run(given: Given, ui: Ui) -> Outcome {
     let mpi = Mpi::start()?;
     let outcome = on(&mpi, given, ui);
-    match outcome {
-        Ok((exit, true)) => {
-            drop(mpi);
-            Ok(exit)
-        }
-        Ok((exit, false)) => {
-            mpi.abandon();
-            Ok(exit)
-        }
-        Err(failure) => {
-            mpi.abandon();
-            Err(failure)
-        }
-    }
+    mpi.end(outcome)
 }
 
 /// How this rank ends, and whether all ranks may end the library together.

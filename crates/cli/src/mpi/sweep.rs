@@ -37,21 +37,8 @@ pub(super) struct RanksSweepArgs {
 /// Makes them, and has rank 0 report.
 pub(super) fn run(arguments: &RanksSweepArgs, ui: Ui) -> Outcome {
     let mpi = Mpi::start()?;
-    let made = on(&mpi, arguments, ui);
-    match made {
-        Ok((exit, true)) => {
-            drop(mpi);
-            Ok(exit)
-        }
-        Ok((exit, false)) => {
-            mpi.abandon();
-            Ok(exit)
-        }
-        Err(failure) => {
-            mpi.abandon();
-            Err(failure)
-        }
-    }
+    let outcome = on(&mpi, arguments, ui);
+    mpi.end(outcome)
 }
 
 /// How this rank ends, and whether all ranks may end the library together.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Mark, RunRecord};
+use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
@@ -45,18 +46,15 @@ impl RealCells {
 
     /// One run for each target of a cell.
     fn plans(&self, place: usize, seed: u64) -> Vec<RunPlan> {
-        let cell = &self.study.cells[place];
-        let work = self.study.work(Task::Cell(place));
-        let workload: Workload = work.load().expect("a cell is a load").clone();
-        let of = |target: &String| RunPlan {
-            numjobs: cell.group.threads,
-            seed,
-            direct: self.matrix.direct,
-            allow_overwrite: self.allow_overwrite,
-            allow_destructive: self.allow_destructive.clone(),
-            ..RunPlan::new(target.into(), workload.clone())
-        };
-        self.matrix.targets(cell).iter().map(of).collect()
+        let whole = |target: &String| Region { path: target.into(), first: 0, size: None };
+        let regions: Vec<Region> = self.matrix.targets.iter().map(whole).collect();
+        let mut plans = plans(&self.matrix, &self.study.cells[place], &regions);
+        for plan in &mut plans {
+            plan.seed = seed;
+            plan.allow_overwrite = self.allow_overwrite;
+            plan.allow_destructive.clone_from(&self.allow_destructive);
+        }
+        plans
     }
 
     /// A failure that names its cell.
@@ -80,24 +78,50 @@ impl RealCells {
         }
         Ok(())
     }
+}
 
-    /// Refuses a target that is there twice.
-    fn refuse_twice(&self) -> Result<(), Failure> {
-        let mut known: Vec<(&String, [u64; 3])> = Vec::new();
-        for target in &self.matrix.targets {
-            let meta = fs::metadata(target).at_path("look at", Path::new(target))?;
-            let same = match meta.rdev() {
-                0 => [meta.dev(), meta.ino(), 0],
-                device => [0, 0, device],
-            };
-            if let Some((other, _)) = known.iter().find(|(_, identity)| *identity == same) {
-                let message = format!("targets `{other}` and `{target}` are the same");
-                return Err(Failure::bad_words(message).hint("leave one of them out"));
-            }
-            known.push((target, same));
+/// Where a drive of a matrix is: a target, or a part of one.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    pub(super) path: PathBuf,
+    /// Its first byte.
+    pub(super) first: u64,
+    /// Its length; to the end of the target where absent.
+    pub(super) size: Option<Bytes>,
+}
+
+/// One run for each drive of a cell, where `regions` has every drive of the matrix.
+pub(super) fn plans(matrix: &Matrix, cell: &Cell, regions: &[Region]) -> Vec<RunPlan> {
+    let (numjobs, workload) = cell.jobs(matrix).expect("every cell was tried");
+    let plan = |region: &Region| {
+        let (offset, all) = (workload.offset.get(), region.size.map(Bytes::get));
+        let rest = all.map(|all| Bytes::new(all.saturating_sub(offset)));
+        let offset = Bytes::new(region.first + offset);
+        let workload = Workload { offset, size: workload.size.or(rest), ..workload.clone() };
+        let plan = RunPlan::new(region.path.clone(), workload);
+        RunPlan { numjobs, direct: matrix.direct, ..plan }
+    };
+    let regions = cell.target.map_or(regions, |target| &regions[target..=target]);
+    regions.iter().map(plan).collect()
+}
+
+/// Refuses a target that is there twice.
+pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
+    let mut known: Vec<(&Path, [u64; 3])> = Vec::new();
+    for target in targets {
+        let meta = fs::metadata(target).at_path("look at", target)?;
+        let same = match meta.rdev() {
+            0 => [meta.dev(), meta.ino(), 0],
+            device => [0, 0, device],
+        };
+        if let Some((other, _)) = known.iter().find(|(_, identity)| *identity == same) {
+            let (other, target) = (other.display(), target.display());
+            let message = format!("targets `{other}` and `{target}` are the same");
+            return Err(Failure::bad_words(message).hint("leave one of them out"));
         }
-        Ok(())
+        known.push((target, same));
     }
+    Ok(())
 }
 
 /// Refuses modelled drives, of which files would be made by that name.
@@ -122,7 +146,7 @@ impl Stage for RealCells {
     fn enter(&mut self, _arm: usize) -> Result<Entered, Failure> {
         self.try_out()?;
         if !interrupt::requested() {
-            self.refuse_twice()?;
+            refuse_twice(self.matrix.targets.iter().map(Path::new))?;
         }
         Ok(Entered::Ready)
     }
@@ -147,7 +171,7 @@ impl Stage for RealCells {
 }
 
 /// One record of what was measured on each target at the same time, with a job for each.
-fn record(made: Together) -> RunRecord {
+pub(super) fn record(made: Together) -> RunRecord {
     let Together { records, total } = made;
     let targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
     let target = targets.join(", ");

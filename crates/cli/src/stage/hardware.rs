@@ -6,6 +6,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::matrix::Matrix;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
@@ -13,8 +14,9 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_report::attachment;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Work, risk};
+use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 
+use super::cells::{self, Region};
 use super::program::Commands;
 use super::shell::{self, Patience};
 use super::suite::{self, Terms};
@@ -27,9 +29,9 @@ use crate::ui::Ui;
 /// The arms of a study on real files or devices.
 #[derive(Debug)]
 pub(crate) struct Hardware {
-    /// Each arm's target from the root on; what it leads to is found out for each run, since arms
-    /// may change that.
-    paths: Vec<PathBuf>,
+    /// Each arm's targets from the root on, more than one only for a matrix; what they lead to is
+    /// found out for each run, since arms may change that.
+    paths: Vec<Vec<PathBuf>>,
     /// How much of the target is used; known from the first arm on.
     size: Option<Bytes>,
     study: StudyFile,
@@ -48,19 +50,11 @@ impl Hardware {
     /// The study on each arm's target; a file that does not exist is laid out.
     pub(crate) fn new(
         study: &StudyFile,
-        targets: &[PathBuf],
+        targets: &[Vec<PathBuf>],
         size: Option<Bytes>,
         ui: Ui,
     ) -> Result<Self, Failure> {
-        let writing = study.workloads.iter().find(|named| named.work.writes());
-        let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
-        if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
-            let (name, target) = (&writing.name, target.display());
-            let message = format!("`{target}` is a block device, and workload `{name}` writes");
-            return Err(Failure::bad_words(message).hint(
-                "a study writes to files only: give a file on a file system of that device",
-            ));
-        }
+        refuse_writing(study, targets)?;
         let absolute = |target: &PathBuf| {
             if target.as_os_str().is_empty() {
                 return Ok(target.clone());
@@ -68,7 +62,10 @@ impl Hardware {
             std::path::absolute(target).at_path("find", target)
         };
         let mut hardware = Self {
-            paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,
+            paths: targets
+                .iter()
+                .map(|of_arm| of_arm.iter().map(absolute).collect())
+                .collect::<Result<_, _>>()?,
             size,
             study: study.clone(),
             commands: Commands::default(),
@@ -79,8 +76,8 @@ impl Hardware {
             ui,
         };
         if !hardware.arms_bring_files() {
-            hardware.settle(&hardware.paths.clone())?;
-            for path in &mut hardware.paths {
+            hardware.settle(&hardware.paths.concat())?;
+            for path in hardware.paths.iter_mut().flatten() {
                 // A command may make its target itself.
                 match path.canonicalize() {
                     Err(_) if study.is_of_commands() => {}
@@ -101,7 +98,8 @@ impl Hardware {
     /// so as much as the smallest target has.
     fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
         let is_load = |named: &NamedWorkload| named.work.load().is_some();
-        if self.study.curve.is_none() && !self.study.workloads.iter().any(is_load) {
+        let has_loads = self.study.workloads.iter().any(is_load);
+        if self.study.curve.is_none() && self.study.matrix.is_none() && !has_loads {
             return Ok(());
         }
         if self.size.is_none() {
@@ -124,7 +122,7 @@ impl Hardware {
     /// since one device alone is its own region.
     fn pages_of(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
         let about = fs::metadata(path).at_path("look at", path)?;
-        let has_others = self.paths.iter().any(|other| *other != self.paths[0]);
+        let has_others = self.paths.iter().flatten().any(|other| *other != self.paths[0][0]);
         let length = if about.is_file() {
             about.len()
         } else if has_others {
@@ -173,6 +171,28 @@ impl Hardware {
         Ok(self)
     }
 
+    /// Measures a cell of the matrix, on each of its targets at the same time.
+    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Failure> {
+        let arm = &self.study.arms[request.arm];
+        let region = |path: &PathBuf| {
+            let path = path.canonicalize().at_path("find", path)?;
+            Ok(Region { path, first: 0, size: self.size })
+        };
+        let regions: Result<Vec<Region>, Failure> =
+            self.paths[request.arm].iter().map(region).collect();
+        let regions = regions?;
+        cells::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
+        let matrix = self.study.matrix.as_ref().expect("its cells are runs");
+        let mut plans = cells::plans(matrix, &self.study.cells[place], &regions);
+        for plan in &mut plans {
+            plan.seed = request.seed;
+            plan.ioengine = arm.ioengine;
+            plan.direct = arm.direct.unwrap_or(matrix.direct);
+            plan.allow_overwrite = self.overwrite;
+        }
+        Ok(cells::record(measure::together(&plans, &|_| ())?))
+    }
+
     fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Failure> {
         let ended = shell::run(command, patience)?;
         if ended.status.success() {
@@ -198,7 +218,7 @@ impl Hardware {
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
                 .hint("after `apply`, `check` must succeed"));
         }
-        self.settle(&[self.paths[place].clone()])
+        self.settle(&self.paths[place].clone())
     }
 
     /// Whether the arm's own check, where it has one, says that it is in place.
@@ -217,7 +237,7 @@ impl Hardware {
             None => self.ui.confirm(&format!("Arm `{name}`: {what}\nDone?")) == Some(true),
         };
         if in_place {
-            self.settle(&[self.paths[place].clone()])?;
+            self.settle(&self.paths[place].clone())?;
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
@@ -225,6 +245,21 @@ impl Hardware {
              --resume --in-place {name}"
         )))
     }
+}
+
+/// Refuses work that would write to a block device.
+fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Failure> {
+    let writing = study.workloads.iter().find(|named| named.work.writes());
+    let of_matrix = study.matrix.iter().flat_map(Matrix::groups).find(|group| group.read < 100);
+    let name = writing.map(|named| named.name.clone()).or(of_matrix.map(|group| group.name()));
+    let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
+    let (Some(name), Some(target)) = (name, targets.iter().flatten().find(is_device)) else {
+        return Ok(());
+    };
+    let target = target.display();
+    let message = format!("`{target}` is a block device, and workload `{name}` writes");
+    Err(Failure::bad_words(message)
+        .hint("a study writes to files only: give a file on a file system of that device"))
 }
 
 /// What the kernel drew at random when it booted.
@@ -244,7 +279,10 @@ impl Stage for Hardware {
     }
 
     fn target(&self) -> String {
-        let mut each: Vec<String> = self.paths.iter().map(|path| self.named(path)).collect();
+        let of_arm = |paths: &Vec<PathBuf>| {
+            paths.iter().map(|path| self.named(path)).collect::<Vec<_>>().join(" and ")
+        };
+        let mut each: Vec<String> = self.paths.iter().map(of_arm).collect();
         if each.iter().all(|one| *one == each[0]) {
             each.truncate(1);
         }
@@ -281,9 +319,12 @@ impl Stage for Hardware {
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        if let Task::Cell(place) = request.task {
+            return self.cell(place, request);
+        }
         let arm = &self.study.arms[request.arm];
         // Links and mounts lead where this arm has them lead; the record names the file itself.
-        let path = &self.paths[request.arm];
+        let path = &self.paths[request.arm][0];
         let found = path.canonicalize();
         let workload = match self.study.work(request.task) {
             Work::Load(workload) => *workload,
@@ -317,12 +358,13 @@ impl Stage for Hardware {
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
         let row = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
-        let of_arm = |(arm, path): (&Arm, &PathBuf)| {
+        let of_arm = |(arm, paths): (&Arm, &Vec<PathBuf>)| {
             let direct = if arm.direct.unwrap_or(true) { "O_DIRECT" } else { "buffered" };
             let commands = self.study.is_of_commands();
-            let path = (!path.as_os_str().is_empty()).then(|| path.display().to_string());
+            let named = paths.iter().filter(|path| !path.as_os_str().is_empty());
+            let files: Vec<String> = named.map(|path| path.display().to_string()).collect();
             [
-                row("file", path),
+                row("file", (!files.is_empty()).then(|| files.join(", "))),
                 row("page cache", (!commands).then(|| direct.into())),
                 row("command", arm.command.as_ref().map(ToString::to_string)),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
@@ -338,7 +380,7 @@ impl Stage for Hardware {
     }
 
     fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
-        if self.paths.iter().all(|path| path.as_os_str().is_empty()) {
+        if self.paths.iter().flatten().all(|path| path.as_os_str().is_empty()) {
             return Vec::new();
         }
         let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");

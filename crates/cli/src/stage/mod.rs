@@ -74,11 +74,6 @@ pub(crate) fn of(
     in_place: Option<&str>,
     ui: Ui,
 ) -> Result<Box<dyn Stage<Error = Failure>>, Failure> {
-    if study.matrix.is_some() && study.stage != StageName::Simulate {
-        let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
-        return Err(Failure::cannot_here(anyhow::anyhow!(message))
-            .hint("on real drives: drivelab run --matrix FILE"));
-    }
     if study.stage != StageName::Kernel {
         refuse_guests(study)?;
     }
@@ -107,35 +102,50 @@ fn refuse_guests(study: &StudyFile) -> Result<(), Failure> {
     Err(Failure::bad_words(message).hint("under a real kernel: --stage kernel"))
 }
 
-/// The target of each arm.
-fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
+/// The targets of each arm: one, or one for each drive of a matrix.
+fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Failure> {
     let typed = asked.target.as_deref().unwrap_or_default();
     refuse_model(typed)?;
-    if !typed.is_empty() && study.arms.iter().all(|arm| arm.target.is_some()) {
+    if !typed.is_empty() && study.arms.iter().all(|arm| !arm.targets.is_empty()) {
         let message = format!("every arm names its own target, so `{typed}` would not be measured");
         return Err(Failure::bad_words(message).hint("omit --target"));
     }
+    let drives = study.matrix.as_ref().map_or(1, |matrix| matrix.targets.len());
     let mut targets = Vec::new();
-    for (place, arm) in study.arms.iter().enumerate() {
-        let default = || asked.path.as_ref().or(asked.target.as_ref());
-        let of_arm = || arm.target.as_ref().map(|target| asked.paths.get(place).unwrap_or(target));
-        let Some(target) = of_arm().or_else(default) else {
-            if !study.needs_target() {
-                targets.push(PathBuf::new());
-                continue;
-            }
-            let message = if study.arms.iter().any(|arm| arm.target.is_some()) {
-                format!("arm `{}` has no target to measure", arm.name)
-            } else {
-                "a study at stage hardware needs a target to measure".to_owned()
-            };
-            return Err(Failure::bad_words(message)
-                .hint("add --target FILE; a file that does not exist is laid out")
-                .hint("or give each arm its own in the study: target = \"PATH\""));
+    // Kept paths are of all arms, one after the other.
+    let mut kept = asked.paths.iter();
+    for arm in &study.arms {
+        let kept: Vec<&String> = kept.by_ref().take(arm.targets.len().max(1)).collect();
+        let default = asked.path.as_ref().or(asked.target.as_ref());
+        let of_arm: Vec<&String> = match (&arm.targets[..], default) {
+            ([], default) => default.into_iter().collect(),
+            (own, _) if kept.len() == own.len() => kept,
+            (own, _) => own.iter().collect(),
         };
-        targets.push(PathBuf::from(target));
+        if of_arm.is_empty() && study.needs_target() {
+            return Err(without_target(study, arm));
+        }
+        if study.matrix.is_some() && of_arm.len() != drives {
+            let message = format!("a matrix of {drives} drives needs as many targets");
+            return Err(Failure::bad_words(message)
+                .hint("list them in `[matrix]`, or in each arm: targets = [\"PATH\", ...]"));
+        }
+        let paths = of_arm.into_iter().map(PathBuf::from).collect::<Vec<_>>();
+        targets.push(if paths.is_empty() { vec![PathBuf::new()] } else { paths });
     }
     Ok(targets)
+}
+
+/// An arm that has nothing to measure.
+fn without_target(study: &StudyFile, arm: &Arm) -> Failure {
+    let message = if study.arms.iter().any(|arm| !arm.targets.is_empty()) {
+        format!("arm `{}` has no target to measure", arm.name)
+    } else {
+        "a study at stage hardware needs a target to measure".to_owned()
+    };
+    Failure::bad_words(message)
+        .hint("add --target FILE; a file that does not exist is laid out")
+        .hint("or give each arm its own in the study: target = \"PATH\"")
 }
 
 /// Refuses a modelled drive, of which a file would be made by that name.

@@ -1,7 +1,8 @@
 //! One cell of a matrix.
 
 use super::{CellError, Cursor, Group, Matrix, order, plural};
-use crate::workload::{Rw, Workload, WorkloadOptions};
+use crate::units::Span;
+use crate::workload::{Pace, Rw, Workload, WorkloadOptions};
 
 /// One combination of all varied settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,23 @@ impl Cell {
             Cursor::Shared => ", shared cursor",
         };
         format!("{target}, {read} % read, {order}, {threads}, {bs}{cursor}")
+    }
+
+    /// Whether its threads continue in one place.
+    pub fn shares_cursor(&self, matrix: &Matrix) -> bool {
+        matrix.cursors[self.cursor] == Cursor::Shared && self.group.random == 0
+    }
+
+    /// The threads on each target, and the workload of each: threads that continue in one place are
+    /// one with as many requests outstanding.
+    pub fn jobs(&self, matrix: &Matrix) -> Result<(u32, Workload), CellError> {
+        let workload = self.workload(matrix)?;
+        let Group { threads, .. } = self.group;
+        if !self.shares_cursor(matrix) {
+            return Ok((threads, workload));
+        }
+        let pace = Pace::Closed { iodepth: threads, think_time: Span::ZERO };
+        Ok((1, Workload { pace, ..workload }))
     }
 
     /// The workload of each thread.

@@ -122,8 +122,9 @@ impl Matrix {
             cursors,
             only: Vec::new(),
         };
-        matrix.wrong().map_or(Ok(()), |message| Err(section.error(message)))?;
-        Ok(matrix)
+        let Some(message) = matrix.wrong() else { return Ok(matrix) };
+        let hint = matrix.targets.is_empty().then(|| "add `targets = [\"PATH\", ...]`".to_owned());
+        Err(ConfigError { hint, ..section.error(message) })
     }
 
     /// Number of cells, all blocks together.

@@ -122,7 +122,11 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
             self.meter.count(self.slots.release(done.id), done);
             self.pacer.freed(done.at);
         }
-        self.completed.drain(..taken);
+        if taken == self.completed.len() {
+            self.completed.clear();
+        } else {
+            self.completed.drain(..taken);
+        }
         Ok(())
     }
 

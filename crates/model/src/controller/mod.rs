@@ -55,6 +55,12 @@ impl Wire {
         self.pool.tags()
     }
 
+    /// Commands that hold a tag.
+    #[inline]
+    pub(crate) fn in_use(&self) -> usize {
+        self.pool.in_use()
+    }
+
     #[inline]
     pub(crate) fn next(&self, waiting: Waiting) -> Option<Class> {
         if self.alone { None } else { self.pool.next(waiting) }

@@ -48,12 +48,14 @@ impl Mechanics {
     /// The time until the head may use the track of `to`.
     #[inline]
     pub(crate) fn reach(&self, from: Arm, to: Arm, write: bool) -> Span {
-        if from == to {
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        let same_head = from.head == to.head;
+        if distance == 0 && same_head {
             return Span::ZERO;
         }
-        let seek = self.seeks.time(from.cylinder.abs_diff(to.cylinder));
+        let seek = self.seeks.time(distance);
         // The head is selected while the arm moves.
-        let switch = if from.head == to.head { Span::ZERO } else { self.head_switch };
+        let switch = if same_head { Span::ZERO } else { self.head_switch };
         let settle = if write { self.write_settle } else { Span::ZERO };
         seek.max(switch) + settle
     }

@@ -55,12 +55,6 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    /// Whether `candidate` goes on where the head is, without any positioning.
-    #[inline]
-    pub(crate) fn continues_with(&self, candidate: &Candidate) -> bool {
-        self.next == Some(candidate.lba) || self.reads_on_with(candidate)
-    }
-
     /// Whether `candidate` is a read that read-ahead has begun.
     #[inline]
     pub(crate) fn reads_on_with(&self, candidate: &Candidate) -> bool {
@@ -103,31 +97,33 @@ const CACHED_PATIENCE: u64 = 5;
 /// The best candidate so far: feed it any number of lists, ask at the end.
 #[derive(Debug)]
 pub(crate) struct Choosing<'a> {
-    mechanics: &'a Mechanics,
-    order: Order,
-    heads: Heads,
-    angle: u64,
-    margin: Margin,
-    best: Option<(i64, u64)>,
+    /// What reaching a candidate costs; all cost the same where they are served as they come.
+    positioning: Option<Positioning<'a>>,
+    now: Time,
+    best: Rank,
 }
+
+/// What a candidate costs, in nanoseconds less its bonus for age; among equals the older is first.
+type Rank = (i64, u64);
+
+/// Behind every candidate.
+const LAST: Rank = (i64::MAX, u64::MAX);
 
 impl<'a> Choosing<'a> {
     pub(crate) fn new(mechanics: &'a Mechanics, order: Order, heads: Heads) -> Self {
-        let angle = mechanics.spindle.angle_at(heads.now);
-        let margin = Margin::of(order, mechanics.spindle.period());
-        Self { mechanics, order, heads, angle, margin, best: None }
+        Self { positioning: Positioning::new(mechanics, order, heads), now: heads.now, best: LAST }
     }
 
     /// The index of the candidate in `list` that beats all seen before, if one does.
     #[inline]
     pub(crate) fn best_of(&mut self, list: &[Candidate]) -> Option<usize> {
-        self.best_with_patience(list, 1)
+        self.best_among(list, 1, None)
     }
 
     /// The same for data that nobody waits for, so that it may become older.
     #[inline]
     pub(crate) fn best_of_cached(&mut self, list: &[Candidate]) -> Option<usize> {
-        self.best_with_patience(list, CACHED_PATIENCE)
+        self.best_among(list, CACHED_PATIENCE, None)
     }
 
     /// The same for commands of which only the oldest write may go: the firmware serves writes that
@@ -135,70 +131,103 @@ impl<'a> Choosing<'a> {
     pub(crate) fn best_with_writes_in_order(&mut self, list: &[Candidate]) -> Option<usize> {
         let writes = list.iter().filter(|candidate| candidate.write);
         let oldest = writes.map(|write| write.sequence).min();
-        let barred = |candidate: &Candidate| candidate.write && Some(candidate.sequence) != oldest;
-        self.best_of_those(list, 1, |candidate| !barred(candidate))
+        self.best_among(list, 1, oldest)
     }
 
-    #[inline]
-    fn best_with_patience(&mut self, list: &[Candidate], patience: u64) -> Option<usize> {
-        self.best_of_those(list, patience, |_| true)
-    }
-
-    #[inline]
-    fn best_of_those(
+    /// One loop for all lists: it is where a drive with a full queue spends its time, and what it
+    /// calls is compiled into it only where it is called once.
+    fn best_among(
         &mut self,
         list: &[Candidate],
         patience: u64,
-        may_go: impl Fn(&Candidate) -> bool,
+        only_write: Option<u64>,
     ) -> Option<usize> {
-        let mut found = None;
-        for (index, candidate) in list.iter().enumerate().filter(|(_, one)| may_go(one)) {
-            if candidate.ready > self.heads.now {
+        let (mut found, mut best, now) = (None, self.best, self.now);
+        let positioning = self.positioning.as_ref();
+        let age_limit_ns = positioning.map_or(0, |it| (it.age_limit * patience).ns());
+        for (index, candidate) in list.iter().enumerate() {
+            let barred = only_write.is_some_and(|only| candidate.sequence != only);
+            if candidate.ready > now || (barred && candidate.write) {
                 continue;
             }
-            let rank = (self.cost(candidate, patience), candidate.sequence);
-            if self.best.is_none_or(|best| rank < best) {
-                self.best = Some(rank);
-                found = Some(index);
+            let cost = positioning.map_or(0, |it| it.cost(candidate, age_limit_ns, best.0));
+            let rank = (cost, candidate.sequence);
+            if rank < best {
+                (best, found) = (rank, Some(index));
             }
         }
+        self.best = best;
         found
-    }
-
-    /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age.
-    #[inline]
-    fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
-        let Order::ShortestPositioning { guard, ageing, age_limit, .. } = self.order else {
-            return 0;
-        };
-        let waited = self.heads.now.since(candidate.arrived);
-        if waited > age_limit * patience {
-            // Below every other cost; among those that are over it the sequence decides.
-            return i64::MIN;
-        }
-        let bonus = signed(waited.ns().saturating_mul(ageing) >> 20);
-        if self.heads.continues_with(candidate) {
-            return -bonus;
-        }
-        let spindle = &self.mechanics.spindle;
-        let period = spindle.period();
-        let reach = self.mechanics.reach(self.heads.arm, candidate.place.arm, candidate.write);
-        if guard >= period {
-            // No target can be trusted to be met: the platter's position tells nothing.
-            return signed(reach.ns()) - bonus;
-        }
-        let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
-        let mut wait = spindle.wait_about(arrives, candidate.place.angle);
-        let margin = &self.margin;
-        if wait < margin.most_ns && wait < margin.after(reach) {
-            wait += period.ns();
-        }
-        signed(reach.ns() + wait) - bonus
     }
 }
 
-/// Costs and bonuses are far below 2^62 ns, which is 146 years.
-#[inline]
-fn signed(ns: u64) -> i64 {
-    i64::try_from(ns).unwrap_or(i64::MAX / 2)
+/// What it costs to reach a candidate: everything that is the same for all of them, as plain
+/// numbers.
+#[derive(Debug, Clone, Copy)]
+struct Positioning<'a> {
+    mechanics: &'a Mechanics,
+    now_ns: u64,
+    arm: Arm,
+    /// The sector that comes under the head, and those that read-ahead holds; none where reversed.
+    next: u64,
+    ahead: (u64, u64),
+    angle: u64,
+    ageing: u64,
+    age_limit: Span,
+    margin: Margin,
+    /// The platter's position tells nothing: no target can be trusted to be met.
+    blind: bool,
+}
+
+impl<'a> Positioning<'a> {
+    fn new(mechanics: &'a Mechanics, order: Order, heads: Heads) -> Option<Self> {
+        let Order::ShortestPositioning { guard, ageing, age_limit, .. } = order else {
+            return None;
+        };
+        let (spindle, period) = (&mechanics.spindle, mechanics.spindle.period());
+        Some(Self {
+            mechanics,
+            now_ns: heads.now.ns(),
+            arm: heads.arm,
+            // No request begins there.
+            next: heads.next.map_or(u64::MAX, Lba::get),
+            ahead: heads.ahead.map_or((1, 0), |(from, to)| (from.get(), to.get())),
+            angle: spindle.angle_at(heads.now),
+            ageing,
+            age_limit,
+            margin: Margin::of(order, period),
+            blind: guard >= period,
+        })
+    }
+
+    /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age; or anything
+    /// above `best`, where it is more than that.
+    ///
+    /// Most are beaten by the time to reach their track, before the platter is looked at.
+    #[inline]
+    fn cost(&self, candidate: &Candidate, age_limit_ns: u64, best: i64) -> i64 {
+        debug_assert!(candidate.arrived.ns() <= self.now_ns, "it came after now");
+        let waited_ns = self.now_ns.wrapping_sub(candidate.arrived.ns());
+        if waited_ns > age_limit_ns {
+            // Below every other cost; among those that are over it the sequence decides.
+            return i64::MIN;
+        }
+        let bonus = (waited_ns.saturating_mul(self.ageing) >> 20).cast_signed();
+        let (lba, (from, to)) = (candidate.lba.get(), self.ahead);
+        if lba == self.next || (!candidate.write && from <= lba && lba <= to) {
+            return -bonus;
+        }
+        let reach = self.mechanics.reach(self.arm, candidate.place.arm, candidate.write);
+        let least = reach.ns().cast_signed() - bonus;
+        if self.blind || least > best {
+            return least;
+        }
+        let spindle = &self.mechanics.spindle;
+        let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
+        let mut wait_ns = spindle.wait_about(arrives, candidate.place.angle);
+        if wait_ns < self.margin.most_ns && wait_ns < self.margin.after(reach) {
+            wait_ns += spindle.period().ns();
+        }
+        least + wait_ns.cast_signed()
+    }
 }

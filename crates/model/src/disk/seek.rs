@@ -155,7 +155,8 @@ impl SeekTable {
         }
         let beyond = distance - NEAR;
         let (step, part) = ((beyond / FAR_STEP) as usize, beyond % FAR_STEP);
-        let (low, high) = (u64::from(self.far[step]), u64::from(self.far[step + 1]));
+        let points = &self.far[step..step + 2];
+        let (low, high) = (u64::from(points[0]), u64::from(points[1]));
         Span::from_ns(
             (low * u64::from(FAR_STEP - part) + high * u64::from(part)) / u64::from(FAR_STEP),
         )

@@ -174,6 +174,12 @@ impl HostQueue {
         next.expect("a request of the class was promised")
     }
 
+    /// Requests in the elevator or on the wire.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
     pub(crate) fn max_held(&self) -> usize {
         self.max_held
     }

@@ -12,6 +12,7 @@
 mod disk;
 mod doubt;
 mod emulator;
+mod heading;
 mod linear;
 mod medium;
 mod outcome;

@@ -85,7 +85,7 @@ pub(crate) struct Ssd {
     /// When blocks written as SLC are folded out, if no command comes before.
     fold_at: Option<Time>,
     /// The earliest wake-up that is scheduled.
-    wake_at: Option<Time>,
+    wake_at: Time,
     destaged: Option<Vec<Destaged>>,
     placed: Vec<Placed>,
     counters: Counters,
@@ -110,7 +110,7 @@ impl Ssd {
             outcomes: Vec::with_capacity(tags),
             under_way: 0,
             fold_at: None,
-            wake_at: None,
+            wake_at: Time::MAX,
             destaged: None,
             placed: Vec::new(),
             counters: Counters::default(),
@@ -133,10 +133,11 @@ impl Ssd {
 
     /// Asks to be woken for what happens next.
     fn schedule(&mut self, now: Time, events: &mut Events) {
-        let next = [self.looked_at.next_time(), self.backend.next_event(), self.fold_at];
-        let Some(at) = next.into_iter().flatten().min() else { return };
-        if self.wake_at.is_none_or(|wake| wake <= now || at < wake) {
-            self.wake_at = Some(at);
+        // Each is `Time::MAX` where nothing happens.
+        let at = self.looked_at.next_or_never().min(self.backend.next_or_never());
+        let at = self.fold_at.map_or(at, |fold| at.min(fold));
+        if at < Time::MAX && (self.wake_at <= now || at < self.wake_at) {
+            self.wake_at = at;
             events.push(at, Event::Wake);
         }
     }

@@ -22,8 +22,10 @@ use pair::Pair;
 /// The whole way of a request: elevator, tags, wire, mechanism, and back.
 #[derive(Debug)]
 pub struct Stack<M> {
-    /// One, or the queue pairs of an `NVMe` controller.
-    pairs: Vec<Pair>,
+    /// The only queue, or the first queue pair of an `NVMe` controller: here, and not in a list
+    /// with the others, since most drives have one and every step looks at it.
+    first: Pair,
+    others: Vec<Pair>,
     arbiter: Arbiter,
     /// There is one queue, and the drive takes all of it: nothing to choose.
     takes_all: bool,
@@ -42,12 +44,14 @@ impl<M: Mechanism> Stack<M> {
     pub fn new(attached: &Attachment, flush_alone: bool, mechanism: M) -> Self {
         let queues = attached.queue_pairs.as_ref();
         let count = queues.map_or(1, |queues| queues.count);
-        let pairs: Vec<Pair> = (0..count).map(|_| Pair::new(attached, flush_alone)).collect();
-        let at_once = attached.commands_at_once();
-        let tags = at_once.min(pairs.iter().map(|pair| pair.wire.tags()).sum());
+        let first = Pair::new(attached, flush_alone);
+        let others = (1..count).map(|_| Pair::new(attached, flush_alone)).collect();
+        // Every queue has as many.
+        let tags = attached.commands_at_once().min(count * first.wire.tags());
         Self {
-            takes_all: count == 1 && tags == pairs[0].wire.tags(),
-            pairs,
+            takes_all: count == 1 && tags == first.wire.tags(),
+            first,
+            others,
             arbiter: Arbiter::new(queues),
             mechanism,
             events: EventQueue::with_capacity(tags * 2 + 8),
@@ -68,8 +72,13 @@ impl<M: Mechanism> Stack<M> {
 
     #[inline]
     fn queue_of(&self, request: &Request) -> usize {
-        let count = self.pairs.len();
-        if count == 1 { 0 } else { usize::from(request.submitter) % count }
+        let others = self.others.len();
+        if others == 0 { 0 } else { usize::from(request.submitter) % (1 + others) }
+    }
+
+    #[inline]
+    fn pair(&mut self, queue: usize) -> &mut Pair {
+        if queue == 0 { &mut self.first } else { &mut self.others[queue - 1] }
     }
 
     /// Frees a tag; gives the request that held it, and its queue.
@@ -78,7 +87,7 @@ impl<M: Mechanism> Stack<M> {
         let request = self.on_wire[tag.index()].take().expect("the tag was in use");
         self.free_tags.push(tag);
         let queue = self.queue_of(&request);
-        self.pairs[queue].completed(&request);
+        self.pair(queue).completed(&request);
         (request.id, queue)
     }
 
@@ -88,7 +97,7 @@ impl<M: Mechanism> Stack<M> {
         if !self.takes_all {
             return self.arbitrate(now, queue);
         }
-        while let Some(request) = self.pairs[0].next(now) {
+        while let Some(request) = self.first.next(now) {
             self.send(now, request);
         }
     }
@@ -96,13 +105,13 @@ impl<M: Mechanism> Stack<M> {
     /// Submits what the wire of `queue` lets through, and sends what the drive takes of all queues.
     #[inline(never)]
     fn arbitrate(&mut self, now: Time, queue: usize) {
-        if self.pairs[queue].submit(now) {
+        if self.pair(queue).submit(now) {
             self.arbiter.filled(queue);
         }
         while !self.free_tags.is_empty()
             && let Some(queue) = self.arbiter.next()
         {
-            let submitted = &mut self.pairs[queue].submitted;
+            let submitted = &mut self.pair(queue).submitted;
             let request = submitted.pop_front().expect("the queue holds commands");
             if submitted.is_empty() {
                 self.arbiter.emptied(queue);
@@ -122,7 +131,9 @@ impl<M: Mechanism> Stack<M> {
 
     /// What the mechanism has done, and the most that the wire and the host held of one queue.
     pub fn counters(&self) -> Counters {
-        let most = |held: fn(&Pair) -> usize| self.pairs.iter().map(held).max().unwrap_or(0);
+        let most = |held: fn(&Pair) -> usize| {
+            self.others.iter().map(held).fold(held(&self.first), usize::max)
+        };
         Counters {
             max_tags_in_use: most(|pair| pair.wire.max_in_use),
             max_requests_held: most(|pair| pair.host.max_held()),
@@ -153,7 +164,7 @@ impl<M: Mechanism> Device for Stack<M> {
             return Ok(());
         }
         let queue = self.queue_of(&request);
-        self.pairs[queue].host.submit(now, request)?;
+        self.pair(queue).host.submit(now, request)?;
         self.dispatch(now, queue);
         Ok(())
     }
@@ -175,7 +186,7 @@ impl<M: Mechanism> Device for Stack<M> {
                     let done = Completion { id, at, result: Ok(()), served_by };
                     completed.push(done);
                     self.dispatch(at, queue);
-                    if self.pairs[queue].host.admit_waiting(at) {
+                    if self.pair(queue).host.admit_waiting(at) {
                         self.dispatch(at, queue);
                     }
                 }

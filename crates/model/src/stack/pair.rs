@@ -41,6 +41,11 @@ impl Pair {
     /// The next request that the rules of the wire let through; it has a tag from now on.
     #[inline]
     pub(super) fn next(&mut self, now: Time) -> Option<Request> {
+        // Every request that the host holds has a tag: the rules need not be asked.
+        if self.host.held() == self.wire.in_use() {
+            debug_assert_eq!(self.host.waiting().head, None, "a request waits unseen");
+            return None;
+        }
         let class = self.wire.next(self.host.waiting())?;
         if !self.wire.may_join(self.host.peek(class)) {
             return None;

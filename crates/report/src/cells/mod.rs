@@ -20,7 +20,7 @@ pub use measured::{figures, html, json, text};
 pub(crate) use page::section;
 pub use row::{CellRun, Row};
 pub use samples::{METRICS, samples, workloads};
-pub(crate) use text::scaling;
+pub(crate) use text::summary;
 
 use drivelab_core::matrix::{Group, Matrix};
 

@@ -12,6 +12,8 @@ pub struct CellRun<'a> {
     pub arm: usize,
     /// Its block.
     pub block: u32,
+    /// The place of its arm in the order of the block.
+    pub position: u32,
     /// The cell, by its place among [`Matrix::cells`].
     pub place: usize,
     /// What it measured, with a job for each target.
@@ -27,14 +29,18 @@ pub struct Row {
     pub cursor: usize,
     /// Its block.
     pub block: u32,
+    /// The place of its arm in the order of the block.
+    pub position: u32,
     /// Order, threads on each drive and share of reads.
     pub group: Group,
     /// Block size, by place in the matrix.
     pub size: usize,
     /// Each drive alone, in bytes a second; none where it was not measured.
     pub alone: Vec<Option<f64>>,
-    /// Each drive while all work, in bytes a second.
+    /// Each drive while all work, in bytes a second; a single drive alone is all.
     pub together: Vec<Option<f64>>,
+    /// Whether a run of it measured something else than the drives.
+    pub is_void: bool,
 }
 
 impl Row {
@@ -48,8 +54,12 @@ impl Row {
         mean(self.alone.iter().flatten().copied())
     }
 
-    /// All drives together against the sum of each alone; none where nothing moved.
+    /// All drives together against the sum of each alone; none where nothing moved, or for one
+    /// drive.
     pub fn scaling(&self) -> Option<f64> {
+        if self.alone.len() < 2 {
+            return None;
+        }
         let alone = sum(&self.alone).filter(|alone| *alone > 0.0)?;
         Some(self.sum()? / alone)
     }
@@ -61,20 +71,28 @@ pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
     let targets = matrix.targets.len();
     let each = targets + usize::from(matrix.has_all());
     let mut rows: BTreeMap<(u32, usize, usize), Row> = BTreeMap::new();
-    for &CellRun { arm, block, place, record } in runs {
+    for &CellRun { arm, block, position, place, record } in runs {
         let cell = cells[place];
         let row = rows.entry((block, arm, place / each)).or_insert_with(|| Row {
             arm,
             cursor: cell.cursor,
             block,
+            position,
             group: cell.group,
             size: cell.size,
             alone: vec![None; targets],
             together: vec![None; targets],
+            is_void: false,
         });
+        row.is_void |= record.marks.iter().any(|mark| mark.id == MarkId::Void);
         let mut rates = record.jobs.iter().map(|job| Some(job.bytes_per_s));
         match cell.target {
-            Some(target) => row.alone[target] = rates.next().flatten(),
+            Some(target) => {
+                row.alone[target] = rates.next().flatten();
+                if targets == 1 {
+                    row.together.clone_from(&row.alone);
+                }
+            }
             None => row.together = rates.collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use drivelab_core::Histogram;
 use drivelab_core::matrix::{Group, Matrix};
-use drivelab_core::record::{Better, Figure};
+use drivelab_core::record::{Better, Figure, MarkId};
 
 use super::{Cells, Row};
 use crate::outcome::geometric_mean;
@@ -19,7 +19,7 @@ pub fn workloads(matrix: &Matrix) -> Vec<WorkloadInfo> {
     let workload = |group: &Group| WorkloadInfo {
         name: group.name(),
         summary: format!("{}, over all block sizes", group.words()),
-        headline: "scaling".into(),
+        headline: if matrix.has_all() { "scaling" } else { "bytes_per_s" }.into(),
     };
     matrix.groups().iter().map(workload).collect()
 }
@@ -41,17 +41,17 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
             if rows.len() < cells.matrix.bs.len() || rows.iter().any(is_open) {
                 continue;
             }
-            let position = u32::try_from(arm).expect("few arms");
             let (metrics, latency) = (metrics(&rows), Histogram::empty());
+            let is_void = rows.iter().any(|row| row.is_void);
             samples.push(RunSample {
                 arm,
                 workload,
                 block,
                 repeat: 0,
-                position,
+                position: rows[0].position,
                 metrics,
                 latency,
-                marks: Vec::new(),
+                marks: if is_void { vec![MarkId::Void] } else { Vec::new() },
                 target: String::new(),
                 specimen: None,
             });
@@ -72,7 +72,7 @@ fn metrics(rows: &[&Row]) -> Vec<Figure> {
         all(Row::scaling).as_deref().map(geometric_mean),
         sums.as_ref().map(least),
         sums.as_ref().map(most),
-        all(Row::mean_alone).as_ref().map(most),
+        all(Row::mean_alone).as_ref().filter(|_| rows[0].alone.len() > 1).map(most),
     ];
     let found = METRICS.iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
     found.map(|(name, value)| Figure::new(*name, value, Better::More)).collect()

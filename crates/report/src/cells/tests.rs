@@ -5,7 +5,7 @@ use drivelab_core::matrix::{Cursor, Group, Matrix};
 use drivelab_core::record::{JobRecord, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 
 use super::series::{EACH, MEAN, SUM, lines};
-use super::{CellRun, Cells, METRICS, Row, html, json, samples, scaling, section, text, workloads};
+use super::{CellRun, Cells, METRICS, Row, html, json, samples, section, summary, text, workloads};
 use crate::text::Look;
 
 fn matrix() -> Matrix {
@@ -56,7 +56,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
 }
 
 fn runs(records: &[RunRecord]) -> Vec<CellRun<'_>> {
-    let run = |(place, record)| CellRun { arm: 0, block: 0, place, record };
+    let run = |(place, record)| CellRun { arm: 0, block: 0, position: 0, place, record };
     records.iter().enumerate().map(run).collect()
 }
 
@@ -176,7 +176,17 @@ fn two_arms(mut matrix: Matrix) -> Cells {
                 for size in 0..2 {
                     let keeps = if arm == 0 && cursor == 0 { 50e6 } else { 100e6 };
                     let (alone, together) = (vec![Some(100e6); 2], vec![Some(keeps); 2]);
-                    rows.push(Row { arm, cursor, block: 0, group, size, alone, together });
+                    rows.push(Row {
+                        arm,
+                        cursor,
+                        block: 0,
+                        position: 0,
+                        group,
+                        size,
+                        alone,
+                        together,
+                        is_void: false,
+                    });
                 }
             }
         }
@@ -194,7 +204,7 @@ fn arms_share_the_picture_of_a_measured_matrix() {
     assert!(
         page.contains("<td class=\"s5\">50</td>") && page.contains("<td class=\"s10\">100</td>")
     );
-    let text = scaling(&cells, &["narrow", "wide"], Look { width: 100, colour: false });
+    let text = summary(&cells, &["narrow", "wide"], Look { width: 100, colour: false });
     assert!(text.contains("sequential-read-1") && text.contains("50 % (50)"), "{text}");
     let json = cells.json(&["narrow", "wide"]);
     assert_eq!(json.len(), cells.rows.len());
@@ -246,4 +256,22 @@ fn groups_have_their_mean_and_their_extremes() {
         assert!((value / expected - 1.0).abs() < 1e-12, "{value} {expected}");
     }
     assert_eq!(workloads(&cells.matrix).len(), 4);
+}
+
+#[test]
+fn a_void_run_of_a_cell_makes_its_group_void_and_one_drive_has_no_scaling() {
+    let matrix = Matrix { targets: vec!["a".into()], ..matrix() };
+    let mut records = records(&matrix);
+    let message = String::from("late");
+    records[0].marks = vec![Mark { id: MarkId::Void, message }];
+    let cells = Cells::of(&matrix, &runs(&records));
+    let voids: Vec<bool> = samples(&cells).iter().map(|sample| !sample.marks.is_empty()).collect();
+    assert_eq!(voids, [true, false, false, false], "the first cell is of the first group");
+    for sample in samples(&cells) {
+        let names: Vec<&str> = sample.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        assert_eq!(names, ["bytes_per_s", "worst_bytes_per_s", "best_bytes_per_s"]);
+    }
+    assert!(cells.means().iter().all(|row| row.sum() == row.mean_alone()));
+    let text = summary(&cells, &["one"], Look { width: 100, colour: false });
+    assert!(text.starts_with("Throughput") && text.contains("MB/s ("), "{text}");
 }

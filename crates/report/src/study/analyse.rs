@@ -38,12 +38,13 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let (series, left_out) = all_series(&blocks);
     let gate = primary_series(&experiment, &series, &left_out)?;
     let questions = Questions::new(&experiment, &series, gate);
-    // The cells of a matrix do not say which arm came first.
     let sampled = blocks.sampled();
-    // Nothing that ran before matters to a drive that is drawn for its block.
-    let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none() && !sampled.is_any();
-    let first = is_ordered.then(|| blocks.first_arms());
+    // Nothing that ran before matters to a drive that is drawn for its block, nor to the cells of a
+    // matrix in virtual time, which are made in any order.
     let simulated = experiment.stage == "simulate";
+    let has_order = experiment.cells.is_none() || !simulated;
+    let is_ordered = experiment.arms.len() == 2 && has_order && !sampled.is_any();
+    let first = is_ordered.then(|| blocks.first_arms());
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules =
         Rules { seed: experiment.seed, provenance, first: first.as_deref(), sampled: &sampled };

@@ -22,7 +22,7 @@ pub fn text(result: &StudyResult, look: Look) -> String {
     text += &settle(result, look);
     text.push('\n');
     if let Some(cells) = &result.experiment.cells {
-        text += &crate::cells::scaling(cells, &result.names(), look);
+        text += &crate::cells::summary(cells, &result.names(), look);
         text.push('\n');
     }
     text += &headlines(result).render(look);

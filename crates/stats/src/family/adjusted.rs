@@ -43,3 +43,16 @@ pub struct Adjusted {
     /// How.
     pub adjustment: Adjustment,
 }
+
+impl Adjusted {
+    /// A comparison that is not adjusted yet.
+    pub(crate) fn unadjusted(comparison: Comparison, role: Role) -> Self {
+        Self {
+            p_adjusted: comparison.p,
+            ci95_family: comparison.ci95,
+            comparison,
+            role,
+            adjustment: Adjustment::None,
+        }
+    }
+}

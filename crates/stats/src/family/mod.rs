@@ -61,13 +61,7 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
     let compared = members.iter().zip(&kept).map(|(member, kept)| {
         let copies = member.pairs.len() - kept.pairs.len();
         let comparison = compare::compare_kept(&kept.pairs, copies, &member.criteria);
-        Adjusted {
-            p_adjusted: comparison.p,
-            ci95_family: comparison.ci95,
-            comparison,
-            role: member.role,
-            adjustment: Adjustment::None,
-        }
+        Adjusted::unadjusted(comparison, member.role)
     });
     let mut adjusted: Vec<Adjusted> = compared.collect();
     let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;

@@ -37,16 +37,7 @@ pub struct UnpairedMember {
 /// # Panics
 /// If an arm has no value, or one that is not finite and above zero.
 pub fn compare_unpaired(members: &[UnpairedMember]) -> Family {
-    let compared = members.iter().map(|member| {
-        let comparison = compare(member);
-        Adjusted {
-            p_adjusted: comparison.p,
-            ci95_family: comparison.ci95,
-            comparison,
-            role: member.role,
-            adjustment: Adjustment::None,
-        }
-    });
+    let compared = members.iter().map(|member| Adjusted::unadjusted(compare(member), member.role));
     let mut adjusted: Vec<Adjusted> = compared.collect();
     let equivalent = |it: &Adjusted| it.comparison.verdict == Verdict::NoPracticalDifference;
     let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);

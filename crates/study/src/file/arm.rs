@@ -15,8 +15,9 @@ pub struct Arm {
     pub summary: String,
     /// The modelled drive, as `NAME[,key=value...]`; the study's where absent.
     pub drive: Option<String>,
-    /// The file or device that is measured; the command's where absent.
-    pub target: Option<String>,
+    /// The file or device that is measured, or one for each drive of a matrix; the command's where
+    /// empty.
+    pub targets: Vec<String>,
     /// Settings of the modelled drive.
     pub settings: Settings,
     /// Command that puts the arm in place.
@@ -132,7 +133,7 @@ fn arm(
         name,
         summary,
         drive: section.take("drive")?,
-        target: section.take_with("target", target)?,
+        targets: own_targets(section)?,
         apply: section.take("apply")?,
         revert: section.take("revert")?,
         manual: section.take("manual")?,
@@ -153,6 +154,23 @@ fn own_command(text: &str) -> Result<Template, String> {
         return Err("the command of an arm has no place for `{command}`".into());
     }
     Ok(command)
+}
+
+/// `target = "PATH"`, or `targets = ["PATH", ...]`.
+fn own_targets(section: &mut Section) -> Result<Vec<String>, ConfigError> {
+    let one = section.take_with("target", target)?;
+    let several = targets(section)?;
+    if one.is_some() && !several.is_empty() {
+        return Err(section.error("give `target` or `targets`, not both"));
+    }
+    Ok(one.map_or(several, |one| vec![one]))
+}
+
+/// `targets = ["PATH", ...]`: one for each drive of a matrix.
+pub(super) fn targets(section: &mut Section) -> Result<Vec<String>, ConfigError> {
+    let listed = section.list::<String>("targets")?.unwrap_or_default();
+    let checked = listed.iter().map(|text| target(text));
+    checked.collect::<Result<_, _>>().map_err(|wrong| section.error(format!("`targets`: {wrong}")))
 }
 
 fn target(text: &str) -> Result<String, String> {

@@ -19,7 +19,7 @@ pub use vocabulary::{Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload, Work};
 
 use drivelab_core::Refusal;
-use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::config::{ConfigError, Section, nearest};
 use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
@@ -141,7 +141,7 @@ impl StudyFile {
             top.at_most(list, LISTED_MAX)?;
         }
         let (drive, base) = base(&mut top, vocabulary)?;
-        let arms = arm::arms(&mut top, vocabulary)?;
+        let mut arms = arm::arms(&mut top, vocabulary)?;
         let candidate = match top.take::<String>("candidate")? {
             None => arms.len() - 1,
             Some(name) => arm::arm_named(&top, &arms, &name)?,
@@ -151,7 +151,7 @@ impl StudyFile {
         let Stages { default, overrides } = stage::stages(&mut top)?;
         let (targets, cursors) = (Vec::new(), Vec::new());
         let named = Named { title: title.clone(), targets, blocks, seed, cursors };
-        let matrix = matrix::matrix(&mut top, named, &base)?;
+        let matrix = matrix::matrix(&mut top, named, &base, &mut arms)?;
         let mut study = Self {
             title,
             article: article(&mut top)?,
@@ -233,7 +233,7 @@ impl StudyFile {
         }
         if !choices.only.is_empty() {
             self.keep_only(choices.only)
-                .map_err(|wrong| Refusal::request(format!("--only: {wrong}")))?;
+                .map_err(|(wrong, hint)| Refusal::request(format!("--only: {wrong}")).hint(hint))?;
             // A curve is none of the workloads that were named.
             self.curve = None;
         }
@@ -320,19 +320,24 @@ impl StudyFile {
     }
 
     /// Leaves every workload out that is not named.
-    fn keep_only(&mut self, names: &[String]) -> Result<(), String> {
+    fn keep_only(&mut self, names: &[String]) -> Result<(), (String, String)> {
         let known = self.names();
         if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+            let hint = match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "name one or several of them, separated by commas".to_owned(),
+            };
             let known = known.join("`, `");
-            return Err(format!("there is no workload `{name}`; there are `{known}`"));
+            return Err((format!("there is no workload `{name}`; there are `{known}`"), hint));
         }
         let all: Vec<String> = known.iter().map(ToString::to_string).collect();
         let primary = metric::split(&self.primary, &all).map_or("", |(workload, _)| workload);
         if !names.iter().any(|name| name == primary) {
-            return Err(format!(
+            let rests = format!(
                 "`{primary}` must be among the workloads: the verdict rests on `{}`",
                 self.primary
-            ));
+            );
+            return Err((rests, format!("name it, too: `{primary},{}`", names.join(","))));
         }
         let is_of_left_out = |finding: &Finding| {
             if finding.figure.is_empty() {
@@ -468,9 +473,12 @@ impl StudyFile {
 
     /// The metrics of each of [`Self::names`]; `None` where only a run says them.
     fn metrics(&self) -> Vec<Option<Vec<String>>> {
-        let of_cells: Vec<String> = metric::OF_CELLS.iter().map(ToString::to_string).collect();
-        let groups = self.matrix.iter().flat_map(Matrix::groups).map(|_| Some(of_cells.clone()));
-        self.workloads.iter().map(|named| named.work.metrics()).chain(groups).collect()
+        let of_matrix = |matrix: &Matrix| {
+            let names: Vec<String> = metric::of_cells(matrix).map(str::to_owned).collect();
+            vec![Some(names); matrix.groups().len()]
+        };
+        let of_cells = self.matrix.iter().flat_map(of_matrix);
+        self.workloads.iter().map(|named| named.work.metrics()).chain(of_cells).collect()
     }
 
     /// Checks that arms have commands exactly where workloads have a place for them.
@@ -504,7 +512,7 @@ impl StudyFile {
             self.primary.clone_from(primary);
         }
         if let Some(names) = &own.workloads {
-            self.keep_only(names)?;
+            self.keep_only(names).map_err(|(wrong, _)| wrong)?;
         }
         if let Some(notes) = &own.notes {
             self.notes.clone_from(notes);

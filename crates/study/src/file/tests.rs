@@ -195,7 +195,7 @@ fn an_arm_declares_its_drive_and_what_stands_behind_its_name() {
 #[test]
 fn targets_are_paths() {
     let study = parse(&with("price_usd", "target = \"/mnt/one/file\"\nprice_usd")).unwrap();
-    assert_eq!(study.arms[0].target.as_deref(), Some("/mnt/one/file"));
+    assert_eq!(study.arms[0].targets, ["/mnt/one/file"]);
     refused(&with("price_usd", "target = \"drive:disk\"\nprice_usd"), &["`drive = \"NAME\"`"]);
     refused(&with("price_usd", "target = \"\"\nprice_usd"), &["`target`", "path"]);
     refused(&with("99.5", "0"), &["`price_usd`", "above 0"]);

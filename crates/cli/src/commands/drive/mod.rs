@@ -21,6 +21,14 @@ use predict::PredictArgs;
 
 /// List, show, measure, fit or predict drives.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab drive list                                       the included drives
+  drivelab drive show seagate-st31000333as,controller=ide   its numbers with their sources
+  drivelab drive predict generic-5400                       IOPS by queue depth, and their spread
+  drivelab drive measure /dev/sda --out sda.toml            measure a drive; only reads
+  drivelab drive fit sda.toml --out my-drive.toml           model it
+  drivelab run drive:my-drive.toml --iodepth 32             use the model")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     verb: Verb,

@@ -23,6 +23,13 @@ use crate::ui::Ui;
 
 /// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab inspect                                  every disk of this machine
+  drivelab inspect sda --temperature                one disk, with its temperature
+  drivelab inspect --strict                         exit code 1 where something is misconfigured
+  drivelab inspect --capture tree.tar               what an inspection reads, for another machine
+  drivelab inspect --root tree                      that capture, unpacked there")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     scope: Scope,

@@ -203,7 +203,11 @@ fn with_data(
     let store = Store::new(medium, nature.attributes.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);
     for fault in &arguments.fault {
-        drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
+        let read = Fault::from_json(fault).map_err(|error| {
+            Failure::bad_request(error)
+                .hint("as JSON, for example --fault '{\"kind\": \"slow\", \"factor\": 10}'")
+        })?;
+        drive.add_fault(Time::ZERO, read);
     }
     Ok(drive)
 }

@@ -20,6 +20,13 @@ use crate::ui::Show;
 /// runs are kept in the results folder: Ctrl-C loses only the current run, and --resume continues.
 /// A finished study is never overwritten: the next one of the same name gets a new folder.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab study ahci-or-ide                              an included study, in virtual time
+  drivelab study buffered-or-direct --target ./testfile   on a real file
+  drivelab study ahci-or-ide --stage emulate --only random-read-1,random-read-32 --blocks 6
+  drivelab study my-study.toml --resume                   continue after an interruption
+  drivelab study --command 'sort a' --command 'sort -S 1G a' --prepare sync")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct StudyArgs {
     /// An included study, or a study file.

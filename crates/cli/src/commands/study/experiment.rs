@@ -1,5 +1,6 @@
 //! From stored runs to the experiment that is analysed.
 
+use drivelab_core::plan::Step;
 use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
@@ -77,10 +78,10 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     let by_name = study.workloads.iter().any(|named| named.work.uses("arm"));
     let arm = |arm: &Arm| {
         let mut declares = arm.declares(study.drive.as_deref());
-        let target = arm.target.as_deref().unwrap_or_default();
+        let target = arm.targets.join(", ");
         // What a command does with the name of its arm is the user's business.
         declares.extend(by_name.then(|| (String::new(), arm.name.clone())));
-        declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
+        declares.extend(measured.iter().map(|factor| ((*factor).into(), target.clone())));
         ArmSettings { name: arm.name.clone(), declares }
     };
     Question {
@@ -97,7 +98,8 @@ pub(crate) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
     let mut cells = Vec::new();
     for StoredRun { step, task, record, .. } in runs {
         if let Task::Cell(place) = *task {
-            cells.push(CellRun { arm: step.arm, block: step.block, place, record });
+            let Step { arm, block, position, .. } = *step;
+            cells.push(CellRun { arm, block, position, place, record });
         }
     }
     cells
@@ -107,7 +109,7 @@ pub(crate) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
 /// file system and the drive, or something without a name where nothing was.
 fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
     if study.stage != StageName::Hardware
-        || study.arms.iter().all(|arm| arm.target == study.arms[0].target)
+        || study.arms.iter().all(|arm| arm.targets == study.arms[0].targets)
     {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use drivelab_core::units::Bytes;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
-    Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Stage,
+    Agenda, Arm, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Stage,
     StageName, StudyFile, carry_out,
 };
 
@@ -178,16 +178,21 @@ fn by_name(name: &str) -> PathBuf {
     Path::new("drivelab-results").join(stem(name))
 }
 
-/// Each arm's own target from the root on; nothing where no arm has one.
+/// Each arm's own targets from the root on, and an empty one for an arm without; nothing where no
+/// arm has any.
 fn paths(study: &StudyFile) -> Vec<String> {
-    if study.arms.iter().all(|arm| arm.target.is_none()) {
+    if study.arms.iter().all(|arm| arm.targets.is_empty()) {
         return Vec::new();
     }
     let path = |target: &String| {
         let path = std::path::absolute(target).ok();
         path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| target.clone())
     };
-    study.arms.iter().map(|arm| arm.target.as_ref().map(path).unwrap_or_default()).collect()
+    let of_arm = |arm: &Arm| match &arm.targets[..] {
+        [] => vec![String::new()],
+        targets => targets.iter().map(path).collect(),
+    };
+    study.arms.iter().flat_map(of_arm).collect()
 }
 
 /// Where the study runs: as the command says, else as its file says, else where its targets are.
@@ -196,7 +201,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
         return Ok(stage);
     }
     let has_drive = study.drive.is_some() || study.arms.iter().any(|arm| arm.drive.is_some());
-    let has_target = study.arms.iter().any(|arm| arm.target.is_some());
+    let has_target = study.arms.iter().any(|arm| !arm.targets.is_empty());
     match (arguments.target.is_some(), has_target, has_drive) {
         (false, true, true) => Err(Failure::bad_words(
             "this study names both modelled drives and targets, so its stage is ambiguous",

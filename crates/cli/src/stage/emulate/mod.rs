@@ -5,6 +5,8 @@
 
 mod server;
 
+use std::path::Path;
+
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
@@ -14,6 +16,7 @@ use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 use tempfile::TempDir;
 
 use super::Simulator;
+use super::cells::{self, Region};
 use super::program::Commands;
 use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
@@ -37,8 +40,10 @@ impl Emulator {
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
         let (drives, commands) = (Simulator::new(study)?, Commands::default());
         let emulator = Self { drives, study: study.clone(), commands, folder };
+        // Of a matrix the last cell, which all drives serve.
+        let first = study.cells.len().checked_sub(1).map_or(Task::Workload(0), Task::Cell);
         for (arm, name) in study.arms.iter().map(|arm| &arm.name).enumerate() {
-            let spec = emulator.drives.spec(arm, Task::Workload(0)).to_string();
+            let spec = emulator.drives.spec(arm, first).to_string();
             emulator
                 .serve(&spec, study.seed)
                 .and_then(Server::end)
@@ -49,6 +54,44 @@ impl Emulator {
 
     fn serve(&self, spec: &str, seed: u64) -> Result<Server, Failure> {
         Server::start(spec, seed, &self.folder.path().join("drive"))
+    }
+
+    /// Measures a cell of the matrix: each of its drives is a part of the file.
+    fn cell(&self, place: usize, request: Request, path: &Path) -> Result<RunRecord, Failure> {
+        let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
+        let cell = &cells[place];
+        let parts = self.drives.parts(request)?;
+        let region = |drive: u64| {
+            // The file holds the drives of this cell, and no others.
+            let before = if cell.target.is_some() { 0 } else { drive };
+            let first = before * parts.size.get();
+            Region { path: path.to_owned(), first, size: Some(parts.size) }
+        };
+        let drives = matrix.targets.len() as u64;
+        let regions: Vec<Region> = (0..drives).map(region).collect();
+        let mut plans = cells::plans(matrix, cell, &regions);
+        for (plan, seed) in plans.iter_mut().zip(&parts.seeds) {
+            plan.seed = *seed;
+            plan.allow_overwrite = true;
+        }
+        Ok(cells::record(measure::together(&plans, &|_| ())?))
+    }
+
+    /// What was measured of a drive that this host served, with how late it was.
+    fn served(&self, record: RunRecord, served: Served, request: Request) -> RunRecord {
+        let Request { arm, task, .. } = request;
+        let mut marks = record.marks;
+        marks.insert(0, emulated());
+        marks.extend(why_void(&served).map(|message| Mark { id: MarkId::Void, message }));
+        RunRecord {
+            target: self.drives.spec(arm, task).to_string(),
+            total: record.total.map(JobRecord::without_series),
+            attached: Some(self.drives.attached(arm, task)),
+            specimen: self.drives.median(arm, task),
+            marks,
+            served: Some(served),
+            ..record
+        }
     }
 }
 
@@ -63,6 +106,12 @@ impl Stage for Emulator {
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
         let Request { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task).to_string();
+        if let Task::Cell(place) = task {
+            let drive = self.serve(&spec, self.drives.parts(request)?.seed)?;
+            let measured = self.cell(place, request, drive.path());
+            let served = drive.end();
+            return Ok(self.served(measured?, served?, request));
+        }
         let drive = self.serve(&spec, seed)?;
         let mut of_command = None;
         let measured = match self.drives.work(task).clone() {
@@ -84,19 +133,7 @@ impl Stage for Emulator {
         };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);
-        let served = of_command.unwrap_or(served);
-        let mut marks = record.marks;
-        marks.insert(0, emulated());
-        marks.extend(why_void(&served).map(|message| Mark { id: MarkId::Void, message }));
-        Ok(RunRecord {
-            target: spec,
-            total: record.total.map(JobRecord::without_series),
-            attached: Some(self.drives.attached(arm, task)),
-            specimen: self.drives.median(arm, task),
-            marks,
-            served: Some(served),
-            ..record
-        })
+        Ok(self.served(record, of_command.unwrap_or(served), request))
     }
 
     fn printed(&mut self) -> Option<String> {

@@ -73,6 +73,7 @@ impl KernelStage {
     /// Refuses what a guest cannot do or cannot have.
     pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
         let drives = Simulator::new(study)?;
+        refuse_several(study)?;
         refuse_arms(&drives)?;
         refuse_work(study)?;
         let kernel = find(&cache(None)?)?;
@@ -143,6 +144,9 @@ impl KernelStage {
         reason = "the method alone is not of any lifetime"
     )]
     fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+        if let Task::Cell(place) = request.task {
+            return self.cell(place, request);
+        }
         let record = match self.drives.work(request.task) {
             Work::Load(workload) => {
                 let options = self.options(request);
@@ -153,6 +157,23 @@ impl KernelStage {
         };
         // The series of seconds would make up most of the journal.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+    }
+
+    /// Makes a run of a cell, whose threads are jobs in the guest.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
+    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Failure> {
+        let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
+        let (threads, workload) = cells[place].jobs(matrix).map_err(Failure::bad_request)?;
+        let mut options = self.options(request);
+        options.push(format!("--numjobs={threads}"));
+        let job = Job::Load(&workload, &options);
+        let record = self.within(request, job, |inside| inside.run())?;
+        let total = record.total.map(JobRecord::without_series);
+        let jobs = total.clone().map(JobRecord::figures_only).into_iter().collect();
+        Ok(RunRecord { jobs, total, ..record })
     }
 
     /// Makes a run of a command: all its steps in one guest.
@@ -199,9 +220,28 @@ fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Failure> {
     Has::of([&study.base, &study.arms[arm].settings].into_iter().chain(of_workload))
 }
 
+/// Refuses a matrix of several drives: a guest has one.
+fn refuse_several(study: &StudyFile) -> Result<(), Failure> {
+    let Some(matrix) = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1) else {
+        return Ok(());
+    };
+    let drives = matrix.targets.len();
+    let message = format!("this matrix has {drives} drives, but the guest of stage kernel has one");
+    Err(Failure::bad_words(message)
+        .hint("a matrix without `drives` in `[base]` runs there")
+        .hint("or model the drives in virtual time: --stage simulate"))
+}
+
 /// Refuses workloads that an arm's guest has no place for.
 fn refuse_work(study: &StudyFile) -> Result<(), Failure> {
     for (arm, about) in study.arms.iter().enumerate() {
+        if study.matrix.is_some() {
+            let is_mounted = has(study, arm, Task::Cell(0))?.mounted.is_some();
+            let workload = study.work(Task::Cell(0));
+            let workload = workload.load().expect("a cell is a load");
+            let failure = |failure: Failure| failure.hint(format!("this is arm `{}`", about.name));
+            Job::Load(workload, &[]).check(is_mounted).map_err(failure)?;
+        }
         for (place, named) in study.workloads.iter().enumerate() {
             let is_mounted = has(study, arm, Task::Workload(place))?.mounted.is_some();
             let job = match &named.work {

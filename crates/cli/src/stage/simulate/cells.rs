@@ -7,7 +7,7 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Workload};
 use drivelab_engine::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
-use drivelab_model::options::{Options, Switch};
+use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
 
 use crate::failure::Failure;
@@ -23,8 +23,8 @@ pub(super) struct CellRun {
     cursor: Cursor,
     /// Whether anything depends on seeds.
     draws: bool,
-    /// Which drive of those that fit the profile.
-    specimen: Option<u32>,
+    /// The profile, and which drive of those that fit it.
+    drive: (String, Option<u32>),
     /// The seed of the drives, and of the threads on each.
     seed: u64,
     seeds: Vec<u64>,
@@ -36,6 +36,12 @@ pub(super) struct CellFigures {
     /// One entry a drive.
     pub(super) jobs: Vec<JobRecord>,
     pub(super) total: JobRecord,
+}
+
+/// How many drives a cell is aimed at, where the matrix has several.
+pub(super) fn drives(matrix: &Matrix, cell: &Cell) -> Option<u32> {
+    let several = matrix.targets.len() > 1;
+    several.then(|| u32::try_from(matrix.targets(cell).len()).expect("few drives"))
 }
 
 impl CellRun {
@@ -52,7 +58,7 @@ impl CellRun {
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut options = *options;
-        options.drives = Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
+        options.drives = drives(matrix, &cell).or(options.drives);
         if cell.group.read == 100 {
             options.write_cache = Some(Switch::Off);
         }
@@ -72,23 +78,33 @@ impl CellRun {
             cell,
             cursor: matrix.cursors[cell.cursor],
             draws,
-            specimen: None,
+            drive: (String::new(), None),
             seed,
             seeds,
         })
     }
 
-    /// The same run on another specimen.
-    pub(super) fn of_specimen(self, specimen: Option<u32>) -> Self {
-        Self { specimen, ..self }
+    /// The same run on a drive of this profile, or a specimen of it.
+    pub(super) fn of_drive(self, profile: &ProfileRef, specimen: Option<u32>) -> Self {
+        Self { drive: (profile.to_string(), specimen), ..self }
     }
 
     /// A name that is equal exactly where the figures must be.
     pub(super) fn key(&self) -> String {
         let Cell { group, size, .. } = self.cell;
         let seeds = if self.draws { &self.seeds[..] } else { &[] };
-        let (options, specimen) = (self.options.entries(), self.specimen);
-        format!("{options:?} {group:?} {size} {} {seeds:?} {specimen:?}", self.cursor)
+        let (options, drive) = (self.options.entries(), &self.drive);
+        format!("{options:?} {group:?} {size} {} {seeds:?} {drive:?}", self.cursor)
+    }
+
+    /// The seed of its drives.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The seed of the threads on each drive.
+    pub(super) fn seeds(&self) -> &[u64] {
+        &self.seeds
     }
 
     /// Whether it is aimed at all drives at once.
@@ -127,7 +143,7 @@ impl CellRun {
         let control = Control { stop: interrupt::flag(), progress: &|_| () };
         let mut device = VirtualTarget::new(device);
         let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
-        let of_drives = made.map_err(Failure::bad_request)?;
+        let of_drives = made.map_err(target::not_made)?;
         let of_drives: Vec<Tally> = of_drives.iter().map(Simulation::total).collect();
         let mut total = of_drives[0].clone();
         of_drives[1..].iter().for_each(|other| total.merge(other));

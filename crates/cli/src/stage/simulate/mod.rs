@@ -55,6 +55,16 @@ pub(crate) struct Simulator {
     is_of_median: bool,
 }
 
+/// The drives of a cell as parts of one file, one after the other.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// How long each part is.
+    pub(super) size: Bytes,
+    /// The seed of the drives, and of the threads on each.
+    pub(super) seed: u64,
+    pub(super) seeds: Vec<u64>,
+}
+
 /// The drive of one arm.
 #[derive(Debug)]
 struct ModelledArm {
@@ -62,6 +72,7 @@ struct ModelledArm {
     profile_ref: ProfileRef,
     profile: Profile,
     options: Options,
+    /// Of one drive, where a matrix has several.
     capacity: Bytes,
 }
 
@@ -89,7 +100,9 @@ impl ModelledArm {
         let profile = target::profile(&spec)?;
         let built = target::build(&profile, &options, 0)
             .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
-        let capacity = built.capacity().bytes();
+        let several = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1);
+        let drives = several.and(options.drives).unwrap_or(1);
+        let capacity = Bytes::new(built.capacity().bytes().get() / u64::from(drives));
         Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
     }
 
@@ -121,10 +134,6 @@ impl Simulator {
         refuse_programs(study)?;
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
-        if study.matrix.is_some() && study.arms.iter().any(|arm| arm.drive.is_some()) {
-            let message = "the arms of a matrix have one drive, that of `[base]`";
-            return Err(Failure::bad_words(message));
-        }
         let leaves_open = arms.iter().any(|arm| !arm.profile.unknowns().is_empty());
         study.settle_blocks(leaves_open)?;
         let profiles = arms.iter().map(|arm| &arm.profile);
@@ -133,12 +142,10 @@ impl Simulator {
             Specimens::new(seed, study.blocks, profiles)
         });
         let is_of_median = leaves_open && specimens.is_none();
-        let least = arms.iter().map(|arm| arm.capacity).min();
-        let shared = least.filter(|least| arms.iter().any(|arm| arm.capacity > *least));
+        let shared = shared(&arms);
         // Every arm is asked for the same addresses.
         let limited = |workload: &Workload| {
-            let rest =
-                shared.map(|all| Bytes::new(all.get().saturating_sub(workload.offset.get())));
+            let rest = shared.map(|all| rest(all, workload.offset));
             Work::Load(Box::new(Workload { size: workload.size.or(rest), ..workload.clone() }))
         };
         let work = |named: &NamedWorkload| match &named.work {
@@ -150,7 +157,11 @@ impl Simulator {
         Ok(Self {
             workloads: study.workloads.iter().map(workload).collect(),
             curve: depths.map(|(_, workload)| limited(workload)).collect(),
-            matrix: study.matrix.clone().map(|matrix| (matrix, study.cells.clone())),
+            matrix: study.matrix.clone().map(|matrix| {
+                let rest = shared.map(|all| rest(all, matrix.offset));
+                let size = matrix.size.or(rest);
+                (Matrix { size, ..matrix }, study.cells.clone())
+            }),
             made: BTreeMap::new(),
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             arms,
@@ -185,9 +196,23 @@ impl Simulator {
         let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
             return Ok(None);
         };
-        let ModelledArm { profile, options, .. } = &self.arms[request.arm];
+        let ModelledArm { profile_ref, profile, options, .. } = &self.arms[request.arm];
         let run = CellRun::new(matrix, cells[place], profile, options, request.seed)?;
-        Ok(Some(run.of_specimen(request.specimen)))
+        Ok(Some(run.of_drive(profile_ref, request.specimen)))
+    }
+
+    /// The cells, in the part of each drive that every arm has.
+    pub(super) fn matrix(&self) -> Option<&(Matrix, Vec<Cell>)> {
+        self.matrix.as_ref()
+    }
+
+    /// The drives of a cell as parts of one file.
+    pub(super) fn parts(&self, request: Request) -> Result<Parts, Failure> {
+        let run = self.cell(request)?.expect("only cells have parts");
+        let arm = &self.arms[request.arm];
+        let drives = target::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
+        let size = drives.capacity().bytes().get() / run.seeds().len() as u64;
+        Ok(Parts { size: Bytes::new(size), seed: run.seed(), seeds: run.seeds().to_vec() })
     }
 
     /// Makes the cells whose figures are not known yet, each once.
@@ -255,9 +280,9 @@ impl Simulator {
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }
 
-    /// How many runs the cells of a matrix rest on.
+    /// How many runs the cells of a matrix of several drives rest on.
     fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
-        let (matrix, _) = self.matrix.as_ref()?;
+        let (matrix, _) = self.matrix.as_ref().filter(|(matrix, _)| matrix.targets.len() > 1)?;
         let request = |run: &StoredRun| Request {
             arm: run.step.arm,
             task: run.task,
@@ -292,6 +317,15 @@ impl Simulator {
         }
     }
 
+    /// The settings of an arm's drive for a task.
+    fn settings_for(&self, arm: usize, task: Task) -> Options {
+        let (Task::Cell(place), Some((matrix, cells))) = (task, &self.matrix) else {
+            return self.plan(arm, task).1;
+        };
+        let options = self.arms[arm].options;
+        Options { drives: cells::drives(matrix, &cells[place]).or(options.drives), ..options }
+    }
+
     /// What a task does.
     pub(super) fn work(&self, task: Task) -> &Work {
         self.plan(0, task).0
@@ -299,7 +333,7 @@ impl Simulator {
 
     /// The drive of an arm for a task.
     pub(super) fn spec(&self, arm: usize, task: Task) -> DriveSpec {
-        let (_, options) = self.plan(arm, task);
+        let options = self.settings_for(arm, task);
         DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }
     }
 
@@ -315,7 +349,7 @@ impl Simulator {
 
     /// What the model of an arm says of how it is attached.
     pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
-        let (_, options) = self.plan(arm, task);
+        let options = self.settings_for(arm, task);
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
         let drive = target::build(profile, &options, 0).expect("built once before");
         attached::to_model(&profile_ref.to_string(), drive.about())
@@ -323,7 +357,7 @@ impl Simulator {
 
     /// That the drive of an arm is the median one, for the record of a run of a task.
     pub(super) fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
-        let (_, options) = self.plan(arm, task);
+        let options = self.settings_for(arm, task);
         let profile = &self.arms[arm].profile;
         let drive = target::build(profile, &options, 0).expect("built once before");
         profile.record(drive.about())
@@ -345,6 +379,17 @@ impl Simulator {
         }
         each
     }
+}
+
+/// How much every drive has, where some have more.
+fn shared(arms: &[ModelledArm]) -> Option<Bytes> {
+    let least = arms.iter().map(|arm| arm.capacity).min();
+    least.filter(|least| arms.iter().any(|arm| arm.capacity > *least))
+}
+
+/// What is left of `all` behind `offset`.
+fn rest(all: Bytes, offset: Bytes) -> Bytes {
+    Bytes::new(all.get().saturating_sub(offset.get()))
 }
 
 /// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of

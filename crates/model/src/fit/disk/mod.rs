@@ -13,13 +13,14 @@ use drivelab_core::Refusal;
 use drivelab_core::measurements::{Measurements, QUANTILES};
 
 use super::emulator::Emulator;
+use super::heading::Heading;
 use super::outcome::{Asked, Fit, FittedFigure};
 use super::posterior::{self, OFF, Posterior};
 use super::round::{self, Round};
 use super::simulate::{self, MANY, Seen, Task};
 use super::unknown::Unknown;
 use extremes::Extremes;
-use text::{Heading, Text};
+use text::Text;
 use wanted::Wanted;
 
 pub use unknowns::WRITE_SETTLE;

@@ -6,6 +6,7 @@ use drivelab_core::measurements::{MeasuredLoad, Measurements, Place};
 
 use super::extremes::{Extremes, RETRY_REVOLUTIONS};
 use super::unknowns::WRITE_SETTLE;
+use crate::fit::heading::Heading;
 use crate::fit::unknown::Unknown;
 
 /// What random reads cannot show of the geometry: two platters.
@@ -28,20 +29,6 @@ pub(super) struct Text<'a> {
     outer: u32,
     inner: u32,
     pub(super) extremes: Extremes,
-}
-
-/// What stands in the heading of a finished profile.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Heading<'a> {
-    pub(super) model: &'a str,
-    pub(super) command: &'a str,
-    pub(super) seed: u64,
-    pub(super) simulations: usize,
-    /// The remaining error, and the gain at depth 32 of the median drive.
-    pub(super) error: f64,
-    pub(super) gain: f64,
-    /// What the measurements are, and what casts doubt on them.
-    pub(super) notes: &'a [String],
 }
 
 impl<'a> Text<'a> {

@@ -18,6 +18,7 @@ use drivelab_core::config::Value as _;
 use drivelab_core::measurements::{DriveInterface, Measurements};
 
 use super::emulator::Emulator;
+use super::heading::Heading;
 use super::outcome::{Asked, Fit, FittedFigure, LeftOpen};
 use super::posterior::{Group, OFF, Posterior};
 use super::round::{self, Round};
@@ -27,7 +28,7 @@ use crate::controller::{Link, Notice};
 use crate::profile::Profile;
 use curve::Network;
 use pages::Pages;
-use text::{Heading, Text};
+use text::Text;
 use unknowns::Numbers;
 use wanted::{Figure, Wanted};
 

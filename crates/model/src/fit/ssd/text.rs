@@ -6,6 +6,7 @@ use drivelab_core::measurements::{DriveInterface, Measurements};
 
 use super::pages::Pages;
 use super::unknowns::{Numbers, base};
+use crate::fit::heading::Heading;
 
 /// Everything about the drive that is not searched for.
 #[derive(Debug, Clone)]
@@ -13,20 +14,6 @@ pub(super) struct Text<'a> {
     pub(super) measurements: &'a Measurements,
     pub(super) interface: DriveInterface,
     pub(super) pages: Pages,
-}
-
-/// What stands in the heading of a finished profile.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Heading<'a> {
-    pub(super) model: &'a str,
-    pub(super) command: &'a str,
-    pub(super) seed: u64,
-    pub(super) simulations: usize,
-    /// The remaining error, and the gain at depth 32 of the median drive.
-    pub(super) error: f64,
-    pub(super) gain: f64,
-    /// What the measurements are, and what casts doubt on them.
-    pub(super) notes: &'a [String],
 }
 
 /// What the profile says of writes wherever it is shown.

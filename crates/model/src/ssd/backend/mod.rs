@@ -134,8 +134,10 @@ impl Backend {
         })
     }
 
-    pub(super) fn next_event(&self) -> Option<Time> {
-        self.flash.next_event()
+    /// When something happens next; `Time::MAX` where nothing does.
+    #[inline]
+    pub(super) fn next_or_never(&self) -> Time {
+        self.flash.next_or_never()
     }
 
     /// Where `unit` must be read from; `None` where it is in memory or was never written.
@@ -222,18 +224,17 @@ impl Backend {
     }
 
     fn write_on(&mut self, now: Time, die: Die, unit: Unit, of_host: bool) -> bool {
-        let may = self.ftl.may_write(die, unit);
-        if may {
+        let slot = self.ftl.try_write(die, unit);
+        if let Some(slot) = slot {
             if let Some(slc) = &mut self.slc {
                 slc.forget(unit);
             }
-            let slot = self.ftl.write(die, unit);
             if self.place(now, slot, of_host) && die == self.current {
                 self.current = self.next_die(die);
             }
         }
         self.collect(now, die);
-        may
+        slot.is_some()
     }
 
     /// Forgets `unit`; whether it lay anywhere.

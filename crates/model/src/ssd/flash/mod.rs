@@ -104,6 +104,12 @@ impl Flash {
         self.events.next_time()
     }
 
+    /// The same; `Time::MAX` where nothing happens.
+    #[inline]
+    pub(super) fn next_or_never(&self) -> Time {
+        self.events.next_or_never()
+    }
+
     /// Lets everything happen that is due by `now`; appends the tokens of finished commands and
     /// when they finished, in order.
     pub fn advance(&mut self, now: Time, finished: &mut Vec<(Time, u32)>) {

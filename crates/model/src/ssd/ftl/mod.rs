@@ -224,10 +224,18 @@ impl Ftl {
     /// The die has no space for the host: ask [`Self::may_write`] first.
     #[inline]
     pub fn write(&mut self, die: Die, unit: Unit) -> Slot {
-        assert!(self.may_write(die, unit), "the die has no space for the host");
+        self.try_write(die, unit).expect("the die has no space for the host")
+    }
+
+    /// The same, if [`Self::may_write`] allows it.
+    #[inline]
+    pub fn try_write(&mut self, die: Die, unit: Unit) -> Option<Slot> {
+        if !self.may_write(die, unit) {
+            return None;
+        }
         self.drop_unit(unit);
         self.written.host += 1;
-        self.place(die, Some(unit))
+        Some(self.place(die, Some(unit)))
     }
 
     /// The last slot of `die` that was written, if its page is not complete.

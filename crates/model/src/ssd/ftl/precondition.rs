@@ -15,10 +15,12 @@ impl Ftl {
         let mut die = Die(0);
         let next = |ftl: &Self, die: Die| Die((die.0 + 1) % ftl.shape.dies);
         for unit in (0..units.min(self.shape.units)).map(Unit) {
-            while !self.may_write(die, unit) {
-                die = next(self, die);
-            }
-            let slot = self.write(die, unit);
+            let slot = loop {
+                match self.try_write(die, unit) {
+                    Some(slot) => break slot,
+                    None => die = next(self, die),
+                }
+            };
             if (slot.0 + 1).is_multiple_of(self.page_slots) {
                 die = next(self, die);
             }
