@@ -136,10 +136,8 @@ fn places_are_spread_over_the_region_and_each_has_its_point() {
 
 #[test]
 fn a_curve_is_of_what_most_of_its_places_measured() {
-    let curve = FILE.replace(
-        "name = \"seq_read\"",
-        "name = \"seq_read\"\npoints = 4\nloops = 1\nwarm_up = 0",
-    );
+    let curve = FILE
+        .replace("name = \"seq_read\"", "name = \"seq_read\"\npoints = 4\nloops = 1\nwarm_up = 0");
     let check = |cached: u32, expected: Nature| {
         let mut made = 0;
         let outcome = parse(&curve).unwrap().carry_out(GROUND, &mut |_, _| {

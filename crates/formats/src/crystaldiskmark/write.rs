@@ -4,9 +4,9 @@ use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Phase};
 
-use super::{BY_ANOTHER, KEPT};
 use super::form::{Form, Rate};
 use super::row::Direction;
+use super::{BY_ANOTHER, KEPT};
 use crate::exported::Exported;
 
 /// Lines end as in Windows.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_stats::{Warning, WarningId};
 
-use super::{Experiment, WorkloadInfo};
 use super::blocks::{Blocks, Cell};
+use super::{Experiment, WorkloadInfo};
 use crate::figures::capital;
 use crate::outcome::{Outcome, Series};
 
