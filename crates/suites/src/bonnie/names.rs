@@ -92,7 +92,10 @@ impl Bonnie {
                         (0..self.n.folders).try_for_each(|it| self.remove_folder(&folders, it))?;
                     }
                 }
-                std::fs::remove_dir(&folders.path).at("remove", &folders.path)?;
+                // What is still open would be freed only after the sync, in the next phase.
+                let path = folders.path.clone();
+                drop(folders);
+                std::fs::remove_dir(&path).at("remove", &path)?;
                 rustix::fs::sync();
                 Ok(())
             })?;
