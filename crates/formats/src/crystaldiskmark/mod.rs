@@ -81,9 +81,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let is_report = run.line > 0;
     found.add(run);
     if is_report {
-        let note = match is_its_own {
-            true => "CrystalDiskMark reports the fastest of its runs, not their mean.",
-            false => "The text has the form of CrystalDiskMark's; another program measured.",
+        let note = if is_its_own {
+            "CrystalDiskMark reports the fastest of its runs, not their mean."
+        } else {
+            "The text has the form of CrystalDiskMark's; another program measured."
         };
         found.note(note.to_owned());
     }

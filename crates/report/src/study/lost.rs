@@ -133,10 +133,13 @@ fn withhold_empty(
                 continue;
             }
             let failed = alone.iter().any(|b| blocks.failed.contains(&(workload, arm, *b)));
-            let what = match failed {
-                true => "failed".to_owned(),
-                false if experiment.workloads[workload].is_load() => "completed no request".into(),
-                false => format!("has no `{}` above 0", experiment.workloads[workload].headline),
+            let info = &experiment.workloads[workload];
+            let what = if failed {
+                "failed".to_owned()
+            } else if info.is_load() {
+                "completed no request".to_owned()
+            } else {
+                format!("has no `{}` above 0", info.headline)
             };
             let advice = format!(
                 "`{}` {what} in {}, so these figures cover only the other blocks: \
