@@ -51,6 +51,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         schema: RUN_SCHEMA.into(),
         target: plan.path.display().to_string(),
         label: None,
+        ended_unix_s: None,
         config: RunConfig {
             drivelab: env!("CARGO_PKG_VERSION").into(),
             ioengine: made.ioengine,
@@ -82,6 +83,7 @@ pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> 
         schema: RUN_SCHEMA.into(),
         target: target.to_owned(),
         label: None,
+        ended_unix_s: None,
         config,
         jobs: Vec::new(),
         total: None,

@@ -102,6 +102,8 @@ fn broken_results_are_refused_with_their_line() {
     check(b"block,arm,value\n1,a,1e999\n", &["x.csv:2"]);
     check(&IDE.as_bytes()[..100], &["x.csv"]);
     drivelab(folder.path(), &["compare", "missing", "also"]).failed(2, &["missing"]);
+    drivelab(folder.path(), &["compare", "x.csv", "--", "x.csv", "--unpaired"])
+        .failed(2, &["`--unpaired` follows `--`", "put options first"]);
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--margin", "0"])
         .failed(2, &["margin"]);
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "2%"])

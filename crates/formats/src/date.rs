@@ -3,6 +3,9 @@
 //! Tools write local time without a zone: seconds are computed as if it were UTC, which is enough
 //! to order two files of one machine.
 
+/// Times of the first day are of a clock that was not set.
+const DAY_S: u64 = 86_400;
+
 /// Seconds since 1970 of a date with a time; `-` or `/` separate its numbers. `None` before
 /// 1970-01-02: a clock that was not set, or an unknown time.
 pub(crate) fn unix_s(text: &str) -> Option<u64> {
@@ -13,7 +16,7 @@ pub(crate) fn unix_s(text: &str) -> Option<u64> {
     let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month);
     let is_time = (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
     let seconds = 86_400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
-    (is_date && is_time).then_some(seconds).filter(|it| is_date && *it >= 86_400)
+    (is_date && is_time).then_some(seconds).filter(|it| is_date && *it >= DAY_S)
 }
 
 /// Days from 1970 (Howard Hinnant's `days_from_civil`, for years from 1970 on).
@@ -28,7 +31,7 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 
 /// A date with its time, `2015-07-01 10:11:12`; the beginning of 1970 if it is unknown.
 pub(crate) fn text(unix_s: Option<u64>) -> String {
-    let seconds = unix_s.unwrap_or(0);
+    let seconds = unix_s.filter(|it| *it >= DAY_S).unwrap_or(0);
     let (day, time) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -58,6 +61,7 @@ mod tests {
         check("2015-13-01 10:11:12", None);
         check("yesterday", None);
         assert_eq!(text(None), "1970-01-01 00:00:00");
+        assert_eq!(text(Some(59)), text(None));
     }
 
     proptest::proptest! {

@@ -60,6 +60,11 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
     READERS.iter().map(|reader| reader.name)
 }
 
+/// The formats that can be named: tools, and logs whose text does not show what they hold.
+pub fn formats() -> impl Iterator<Item = &'static str> {
+    tools().chain(LOGS.iter().map(|(name, _)| *name))
+}
+
 /// Reads a result in the named format.
 ///
 /// # Errors
@@ -74,7 +79,7 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     if let Some((_, kind)) = LOGS.iter().find(|(name, _)| *name == format) {
         return logs::parse(text, *kind);
     }
-    let known: Vec<&str> = tools().chain(LOGS.iter().map(|(name, _)| *name)).collect();
+    let known: Vec<&str> = formats().collect();
     let what = format!("{} is not a format that is read", quote(format));
     let others = ALIASES.iter().map(|(alias, _)| *alias);
     let hint = match nearest(format, known.iter().copied().chain(others)) {

@@ -228,6 +228,7 @@ mod tests {
                 schema: RUN_SCHEMA.into(),
                 target: self.target(),
                 label: self.drifts.then(|| self.seeds.len().to_string()),
+                ended_unix_s: None,
                 config: RunConfig {
                     ioengine: "none".into(),
                     numjobs: 1,

@@ -297,13 +297,13 @@ impl Server {
         let path = || self.folder.join(&temporary);
         let file = match rustix::fs::openat(&self.dir, &temporary, flags, mode) {
             Err(Errno::NOENT) => return Ok(false),
-            file => file.at("create", &path())?,
+            file => file.at_path("create", path)?,
         };
         let mut left = usize::try_from(size).expect("at most 64 KiB");
         while left > 0 {
             let length = left.min(WRITE_BYTES);
             let zeros = &[0; WRITE_BYTES][..length];
-            left -= rustix::io::write(&file, zeros).at("write", &path())?;
+            left -= rustix::io::write(&file, zeros).at_path("write", path)?;
         }
         drop(file);
         match rustix::fs::renameat(&self.dir, &temporary, &self.dir, &name) {
@@ -314,7 +314,7 @@ impl Server {
                 }
                 Ok(false)
             }
-            renamed => renamed.at("rename", &path()).map(|()| true),
+            renamed => renamed.at_path("rename", path).map(|()| true),
         }
     }
 
@@ -325,9 +325,9 @@ impl Server {
         let path = || self.folder.join(&name);
         let file = match rustix::fs::openat(&self.dir, &name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(false),
-            file => file.at("open", &path())?,
+            file => file.at_path("open", path)?,
         };
-        while rustix::io::read(&file, &mut *buffer).at("read", &path())? > 0 {}
+        while rustix::io::read(&file, &mut *buffer).at_path("read", path)? > 0 {}
         Ok(true)
     }
 }

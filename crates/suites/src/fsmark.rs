@@ -160,7 +160,7 @@ impl FsMark {
             laps.check()?;
             let path = || folder.join(name);
             let file = rustix::fs::openat(&dir, name, OFlags::RDONLY, Mode::empty());
-            rustix::fs::fsync(file.at("open", &path())?).at("sync", &path())
+            rustix::fs::fsync(file.at_path("open", path)?).at_path("sync", path)
         })
     }
 
@@ -169,18 +169,18 @@ impl FsMark {
         let path = || folder.join(name);
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::TRUNC | OFlags::CLOEXEC;
         let file = rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666));
-        let file = file.at("create", &path())?;
+        let file = file.at_path("create", path)?;
         let mut left = usize::try_from(self.size.get()).unwrap_or(usize::MAX);
         // An empty file has one write, of no bytes.
         loop {
             let length = left.min(zeros.len());
-            left -= rustix::io::write(file.as_fd(), &zeros[..length]).at("write", &path())?;
+            left -= rustix::io::write(file.as_fd(), &zeros[..length]).at_path("write", path)?;
             if left == 0 {
                 break;
             }
         }
         if self.sync == 1 {
-            rustix::fs::fsync(&file).at("sync", &path())?;
+            rustix::fs::fsync(&file).at_path("sync", path)?;
         }
         Ok(())
     }

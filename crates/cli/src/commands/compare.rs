@@ -172,6 +172,11 @@ pub(crate) fn arms<'a>(
         return Err(Failure::bad_words("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
     }
+    if let Some(option) = others.iter().find(|path| is_option(path)) {
+        let message = format!("`{}` follows `--`, where only files can stand", option.display());
+        return Err(Failure::bad_words(message)
+            .hint("put options first: drivelab compare --unpaired before/*.json -- after/*.json"));
+    }
     let groups: Vec<Vec<&Path>> = if others.is_empty() {
         first.iter().map(|path| vec![path.as_path()]).collect()
     } else {
@@ -189,6 +194,11 @@ pub(crate) fn arms<'a>(
         }
     }
     Ok(arms)
+}
+
+/// Whether this is an option, and no file of such a name.
+fn is_option(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("--")) && !path.exists()
 }
 
 /// The name of the file, or of the folder that all files lie in.

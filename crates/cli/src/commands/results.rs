@@ -116,7 +116,8 @@ fn kept(whole: &Whole) -> Result<Content, String> {
             record.label.clone_from(&whole.label);
             // An import has the time of its file, and virtual time none.
             let is_known = record.host.is_some() && whole.origin != Origin::Import;
-            let ended_unix_s = is_known.then_some(whole.time_ms / 1000);
+            let of_entry = is_known.then_some(whole.time_ms / 1000);
+            let ended_unix_s = record.ended_unix_s.or(of_entry);
             Ok(Content::Runs(vec![Dated { record, ended_unix_s }]))
         }
         KEPT_STUDY_SCHEMA => {

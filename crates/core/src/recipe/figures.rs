@@ -151,11 +151,18 @@ fn cpu(test: &Test, record: &JobRecord) -> Option<Figure> {
     Some(Figure { nature: Some(Nature::Cpu), ..figure })
 }
 
-/// What was measured: according to the marks of a run, otherwise according to the recipe.
+/// What was measured: according to the marks of a run, at several places those of most of them,
+/// otherwise according to the recipe.
 fn nature(test: &Test, rounds: &[Vec<Placed>]) -> (Nature, Vec<Remark>) {
-    let marks = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
-    let mut said = marks.filter_map(|mark| Some((mark.id.nature()?, mark.message.clone())));
-    match said.next() {
+    let of_place = |placed: &Placed| {
+        let mut marks = placed.done.marks.iter();
+        marks.find_map(|mark| Some((mark.id.nature()?, mark.message.clone())))
+    };
+    let of_round = |places: &Vec<Placed>| {
+        let said: Vec<(Nature, String)> = places.iter().filter_map(of_place).collect();
+        said.into_iter().nth(places.len() / 2)
+    };
+    match rounds.iter().find_map(of_round) {
         Some((nature, why)) => (nature, vec![Remark::new(Label::Nature(nature), why)]),
         None => (test.nature, Vec::new()),
     }

@@ -135,6 +135,25 @@ fn places_are_spread_over_the_region_and_each_has_its_point() {
 }
 
 #[test]
+fn a_curve_is_of_what_most_of_its_places_measured() {
+    let curve = FILE
+        .replace("name = \"seq_read\"", "name = \"seq_read\"\npoints = 4\nloops = 1\nwarm_up = 0");
+    let check = |cached: u32, expected: Nature| {
+        let mut made = 0;
+        let outcome = parse(&curve).unwrap().carry_out(GROUND, &mut |_, _| {
+            made += 1;
+            let id = if made > cached { MarkId::Modelled } else { MarkId::DriveCache };
+            let marks = vec![Mark { id, message: "why".into() }];
+            Ok::<_, Infallible>(Some(Done { marks, ..done(9, 10) }))
+        });
+        let Ok(outcome) = outcome;
+        assert_eq!(outcome.phases[0].nature, expected, "{cached}");
+    };
+    check(2, Nature::Disk);
+    check(3, Nature::DriveCache);
+}
+
+#[test]
 fn what_is_measured_is_said_of_each_test_and_depth_one_of_the_whole() {
     let alone = FILE.replace("iodepth = 4\nnumjobs = 2", "iodepth = 1");
     let mut made = 0;

@@ -54,6 +54,10 @@ pub struct RunRecord {
     /// The user's name for the run, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// When it ended, in seconds since 1970: whether runs of two arms alternated. Absent in virtual
+    /// time and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_unix_s: Option<u64>,
     /// Everything needed to repeat it.
     pub config: RunConfig,
     /// One entry per job.

@@ -19,6 +19,8 @@ use row::{Direction, Row};
 
 /// The beginning of its banner.
 const BANNER: &str = "CrystalDiskMark ";
+/// The end of the banner of a text that has only the form of the tool's.
+const BY_ANOTHER: &str = "measured by another program";
 /// The beginnings of lines that describe the settings.
 const SETTINGS: [&str; 9] =
     ["* ", "--", "Crystal Dew World", "Profile:", "Test", "Mode:", "Time:", "Date", "OS"];
@@ -32,7 +34,7 @@ pub fn is_crystaldiskmark(text: &str) -> bool {
 fn version(line: &str) -> Option<&str> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let rest = line.strip_prefix(BANNER)?;
-    let version = rest.split_whitespace().next()?;
+    let version = rest.split_whitespace().next()?.trim_end_matches(',');
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
@@ -42,6 +44,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut run = ImportedRun::default();
     let mut section = None;
     let mut is_comment = false;
+    let mut is_its_own = true;
     for line in lines(text)? {
         let trimmed = line.text.trim();
         if let Some(version) = version(trimmed) {
@@ -51,6 +54,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
             found.add(std::mem::take(&mut run));
             let banner = trimmed.trim_start_matches('\u{feff}').to_owned();
+            is_its_own &= !banner.ends_with(BY_ANOTHER);
             run.setup.insert("banner".into(), banner);
             (run.line, section, is_comment) = (line.number, None, false);
         } else if is_comment {
@@ -77,7 +81,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let is_report = run.line > 0;
     found.add(run);
     if is_report {
-        let note = "CrystalDiskMark reports the fastest of its runs, not their mean.";
+        let note = if is_its_own {
+            "CrystalDiskMark reports the fastest of its runs, not their mean."
+        } else {
+            "The text has the form of CrystalDiskMark's; another program measured."
+        };
         found.note(note.to_owned());
     }
     found.finish("save the result as text after the test finished")

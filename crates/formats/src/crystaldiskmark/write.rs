@@ -4,9 +4,9 @@ use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Phase};
 
-use super::KEPT;
 use super::form::{Form, Rate};
 use super::row::Direction;
+use super::{BY_ANOTHER, KEPT};
 use crate::exported::Exported;
 
 /// Lines end as in Windows.
@@ -55,7 +55,7 @@ fn option<'a>(run: &'a ImportedRun, name: &str) -> &'a str {
 fn banner(results: &Imported, run: &ImportedRun) -> String {
     match option(run, "banner") {
         "" if results.tool == TOOL => format!("{TOOL} {}", results.tool_version),
-        "" => format!("{TOOL} 8, the form of its text: measured by another program"),
+        "" => format!("{TOOL} 8, the form of its text: {BY_ANOTHER}"),
         banner => banner.to_owned(),
     }
 }
@@ -67,8 +67,9 @@ fn report(
     tests: &[Rate],
 ) -> String {
     let rule = "-".repeat(form.width());
+    let is_its_own = results.tool == TOOL && !banner.ends_with(BY_ANOTHER);
     let mut lines = vec![rule.clone(), banner];
-    if results.tool == TOOL {
+    if is_its_own {
         lines.push(format!("{:>1$}", form.address(), form.width()));
     }
     lines.push(rule);

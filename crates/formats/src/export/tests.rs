@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::crystaldiskmark::tests::V22;
+use crate::kdiskmark;
 use crate::results;
 
 const BONNIE: &str = "1.98,2.00a,vm,1,1795413536,1600M,,8192,5,1288,72,916396,53,1261681,53,1980,\
@@ -74,6 +75,12 @@ fn every_format_that_goes_both_ways_gives_the_same_bytes() {
         check(text, Format::Phoronix);
     }
     check(&DISKMARK.replace("[Admin]\r\n", "\r\n"), Format::CrystalDiskMark);
+    // Of another program, in its form.
+    check(kdiskmark::tests::RUN, Format::CrystalDiskMark);
+    let (in_its_form, _) = twice(kdiskmark::tests::RUN, Format::CrystalDiskMark);
+    let read = results::parse(&in_its_form).unwrap();
+    assert_eq!(read.tool_version, "8");
+    assert!(read.notes[0].contains("another program measured"), "{:?}", read.notes);
     // A comment has no end but the line above the next report, or what is too long of it.
     for comment in ["caching off".to_owned(), "x".repeat(990), "x".repeat(999), "x".repeat(2000)] {
         let commented = &diskmark_2().replace("caching off", &comment);

@@ -66,11 +66,11 @@ fn defect(row: &Row) -> Option<Remark> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use drivelab_core::record::{Figure, Phase};
 
-    const RUN: &str =
+    pub(crate) const RUN: &str =
         "                      KDiskMark (3.1.4): https://github.com/JonMagon/KDiskMark
               Flexible I/O Tester (fio-3.33): https://github.com/axboe/fio
 --------------------------------------------------------------------

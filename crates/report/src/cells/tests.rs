@@ -28,6 +28,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             schema: RUN_SCHEMA.into(),
             target: matrix.targets(cell).join(", "),
             label: None,
+            ended_unix_s: None,
             config: RunConfig {
                 drivelab: String::new(),
                 ioengine: "none".into(),

@@ -178,11 +178,30 @@ fn primary(
             if let Some(refusal) = columns.iter().find_map(refused) {
                 return refusal;
             }
-            Refusal::request(
-                "no block has a usable value of one metric for every arm: give each block one \
-                 value above zero per arm",
-            )
+            nothing_in_common(input, columns)
         })
+}
+
+/// Why no metric can be compared: the arms have none in common, or it is in no block of all.
+fn nothing_in_common(input: &Input, columns: &[Column]) -> Refusal {
+    let in_all = |column: &Column| column.cells.iter().all(|cells| !cells.is_empty());
+    if columns.iter().any(in_all) {
+        return Refusal::request(
+            "no block has a usable value of one metric for every arm: give each block one value \
+             above zero per arm",
+        );
+    }
+    let of_arm = |(arm, runs): (usize, &ArmRuns)| {
+        let own = columns.iter().filter(|it| !it.cells[arm].is_empty() && !it.first.is_detail);
+        let names: Vec<String> = own.map(|column| format!("`{}`", column.metric)).collect();
+        let more = match names.len().saturating_sub(NAMES_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("`{}` has {}{more}", runs.name, names[..names.len().min(NAMES_MAX)].join(", "))
+    };
+    let arms: Vec<String> = input.arms.iter().enumerate().map(of_arm).collect();
+    Refusal::request(format!("the arms have no metric in common: {}", arms.join("; ")))
 }
 
 fn no_primary(metrics: &[&str]) -> Refusal {

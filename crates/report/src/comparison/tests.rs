@@ -187,6 +187,9 @@ fn only_complete_blocks_count() {
     assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
     let apart = of_pairs("1,ide,100\n2,ahci,100", &["ide", "ahci"]).unwrap_err();
     assert!(apart.starts_with("no block has a usable value"), "{apart}");
+    let others = of_pairs("1,ide,100,tps\n1,ahci,100,seeks", &["ide", "ahci"]).unwrap_err();
+    let expected = "no metric in common: `ide` has `tps`; `ahci` has `seeks`";
+    assert!(others.ends_with(expected), "{others}");
 }
 
 #[test]
@@ -216,6 +219,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         target: "disk.img".to_owned(),
         label: None,
+        ended_unix_s: None,
         config: RunConfig {
             polling: Vec::new(),
             drivelab: "0.1.0".to_owned(),
@@ -307,9 +311,9 @@ fn each_machine_is_compared_with_itself() {
 #[test]
 fn times_of_runs_say_whether_they_are_pairs() {
     let runs = |latency: u64, times: [u64; 8]| {
-        let dated = |(i, time): (u64, u64)| Dated {
-            record: record(latency + i, "one"),
-            ended_unix_s: Some(time),
+        let dated = |(i, time): (u64, u64)| {
+            let record = record(latency + i, "one");
+            Dated::from(RunRecord { ended_unix_s: Some(time), ..record })
         };
         (0..8).zip(times).map(dated).collect::<Vec<_>>()
     };

@@ -46,7 +46,11 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
             format!("{} ({size})", against(outcome, series, from, to))
         }
         Verdict::NoPracticalDifference => {
-            format!("`{to}` and `{from}` differ by less than the margin of {matters} ({size})")
+            let label = metric::label(&series.metric);
+            format!(
+                "`{to}` and `{from}` differ by less than the margin of {matters} in {label} \
+                 ({size})"
+            )
         }
         Verdict::Different => format!(
             "{} ({size}); the margin is {matters}{more}",

@@ -19,7 +19,9 @@ pub use steady::steadiness;
 pub use text::text;
 
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, JobRecord, Latency, Nature, Phase, RunRecord};
+use drivelab_core::record::{
+    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord,
+};
 use drivelab_stats::quantile_reportable;
 
 use crate::marks;
@@ -33,10 +35,10 @@ pub struct Dated {
     pub ended_unix_s: Option<u64>,
 }
 
-/// A run of which it is not known.
+/// A run that says it itself, or of which it is not known.
 impl From<RunRecord> for Dated {
     fn from(record: RunRecord) -> Self {
-        Self { record, ended_unix_s: None }
+        Self { ended_unix_s: record.ended_unix_s, record }
     }
 }
 
@@ -94,7 +96,8 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
     for record in records {
         version.get_or_insert_with(|| record.config.drivelab.clone());
         let phases = vec![as_phase("", record)];
-        runs.push(ImportedRun { arm: arm.to_owned(), phases, ..ImportedRun::default() });
+        let (arm, ended_unix_s) = (arm.to_owned(), record.ended_unix_s);
+        runs.push(ImportedRun { arm, ended_unix_s, phases, ..ImportedRun::default() });
     }
     let tool = "drivelab".to_owned();
     Imported { tool, tool_version: version.unwrap_or_default(), runs, ..Imported::default() }
@@ -118,11 +121,26 @@ fn as_phase(name: &str, record: &RunRecord) -> Phase {
     let (name, nature, remarks) = (name.to_owned(), Nature::Disk, Vec::new());
     let figures = metrics(record).into_iter().map(|figure| {
         let unit = figure.unit().to_owned();
-        let remarks = marks::remarks(record).chain(figure.remarks.clone()).collect();
+        let nature = figure.nature.and_then(measured);
+        let said = marks::remarks(record).chain(nature).chain(figure.remarks.clone());
+        let remarks = said.collect();
         Figure { unit, remarks, ..figure }
     });
     let (figures, points) = (figures.collect(), Vec::new());
     Phase { name, nature, figures, lat_ns: None, points, remarks }
+}
+
+/// What a figure measures where that is not the disk.
+fn measured(nature: Nature) -> Option<Remark> {
+    let why = match nature {
+        Nature::Disk => return None,
+        Nature::DriveCache => "the cache of the drive answered",
+        Nature::PageCache => "the memory of the host answered",
+        Nature::JournalSync => "it measures how the file system writes its journal and flushes it",
+        Nature::Cpu => "it measures the processor",
+        Nature::Network => "it measures a network",
+    };
+    Some(Remark::new(Label::Nature(nature), why))
 }
 
 /// The metrics of a run of another tool.

@@ -99,6 +99,13 @@ pub struct WorkloadInfo {
     pub headline: String,
 }
 
+impl WorkloadInfo {
+    /// Whether it is requests, whose rate is 0 where none completed.
+    pub(crate) fn is_load(&self) -> bool {
+        ["iops", "bytes_per_s"].contains(&self.headline.as_str())
+    }
+}
+
 /// The figures of one run.
 #[derive(Debug, Clone)]
 pub struct RunSample {

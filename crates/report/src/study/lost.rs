@@ -8,13 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_stats::{Warning, WarningId};
 
-use super::Experiment;
 use super::blocks::{Blocks, Cell};
+use super::{Experiment, WorkloadInfo};
 use crate::figures::capital;
 use crate::outcome::{Outcome, Series};
 
 /// What to do about runs that are too short.
 const LONGER: &str = "start a new study with a longer `runtime`";
+
+/// What to do about figures of which no ratio can be made.
+const ABOVE_ZERO: &str = "arms are compared by ratios: choose a figure that is always above 0";
 
 /// What to do about commands that fail.
 const SEE_OUTPUT: &str = "the folder `output` of the results has what it printed";
@@ -32,7 +35,13 @@ pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
 /// Which arm has runs of which workload that do not count, why, and what to do.
 pub(super) fn reasons(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
     let empty = of_kind(experiment, blocks, &blocks.empty, |arm, name, which| {
-        (format!("`{arm}` completed no request of `{name}` in {which}"), LONGER)
+        let mut workloads = experiment.workloads.iter();
+        match workloads.find(|workload| workload.name == name && !workload.is_load()) {
+            None => (format!("`{arm}` completed no request of `{name}` in {which}"), LONGER),
+            Some(WorkloadInfo { headline, .. }) => {
+                (format!("`{arm}` has no `{name}.{headline}` above 0 in {which}"), ABOVE_ZERO)
+            }
+        }
     });
     let void = of_kind(experiment, blocks, &blocks.void, |arm, name, which| {
         (format!("the host served `{arm}` too late in `{name}` of {which}"), QUIETER)
@@ -124,7 +133,14 @@ fn withhold_empty(
                 continue;
             }
             let failed = alone.iter().any(|b| blocks.failed.contains(&(workload, arm, *b)));
-            let what = if failed { "failed" } else { "completed no request" };
+            let info = &experiment.workloads[workload];
+            let what = if failed {
+                "failed".to_owned()
+            } else if info.is_load() {
+                "completed no request".to_owned()
+            } else {
+                format!("has no `{}` above 0", info.headline)
+            };
             let advice = format!(
                 "`{}` {what} in {}, so these figures cover only the other blocks: \
                  the verdict is withheld",

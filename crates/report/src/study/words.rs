@@ -16,6 +16,7 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
     sentences.extend(other_arms(result));
     sentences.extend(other_workloads(result));
     sentences.extend(got_worse(result));
+    sentences.extend(got_better(result));
     sentences.extend(of_primary(result).map(interaction));
     let risks = result.experiment.risks.iter();
     sentences.extend(risks.map(|risk| Sentence::new("Risk:", risk.sentence.clone(), None)));
@@ -110,6 +111,26 @@ fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
         let workload = &result.experiment.workloads[series.workload];
         format!("{} ({})", workload.summary, sized(outcome, series))
     })
+}
+
+/// Other figures of a command or a suite that got better though the headline did not: they are
+/// tests of their own. Latencies of a phase say what its figure says.
+fn got_better(result: &StudyResult) -> Option<Sentence> {
+    let better = result.outcomes.iter().filter(|outcome| {
+        let series = result.series_of(outcome);
+        let headline = result.headline(series.workload, outcome.to).map(Outcome::verdict);
+        outcome.to == result.candidate
+            && outcome.verdict() == Verdict::Faster
+            && headline != Some(Verdict::Faster)
+            && !result.experiment.workloads[series.workload].is_load()
+            && !series.metric.contains('.')
+    });
+    let parts = better.map(|outcome| {
+        let series = result.series_of(outcome);
+        let workload = &result.experiment.workloads[series.workload].name;
+        format!("{} of {workload} ({})", metric::label(&series.metric), sized(outcome, series))
+    });
+    Sentence::listing("But better:", parts, Some(Verdict::Faster))
 }
 
 /// Metrics that got worse though the headline of their workload did not.

@@ -405,6 +405,19 @@ impl StudyFile {
         of_task.map(|(_, metric)| metric.to_owned()).collect()
     }
 
+    /// The metric of a workload that is shown first: the one that decides, where it is of a command
+    /// or a suite, which have many.
+    pub fn headline(&self, workload: &NamedWorkload) -> String {
+        match metric::split(&self.primary, &self.names()) {
+            Some((name, metric))
+                if name == workload.name && !matches!(workload.work, Work::Load(_)) =>
+            {
+                metric.to_owned()
+            }
+            _ => workload.work.headline(),
+        }
+    }
+
     /// Whether some run needs a file or device to measure.
     pub fn needs_target(&self) -> bool {
         let own = self.arms.iter().filter_map(|arm| arm.command.as_ref());

@@ -325,6 +325,13 @@ fn a_command_is_a_workload_with_metrics_of_its_own() {
     assert_eq!((study.workloads[0].work.headline().as_str(), command.timeout), {
         ("tps", drivelab_core::Span::from_secs(9))
     });
+    assert_eq!(study.workloads[0].summary, "bench {arm} {target}");
+    let long = commands(&keys).replace("{target}", &"{target} ".repeat(9));
+    let cut = "bench {arm} {target} {target} {target} {target} {target} ...";
+    assert_eq!(parse(&long).unwrap().workloads[0].summary, cut);
+    let primary = commands(&keys).replace("bench.tps", "bench.wal");
+    let study = parse(&primary).unwrap();
+    assert_eq!(study.headline(&study.workloads[0]), "wal");
     let wrong = |keys: &str, parts: &[&str]| refused(&commands(keys), parts);
     wrong("command = \"a\"", &["`tps`; there are `wall_ns`, `cpu_ns`"]);
     wrong("command = \"a {tagret}\"", &["`{tagret}` is not a placeholder"]);

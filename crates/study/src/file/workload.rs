@@ -13,6 +13,9 @@ use crate::metric;
 /// Most workloads, depths of a curve, contrasts and findings.
 pub(super) const LISTED_MAX: usize = 1000;
 
+/// Characters of a command that stand for it in sentences.
+const SUMMARY_MAX: usize = 60;
+
 /// One workload.
 #[derive(Debug, Clone)]
 pub struct NamedWorkload {
@@ -100,10 +103,20 @@ impl Work {
         match self {
             Self::Load(workload) => metric::summary(workload),
             Self::Command(command) if command.run.is_own() => "the arm's command".into(),
-            Self::Command(command) => command.run.to_string(),
+            Self::Command(command) => shortened(&command.run.to_string()),
             Self::Suite(suite) => suite.summary.clone(),
         }
     }
+}
+
+/// A command in a phrase: its first line, and of that what a reader recognises it by.
+fn shortened(command: &str) -> String {
+    let first = command.lines().next().unwrap_or_default();
+    if first == command && first.chars().count() <= SUMMARY_MAX {
+        return command.to_owned();
+    }
+    let start: String = first.chars().take(SUMMARY_MAX - 4).collect();
+    format!("{} ...", start.trim_end())
 }
 
 impl NamedWorkload {

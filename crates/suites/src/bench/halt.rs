@@ -1,7 +1,7 @@
 //! Why a suite ends before its last phase.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
 
@@ -27,10 +27,18 @@ pub(crate) type Done<T = ()> = Result<T, Halt>;
 pub(crate) trait At<T> {
     /// `cannot <what> <path>`.
     fn at(self, what: &str, path: &Path) -> Done<T>;
+
+    /// The same with a path that is put together only for the message: it would take as long as a
+    /// tenth of a step that memory answers.
+    fn at_path(self, what: &str, path: impl FnOnce() -> PathBuf) -> Done<T>;
 }
 
 impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
     fn at(self, what: &str, path: &Path) -> Done<T> {
         self.map_err(|error| Refusal::at_path(what, path, error.into()).into())
+    }
+
+    fn at_path(self, what: &str, path: impl FnOnce() -> PathBuf) -> Done<T> {
+        self.map_err(|error| Refusal::at_path(what, &path(), error.into()).into())
     }
 }

@@ -38,7 +38,7 @@ impl Folders {
     /// Syncs the folder of a file, where files are synced.
     fn sync(&self, number: usize, path: &dyn Fn() -> PathBuf) -> Done {
         match self.synced.get(number) {
-            Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
+            Some(folder) => rustix::fs::fsync(folder).at_path("sync the folder of", path),
             None => Ok(()),
         }
     }
@@ -92,7 +92,10 @@ impl Bonnie {
                         (0..self.n.folders).try_for_each(|it| self.remove_folder(&folders, it))?;
                     }
                 }
-                std::fs::remove_dir(&folders.path).at("remove", &folders.path)?;
+                // What is still open would be freed only after the sync, in the next phase.
+                let path = folders.path.clone();
+                drop(folders);
+                std::fs::remove_dir(&path).at("remove", &path)?;
                 rustix::fs::sync();
                 Ok(())
             })?;
@@ -155,12 +158,13 @@ impl Bonnie {
         match self.n.filling {
             Filling::HardLinks if !is_first => {
                 let flags = AtFlags::empty();
-                rustix::fs::linkat(dir, &first.path, dir, &name.path, flags).at("link", &path())?;
+                rustix::fs::linkat(dir, &first.path, dir, &name.path, flags)
+                    .at_path("link", path)?;
             }
             Filling::SymbolicLinks if !is_first => {
                 let up = if self.n.folders > 1 { "../" } else { "" };
                 let target = format!("{up}{}", first.path);
-                rustix::fs::symlinkat(&target, dir, &name.path).at("link", &path())?;
+                rustix::fs::symlinkat(&target, dir, &name.path).at_path("link", path)?;
             }
             _ => return self.create_file(folders, name, zeros),
         }
@@ -172,14 +176,14 @@ impl Bonnie {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(&folders.top, &name.path, flags, mode);
-        let file = file.at("create", &path())?;
+        let file = file.at_path("create", path)?;
         let mut left = name.bytes;
         while left > 0 {
             let part = &zeros[..part_of(left, zeros.len())];
-            left -= rustix::io::write(&file, part).at("write", &path())? as u64;
+            left -= rustix::io::write(&file, part).at_path("write", path)? as u64;
         }
         if self.fsync {
-            rustix::fs::fsync(&file).at("sync", &path())?;
+            rustix::fs::fsync(&file).at_path("sync", path)?;
         }
         // While the file is open, as in the original.
         folders.sync(name.folder, &path)
@@ -227,16 +231,16 @@ impl Bonnie {
 /// Looks a file up, and reads it where it holds something.
 fn stat_one(dir: &OwnedFd, folder: &Path, name: &str, buffer: &mut [u8]) -> Done {
     let path = || folder.join(name);
-    let about = rustix::fs::statat(dir, name, AtFlags::empty()).at("look at", &path())?;
+    let about = rustix::fs::statat(dir, name, AtFlags::empty()).at_path("look at", path)?;
     if about.st_size == 0 {
         return Ok(());
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at("open", &path())?;
+    let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at_path("open", path)?;
     let mut left = u64::try_from(about.st_size).unwrap_or(0);
     while left > 0 {
         let length = part_of(left, buffer.len());
-        match rustix::io::read(&file, &mut buffer[..length]).at("read", &path())? {
+        match rustix::io::read(&file, &mut buffer[..length]).at_path("read", path)? {
             0 => break,
             length => left -= length as u64,
         }
@@ -251,7 +255,7 @@ fn part_of(left: u64, chunk: usize) -> usize {
 
 fn delete_one(folders: &Folders, dir: &OwnedFd, name: &str, number: usize) -> Done {
     let path = || folders.path.join(name);
-    rustix::fs::unlinkat(dir, name, AtFlags::empty()).at("remove", &path())?;
+    rustix::fs::unlinkat(dir, name, AtFlags::empty()).at_path("remove", path)?;
     folders.sync(number, &path)
 }
 

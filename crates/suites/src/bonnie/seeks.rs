@@ -23,8 +23,11 @@ const UPDATE_ONE_IN: u32 = 10;
 /// Bytes of a ticket: a number of 31 bits, from which the chunk and the update follow.
 const TICKET_BYTES: usize = 4;
 
-/// When this has passed, all threads sleep at the pipe, as after the 3 s that the original waits.
-const ASLEEP: Duration = Duration::from_millis(100);
+/// What the original waits before it hands out the tickets. All threads sleep at the pipe then, and
+/// the kernel has begun to write back what the phase before left in memory.
+const WAIT: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 3 });
+/// Between two looks whether the user asked to stop.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// What a thread works with.
 struct Seeker {
@@ -58,10 +61,13 @@ impl Bonnie {
                 return self.seek(take(seeker), path, chunks, laps);
             }
             // When all are handed out the original's main thread closes the file too, with a sync.
-            let file = open(path)?;
-            std::thread::sleep(ASLEEP);
+            let (file, writer) = (open(path)?, take(&writer));
+            for _ in 0..WAIT.as_millis() / SLICE.as_millis() {
+                laps.check()?;
+                std::thread::sleep(SLICE);
+            }
             clock.get_or_init(Stopwatch::start);
-            hand_out(take(&writer), &tickets, path)?;
+            hand_out(writer, &tickets, path)?;
             file.sync_all().at("sync", path)
         })?;
         let took = clock.get().expect("the last thread starts it first of all").stop();

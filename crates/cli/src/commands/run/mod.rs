@@ -23,7 +23,7 @@ use self::verify::VerifyArgs;
 use self::within::WithinArgs;
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::entries;
-use crate::commands::archive::keep::KeepArgs;
+use crate::commands::archive::keep::{KeepArgs, now_ms};
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -224,7 +224,7 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive,
     };
-    let record = if arguments.within.place.is_some() {
+    let mut record = if arguments.within.place.is_some() {
         let suite = if tree::is_named(name) {
             tree_suite(&tree::parse(name, arguments.suite.has_own(), &around)?)
         } else {
@@ -238,6 +238,7 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
     } else {
         suite::run(name, &arguments.suite, around, ui)?
     };
+    record.ended_unix_s = ended(&record);
     if let Some(folder) = &arguments.out {
         suite::keep_in(folder, &record, ui)?;
     }
@@ -279,10 +280,16 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
         }
     };
     record.label = arguments.label;
+    record.ended_unix_s = ended(&record);
     drop(progress);
     arguments.keep.keep(vec![entries::run(&record)], ui);
     output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
     finish(&record, unverified, ui)
+}
+
+/// When a run that has just been made ended; virtual time has no date.
+fn ended(record: &RunRecord) -> Option<u64> {
+    record.host.is_some().then(|| now_ms() / 1000)
 }
 
 /// The run of a file or a device.

@@ -26,7 +26,7 @@ pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
         summary: named.summary.clone(),
-        headline: named.work.headline(),
+        headline: study.headline(named),
     };
     let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
     let of_workloads = || study.workloads.iter().map(workload).collect();

@@ -211,6 +211,7 @@ impl Inside<'_> {
             target: self.spec.to_string(),
             marks,
             host: None,
+            ended_unix_s: None,
             attached: Some(attached),
             specimen: self.profile.record(about),
             phases,

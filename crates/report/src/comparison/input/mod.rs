@@ -123,7 +123,7 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     };
     Some(format!(
         "Runs are paired in the given order, the first of one arm with the first of the other: \
-         this is valid if the arms alternated, not if all runs of one arm came first: then add \
-         --unpaired.{unequal}"
+         this is valid if the arms alternated, not if all runs of one arm came first: then \
+         give --unpaired, before any `--`.{unequal}"
     ))
 }

@@ -210,6 +210,17 @@ fn an_arm_that_completed_nothing_at_all_is_named() {
 }
 
 #[test]
+fn a_figure_that_is_zero_is_named_and_not_called_a_request() {
+    let mut it = small([0, 3], 3);
+    let workload = it.runs[3].workload;
+    it.workloads[workload].headline = "lat_p99_ns".into();
+    let p99 = it.runs[3].metrics.iter_mut().find(|figure| figure.name == "lat_p99_ns");
+    p99.unwrap().value = 0.0;
+    let notes = analyse(it).unwrap().notes.join("\n");
+    assert!(notes.contains("has no `random-read-32.lat_p99_ns` above 0 in block 2"), "{notes}");
+}
+
+#[test]
 fn figures_of_phases_bring_their_own_unit_and_direction_to_the_verdict() {
     let mut it = small([0, 3], 3);
     let (workload, _) = it.primary.rsplit_once('.').unwrap();
