@@ -38,13 +38,16 @@
     };
   }
 
+  // What is alone has no baseline, and is drawn as what counts.
+  const alone = data.arms.length === 1;
+
   function line(arm, extra) {
-    const style = arm % dashes.length;
+    const style = alone ? 3 : arm % dashes.length;
     return {
       label: data.arms[arm],
       stroke: colour(`--arm-${style}`),
       // The baseline is broad and lies below: it is seen even where another runs along it.
-      width: arm === 0 ? 5 : 2,
+      width: arm === 0 && !alone ? 5 : 2,
       dash: dashes[style],
       ...extra,
     };
@@ -266,10 +269,22 @@
     };
   }
 
+  const countsOf = (it) => it.cells.map((_, at) => counted(it, at, at + 1));
+  const ratesOf = (it) => countsOf(it).map((counts) => total(counts) / it.step_s);
+  // Arms that are compared have the same scales.
+  function scalesOf(it) {
+    const all = data.same_scale ? data.time : [it];
+    return {
+      rate: Math.max(1, ...all.flatMap(ratesOf)),
+      least: Math.max(1, Math.min(...all.map((one) => one.lows_ns[0] ?? 1))),
+      greatest: Math.max(...all.map((one) => one.lows_ns[one.lows_ns.length - 1] ?? 1)),
+    };
+  }
+
   function overTime(it) {
     const ends = it.cells.map((_, at) => (at + 0.5) * it.step_s);
-    const each = it.cells.map((_, at) => counted(it, at, at + 1));
-    const rates = each.map((counts) => total(counts) / it.step_s);
+    const each = countsOf(it);
+    const rates = ratesOf(it);
     const of = (q) => each.map((counts) => quantile(counts, it.lows_ns, q));
     const [p50, p99] = [of(0.5), of(0.99)];
     const tell = (plot, at) => {
@@ -281,8 +296,7 @@
     const plain = { points: { show: it.cells.length < 3 }, spanGaps: false };
     const x = { time: false, range: (plot, min, max) => [min ?? 0, max ?? 1] };
     const whole = [0, it.cells.length * it.step_s];
-    const least = Math.max(1, it.lows_ns[0] ?? 1);
-    const greatest = it.lows_ns[it.lows_ns.length - 1] ?? 1;
+    const { rate, least, greatest } = scalesOf(it);
     const shared = { group: it.id, whole, readout: it.id };
     const hooks = { setCursor: [readout(it.id, tell)], setScale: [zoomed(it)] };
     return [
@@ -291,8 +305,8 @@
         id: `${it.id}-rate`,
         data: [ends, rates],
         options: {
-          scales: { x, y: { range: [0, Math.max(1, ...rates) * 1.08] } },
-          axes: [seconds, axis({ label: "IOPS", size: 52 })],
+          scales: { x, y: { range: [0, rate * 1.08] } },
+          axes: [seconds, axis({ label: "IOPS", size: 58 })],
           series: [{}, { ...line(it.arm), dash: [], width: 1.5, ...plain }],
           hooks,
         },
@@ -330,7 +344,8 @@
     const options = {
       ...it.options,
       width: place.clientWidth,
-      height: place.clientHeight,
+      // On paper a place is as high as what it holds, which is nothing yet.
+      height: Math.max(place.clientHeight, 200),
       legend: { show: false },
       pxAlign: 0,
       cursor: { y: false, drag: { x: zooms, y: false }, points: { size: 7 } },

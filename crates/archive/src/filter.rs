@@ -11,7 +11,7 @@ use crate::store::Value;
 pub struct Filter {
     /// What made it.
     pub origin: Option<Origin>,
-    /// The machine, as records name it.
+    /// The machine, by the beginning of what records call it.
     pub host: Option<String>,
     /// A part of the target, or of a device under it.
     pub target: Option<String>,
@@ -21,7 +21,7 @@ pub struct Filter {
     pub suite: Option<String>,
     /// The user's name for it, or one of its tags.
     pub label: Option<String>,
-    /// The commit of the thing that was tested.
+    /// The commit of the thing that was tested, by the beginning of its name.
     pub commit: Option<String>,
     /// The parts of this run; without it, what is a part of nothing.
     pub parts_of: Option<RunId>,
@@ -59,9 +59,12 @@ impl Filter {
         }
         let origin = self.origin.map(|origin| origin.name().to_owned());
         condition.add(origin, |n| format!("runs.origin = ${n}"));
-        let equal = [("host", &self.host), ("suite", &self.suite), ("tested", &self.commit)];
-        for (column, value) in equal {
-            condition.add(value.clone(), |n| format!("runs.{column} = ${n}"));
+        condition.add(self.suite.clone(), |n| format!("runs.suite = ${n}"));
+        for (column, value) in [("host", &self.host), ("tested", &self.commit)] {
+            // Beyond every letter and digit of an id.
+            condition.add(value.clone(), |n| {
+                format!("runs.{column} >= ${n} AND runs.{column} < ${n} || '~'")
+            });
         }
         condition.add(self.target.as_deref().map(like), |n| {
             format!("({} OR {})", contains("target", n), contains("devices", n))

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands;
 use crate::failure::Failure;
+use crate::ui::Show;
 
 /// A laboratory for disks: measure, compare and model storage.
 #[derive(Debug, Parser)]
@@ -16,6 +17,11 @@ pub(crate) struct Arguments {
     /// Print one JSON document instead of text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+
+    /// Progress on stderr: `bar` (on a terminal only), `lines`, `json` or `none`.
+    #[arg(long, value_name = "HOW", global = true, default_value = "bar")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) progress: Show,
 
     #[command(subcommand)]
     pub(crate) command: Command,

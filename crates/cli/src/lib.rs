@@ -53,6 +53,7 @@ pub fn main() -> ExitCode {
 
 fn begin(arguments: Arguments) -> Outcome {
     let ui = Ui::new(arguments.json);
+    ui::show(arguments.progress);
     ui::signals::listen();
     // A server runs until a signal ends it: what fails then fails for its own reason.
     let ends_by_signal = matches!(arguments.command, Command::Serve(_) | Command::View(_));

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use drivelab_report::publish::{Format, Subject};
 
@@ -162,10 +163,31 @@ fn is_picture(head: &[u8]) -> bool {
 /// Writes the page that is asked for.
 pub(crate) fn page(path: Option<&Path>, subject: &Subject<'_>, ui: Ui) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    let page = subject.render(Format::Html, &[])?;
+    let page = subject.render(Format::Html, &made_now(subject))?;
     write(path, &page, &REPORT)?;
     ui.note(&format!("report: {}", path.display()));
     Ok(())
+}
+
+/// The date of a run that has just ended, for its page; in virtual time there is none.
+pub(crate) fn made_now(subject: &Subject<'_>) -> Vec<String> {
+    let is_real = match subject {
+        Subject::Run(record) => record.host.is_some(),
+        Subject::Runs(records) => records.iter().any(|record| record.host.is_some()),
+        _ => false,
+    };
+    if is_real { vec![drivelab_report::run::minute(now_ms())] } else { Vec::new() }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The present.
+pub(crate) fn now_ms() -> u64 {
+    millis(SystemTime::now())
 }
 
 /// A page or a picture, Markdown, or the heads of our columns; JSON and text are as other verbs

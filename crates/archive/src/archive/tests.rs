@@ -106,6 +106,26 @@ fn what_is_kept_is_found_as_it_was() {
 }
 
 #[test]
+fn heads_are_what_runs_did_without_their_distributions() {
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        let plain = Entry { document: "{\"schema\":\"a\"}".into(), ..entry(2) };
+        archive.keep(&[entry(1), plain, part(3, 2), entry(4)]).unwrap();
+        let ids = [1, 2].map(|number| entry(number).id.to_string());
+        let heads = archive.heads(&ids.each_ref().map(String::as_str)).unwrap();
+        assert_eq!(heads.keys().collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
+        assert_eq!(heads[&ids[1]], "{\"schema\":\"a\"}");
+        let whole: serde_json::Value = serde_json::from_str(&entry(1).document).unwrap();
+        let head: serde_json::Value = serde_json::from_str(&heads[&ids[0]]).unwrap();
+        assert_eq!(head["config"], whole["config"]);
+        assert_eq!(head["total"]["iops"], whole["total"]["iops"]);
+        assert!(heads[&ids[0]].contains("\"buckets\":null"), "{}", heads[&ids[0]]);
+        assert!(!entry(1).document.contains("\"buckets\":null"));
+        assert!(archive.heads(&[]).unwrap().is_empty());
+    });
+}
+
+#[test]
 fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
     with_each_kind(|place| {
         let mut archive = open(place);
@@ -180,7 +200,10 @@ fn filters_hold_together_and_take_text_as_text() {
         check(Filter { drive: text("%"), ..Filter::default() }, &[3]);
         check(Filter { target: text("dm-0"), ..Filter::default() }, &[1, 2, 3]);
         check(Filter { commit: text("c0ffee2"), ..Filter::default() }, &[2]);
-        check(Filter { host: text("0123"), ..Filter::default() }, &[]);
+        check(Filter { commit: text("c0ff"), ..Filter::default() }, &[1, 2, 3]);
+        check(Filter { commit: text("ffee"), ..Filter::default() }, &[]);
+        check(Filter { host: text("0123"), ..Filter::default() }, &[1, 2, 3]);
+        check(Filter { host: text("0124"), ..Filter::default() }, &[]);
         check(Filter { metric: text("iops"), since_ms: Some(2_000), ..Filter::default() }, &[2, 3]);
         check(Filter { metric: text("nothing"), ..Filter::default() }, &[]);
         check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);

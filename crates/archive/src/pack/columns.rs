@@ -54,11 +54,7 @@ pub(super) fn split(text: &str) -> Option<Vec<u8>> {
 
 /// The text again, which has at most `length` bytes.
 pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
-    let damaged = || "its distributions are damaged".to_owned();
-    let mut bytes = Bytes(split);
-    let left = bytes.number().and_then(|left| usize::try_from(left).ok()).ok_or_else(damaged)?;
-    let (left, columns) = bytes.0.split_at_checked(left).ok_or_else(damaged)?;
-    let left = std::str::from_utf8(left).map_err(|error| error.to_string())?;
+    let (left, columns) = left(split)?;
     let (mut columns, mut text) = (Bytes(columns), String::new());
     let mut parts = left.split(PLACE);
     text.push_str(parts.next().unwrap_or_default());
@@ -71,6 +67,24 @@ pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
         }
     }
     if columns.0.is_empty() { Ok(text) } else { Err(damaged()) }
+}
+
+/// The text without its distributions: each is `null`.
+pub(super) fn head(split: &[u8]) -> Result<String, String> {
+    let (left, _) = left(split)?;
+    Ok(left.replace(PLACE, "null"))
+}
+
+/// The text that is left, and the columns behind it.
+fn left(split: &[u8]) -> Result<(&str, &[u8]), String> {
+    let mut bytes = Bytes(split);
+    let left = bytes.number().and_then(|left| usize::try_from(left).ok()).ok_or_else(damaged)?;
+    let (left, columns) = bytes.0.split_at_checked(left).ok_or_else(damaged)?;
+    Ok((std::str::from_utf8(left).map_err(|error| error.to_string())?, columns))
+}
+
+fn damaged() -> String {
+    "its distributions are damaged".to_owned()
 }
 
 /// The distribution that `text` begins with, written as a record has it, and what follows.

@@ -27,9 +27,7 @@ pub(crate) fn pack(text: &str) -> Vec<u8> {
 /// The text of `bytes`, which is `length` bytes long; what claims to be shorter than it is does not
 /// grow beyond that.
 pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
-    let mut found = Vec::new();
-    let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
-    read.map_err(|error| error.to_string())?;
+    let found = inflated(bytes, length)?;
     let text = match found.split_first() {
         Some((&WITH_COLUMNS, split)) => columns::join(split, length)?,
         _ => String::from_utf8(found).map_err(|error| error.to_string())?,
@@ -38,6 +36,23 @@ pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
         return Err(format!("{} bytes where {length} were kept", text.len()));
     }
     Ok(text)
+}
+
+/// The same with `null` in the place of each distribution: what is left of a record is small, and
+/// most of the time of a reader goes to them.
+pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
+    let found = inflated(bytes, length)?;
+    match found.split_first() {
+        Some((&WITH_COLUMNS, split)) => columns::head(split),
+        _ => String::from_utf8(found).map_err(|error| error.to_string()),
+    }
+}
+
+fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
+    let mut found = Vec::new();
+    let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
+    read.map_err(|error| error.to_string())?;
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn off(mut measured: Measurements, seed: u64) -> Measurements {
 
 /// What remains open of the drive once it was measured, as a profile.
 fn learned(measured: &Measurements, seed: u64) -> Profile {
-    let fitted = fit::fit("fitted", "", measured, seed).unwrap();
+    let fitted = fit::fit("fitted", "", measured, seed, &|_| ()).unwrap();
     Profile::parse("fitted.toml", &fitted.profile, &|_| None).unwrap()
 }
 

@@ -87,7 +87,7 @@ fn specimens(profile: &Profile, seed: u64) -> Vec<Vec<f64>> {
 }
 
 fn learned(measured: &Measurements, seed: u64) -> Profile {
-    let fitted = fit::fit("fitted", "", measured, seed).unwrap();
+    let fitted = fit::fit("fitted", "", measured, seed, &|_| ()).unwrap();
     Profile::parse("fitted.toml", &fitted.profile, &|_| None).unwrap()
 }
 

@@ -19,13 +19,13 @@ use crate::ui::Ui;
 /// Compare existing results and print a verdict.
 ///
 /// Each FILE is one arm, the first the baseline: stored runs (the output of `drivelab run --json`),
-/// kept runs (the beginning of an id, label:NAME, or @WHEN[,key=value...] such as
-/// @last-week,label=x, whose runs count in the order in which they were kept), the results folder
-/// of a study, or what another tool wrote (see `drivelab import`). Several files of an arm, or
-/// several runs in a file, are its runs: name those of the baseline, then `--`, then those of the
-/// other arm. Runs are paired in order, unless their times or --unpaired say that the arms did not
-/// alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it, the baseline
-/// first and the candidate last.
+/// kept runs (the beginning of an id, label:NAME for a label or tag, or @WHEN[,key=value...] such
+/// as @last-week,label=x, whose runs count in the order in which they were kept), the results
+/// folder of a study, or what another tool wrote (see `drivelab import`). Several files of an arm,
+/// or several runs in a file, are its runs: name those of the baseline, then `--`, then those of
+/// the other arm. Runs are paired in order, unless their times or --unpaired say that the arms did
+/// not alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it, the
+/// baseline first and the candidate last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

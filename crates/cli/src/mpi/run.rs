@@ -18,7 +18,7 @@ use crate::commands::run::RunArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
-use crate::ui::{Console, Progress, Show, Ui};
+use crate::ui::{Console, Progress, Ui};
 
 /// Measure a file or a device from all hosts at the same time.
 ///
@@ -147,8 +147,8 @@ type MadeFrom = Option<(RunRecord, Tally, Span)>;
 fn measured(load: &RunPlan, line: &mut Line<'_, '_>, rank: u32) -> Result<MadeFrom, Failure> {
     let workload = &load.workload;
     let time = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
-    let shown = if rank == 0 { Show::default() } else { Show::None };
-    let progress = Progress::time(time, &load.path.display().to_string()).shown(shown);
+    let progress = Progress::time(time, &load.path.display().to_string());
+    let progress = if rank == 0 { progress } else { progress.silent() };
     measure::file_from(load, &|step: &Step| progress.step(step), line)
 }
 

@@ -3,11 +3,12 @@
 #![expect(clippy::exit, reason = "a second Ctrl-C ends the process at once")]
 
 mod console;
+mod estimate;
 mod progress;
 pub(crate) mod signals;
 
 pub(crate) use console::Console;
-pub(crate) use progress::{Progress, Show};
+pub(crate) use progress::{Progress, Show, show};
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;

@@ -1,10 +1,14 @@
 //! Progress with an estimate, on stderr, and only where somebody watches.
 
 use std::io::Write as _;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use drivelab_engine::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Map, Value, json};
+
+use super::estimate::{Estimate, in_words};
 
 /// How progress is shown, on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -12,66 +16,216 @@ pub(crate) enum Show {
     /// A bar, on a terminal only.
     #[default]
     Bar,
-    /// A line for each finished run: `done 17 of 48: ...`.
+    /// A line for each finished run: `done 17 of 48: ...`; of smaller steps at most one a second.
     Lines,
+    /// A JSON document a line, at most one a second.
+    Json,
     /// Nothing.
     None,
+}
+
+/// How this process shows progress; unset, a bar.
+static SHOWN: OnceLock<Show> = OnceLock::new();
+
+/// Shows the progress of every verb so, from here on.
+pub(crate) fn show(how: Show) {
+    // The command line is read once.
+    let _ = SHOWN.set(how);
+}
+
+/// Lines are at least this far apart, unless each is asked for.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// Steps that are made.
+    Step,
+    /// Time that passes, in milliseconds.
+    Ms,
 }
 
 /// Progress over a known amount of work.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    lines: bool,
+    what: String,
+    unit: Unit,
+    show: Show,
     since: Instant,
+    course: Mutex<Course>,
 }
+
+/// What has been observed and said.
+#[derive(Debug, Default)]
+struct Course {
+    estimate: Estimate,
+    at: String,
+    said: Option<Instant>,
+    /// Position of the last line, and what it said.
+    last: (u64, String),
+    /// Steps in the end, at most, where that is not known exactly.
+    most: Option<u64>,
+    /// Runs are reported one by one as they finish.
+    is_exact: bool,
+}
+
+const HELD: &str = "no thread panics while it holds the course";
 
 impl Progress {
     /// A bar over `steps` equal steps.
     pub(crate) fn steps(steps: u64, what: &str) -> Self {
-        let template = "{spinner} {prefix} [{bar:30}] {pos}/{len} {eta_precise} left  {wide_msg}";
-        Self::new(ProgressBar::new(steps), template, what)
+        Self::rounds(steps, 1, what)
+    }
+
+    /// A bar over `steps` steps that differ, but of which each `round` are like the next ones.
+    pub(crate) fn rounds(steps: u64, round: u64, what: &str) -> Self {
+        let template = "{spinner} {prefix} [{bar:30}] {pos}/{len}  {wide_msg}";
+        let progress = Self::new(ProgressBar::new(steps), Unit::Step, template, what);
+        progress.course.lock().expect(HELD).estimate = Estimate::of_rounds(float(round));
+        progress
+    }
+
+    /// A bar over steps of which only a range is known, which [`Self::at_of`] says.
+    pub(crate) fn between(what: &str) -> Self {
+        Self::steps(1, what)
+    }
+
+    /// Moves to `position` of what will be, at least and at most, so many steps.
+    pub(crate) fn at_of(&self, position: u64, [least, most]: [u64; 2]) {
+        self.bar.set_length(least);
+        self.course.lock().expect(HELD).most = Some(most);
+        self.at(position, &format!("{least} to {most} are needed"));
     }
 
     /// A bar over a stretch of time, in milliseconds.
     pub(crate) fn time(total: Duration, what: &str) -> Self {
         let length = u64::try_from(total.as_millis()).unwrap_or(u64::MAX);
-        let template = "{spinner} {prefix} [{bar:30}] {percent}% {eta_precise} left  {wide_msg}";
-        Self::new(ProgressBar::new(length), template, what)
+        let template = "{spinner} {prefix} [{bar:30}] {percent}%  {wide_msg}";
+        let progress = Self::new(ProgressBar::new(length), Unit::Ms, template, what);
+        progress.course.lock().expect(HELD).estimate = Estimate::of_time();
+        progress
     }
 
-    fn new(bar: ProgressBar, template: &str, what: &str) -> Self {
+    fn new(bar: ProgressBar, unit: Unit, template: &str, what: &str) -> Self {
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(what.to_owned());
-        Self { bar, lines: false, since: Instant::now() }
+        let show = SHOWN.get().copied().unwrap_or_default();
+        if show != Show::Bar {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let course = Mutex::default();
+        Self { bar, what: what.to_owned(), unit, show, since: Instant::now(), course }
     }
 
-    /// The same, shown otherwise.
-    pub(crate) fn shown(mut self, show: Show) -> Self {
-        if show != Show::Bar {
-            self.bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        self.lines = show == Show::Lines;
+    /// The same, not shown.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn silent(mut self) -> Self {
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        self.show = Show::None;
         self
     }
 
     /// Says that a run is finished and on the disk, as `count` of `all`.
     pub(crate) fn done(&self, count: usize, all: usize, what: &str) {
-        if self.lines {
-            let line = format!("done {count} of {all}: {what}\n");
-            // In one piece, so that a kill leaves no half; nobody is told where stderr is closed.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+        let mut course = self.course.lock().expect(HELD);
+        course.is_exact = true;
+        self.move_to(&mut course, count as u64, what);
+        if self.show == Show::Lines {
+            print(&format!("done {count} of {all}: {what}"));
         }
     }
 
     /// Moves to `position`, with a word on what goes on.
     pub(crate) fn at(&self, position: u64, message: &str) {
-        self.bar.set_position(position);
-        if self.bar.message() != message {
-            self.bar.set_message(message.to_owned());
+        let mut course = self.course.lock().expect(HELD);
+        self.move_to(&mut course, position, message);
+        let is_due = course.said.is_none_or(|said| said.elapsed() >= PAUSE);
+        if self.show == Show::Lines && self.unit == Unit::Step && !course.is_exact && is_due {
+            if position == course.last.0 {
+                return;
+            }
+            course.said = Some(Instant::now());
+            course.last.0 = position;
+            let all = self.bar.length().unwrap_or_default();
+            print(&format!("done {position} of {all}: {message}"));
         }
     }
+
+    fn move_to(&self, course: &mut Course, position: u64, message: &str) {
+        let elapsed_s = self.since.elapsed().as_secs_f64();
+        course.estimate.observe(self.units(position), elapsed_s);
+        if course.at != message {
+            message.clone_into(&mut course.at);
+        }
+        self.bar.set_position(position);
+        if self.show == Show::Bar && !self.bar.is_hidden() {
+            self.bar.set_message(match self.left_s(course) {
+                Some(left) => format!("{}  {message}", in_words(left)),
+                None => message.to_owned(),
+            });
+        }
+        let is_due = course.said.is_none_or(|said| said.elapsed() >= PAUSE);
+        if self.show == Show::Json && is_due {
+            self.print_json(course, elapsed_s);
+        }
+    }
+
+    /// A position in the unit of the estimate: steps or seconds.
+    fn units(&self, position: u64) -> f64 {
+        match self.unit {
+            Unit::Step => float(position),
+            Unit::Ms => float(position) / 1e3,
+        }
+    }
+
+    fn left_s(&self, course: &Course) -> Option<[f64; 2]> {
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let left = |all: u64| course.estimate.left_s(self.units(done), self.units(all));
+        let ([least, _], [_, most]) = (left(all)?, left(course.most.unwrap_or(all))?);
+        Some([least, most])
+    }
+
+    fn print_json(&self, course: &mut Course, elapsed_s: f64) {
+        let position = self.bar.position();
+        let is_news = course.said.is_none() || course.last != (position, course.at.clone());
+        if !is_news {
+            return;
+        }
+        course.said = Some(Instant::now());
+        course.last = (position, course.at.clone());
+        let rounded = |value: f64| (value * 10.0).round() / 10.0;
+        let all = self.bar.length().unwrap_or_default();
+        let mut line = Map::new();
+        line.insert("schema".into(), "drivelab.progress/1".into());
+        line.insert("what".into(), self.what.clone().into());
+        line.insert("at".into(), course.at.clone().into());
+        match self.unit {
+            Unit::Step => {
+                line.insert("done".into(), position.into());
+                line.insert("of".into(), all.into());
+            }
+            Unit::Ms => {
+                line.insert("done_s".into(), rounded(self.units(position)).into());
+                line.insert("of_s".into(), rounded(self.units(all)).into());
+            }
+        }
+        line.insert("elapsed_s".into(), rounded(elapsed_s).into());
+        let left = self.left_s(course).map(|left| json!(left.map(rounded)));
+        line.insert("left_s".into(), left.unwrap_or(Value::Null));
+        print(&Value::Object(line).to_string());
+    }
+}
+
+/// A line in one piece, so that a kill leaves no half; where stderr is closed it is lost.
+fn print(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate of time")]
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
 impl Progress {
@@ -104,6 +258,12 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        if let (Show::Json, Ok(mut course)) = (self.show, self.course.lock())
+            && course.said.is_some()
+        {
+            let elapsed_s = self.since.elapsed().as_secs_f64();
+            self.print_json(&mut course, elapsed_s);
+        }
         self.bar.finish_and_clear();
     }
 }

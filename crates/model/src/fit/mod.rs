@@ -28,11 +28,13 @@ use drivelab_core::measurements::Measurements;
 pub use disk::WRITE_SETTLE;
 pub use outcome::{Fit, FittedFigure, LeftOpen};
 pub use posterior::OFF;
+pub use round::Standing;
 
 use medium::Medium;
 use outcome::Asked;
 
-/// Fits a profile called `model` to `measurements`; `command` is what its header says made it.
+/// Fits a profile called `model` to `measurements`; `command` is what its header says made it, and
+/// `watch` learns how far it is.
 ///
 /// # Errors
 /// The measurements hold nothing to fit to or are not of the drive, or no drive can be built near
@@ -42,11 +44,12 @@ pub fn fit(
     command: &str,
     measurements: &Measurements,
     seed: u64,
+    watch: &dyn Fn(Standing),
 ) -> Result<Fit, Refusal> {
     let notes = doubt::notes(&measurements.marks)?;
     let asked = Asked { model, command, measurements, seed, notes };
     match Medium::of(measurements)? {
-        Medium::Disk { rpm } => disk::fit(asked, rpm),
-        Medium::Flash => ssd::fit(asked),
+        Medium::Disk { rpm } => disk::fit(asked, rpm, watch),
+        Medium::Flash => ssd::fit(asked, watch),
     }
 }

@@ -1,5 +1,7 @@
 //! Where drives are simulated, round after round, and what is kept of the draws of the last one.
 
+use std::ops::RangeInclusive;
+
 use drivelab_core::Rng;
 
 use super::linear::Cholesky;
@@ -14,6 +16,33 @@ const WIDER: f64 = 1.6;
 /// The mean square distance of draws from the centre of a round, in deviations of its drives, up to
 /// which they lie among them: 0.4 where the round was drawn around the answer.
 const AMONG: f64 = 0.8;
+
+/// How far a fit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Drives that were simulated.
+    pub simulated: u64,
+    /// Drives that will have been simulated in the end, at least.
+    pub least: u64,
+    /// The same, at most: how many rounds it takes is not known before.
+    pub most: u64,
+}
+
+impl Standing {
+    /// After some drives of a round, of rounds of `drives` each.
+    pub(super) fn of(
+        number: u64,
+        simulated: u64,
+        drives: u64,
+        rounds: &RangeInclusive<u64>,
+    ) -> Self {
+        Self {
+            simulated: number * drives + simulated,
+            least: drives * (number + 1).max(*rounds.start()),
+            most: drives * rounds.end(),
+        }
+    }
+}
 
 /// A normal distribution of scores that drives are drawn from.
 #[derive(Debug, Clone)]

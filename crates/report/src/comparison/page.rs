@@ -38,6 +38,7 @@ pub(crate) fn page(result: &CompareResult, about: About<'_>, more: &[String]) ->
     let mut facts = first.map(|record| run::when_and_where(record)).unwrap_or_default();
     facts.extend_from_slice(more);
     let mut data = Data::of(names.clone());
+    data.same_scale = true;
     let point = |it: &crate::outcome::Sentence| it.verdict.map_or("", class);
     let body = [
         about.form.to_owned(),
@@ -144,7 +145,7 @@ fn over_time(
         let id = format!("time-{arm}");
         if let Some(time) = Time::of(&id, arm, total) {
             data.time.push(time);
-            let which = if totals.len() > 1 { ", the run in the middle" } else { "" };
+            let which = if totals.len() > 1 { " the run in the middle" } else { "" };
             drawn += &time::figure(&id, &format!("<b>{}</b>{which}", escape(names[arm])), total);
         }
     }

@@ -7,6 +7,9 @@ use crate::metric;
 use crate::page::html::{each, escape, short};
 use crate::page::skeleton;
 
+/// Characters of a machine's id that are shown: those that a filter needs.
+const HOST_SHOWN: usize = 8;
+
 /// A page of kept runs, the latest first, with a form that narrows it.
 pub fn page(runs: &[Kept], asked: &Asked) -> String {
     let facts = match runs.len() {
@@ -47,8 +50,14 @@ fn row(run: &Kept, has_hosts: bool) -> String {
         let (name, value) = metric::named(&figure.name, figure.value, &figure.unit);
         format!("{} <b>{}</b>", text(&name), text(&value))
     });
-    let host = run.host.as_deref().unwrap_or("in virtual time");
-    let host = if has_hosts { format!("<td>{}</td>", text(host)) } else { String::new() };
+    let host = match run.host.as_deref().filter(|_| has_hosts) {
+        Some(id) => {
+            let begin: String = id.chars().take(HOST_SHOWN).collect();
+            format!("<td class=\"host\" title=\"{}\">{}</td>", text(id), text(&begin))
+        }
+        None if has_hosts => "<td class=\"host\">virtual</td>".to_owned(),
+        None => String::new(),
+    };
     format!(
         "<td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"choose {name}\"></td>\
          <td><a href=\"/run/{id}\">{kept}</a></td><td>{}{tags}</td><td>{}</td>{host}<td>{figure}\
@@ -64,9 +73,12 @@ fn what(run: &Kept) -> String {
     let suite = run.suite.as_deref().map(|suite| format!("<b>{}</b> ", text(suite)));
     let parts = match run.parts {
         0 => String::new(),
+        1 => " (1 run)".to_owned(),
         parts => format!(" ({parts} runs)"),
     };
-    format!("{}{}{parts}", suite.unwrap_or_default(), text(&run.target))
+    // A line is broken between settings, not within them.
+    let target = text(&run.target).replace(',', ",<wbr>");
+    format!("{}{target}{parts}", suite.unwrap_or_default())
 }
 
 /// Text of other people, as far as a cell has room for it.

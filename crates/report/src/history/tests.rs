@@ -28,6 +28,19 @@ fn the_list_is_a_table() {
 }
 
 #[test]
+fn names_and_courses_are_shortened_before_a_column_is_left_out() {
+    let wide = run(1, &"a long label ".repeat(5));
+    let runs = [Kept {
+        spark: "▁▂▃▄▅▆▇█▁▂▃▄▅▆▇█▁▂▃▄".into(), ..wide
+    }];
+    let shown = text(&runs, Look { width: 100, colour: false });
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    for part in ["over time", "...ahci", "bel", "▂▄▆█▂▄▆█▂▄"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
 fn the_document_has_the_keys_of_the_contract() {
     let found = json(&[run(1, "before")]);
     let one = &found["runs"][0];

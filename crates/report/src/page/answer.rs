@@ -3,6 +3,14 @@
 use super::html::inline;
 use crate::outcome::Sentence;
 
+/// A card of one sentence, which is HTML.
+pub(crate) fn lead(sentence: &str) -> String {
+    format!(
+        "<section class=\"answer same\" aria-label=\"The answer\">\n<p class=\"lead\">{sentence}</p>\n\
+         </section>\n"
+    )
+}
+
 /// A card of sentences, the first of which leads; `class` colours it, `point` says how each of the
 /// others is classed, and `more` is HTML behind them.
 pub(crate) fn card(
@@ -17,7 +25,13 @@ pub(crate) fn card(
         let (class, lead, body) = (point(it), inline(lead), inline(&it.body));
         format!("<dt class=\"{class}\">{lead}</dt><dd>{body}</dd>\n")
     };
-    let others: String = others.iter().map(item).collect();
+    // What is said under one heading stands under it, and not under copies of it.
+    let under = |same: &[Sentence]| {
+        let (first, more) = same.split_first().expect("a group has an element");
+        let more = more.iter().map(|it| format!("<dd>{}</dd>\n", inline(&it.body)));
+        item(first) + &more.collect::<String>()
+    };
+    let others: String = others.chunk_by(|one, other| one.lead == other.lead).map(under).collect();
     format!(
         "<section class=\"answer {class}\" aria-label=\"The answer\">\n<p class=\"lead\">\
          <strong>{}</strong> {}</p>\n<dl>\n{others}</dl>\n{more}</section>\n",

@@ -17,6 +17,8 @@ pub(crate) struct Data<'a> {
     pub(crate) latency: Vec<Latency>,
     depth: Depth,
     pub(crate) time: Vec<Time>,
+    /// Pictures over time have the same scales, because they are compared.
+    pub(crate) same_scale: bool,
 }
 
 #[derive(Serialize)]
@@ -67,6 +69,7 @@ pub(super) fn of_study(result: &StudyResult) -> Data<'_> {
         latency: workloads.filter_map(latency).collect(),
         depth: depth(result),
         time: Vec::new(),
+        same_scale: false,
     }
 }
 

@@ -16,7 +16,8 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Text in which `names` between backticks become code, and factors such as x1.53 get their sign.
+/// Text in which `names` between backticks become code, and factors such as x1.53 and times such as
+/// 1.72 us get their signs.
 pub(crate) fn inline(text: &str) -> String {
     let mut html = String::new();
     let parts: Vec<&str> = text.split('`').collect();
@@ -37,7 +38,7 @@ pub(crate) fn inline(text: &str) -> String {
     html
 }
 
-/// `x1.53` as people write it, and `3 %` kept on one line.
+/// `x1.53` and `1.72 us` as people write them, and `3 %` kept on one line.
 fn factors(text: &str) -> String {
     let mut factors = String::with_capacity(text.len());
     let mut before = ' ';
@@ -53,7 +54,20 @@ fn factors(text: &str) -> String {
         });
         before = c;
     }
-    factors
+    micro(&factors)
+}
+
+/// `us` behind a number as the symbol of its unit.
+pub(crate) fn micro(text: &str) -> String {
+    let mut parts = text.split(" us");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_unit = shown.ends_with(|c: char| c.is_ascii_digit())
+            && !part.starts_with(|c: char| c.is_alphanumeric());
+        shown += if is_unit { " \u{b5}s" } else { " us" };
+        shown += part;
+    }
+    shown
 }
 
 /// Elements of one kind, each between `open` and `close`.
@@ -65,18 +79,45 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
 const WIDE: usize = 6;
 
 /// A table of cells that are HTML, under heads that are text; on a phone a row becomes a line for
-/// each cell.
+/// each cell. Columns of numbers end at their right edge, so that their digits stand below one
+/// another.
 pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let wide = if heads.len() > WIDE { " wide" } else { "" };
     let names: Vec<String> = heads.iter().map(|head| escape(head)).collect();
-    let cell = |(cell, name): (String, &String)| format!("<td data-head=\"{name}\">{cell}</td>");
-    let row = |cells: Vec<String>| cells.into_iter().zip(&names).map(cell).collect::<String>();
-    let rows = each("<tr>", rows.map(row), "</tr>\n");
-    let heads = each("<th scope=\"col\">", names.iter().cloned(), "</th>");
+    let rows: Vec<Vec<String>> = rows.collect();
+    let class = |column: usize| if is_of_numbers(&rows, column) { " class=\"n\"" } else { "" };
+    let classes: Vec<&str> = (0..names.len()).map(class).collect();
+    let row = |cells: &Vec<String>| -> String {
+        let cells = cells.iter().zip(&names).zip(&classes);
+        let cell = |((cell, name), class): ((&String, &String), &&str)| {
+            format!("<td{class} data-head=\"{name}\">{}</td>", micro(cell))
+        };
+        cells.map(cell).collect()
+    };
+    let rows = each("<tr>", rows.iter().map(row), "</tr>\n");
+    let head = |(name, class): (&String, &&str)| format!("<th{class} scope=\"col\">{name}</th>");
+    let heads: String = names.iter().zip(&classes).map(head).collect();
     format!(
         "<table class=\"numbers{wide}\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\
          </tbody></table>"
     )
+}
+
+/// Whether a column holds numbers and nothing else, apart from gaps; the first names its row.
+fn is_of_numbers(rows: &[Vec<String>], column: usize) -> bool {
+    let mut cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.trim());
+    let is_gap = |cell: &str| cell.is_empty() || cell == "\u{2013}";
+    let is_number = |cell: &str| {
+        let first = cell.split([' ', '\u{a0}']).next().unwrap_or_default();
+        let digits = first.trim_start_matches(['\u{d7}', 'x', '+', '-', '\u{2212}']);
+        let digits = digits.trim_end_matches(['k', 'M', '%']);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_digit() || ".,e-".contains(c))
+            && digits.matches('-').count() <= digits.matches('e').count()
+    };
+    column > 0
+        && cells.clone().any(|cell| !is_gap(cell))
+        && cells.all(|cell| is_gap(cell) || is_number(cell))
 }
 
 /// A table that scrolls sideways where it is wider than the screen.
@@ -159,12 +200,27 @@ mod tests {
     }
 
     #[test]
+    fn columns_of_numbers_are_told_by_their_cells() {
+        let is_of_numbers = |cells: &[&str]| {
+            let row = |cell: &&str| vec![String::new(), (*cell).to_owned()];
+            is_of_numbers(&cells.iter().map(row).collect::<Vec<_>>(), 1)
+        };
+        assert!(is_of_numbers(&["1.63 to 1.66", "", "\u{2013}", "237k", "0.293 MB/s"]));
+        assert!(is_of_numbers(&["1e-7", "\u{d7}1.5", "53\u{a0}%"]));
+        for text in ["disk", "2026-11-24", "10:48", "5d1c2a", "<b>1</b>", "e5"] {
+            assert!(!is_of_numbers(&["1", text]), "{text}");
+        }
+        assert!(!is_of_numbers(&["", "\u{2013}"]) && !is_of_numbers(&[]));
+    }
+
+    #[test]
     fn names_and_factors_stand_out() {
         let check = |text, expected: &str| assert_eq!(inline(text), expected);
         check("`a<b` gives x1.53", "<code>a&lt;b</code> gives \u{d7}1.53");
         check("(x1.5, 1 to 2)", "(\u{d7}1.5, 1 to 2)");
         check("the 3 % that", "the 3\u{a0}% that");
         check("0x10 and xylophone x", "0x10 and xylophone x");
+        check("1.72 us of us, 3 usable", "1.72 \u{b5}s of us, 3 usable");
         check("a ` alone", "a ` alone");
     }
 }

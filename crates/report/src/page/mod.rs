@@ -37,12 +37,8 @@ const UPLOT_STYLE: &str =
 const UPLOT_LICENSE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/vendor/uplot/LICENSE"));
 
-/// The page of a study: the same result, the same bytes.
-pub fn html(result: &StudyResult) -> String {
-    of_study(result, &[])
-}
-
-/// The same with more that is known of where and when it was made.
+/// The page of a study, with what else is known of where and when it was made: the same result, the
+/// same bytes.
 pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
     let names = result.names();
     let forest = Forest {

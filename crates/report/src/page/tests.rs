@@ -5,7 +5,7 @@ use crate::study::analyse;
 use crate::study::tests::fixture::experiment;
 
 fn page(seed: u64) -> String {
-    html(&analyse(experiment(seed, 10)).unwrap())
+    of_study(&analyse(experiment(seed, 10)).unwrap(), &[])
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn text_cannot_break_out_of_its_place() {
     it.contrasts[0].name = evil.to_owned();
     it.risks[0].sentence = evil.to_owned();
     it.notes.push(evil.to_owned());
-    let page = html(&analyse(it).unwrap());
+    let page = of_study(&analyse(it).unwrap(), &[]);
     assert_eq!(page.matches("<script").count(), 3);
     assert_eq!(page.matches("</script").count(), 3);
     assert!(!page.contains("<img"));
@@ -87,7 +87,7 @@ fn a_risk_that_the_choice_does_not_change_is_no_alarm() {
     let shown = |differs: bool| {
         let mut it = experiment(1, 6);
         it.risks[0].differs = differs;
-        html(&analyse(it).unwrap())
+        of_study(&analyse(it).unwrap(), &[])
     };
     assert!(shown(true).contains("<dt class=\"risk\">Risk</dt>"));
     let alike = shown(false);

@@ -67,7 +67,7 @@ pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
     format!(
         "<figure class=\"time\"><figcaption>{caption}</figcaption>\n{}{}<p class=\"readout\" \
          id=\"{id}-readout\" aria-live=\"polite\"></p>\n<p class=\"readout\" id=\"{id}-range\" \
-         aria-live=\"polite\"></p></figure>\n{}",
+         aria-live=\"polite\"></p>\n{}</figure>\n",
         plot("rate", "Requests a second over time"),
         plot("heat", "Latency over time, darker where more requests took that long"),
         fold("The figures of these pictures", &scroll("Figures over time", &rows(job))),

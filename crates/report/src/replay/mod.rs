@@ -163,9 +163,9 @@ mod tests {
         // Two panels each for reads and writes, and two signs in the legend.
         assert_eq!(html.matches("<svg").count(), 6);
         assert!(html.contains("a &lt;trace&gt;") && !html.contains("<script"));
-        let row = "<tr><td data-head=\"\">reads</td><td data-head=\"requests\">2</td>\
-                   <td data-head=\"measured mean, ms\">11.000</td>\
-                   <td data-head=\"modelled mean, ms\">11.225</td>";
+        let row = "<tr><td data-head=\"\">reads</td><td class=\"n\" data-head=\"requests\">2</td>\
+                   <td class=\"n\" data-head=\"measured mean, ms\">11.000</td>\
+                   <td class=\"n\" data-head=\"modelled mean, ms\">11.225</td>";
         assert!(html.contains(row), "{html}");
         let reads = page(&result, &compared()[..2]);
         assert_eq!(reads.matches("<figure>").count(), 2, "no writes, no plots of them");

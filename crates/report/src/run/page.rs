@@ -1,9 +1,9 @@
 //! Runs as a page: what was measured, over time and as a distribution, and what it may be taken
 //! for.
 
-use drivelab_core::record::{JobRecord, OpRecord, Phase, Point, RunRecord};
-use drivelab_core::workload::Rw;
+use drivelab_core::record::{JobRecord, OpRecord, Phase, RunRecord};
 
+use super::pass;
 use super::several::{HEADS, row};
 use super::text::{STEADY_MARGIN, conditions, summary};
 use super::{command, float, metrics, record_name};
@@ -81,19 +81,40 @@ fn first_screen(records: &[&RunRecord], names: &[&str]) -> String {
         let (lead, body) = body.split_once(", ").map_or((body.as_str(), ""), |it| it);
         sentences.push(Sentence::new(&format!("{whose}{lead}"), body.to_owned(), None));
     }
-    let mut known: Vec<&str> = Vec::new();
-    for mark in records.iter().flat_map(|record| &record.marks) {
-        if !known.contains(&mark.message.as_str()) {
-            known.push(&mark.message);
-            sentences.push(Sentence::new("What this is", mark.message.clone(), None));
-        }
+    let marks = |record: &RunRecord| record.marks.iter().map(|it| it.message.clone()).collect();
+    for (mark, whose) in said_of(records, names, marks) {
+        sentences.push(Sentence::new("What this is", whose + &mark, None));
     }
-    for total in records.iter().filter_map(|record| record.total.as_ref()) {
-        let warning = super::steady::warning(total, STEADY_MARGIN);
-        sentences.extend(warning.map(|it| Sentence::new("Warning", it, None)));
+    let warning =
+        |record: &RunRecord| super::steady::warning(record, STEADY_MARGIN).into_iter().collect();
+    for (warning, whose) in said_of(records, names, warning) {
+        sentences.push(Sentence::new("Warning", whose + &warning, None));
     }
     let point = |it: &Sentence| if it.lead == "Warning" { "open" } else { "" };
     answer::card("same", &sentences, point, "")
+}
+
+/// What is said of runs, each once, and of which of them it is said, where not of all.
+fn said_of(
+    records: &[&RunRecord],
+    names: &[&str],
+    said: impl Fn(&RunRecord) -> Vec<String>,
+) -> Vec<(String, String)> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (record, name) in records.iter().zip(names) {
+        for text in said(record) {
+            match found.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, whose)) => whose.push(name),
+                None => found.push((text, vec![name])),
+            }
+        }
+    }
+    let whose = |names: Vec<&str>| match names.len() {
+        count if count == records.len() => String::new(),
+        1..=DRAWN_MAX => format!("{}: ", names.join(", ")),
+        count => format!("{count} runs: "),
+    };
+    found.into_iter().map(|(text, names)| (text, whose(names))).collect()
 }
 
 /// The first figure of each phase of a benchmark.
@@ -154,40 +175,15 @@ fn distribution(records: &[&RunRecord], names: &[&str], data: &mut Data<'_>) -> 
     section("Latency", about, &body)
 }
 
-/// Rates over the places of the target, where the run passed it once from one end on.
+/// Rates over the places of the target, where the run passed it from one end on.
 fn transfer(record: &RunRecord) -> String {
-    let (Some(total), Some(workload)) = (&record.total, &record.config.workload) else {
-        return String::new();
-    };
-    let is_one_pass = matches!(workload.rw, Rw::Read | Rw::Write)
-        && (workload.streams, record.config.numjobs, workload.backwards) == (1, 1, false)
-        && workload.stride.is_none();
-    let points = course(total, workload.offset.get());
-    let capacity = record.attached.iter().flat_map(|attached| &attached.devices);
-    let capacity = capacity.filter_map(|device| device.facts.get("capacity_bytes")).next_back();
-    let end = match (workload.size, capacity) {
-        (Some(size), _) => size.get().saturating_add(workload.offset.get()),
-        (None, Some(capacity)) => capacity.to_string().parse().unwrap_or(0),
-        (None, None) => 0,
-    };
-    if !is_one_pass || points.len() < 5 || points.last().is_none_or(|it| it.offset_bytes > end) {
+    let points = pass::points(record);
+    if points.is_empty() {
         return String::new();
     }
-    let about = "Where the requests were, from the rate of each second.";
+    let about = "Where the requests were, from the rate of each second of the first pass.";
     let body = format!("<div class=\"suite\">\n{}</div>\n", suite::transfer(points));
     section("Rate over the target", about, &body)
-}
-
-/// A place and its rate for each full second, in million bytes.
-fn course(total: &JobRecord, from: u64) -> Vec<Point> {
-    let full = usize::try_from(total.elapsed_ns / 1_000_000_000).unwrap_or(usize::MAX);
-    let mut at = from;
-    let seconds = total.seconds.iter().take(full);
-    let point = seconds.map(|second| {
-        at = at.saturating_add(second.bytes);
-        Point { offset_bytes: at, value: float(second.bytes) / 1e6 }
-    });
-    point.collect()
 }
 
 fn suites(records: &[&RunRecord], names: &[&str]) -> String {

@@ -1,7 +1,9 @@
 //! Whether a run had settled, from its figures second by second.
 
-use drivelab_core::record::JobRecord;
+use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_stats::{Steadiness, SteadyState, steady_state};
+
+use super::pass;
 
 /// Judges the requests completed in each full second against the smallest effect that matters.
 pub fn steadiness(job: &JobRecord, margin: f64) -> Steadiness {
@@ -13,8 +15,14 @@ pub fn steadiness(job: &JobRecord, margin: f64) -> Steadiness {
     steady_state(&series, margin)
 }
 
-/// What a reader must know of it; `None` where the run was steady, or too short or noisy to tell.
-pub(super) fn warning(job: &JobRecord, margin: f64) -> Option<String> {
+/// What a reader must know of a run; `None` where it was steady, or too short or noisy to tell, or
+/// where its rate changed because the place did.
+pub(super) fn warning(record: &RunRecord, margin: f64) -> Option<String> {
+    let total = record.total.as_ref().filter(|_| !pass::is_of_reads(record))?;
+    of_job(total, margin)
+}
+
+fn of_job(job: &JobRecord, margin: f64) -> Option<String> {
     let found = steadiness(job, margin);
     let reason = found.reasons.first()?;
     let unsteady = found.state == SteadyState::Unsteady;
@@ -38,10 +46,10 @@ mod tests {
     fn a_run_that_falls_off_is_named_and_a_steady_one_is_not() {
         let steady = job(|at| 1000 + (at * 7) % 5);
         assert_eq!(steadiness(&steady, 0.03).state, SteadyState::Steady);
-        assert_eq!(warning(&steady, 0.03), None);
+        assert_eq!(of_job(&steady, 0.03), None);
         let falling = job(|at| 1000 - 8 * at);
         assert_eq!(steadiness(&falling, 0.03).state, SteadyState::Unsteady);
-        assert!(warning(&falling, 0.03).is_some_and(|text| text.contains("steady state")));
+        assert!(of_job(&falling, 0.03).is_some_and(|text| text.contains("steady state")));
     }
 
     #[test]

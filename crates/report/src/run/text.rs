@@ -34,8 +34,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("What this is:", BOLD, &mark.message, 2);
         text.push('\n');
     }
-    let total = record.total.as_ref();
-    if let Some(warning) = total.and_then(|total| super::steady::warning(total, STEADY_MARGIN)) {
+    if let Some(warning) = super::steady::warning(record, STEADY_MARGIN) {
         text += &look.led("Warning:", BOLD, &warning, 2);
         text.push('\n');
     }

@@ -66,7 +66,7 @@ fn drawing(outcome: &Outcome, foreseen: &Foreseen, series: &Series, style: &str)
             _ => "same",
         };
         body += &format!(
-            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{RADIUS}\"><title>x{}</title>\
+            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{RADIUS}\"><title>\u{d7}{}</title>\
              </circle>\n",
             dot.0,
             dot.1,
@@ -77,7 +77,7 @@ fn drawing(outcome: &Outcome, foreseen: &Foreseen, series: &Series, style: &str)
     body += &comparison.ci95.map_or_else(String::new, |mean| scale.mean(mean));
     let count = ratios.len();
     let about = format!(
-        "The ratio on each of {count} drives; one more drive lies between x{}",
+        "The ratio on each of {count} drives; one more drive lies between \u{d7}{}",
         figures::range(prediction)
     );
     format!(
@@ -176,7 +176,7 @@ impl Scale {
     fn prediction(self, limits: [f64; 2]) -> String {
         let [lo, hi] = limits.map(|limit| self.place(limit));
         let (up, down) = (ONE_MORE - 6.0, ONE_MORE + 6.0);
-        let label = format!("one more drive, 95 %: x{}", figures::range(limits));
+        let label = format!("one more drive, 95 %: \u{d7}{}", figures::range(limits));
         format!(
             "<path class=\"prediction\" d=\"M{lo:.1} {up}V{down}M{lo:.1} {ONE_MORE}H{hi:.1}M{hi:.1} \
              {up}V{down}\"/>{}",
@@ -188,7 +188,7 @@ impl Scale {
         let [lo, hi] = limits.map(|limit| self.place(limit));
         // A mean that is known exactly is still a mark.
         let hi = hi.max(lo + 2.0);
-        let label = format!("mean of all such drives, 95 %: x{}", figures::range(limits));
+        let label = format!("mean of all such drives, 95 %: \u{d7}{}", figures::range(limits));
         format!(
             "<line class=\"mean\" x1=\"{lo:.1}\" y1=\"{MEAN}\" x2=\"{hi:.1}\" y2=\"{MEAN}\"/>{}",
             caption(&label, lo, hi, MEAN - 9.0)

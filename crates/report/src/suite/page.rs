@@ -14,7 +14,10 @@ pub(crate) fn section(record: &RunRecord) -> String {
     let drawn: String = pictures(record).concat();
     let drawn = match drawn.as_str() {
         "" => drawn,
-        all => format!("<section class=\"suite\">\n{all}</section>\n"),
+        all => {
+            let all = format!("<div class=\"suite\">\n{all}</div>\n");
+            titled("At a glance", "", &all)
+        }
     };
     let about = "What each figure is and what it measures.";
     drawn + &titled("Every figure", about, &scroll("Figures", &figures(&record.phases)))

@@ -1,7 +1,9 @@
 //! A sweep as one page that needs nothing else.
 
 use super::{Factor, Swept, percent, picture};
+use crate::figures;
 use crate::metric;
+use crate::page::answer;
 use crate::page::html::{escape, inline, scroll, section, table};
 use crate::page::skeleton;
 use drivelab_stats::{MainEffect, MainEffects};
@@ -9,7 +11,7 @@ use drivelab_stats::{MainEffect, MainEffects};
 /// The page, with the command that made the points; the same sweep, the same bytes.
 pub fn page(swept: &Swept, reproduce: &str) -> String {
     let facts = [
-        format!("drive {}", swept.drive),
+        swept.drive.clone(),
         format!("{} design", swept.design),
         match swept.missing() {
             0 => format!("{} points", swept.points),
@@ -17,7 +19,10 @@ pub fn page(swept: &Swept, reproduce: &str) -> String {
         },
         "in virtual time: no real device was involved".to_owned(),
     ];
-    let body = [matters(swept), levels(swept), best(swept), repeat(swept, reproduce)].concat();
+    let lead = swept.effects().map(|effects| answer::lead(&inline(&swept.lead(&effects))));
+    let lead = lead.unwrap_or_default();
+    let body =
+        [lead, matters(swept), levels(swept), best(swept), repeat(swept, reproduce)].concat();
     skeleton("sweep", &swept.title, &facts, &body)
 }
 
@@ -29,10 +34,9 @@ fn matters(swept: &Swept) -> String {
     let about = "The share of a factor is what it explains by itself of the variance of the \
                  logarithm of the figure; the interval holds with 95 %. What several factors do \
                  only together, and what chance decides, is the last line.";
-    let lead = format!("<p class=\"lead\">{}</p>\n", inline(&swept.lead(&effects)));
     let drawn = picture(swept).unwrap_or_default();
     let shares = scroll("Shares of the variance", &shares(swept, &effects));
-    let body = format!("{lead}<figure>\n{drawn}</figure>\n{shares}");
+    let body = format!("<figure>\n{drawn}</figure>\n{shares}");
     section("What matters", about, &body)
 }
 
@@ -79,12 +83,20 @@ fn best(swept: &Swept) -> String {
     let rows = swept.best().into_iter().map(|place| {
         let (point, value) = swept.made[place];
         let mut cells = vec![point.to_string(), metric::show(swept.figure, value)];
-        cells.extend(swept.factors.iter().map(|factor| escape(&factor.words[place])));
+        cells.extend(swept.factors.iter().map(|factor| escape(&short(&factor.words[place]))));
         cells
     });
     let about = "Single runs, the best of many: part of what makes them best is chance. Compare \
                  them in a study before you act.";
     section("The best points", about, &scroll("The best points", &table(&heads, rows)))
+}
+
+/// A drawn number with the digits that anyone compares; a setting as it is.
+fn short(word: &str) -> String {
+    match word.parse::<f64>() {
+        Ok(value) if word.contains('.') && value.is_finite() => figures::significant(value),
+        _ => word.to_owned(),
+    }
 }
 
 fn repeat(swept: &Swept, reproduce: &str) -> String {

@@ -6,7 +6,7 @@ use crate::page::html::escape;
 
 const WIDTH: f64 = 720.0;
 /// Room for the names at the left and the percents at the right.
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 216.0;
 const RIGHT: f64 = 60.0;
 const TOP: f64 = 34.0;
 const ROW: f64 = 26.0;
@@ -15,8 +15,8 @@ const BAR: f64 = 14.0;
 const NAME_MAX: usize = 28;
 /// Names of its own, as it also stands in pages.
 const STYLE: &str = ".shares text{font:13px sans-serif;fill:#333}.shares .title{font-weight:bold}\
-    .shares .bar{fill:#0072b2}.shares .rest{fill:#999}.shares .ci{stroke:#000;stroke-width:1.5}\
-    @media (prefers-color-scheme:dark){.shares text{fill:#ddd}.shares .bar{fill:#56b4e9}\
+    .shares .share{fill:#0072b2}.shares .rest{fill:#999}.shares .ci{stroke:#000;stroke-width:1.5}\
+    @media (prefers-color-scheme:dark){.shares text{fill:#ddd}.shares .share{fill:#56b4e9}\
     .shares .ci{stroke:#fff}}";
 
 /// The picture; nothing where no share can be told.
@@ -25,7 +25,7 @@ pub fn picture(swept: &Swept) -> Option<String> {
     let mut rows: Vec<(&str, &str, super::MainEffect)> = swept
         .ranked(&effects)
         .into_iter()
-        .map(|(it, share)| (it.name.as_str(), "bar", share))
+        .map(|(it, share)| (it.name.as_str(), "share", share))
         .collect();
     rows.push(("several together, and chance", "rest", effects.rest));
     let mut svg = String::new();

@@ -103,6 +103,11 @@ impl Table {
         text
     }
 
+    /// Whether all columns have room in the look's width.
+    pub(crate) fn fits(&self, look: Look) -> bool {
+        self.shown(look.columns()).len() == self.columns.len()
+    }
+
     fn line(
         &self,
         text: &mut String,

@@ -21,7 +21,7 @@ Examples:
   drivelab history --drive st31000333as --metric lat_p99_ns
   drivelab history --since 2026-11-01 --until 2026-12-01 --json")]
 pub(crate) struct HistoryArgs {
-    /// Runs of this machine, by the `host.id` of their records.
+    /// Runs of this machine, by the beginning of the `host.id` of their records.
     #[arg(long, value_name = "ID")]
     host: Option<String>,
     /// Runs whose target, or a device under it, contains this text.
@@ -36,7 +36,7 @@ pub(crate) struct HistoryArgs {
     /// Runs with this label or tag.
     #[arg(long)]
     label: Option<String>,
-    /// Runs that tested this commit.
+    /// Runs that tested this commit, by the beginning of its name.
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
     /// The runs that this one is made of: those of a study, the jobs of a job file.

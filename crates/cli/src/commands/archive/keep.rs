@@ -1,7 +1,7 @@
 //! The archive of this user: where it is, and how what is finished gets into it.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
 use drivelab_archive::{Archive, ArchiveError, Entry, Patience, is_server};
@@ -10,6 +10,7 @@ use drivelab_core::record::Origin;
 use crate::failure::{AtPath as _, Exit, Failure};
 use crate::interrupt;
 use crate::output;
+pub(crate) use crate::output::{millis, now_ms};
 use crate::ui::Ui;
 
 /// Which archive.
@@ -153,17 +154,6 @@ fn default_path() -> Option<PathBuf> {
         return Some(path.into());
     }
     Some(output::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The present.
-pub(crate) fn now_ms() -> u64 {
-    millis(SystemTime::now())
 }
 
 impl From<ArchiveError> for Failure {

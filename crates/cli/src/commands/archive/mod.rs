@@ -19,7 +19,7 @@ use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::stage::DriveKeys;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 
 /// Check, merge or fill the archive of runs.
 #[derive(Debug, Args)]
@@ -66,10 +66,13 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
         Verb::Check => check(arguments, ui),
         Verb::Merge { file } => merge(file, arguments, ui),
         Verb::Import { files, label, format } => {
+            let progress = Progress::steps(files.len() as u64, "files");
             let mut entries = Vec::new();
-            for file in files {
+            for (place, file) in (0..).zip(files) {
+                progress.at(place, &file.display().to_string());
                 entries.extend(of_file(file, label.as_ref(), format.as_deref())?);
             }
+            progress.at(files.len() as u64, "writing");
             import(&entries, arguments, ui)
         }
     }

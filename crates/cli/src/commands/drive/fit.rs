@@ -14,7 +14,7 @@ use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, FittedDrive, LeftOpen};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::output;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]
@@ -94,7 +94,10 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let measurements = read(arguments)?;
     let stem = || arguments.out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let model = arguments.model.clone().unwrap_or_else(stem);
-    let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)?;
+    let progress = Progress::between("drives");
+    let watch = |at: fit::Standing| progress.at_of(at.simulated, [at.least, at.most]);
+    let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed, &watch)?;
+    drop(progress);
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
     let fitted = |figure: &fit::FittedFigure| {
         let fit::FittedFigure { name, measured, fitted } = figure.clone();

@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::fleet::{Collected, Reach, Request, Ssh, ask, each};
 use crate::input;
 use crate::interrupt;
-use crate::ui::{Progress, Show, Ui};
+use crate::ui::{Progress, Ui};
 
 /// Keep what hosts have: an inspection of each, and a short run on each of its drives.
 ///
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
         1 => None,
         _ => Some(arguments.archive.open_patiently()?),
     };
-    let progress = Progress::steps(hosts.len() as u64, "hosts").shown(Show::default());
+    let progress = Progress::steps(hosts.len() as u64, "hosts");
     let mut results: Vec<Option<CollectedHost>> = hosts.iter().map(|_| None).collect();
     let (mut broken, mut done) = (None, 0);
     let ask = |host: &Reach| {

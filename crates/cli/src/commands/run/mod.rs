@@ -33,7 +33,7 @@ use crate::output;
 use crate::stage::kernel::Job;
 use crate::stage::suite::tree as tree_suite;
 use crate::target::{self, Target};
-use crate::ui::{Progress, Show, Ui};
+use crate::ui::{Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -71,9 +71,6 @@ pub(crate) struct RunArgs {
     /// Write a page with figures and plots of the run.
     #[arg(long, value_name = "FILE.html", conflicts_with_all = ["matrix", "verify_only"])]
     report: Option<PathBuf>,
-    /// How a matrix shows progress.
-    #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
-    progress: Show,
     #[command(flatten)]
     workload: WorkloadArgs,
     /// I/O engine: `io_uring` or `psync` [default: the best one available].
@@ -174,8 +171,8 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return job::run(&JobArgs { file, target, overwrite, allow_destructive, keep, report }, ui);
     }
     if let Some(file) = arguments.matrix {
-        let RunArgs { out, progress, allow_destructive, keep, .. } = arguments;
-        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress, keep };
+        let RunArgs { out, allow_destructive, keep, .. } = arguments;
+        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, keep };
         return matrix::run(matrix, ui);
     }
     if let Some(name) = arguments.suite.suite.clone() {
@@ -371,7 +368,7 @@ mod tests {
         let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
-            ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
+            ["target", "job", "matrix", "out", "overwrite", "allow_destructive"].into();
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
         // A variable may name the archive of every verb.

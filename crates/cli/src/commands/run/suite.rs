@@ -14,6 +14,7 @@ use drivelab_study::keep;
 use super::workload::{self, WorkloadArgs};
 use crate::commands::completion::{self, Offer};
 use crate::failure::Failure;
+use crate::output::made_now;
 use crate::stage::suite::{self, Terms};
 use crate::target::{self, Target};
 use crate::ui::{Console, Progress, Ui};
@@ -116,7 +117,9 @@ pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), F
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
     keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
     let page = folder.join("report.html");
-    keep::write(&page, Subject::Run(record).render(Format::Html, &[])?.as_bytes(), &console)?;
+    let subject = Subject::Run(record);
+    let html = subject.render(Format::Html, &made_now(&subject))?;
+    keep::write(&page, html.as_bytes(), &console)?;
     ui.note(&format!("report: {}", page.display()));
     Ok(())
 }

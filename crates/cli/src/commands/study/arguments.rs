@@ -12,7 +12,6 @@ use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::failure::Failure;
 use crate::input;
-use crate::ui::Show;
 
 /// Run an experiment and print its verdict.
 ///
@@ -86,9 +85,6 @@ pub(crate) struct StudyArgs {
     /// At stage hardware: allow writing workloads to destroy the contents of the file.
     #[arg(long)]
     pub(super) overwrite: bool,
-    /// How to show progress.
-    #[arg(long, value_name = "HOW", default_value = "bar")]
-    pub(super) progress: Show,
     /// A name for the study in the archive.
     #[arg(long)]
     pub(super) label: Option<String>,
@@ -102,14 +98,12 @@ impl StudyArgs {
         name: &str,
         stage: StageName,
         folder: &std::path::Path,
-        progress: Show,
         keep: KeepArgs,
     ) -> Self {
         Self {
             study: Some(name.to_owned()),
             stage: Some(stage),
             out: Some(folder.to_owned()),
-            progress,
             keep,
             label: None,
             check_determinism: false,

@@ -13,7 +13,7 @@ use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::stage::{DriveKeys, kernel};
-use crate::ui::{Console, Show, Ui};
+use crate::ui::{Console, Ui};
 
 /// Run five published comparisons of storage settings again, and state which claims hold.
 ///
@@ -40,9 +40,6 @@ pub(crate) struct ArticlesArgs {
     /// Results folder.
     #[arg(long, value_name = "DIR", default_value = "drivelab-articles")]
     out: PathBuf,
-    /// How to show progress.
-    #[arg(long, value_name = "HOW", default_value = "bar")]
-    progress: Show,
     #[command(flatten)]
     keep: KeepArgs,
 }
@@ -137,8 +134,7 @@ fn repeat(
     ui: Ui,
 ) -> Result<Option<Repeated>, Failure> {
     let is_begun = Begun::is_in(folder)?;
-    let study =
-        StudyArgs::of_included(name, stage, folder, arguments.progress, arguments.keep.clone());
+    let study = StudyArgs::of_included(name, stage, folder, arguments.keep.clone());
     let study = StudyArgs { resume: is_begun, ..study };
     if super::run(&study, ui.without_results())? == Exit::Interrupted {
         return Ok(None);

@@ -1,11 +1,12 @@
 //! What a session ends with: a result, or a word on what is missing.
 
 use drivelab_core::record::{Figure, MarkId};
+use drivelab_report::publish::{Format, Subject};
 use drivelab_study::{Folder, KeptStudy, Progressed, StoredRun, StudyFile};
 
 use super::experiment::{cell_runs, experiment};
 use crate::commands::archive::entries;
-use crate::commands::archive::keep::{KeepArgs, now_ms};
+use crate::commands::archive::keep::{KeepArgs, millis, now_ms};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::{Console, Ui};
 
@@ -72,7 +73,7 @@ pub(super) fn conclude(
     let verdict = Exit::of(&result.primary().adjusted.comparison);
     let conclusion = Conclusion {
         json: drivelab_report::study::json(&result),
-        page: drivelab_report::page::html(&result),
+        page: Subject::Study(&result).render(Format::Html, &where_and_when(kept, folder))?,
         drives: result.drives_svg(),
         text: drivelab_report::study::text(&result, ui.look()),
         // Whoever measures a matrix asks for its cells.
@@ -84,6 +85,17 @@ pub(super) fn conclude(
         let about = (keep.label, now_ms());
         keep.arguments.keep(entries::study(kept, study, about, figures), ui);
     })
+}
+
+/// The target and the machine that made the runs, and when the last of them was kept; nothing in
+/// virtual time.
+fn where_and_when(kept: &KeptStudy, folder: &Folder) -> Vec<String> {
+    let first = kept.runs.first().map(|run| &run.record).filter(|record| record.host.is_some());
+    let Some(first) = first else { return Vec::new() };
+    let machine = drivelab_report::run::place(first).into_iter().take(1);
+    let kept = folder.path().join("runs.jsonl").metadata().and_then(|about| about.modified());
+    let date = kept.ok().map(|time| drivelab_report::run::minute(millis(time)));
+    std::iter::once(first.target.clone()).chain(machine).chain(date).collect()
 }
 
 /// Shows the finished cells of a matrix, which has no arms to conclude about.

@@ -11,7 +11,7 @@ use crate::commands::archive::keep::KeepArgs;
 use crate::failure::Outcome;
 use crate::input;
 use crate::stage::RealCells;
-use crate::ui::{Console, Show, Ui};
+use crate::ui::{Console, Ui};
 
 /// What the command line says of a matrix.
 #[derive(Debug)]
@@ -22,13 +22,12 @@ pub(crate) struct MatrixRequest {
     pub(crate) out: Option<PathBuf>,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
-    pub(crate) progress: Show,
     pub(crate) keep: KeepArgs,
 }
 
 /// Measures the cells that are missing, and shows all.
 pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
-    let MatrixRequest { file, overwrite, allow_destructive, progress, .. } = request;
+    let MatrixRequest { file, overwrite, allow_destructive, .. } = request;
     let keep = Keep { arguments: &request.keep, label: None };
     let name = file.display().to_string();
     let text = input::text(&file, input::MATRIX)?;
@@ -45,5 +44,5 @@ pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
         Out::create(&folder, &text, &header, &console)?
     };
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
-    session.go_on(&mut stage, progress, ui)
+    session.go_on(&mut stage, ui)
 }

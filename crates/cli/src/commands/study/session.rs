@@ -16,7 +16,7 @@ use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
-use crate::ui::{Console, Progress, Show, Ui};
+use crate::ui::{Console, Progress, Ui};
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
@@ -45,7 +45,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
     let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
-    session.go_on(stage.as_mut(), arguments.progress, ui)
+    session.go_on(stage.as_mut(), ui)
 }
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
@@ -85,7 +85,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let out = going.out(&agenda, &console);
     let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
     let session = Session { study, text, keep, asked, plan, agenda, out };
-    session.go_on(stage.as_mut(), arguments.progress, ui)
+    session.go_on(stage.as_mut(), ui)
 }
 
 /// Name, text and content of a study.
@@ -119,12 +119,7 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(super) fn go_on(
-        mut self,
-        stage: &mut dyn Stage<Error = Failure>,
-        show: Show,
-        ui: Ui,
-    ) -> Outcome {
+    pub(super) fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, ui: Ui) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -135,7 +130,9 @@ impl Session<'_> {
         {
             ui.note(&effort.to_string());
         }
-        let progress = Progress::steps(self.agenda.count() as u64, &study.title).shown(show);
+        let (runs, blocks) = (self.agenda.count() as u64, u64::from(study.blocks));
+        // The runs of a block differ; blocks do not.
+        let progress = Progress::rounds(runs, runs / blocks.max(1), &study.title);
         let console = Console::with_progress(ui, progress);
         let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
         drop(console);

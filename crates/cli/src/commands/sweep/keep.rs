@@ -20,7 +20,7 @@ use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::stage::parallel;
-use crate::ui::{Progress, Show, Ui};
+use crate::ui::{Progress, Ui};
 
 /// Runs that are made and kept together: their documents are in memory at the same time.
 const BATCH: usize = 256;
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
     let points = modelled.points()?;
     let mut archive = arguments.archive.open()?;
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let progress = Progress::steps(rows.len() as u64, "points").shown(Show::default());
+    let progress = Progress::steps(rows.len() as u64, "points");
     let (mut added, mut present) = (0, 0);
     for batch in rows.chunks(BATCH) {
         if interrupt::requested() {

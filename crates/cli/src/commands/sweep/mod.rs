@@ -21,7 +21,7 @@ use self::report::SweepReportArgs;
 use crate::failure::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::parallel;
-use crate::ui::{Console, Progress, Show, Ui};
+use crate::ui::{Console, Progress, Ui};
 
 /// Points that each thread makes between two looks at the disk.
 const POINTS_A_THREAD: usize = 128;
@@ -79,7 +79,7 @@ fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     let mut rows = Rows::open(&folder, &shard.file())?;
     let mut kept = modelled.kept(&folder, &points)?;
     let own = (0..points.len()).filter(|number| shard.holds(*number)).count();
-    let progress = Progress::steps(own as u64, "points").shown(Show::default());
+    let progress = Progress::steps(own as u64, "points");
     let console = Console::with_progress(ui, progress);
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let batch = threads.get() * POINTS_A_THREAD;

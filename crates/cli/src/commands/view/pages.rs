@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use drivelab_archive::{Archive, Filter, Query, RunId, since};
-use drivelab_core::record::{Kept, Origin, RunRecord};
+use drivelab_archive::{Filter, Query, RunId, since};
+use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
 use drivelab_core::{Refusal, RefusalKind};
 use drivelab_report::history::{self, Asked};
@@ -118,12 +118,14 @@ impl Archived {
             let latest = archive.list(&Filter { latest: Some(1), ..filter.clone() })?;
             filter.metric = latest.into_iter().find_map(|run| run.figure).map(|it| it.name);
         }
-        let mut kept: Vec<(Kept, Option<RunRecord>)> = Vec::new();
-        for one in archive.list(&filter)? {
-            let record = record(&archive, &one)?;
-            kept.push((one, record));
-        }
-        Ok(history::course_page(&history::courses(kept.into_iter()), asked))
+        let listed = archive.list(&filter)?;
+        let runs = listed.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
+        let heads = archive.heads(&runs.collect::<Vec<_>>())?;
+        let kept = listed.into_iter().map(|kept| {
+            let record = heads.get(&kept.id).and_then(|head| run::parse_head(head));
+            (kept, record)
+        });
+        Ok(history::course_page(&history::courses(kept), asked))
     }
 
     fn one(&self, id: RunId) -> Result<String, Failure> {
@@ -229,14 +231,10 @@ fn running(folder: &Path, standing: Standing) -> Running {
     }
 }
 
-/// The record of a kept run; other entries have none.
-fn record(archive: &Archive, kept: &Kept) -> Result<Option<RunRecord>, Failure> {
-    // What was imported may be a run of drivelab, too.
-    if !matches!(kept.origin, Origin::Run | Origin::Suite | Origin::Import) {
-        return Ok(None);
-    }
-    let whole = archive.whole(archive.find(&kept.id)?)?;
-    Ok(run::parse(&whole.document).ok().and_then(|mut records| records.pop()))
+/// Whether the document of a kept run may be a record; what was imported may be a run of drivelab,
+/// too.
+fn may_be_run(kept: &Kept) -> bool {
+    matches!(kept.origin, Origin::Run | Origin::Suite | Origin::Import)
 }
 
 /// The filter that was typed into a form.

@@ -16,7 +16,7 @@ use super::emulator::Emulator;
 use super::heading::Heading;
 use super::outcome::{Asked, Fit, FittedFigure};
 use super::posterior::{self, OFF, Posterior};
-use super::round::{self, Round};
+use super::round::{self, Round, Standing};
 use super::simulate::{self, MANY, Seen, Task};
 use super::unknown::Unknown;
 use extremes::Extremes;
@@ -38,7 +38,7 @@ const RATES: usize = 3;
 ///
 /// # Errors
 /// The measurements hold nothing to fit to, or no disk can be built near them.
-pub(super) fn fit(asked: Asked<'_>, rpm: f64) -> Result<Fit, Refusal> {
+pub(super) fn fit(asked: Asked<'_>, rpm: f64, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
     let measurements = asked.measurements;
     let wanted = Wanted::new(measurements);
     if wanted.figures.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn fit(asked: Asked<'_>, rpm: f64) -> Result<Fit, Refusal> {
     let text = Text::new(measurements, rpm);
     let mut search = Search { wanted, unknowns, text, seed: asked.seed, simulated: 0 };
     let start = search.start(measurements, rpm)?;
-    let draws = search.draws(measurements, rpm, start).map_err(Refusal::request)?;
+    let draws = search.draws((measurements, rpm), start, watch).map_err(Refusal::request)?;
     search.finish(asked, &draws).map_err(Refusal::request)
 }
 
@@ -90,9 +90,9 @@ impl Search<'_> {
     /// Scores of drives that the measurements leave possible.
     fn draws(
         &mut self,
-        measurements: &Measurements,
-        rpm: f64,
+        (measurements, rpm): (&Measurements, f64),
         start: Vec<f64>,
+        watch: &dyn Fn(Standing),
     ) -> Result<Vec<Vec<f64>>, String> {
         let mut round = Round::first(start);
         for number in 0.. {
@@ -104,6 +104,7 @@ impl Search<'_> {
             let mut figures = Vec::with_capacity(design.len());
             for (drive, scores) in (0..).zip(&design) {
                 let part = 1000 * (number + 1) + drive;
+                watch(Standing::of(number, drive, design.len() as u64, &ROUNDS));
                 figures.push(self.wanted.of(&self.seen(scores, REQUESTS, part)?));
             }
             self.simulated += design.len();

@@ -9,11 +9,12 @@ const FIGURES: &str = "[random_read_qd1]\nbs = \"4k\"\niops = 57.6\nmean_ms = 17
     [sequential]\nread_mb_per_s = 143\nwrite_mb_per_s = 132\nbs = \"1M\"\n";
 
 fn fitted(text: &str, seed: u64) -> Fit {
-    fit("fitted", "", &Measurements::read("m.toml", text).unwrap(), seed).unwrap()
+    fit("fitted", "", &Measurements::read("m.toml", text).unwrap(), seed, &|_| ()).unwrap()
 }
 
 fn refused(text: &str) -> String {
-    let refusal = fit("a", "", &Measurements::read("m.toml", text).unwrap(), 1).unwrap_err();
+    let refusal =
+        fit("a", "", &Measurements::read("m.toml", text).unwrap(), 1, &|_| ()).unwrap_err();
     assert!(!refusal.hints.is_empty(), "{refusal}");
     format!("{refusal}; {}", refusal.hints.join("; "))
 }

@@ -21,7 +21,7 @@ use super::emulator::Emulator;
 use super::heading::Heading;
 use super::outcome::{Asked, Fit, FittedFigure, LeftOpen};
 use super::posterior::{Group, OFF, Posterior};
-use super::round::{self, Round};
+use super::round::{self, Round, Standing};
 use super::simulate::{self, MANY, Seen, Task};
 use super::unknown::Unknown;
 use crate::controller::{Link, Notice};
@@ -48,7 +48,7 @@ const SATA_TAGS: u32 = 32;
 ///
 /// # Errors
 /// The measurements hold too few random reads, or no drive can be built near them.
-pub(super) fn fit(mut asked: Asked<'_>) -> Result<Fit, Refusal> {
+pub(super) fn fit(mut asked: Asked<'_>, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
     let measurements = asked.measurements;
     let (interface, link) = attached(measurements)?;
     let wanted = Wanted::new(measurements)?;
@@ -58,7 +58,7 @@ pub(super) fn fit(mut asked: Asked<'_>) -> Result<Fit, Refusal> {
     let text = Text { measurements, interface, pages };
     let unknowns = unknowns::all(interface);
     let search = Search { tasks: wanted.tasks(), wanted, unknowns, text, link, seed: asked.seed };
-    let (draws, simulations) = search.draws().map_err(Refusal::request)?;
+    let (draws, simulations) = search.draws(watch).map_err(Refusal::request)?;
     let fit = search.finish(&asked, &draws, simulations).map_err(Refusal::request)?;
     Profile::parse("fit", &fit.profile, &|_| None).map_err(|error| {
         Refusal::request(format!("no drive of this size can be modelled: {error}"))
@@ -127,7 +127,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Scores of drives that the measurements leave possible, and how many were simulated.
-    fn draws(&self) -> Result<(Vec<Vec<f64>>, usize), String> {
+    fn draws(&self, watch: &dyn Fn(Standing)) -> Result<(Vec<Vec<f64>>, usize), String> {
         let mut round = Round::first(self.start());
         let mut simulations = 0;
         for number in 0.. {
@@ -135,6 +135,7 @@ impl Search<'_> {
             let mut off = Vec::with_capacity(design.len());
             for (drive, scores) in (0..).zip(&design) {
                 let part = 1000 * (number + 1) + drive;
+                watch(Standing::of(number, drive, design.len() as u64, &ROUNDS));
                 let numbers = self.numbers(scores);
                 let found = Wanted::of(&self.seen(&numbers, &self.tasks, REQUESTS, part)?);
                 let guess = self.guess(&numbers);

@@ -24,11 +24,11 @@ fn measured(text: &str) -> Measurements {
 }
 
 fn fitted(text: &str, seed: u64) -> Fit {
-    crate::fit::fit("fitted", "fit m.toml", &measured(text), seed).unwrap()
+    crate::fit::fit("fitted", "fit m.toml", &measured(text), seed, &|_| ()).unwrap()
 }
 
 fn refused(text: &str) -> String {
-    let refusal = crate::fit::fit("a", "", &measured(text), 1).unwrap_err();
+    let refusal = crate::fit::fit("a", "", &measured(text), 1, &|_| ()).unwrap_err();
     assert!(!refusal.hints.is_empty(), "{refusal}");
     format!("{refusal}; {}", refusal.hints.join("; "))
 }

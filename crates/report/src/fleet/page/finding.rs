@@ -52,7 +52,7 @@ pub(super) fn part(result: &FleetResult, found: &Found, title: &str) -> String {
     let about = "A dot for each disk of the group; the band is where one more of its peers lies \
                  with 95 %.";
     let body = [
-        format!("<p class=\"lead\">{}</p>\n", inline(&evidence(result, found))),
+        format!("<p>{}</p>\n", inline(&evidence(result, found))),
         picture(result, found),
         fold("Its settings", &settings),
     ];

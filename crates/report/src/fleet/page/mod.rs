@@ -9,6 +9,7 @@ use finding::part;
 
 use super::analyse::{FleetResult, Found};
 use super::text::{lead, notes, usual_and_others};
+use crate::page::answer;
 use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 use crate::{figures, metric};
@@ -33,7 +34,7 @@ pub fn page(result: &FleetResult, links: Links, reproduce: &str, form: &str) -> 
         format!("margin {}", figures::percent(result.options.margin)),
         format!("false discovery rate {}", figures::percent(result.options.false_discovery)),
     ];
-    let answer = format!("<section><p class=\"lead\">{}</p></section>\n", inline(&lead(result)));
+    let answer = answer::lead(&inline(&lead(result)));
     let parts = match links {
         Links::Pages => String::new(),
         Links::Parts => result

@@ -5,9 +5,11 @@ use crate::metric;
 use crate::outcome::Series;
 use crate::page::html::escape;
 
-const FRAME: Frame = Frame { width: 360.0, height: 230.0, ticks_max: 4.0 };
+const FRAME: Frame = Frame { width: 360.0, height: 230.0, ticks_max: 6.0 };
 const WIDTH: f64 = FRAME.width;
 const HEIGHT: f64 = FRAME.height;
+/// Characters of all names together that a line below the picture has room for.
+const NAMES_ROOM: usize = 44;
 /// More lines than this are a grey area: only dots are drawn.
 const LINES_MAX: usize = 60;
 
@@ -52,11 +54,7 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
                 escape(&series.show(*value)),
             );
         }
-        svg += &format!(
-            "<text class=\"x\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>\n",
-            HEIGHT - 8.0,
-            escape(&short(names[arm], names.len())),
-        );
+        svg += &below(&lines(names[arm], NAMES_ROOM / names.len().max(1)), x);
     }
     let label = metric::label(&series.metric);
     Some(format!(
@@ -66,13 +64,34 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
     ))
 }
 
-/// A name that leaves room for its neighbours.
-fn short(name: &str, arms: usize) -> String {
-    let room = 44 / arms.max(1);
-    if name.chars().count() <= room {
-        return name.to_owned();
+/// A name in one line or two below the picture.
+fn below(lines: &[String], x: f64) -> String {
+    let ups: &[f64] = if lines.len() > 1 { &[14.0, 3.0] } else { &[8.0] };
+    let line = |(line, up): (&String, &f64)| {
+        let (y, line) = (HEIGHT - up, escape(line));
+        format!("<text class=\"x\" x=\"{x:.1}\" y=\"{y:.1}\">{line}</text>\n")
+    };
+    lines.iter().zip(ups).map(line).collect()
+}
+
+/// A name that leaves room for its neighbours: broken between its words where it is longer than
+/// `room` characters, and cut where that is not enough.
+fn lines(name: &str, room: usize) -> Vec<String> {
+    let all: Vec<char> = name.chars().collect();
+    if all.len() <= room {
+        return vec![name.to_owned()];
     }
-    name.chars().take(room.saturating_sub(1).max(1)).chain(['\u{2026}']).collect()
+    let is_end = |place: &usize| matches!(all[*place - 1], ' ' | '-' | '_' | '/' | '.' | ',');
+    let places = (1..all.len()).filter(is_end).filter(|place| *place <= room);
+    // The longer of the two lines decides.
+    let best = places.min_by_key(|place| (*place).max(all.len() - place));
+    let (first, second) = all.split_at(best.unwrap_or(room));
+    let text = |line: &[char]| line.iter().collect::<String>().trim().to_owned();
+    if second.len() <= room {
+        return vec![text(first), text(second)];
+    }
+    let cut = &second[..room.saturating_sub(1).max(1)];
+    vec![text(first), text(cut) + "\u{2026}"]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of arms")]
@@ -120,8 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut() {
-        assert_eq!(short("ide", 2), "ide");
-        assert_eq!(short("supermicro-uncached", 4), "supermicro\u{2026}");
+    fn long_names_have_two_lines_and_are_cut_behind_them() {
+        assert_eq!(lines("ide", 22), ["ide"]);
+        assert_eq!(lines("ide-elevator", 11), ["ide-", "elevator"]);
+        assert_eq!(lines("supermicro-uncached", 11), ["supermicro-", "uncached"]);
+        assert_eq!(lines("a-supermicro-uncached", 8), ["a-", "supermi\u{2026}"]);
+        assert_eq!(lines("nothing to be seen", 3), ["not", "hi\u{2026}"]);
     }
 }

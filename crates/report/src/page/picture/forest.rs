@@ -25,11 +25,13 @@ impl Forest<'_> {
         let mut groups = String::new();
         for same in shown.chunk_by(|one, other| one.series == other.series) {
             let series = &self.series[same[0].series];
+            let about = about(series);
+            // Behind a name alone, which is bold, no sign is needed.
+            let sign = if about.ends_with("</b>") { "" } else { ";" };
             let about = format!(
-                "{}; <code>{}</code> has {}, {}",
-                about(series),
+                "{about}{sign} <code>{}</code> has {}, {}",
                 escape(self.names[0]),
-                escape(&series.show(series.median(0))),
+                html::micro(&escape(&series.show(series.median(0)))),
                 direction(series.better),
             );
             let lines = same.iter().map(|outcome| {

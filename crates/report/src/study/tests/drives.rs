@@ -168,13 +168,13 @@ fn the_median_drive_is_no_sample_and_a_note_says_so() {
 #[test]
 fn the_page_draws_a_dot_a_drive_and_both_intervals() {
     let result = analyse(drawn(small([2, 3], 3), 0.3)).unwrap();
-    let page = crate::page::html(&result);
+    let page = crate::page::of_study(&result, &[]);
     let drives = page.split("Drive by drive").nth(1).unwrap().split("</section>").next().unwrap();
     assert_eq!(drives.matches("<circle").count(), 10);
     assert!(drives.contains("one more drive, 95 %") && drives.contains("mean of all such drives"));
     assert!(drives.contains("how its firmware orders its queue"), "{drives}");
     assert!(page.contains("drivelab drive measure /dev/sdX --out my.toml\n"));
-    let plain = crate::page::html(&analyse(small([2, 3], 3)).unwrap());
+    let plain = crate::page::of_study(&analyse(small([2, 3], 3)).unwrap(), &[]);
     assert!(!plain.contains("Drive by drive"));
     let file = svg(result.primary(), result.series_of(result.primary())).unwrap();
     assert!(file.starts_with("<svg xmlns") && file.contains("<style>"), "{file}");

@@ -410,7 +410,7 @@ fn factors_are_told_apart_and_together() {
     assert_eq!(one["main"].as_array().unwrap().len(), 2);
     assert_eq!(one["interaction"]["verdict"], "interact");
     assert!(one["interaction"]["ci95"][0].as_f64() > Some(1.0));
-    assert!(crate::page::html(&result).contains("Factor by factor"));
+    assert!(crate::page::of_study(&result, &[]).contains("Factor by factor"));
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn findings_hold_where_their_whole_interval_does() {
     assert!(told.contains("stated: 0.900 IOPS a dollar to 1.10 IOPS a dollar"), "{told}");
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["findings"][1]["verdict"], "does-not-hold");
-    assert!(crate::page::html(&result).contains("Claims checked"));
+    assert!(crate::page::of_study(&result, &[]).contains("Claims checked"));
     // With few blocks nothing is decided, however clear the figure.
     let mut few = it.clone();
     few.runs.retain(|run| run.block < 3);
@@ -503,7 +503,7 @@ fn prices_turn_rates_into_rates_for_each_dollar() {
     let [lo, hi] = limits.unwrap();
     assert!(lo < ratio && ratio < hi && cheap.ci95.unwrap()[0] < cheap.value);
     assert!(text(&result, PLAIN).contains("IOPS a dollar"));
-    assert!(crate::page::html(&result).contains("Value for money"));
+    assert!(crate::page::of_study(&result, &[]).contains("Value for money"));
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["price"][0]["metric"], "random-read-32.iops_per_usd");
     assert_eq!(document["price"][0]["arms"][1]["price_usd"], 100.0);
