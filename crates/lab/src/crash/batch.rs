@@ -90,7 +90,9 @@ mod tests {
         check("drivelab-checked 3 137 ", Some((3, Finding::Corrupt, None)));
         let left = Some("/var/my file");
         check("drivelab-checked 4 0 /var/my file", Some((4, Finding::Whole, left)));
-        for other in ["", "17", "drivelab-checked", "drivelab-checked x 0", "drivelab-checked 1 999"] {
+        for other in
+            ["", "17", "drivelab-checked", "drivelab-checked x 0", "drivelab-checked 1 999"]
+        {
             check(other, None);
         }
     }

@@ -57,7 +57,9 @@ impl CrashTest {
         }
         if self.unconfirmed > 0 {
             let number = self.unconfirmed;
-            text.push_str(&format!("{number} of them broke a promise, which was not repeated yet\n"));
+            text.push_str(&format!(
+                "{number} of them broke a promise, which was not repeated yet\n"
+            ));
         }
         if self.left_out > 0 {
             let all = self.left_out.saturating_add(self.planned as u64);

@@ -58,7 +58,6 @@ impl<'a, 'r> Batch<'a, 'r> {
         let (medium, _) = self.replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
         self.test.drive(medium)
     }
-
 }
 
 /// What the end of a guest says of the cut that it did not finish.
