@@ -20,7 +20,7 @@ impl Disagreement {
         (shared != alone).then_some(Self { cut, shared, alone })
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn to_json(self) -> Value {
         json!({
             "seed": self.cut.outcome.seed(),
             "at_ns": self.cut.at.ns(),
