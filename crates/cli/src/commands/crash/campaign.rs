@@ -148,12 +148,11 @@ impl<'a> Hand<'a> {
             self.alone.advance(at).map_err(memory)?;
             test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
         };
-        match checked {
-            Some(checked) => self.note(place, shared, checked),
-            None => {
-                let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
-                self.found.lock().expect(HELD).unconfirmed += usize::from(is_broken);
-            }
+        if let Some(checked) = checked {
+            self.note(place, shared, checked);
+        } else {
+            let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
+            self.found.lock().expect(HELD).unconfirmed += usize::from(is_broken);
         }
         Ok(())
     }

@@ -124,9 +124,9 @@ impl KernelStage {
 
     /// What the guests' processors take, as a part of a sentence.
     fn processors(&self) -> String {
-        let works = (0..self.study.workloads.len()).map(Task::Workload);
+        let of_workloads = (0..self.study.workloads.len()).map(Task::Workload);
         let points = self.study.curve.as_ref().map(|_| Task::Curve(0));
-        let tasks: Vec<Task> = works.chain(points).collect();
+        let tasks: Vec<Task> = of_workloads.chain(points).collect();
         let all = (0..self.study.arms.len()).flat_map(|arm| tasks.iter().map(move |it| (arm, *it)));
         let found = all.filter_map(|(arm, task)| has(&self.study, arm, task).ok());
         let mut words: Vec<String> = Vec::new();
