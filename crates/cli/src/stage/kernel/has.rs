@@ -124,8 +124,8 @@ mod tests {
         assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::MODELLED));
         let free: Settings = vec![("processor", "free".into())];
         assert_eq!(Has::of([&base, &free].into_iter()).unwrap().processor, Processor::FREE);
-        let bare = Has::of(std::iter::empty()).unwrap();
-        assert_eq!(bare.processor, Processor::FREE, "as at stage simulate");
+        let unmounted = Has::of(std::iter::empty()).unwrap();
+        assert_eq!(unmounted.processor, Processor::FREE, "as at stage simulate");
         let check =
             |key, value, expected: Result<&str, &str>| match (Has::read(key, value), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected),
