@@ -14,7 +14,8 @@ pub(crate) fn each<H: Sync, T: Send>(
     mut then: impl FnMut(usize, T) -> bool,
 ) {
     let next = AtomicUsize::new(0);
-    let (send, answers) = mpsc::channel();
+    // Bounded: a slow `then` holds up the asking, and hosts that nobody needs are not asked.
+    let (send, answers) = mpsc::sync_channel(at_once.get());
     thread::scope(|scope| {
         for _ in 0..at_once.get().min(hosts.len()) {
             let (send, next, ask) = (send.clone(), &next, &ask);

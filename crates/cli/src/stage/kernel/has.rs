@@ -136,7 +136,7 @@ mod tests {
         check("filesystem", "ntfs", Err("known: `ext4`, `xfs`, `btrfs`"));
         check("memory", "256M", Ok("256M"));
         check("memory", "1k", Err("the memory of a guest"));
-        check("processor", "1us,0ns", Ok("1us,0ns"));
+        check("processor", "1us,0ns", Ok("1us,0s"));
         check("processor", "2", Err("`modelled`"));
         check("mount-options", "noatime,data=journal", Ok("noatime,data=journal"));
         check("mount-options", "a'; reboot", Err("not a list of mount options"));
