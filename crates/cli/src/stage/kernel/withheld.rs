@@ -3,8 +3,8 @@
 use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
 use drivelab_study::command::CPU;
 
-/// No drive answers sooner. A reading of the clock takes 256 ns of virtual time, and a step that ends
-/// in memory what some system calls and copies are said to take.
+/// No drive answers sooner. A reading of the clock takes 256 ns of virtual time, and a step that
+/// ends in memory what some system calls and copies are said to take.
 const INSTANT_NS: u64 = 10_000;
 const INSTANT_US: f64 = 10.0;
 
