@@ -51,10 +51,10 @@ pub(crate) struct WithinArgs {
     #[arg(long, value_name = "SIZE", requires = "place", default_value = "512M",
         value_parser = kernel::memory)]
     memory: Bytes,
-    /// With --in: what a system call and copying 1 KiB take: free, modelled, or as in 600ns,100ns
-    /// [default: modelled with --filesystem, else free].
-    #[arg(long, value_name = "COST", requires = "place", value_parser = Processor::read)]
-    processor: Option<Processor>,
+    /// With --in: what a system call and copying 1 KiB take: free, modelled, or as in 600ns,100ns.
+    #[arg(long, value_name = "COST", requires = "place", default_value = "free",
+        value_parser = Processor::read)]
+    processor: Processor,
     /// With --in: end the guest after this much real time.
     #[arg(long, value_name = "TIME", requires = "place", default_value = "10m")]
     wall_limit: Span,
@@ -79,7 +79,7 @@ pub(super) fn run(
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
     let options = within.mount_options.clone();
-    let has = Has::new(within.filesystem, options, within.memory, within.processor)?;
+    let has = Has::new(within.filesystem, options, within.memory, Some(within.processor))?;
     job.check(has.mounted.is_some())?;
     let profile = target::profile(&spec)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {

@@ -68,9 +68,8 @@ impl Has {
             return Err(Failure::bad_words(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        // On the bare drive only the drive takes time, as at stage simulate.
-        let usual = if mounted.is_some() { Processor::MODELLED } else { Processor::FREE };
-        Ok(Self { mounted, memory, processor: processor.unwrap_or(usual) })
+        // Only the drive takes time, as at stage simulate.
+        Ok(Self { mounted, memory, processor: processor.unwrap_or(Processor::FREE) })
     }
 
     /// As rows of a report.
@@ -121,11 +120,9 @@ mod tests {
         let arm: Settings = vec![("filesystem", "xfs".into()), ("scheduler", "none".into())];
         let has = Has::of([&base, &arm].into_iter()).unwrap();
         assert_eq!(has.mounted.map(|it| it.file_system), Some(FileSystem::Xfs));
-        assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::MODELLED));
-        let free: Settings = vec![("processor", "free".into())];
-        assert_eq!(Has::of([&base, &free].into_iter()).unwrap().processor, Processor::FREE);
-        let unmounted = Has::of(std::iter::empty()).unwrap();
-        assert_eq!(unmounted.processor, Processor::FREE, "as at stage simulate");
+        assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::FREE));
+        let busy: Settings = vec![("processor", "modelled".into())];
+        assert_eq!(Has::of([&base, &busy].into_iter()).unwrap().processor, Processor::MODELLED);
         let check =
             |key, value, expected: Result<&str, &str>| match (Has::read(key, value), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected),
