@@ -54,6 +54,8 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
                 marks: Vec::new(),
                 target: String::new(),
                 specimen: None,
+                hosts: Vec::new(),
+                start_skew: None,
             });
         }
     }

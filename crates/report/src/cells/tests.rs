@@ -50,6 +50,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             specimen: None,
             flash: None,
             verification: None,
+            hosts: None,
         }
     };
     matrix.cells().iter().map(record).collect()
