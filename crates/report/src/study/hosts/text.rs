@@ -4,7 +4,7 @@ use drivelab_stats::Verdict;
 
 use super::{Judged, OnHosts, OneHost};
 use crate::figures;
-use crate::metric;
+use crate::hosts::span;
 use crate::outcome::{Sentence, ratio_and_range};
 use crate::study::StudyResult;
 use crate::text::{Align, BOLD, Cell, Look, Table, style};
@@ -105,9 +105,4 @@ fn row(judged: &Judged, name: &str, arms: (usize, usize)) -> Option<Vec<Cell>> {
         comparison.ci95.map(figures::range).unwrap_or_default().into(),
         (outcome.word(), style(outcome.verdict())).into(),
     ])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-fn span(ns: u64) -> String {
-    metric::show("lat_ns", ns as f64)
 }

@@ -11,22 +11,22 @@ use crate::study::{Experiment, HostSample, StudyResult, analyse, json, text};
 fn on_hosts(shares: [f64; 4], gains: [f64; 4]) -> Experiment {
     let mut it = small([0, 3], 3);
     for run in &mut it.runs {
-        let gain = |rank: usize| if run.arm == 1 { gains[rank] } else { 1.0 };
-        let of = |rank: usize| {
+        let gain = |rank: u8| if run.arm == 1 { gains[usize::from(rank)] } else { 1.0 };
+        let host = |rank: u8| {
+            let (number, share) = (u32::from(rank), shares[usize::from(rank)]);
+            let chance = 1.0 + 0.002 * f64::from((run.block * 7 + number * 3) % 5);
             let mut metrics = run.metrics.clone();
             // What the arms of the fixture differ by is not the question here.
-            for (place, metric) in metrics.iter_mut().enumerate() {
-                let chance = 1.0 + 0.002 * f64::from((run.block * 7 + rank as u32 * 3) % 5);
-                metric.value = 1000.0 * (place + 1) as f64 * shares[rank] * gain(rank) * chance;
+            for (metric, size) in metrics.iter_mut().zip([1e3, 1e6, 1e7, 1e8]) {
+                metric.value = size * share * gain(rank) * chance;
             }
-            metrics
-        };
-        let host = |rank: usize| HostSample {
-            rank: rank as u32,
-            host: format!("node{rank}"),
-            target: format!("/mnt/{rank}"),
-            is_straggler: shares[rank] < 0.1,
-            metrics: of(rank),
+            HostSample {
+                rank: number,
+                host: format!("node{rank}"),
+                target: format!("/mnt/{rank}"),
+                is_straggler: share < 0.1,
+                metrics,
+            }
         };
         run.hosts = (0..4).map(host).collect();
         run.start_skew = Some(Skew { ns: 1000 * u64::from(run.block), error_ns: 50 });
