@@ -25,7 +25,7 @@ use crate::outcome::{Outcome, Question, Rules, Series, geometric_mean, judge};
 
 /// What each host of a study showed.
 #[derive(Debug, Clone)]
-pub struct OnHosts {
+pub(crate) struct OnHosts {
     /// By rank.
     pub(crate) hosts: Vec<OneHost>,
     /// Each compared with itself, all together: the headline metrics and the primary one.
