@@ -102,7 +102,7 @@ impl CrashTest {
                 "reason": failure.reason,
             })
         });
-        let disagreements = self.disagreements.iter().map(Disagreement::to_json);
+        let disagreements = self.disagreements.iter().copied().map(Disagreement::to_json);
         let mut document = json!({
             "schema": "drivelab.crash/1",
             "title": self.title,
