@@ -79,7 +79,7 @@ pub(super) fn run(
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
     let options = within.mount_options.clone();
-    let has = Has::new(within.filesystem, options, within.memory, Some(within.processor))?;
+    let has = Has::new(within.filesystem, options, within.memory, within.processor)?;
     job.check(has.mounted.is_some())?;
     let profile = target::profile(&spec)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {

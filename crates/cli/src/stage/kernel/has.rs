@@ -42,14 +42,15 @@ impl Has {
     /// What settings say, where later ones replace earlier ones.
     pub(crate) fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Failure> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
-        let mut processor = None;
+        // Only the drive takes time, as at stage simulate.
+        let mut processor = Processor::FREE;
         for (key, value) in settings.flatten() {
             let known = "the vocabulary accepted it";
             match *key {
                 "filesystem" => file_system = Some(FileSystem::read(value).expect(known)),
                 "memory" => bytes = memory(value).expect(known),
                 "mount-options" => options.clone_from(value),
-                "processor" => processor = Some(Processor::read(value).expect(known)),
+                "processor" => processor = Processor::read(value).expect(known),
                 _ => {}
             }
         }
@@ -61,15 +62,14 @@ impl Has {
         file_system: Option<FileSystem>,
         options: String,
         memory: Bytes,
-        processor: Option<Processor>,
+        processor: Processor,
     ) -> Result<Self, Failure> {
         if file_system.is_none() && !options.is_empty() {
             let message = format!("`{options}` are options of mount(8), but nothing is mounted");
             return Err(Failure::bad_words(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        // Only the drive takes time, as at stage simulate.
-        Ok(Self { mounted, memory, processor: processor.unwrap_or(Processor::FREE) })
+        Ok(Self { mounted, memory, processor })
     }
 
     /// As rows of a report.
