@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_report::article::again::{Again, markdown};
+use drivelab_report::article::again::{Again, html, markdown};
 
 use crate::common::{drivelab, folder};
 use crate::tidy::{read, root};
@@ -49,12 +49,15 @@ fn an_article_gives_the_committed_bytes_and_is_continued() {
 }
 
 #[test]
-fn the_committed_page_follows_from_its_json() {
-    let (path, page) = (root().join("docs/articles.md"), markdown(&committed()));
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &page).unwrap();
+fn the_committed_pages_follow_from_their_json() {
+    let again = committed();
+    for (name, page) in [("articles.md", markdown(&again)), ("articles.html", html(&again))] {
+        let path = root().join("docs").join(name);
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        assert!(read(&path) == page, "docs/{name} is not what docs/articles.json gives");
     }
-    assert_eq!(read(&path), page);
 }
 
 #[test]

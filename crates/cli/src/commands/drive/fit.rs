@@ -159,6 +159,9 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
 }
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
+    // First, so that a file which is no record is called that before options are asked for.
+    let runs: Vec<_> =
+        arguments.measurements.iter().map(|path| record(path)).collect::<Result<_, _>>()?;
     let is_flash = arguments.kind == Some(DriveKind::Ssd);
     let Some(capacity) = arguments.capacity.filter(|_| is_flash || arguments.rpm.is_some()) else {
         return Err(Failure::bad_words("a run record does not describe the drive")
@@ -169,15 +172,18 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
         Measurements::of_drive(capacity.get(), arguments.rpm).map_err(Failure::bad_words)?;
     measurements.kind = arguments.kind;
     measurements.link = arguments.link.map(|link| link.to_string());
-    for path in &arguments.measurements {
-        let text = input::text(path, input::RESULTS)?;
-        let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
-            Failure::bad_words(format!("`{}` is not a run record: {error}", path.display()))
-                .hint("`drivelab run ... --json >FILE` writes one")
-        })?;
-        measurements.add_run(&name(path), &run).map_err(Failure::bad_words)?;
+    for (path, run) in arguments.measurements.iter().zip(&runs) {
+        measurements.add_run(&name(path), run).map_err(Failure::bad_words)?;
     }
     Ok(measurements)
+}
+
+fn record(path: &Path) -> Result<RunRecord, Failure> {
+    let text = input::text(path, input::RESULTS)?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::bad_words(format!("`{}` is not a run record: {error}", path.display()))
+            .hint("`drivelab run ... --json >FILE` writes one")
+    })
 }
 
 fn name(path: &Path) -> String {

@@ -1,12 +1,12 @@
 //! Stage simulate: a modelled drive in virtual time, several runs at once.
 
+mod arm;
 mod cells;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
@@ -14,18 +14,19 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
-use drivelab_model::options::{DriveSpec, Options, ProfileRef};
+use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Drive, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
 use super::{options, parallel, suite};
 use crate::attached;
 use crate::failure::Failure;
 use crate::measure::{self, Made};
 use crate::target;
+use arm::{ModelledArm, rest, shared};
 use cells::{CellFigures, CellRun};
 
 /// Runs that each thread makes between two looks at the journal: enough that none waits long for
@@ -63,68 +64,6 @@ pub(super) struct Parts {
     /// The seed of the drives, and of the threads on each.
     pub(super) seed: u64,
     pub(super) seeds: Vec<u64>,
-}
-
-/// The drive of one arm.
-#[derive(Debug)]
-struct ModelledArm {
-    name: String,
-    profile_ref: ProfileRef,
-    profile: Profile,
-    options: Options,
-    /// Of one drive, where a matrix has several.
-    capacity: Bytes,
-}
-
-impl ModelledArm {
-    fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Failure> {
-        let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
-            let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
-                format!("arm `{}` names no drive to model", arm.name)
-            } else {
-                "this study names no drive to model".to_owned()
-            };
-            return Err(Failure::bad_words(message)
-                .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
-                .hint("or run it on a real file: --stage hardware --target FILE"));
-        };
-        let spec = target::drive_spec(drive)?;
-        let base = options(&study.base);
-        // What stands in the arm goes before what all arms share.
-        let shared = match &arm.drive {
-            Some(_) => base.overlaid_with(&spec.options),
-            None => spec.options.overlaid_with(&base),
-        };
-        let options = shared.overlaid_with(&options(&arm.settings));
-        let spec = DriveSpec { options, ..spec };
-        let profile = target::profile(&spec)?;
-        let built = target::build(&profile, &options, 0)
-            .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
-        let several = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1);
-        let drives = several.and(options.drives).unwrap_or(1);
-        let capacity = Bytes::new(built.capacity().bytes().get() / u64::from(drives));
-        Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
-    }
-
-    fn drive(&self) -> Drive {
-        target::build(&self.profile, &self.options, 0).expect("built once before")
-    }
-
-    /// What is modelled, in words that are equal exactly when the model is.
-    fn target(&self) -> String {
-        let Options { specimen, seed, .. } = self.options;
-        let seed = seed.filter(|_| specimen.is_some());
-        let options = Options { specimen, seed, ..Options::default() };
-        let drive = DriveSpec { profile: self.profile_ref.clone(), options };
-        match self.profile_ref {
-            ProfileRef::Embedded(_) => drive.to_string(),
-            // A file may be edited between two sessions, and is another drive then.
-            ProfileRef::File(_) => {
-                let profile = format!("{:?}", self.profile);
-                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
-            }
-        }
-    }
 }
 
 impl Simulator {
@@ -379,17 +318,6 @@ impl Simulator {
         }
         each
     }
-}
-
-/// How much every drive has, where some have more.
-fn shared(arms: &[ModelledArm]) -> Option<Bytes> {
-    let least = arms.iter().map(|arm| arm.capacity).min();
-    least.filter(|least| arms.iter().any(|arm| arm.capacity > *least))
-}
-
-/// What is left of `all` behind `offset`.
-fn rest(all: Bytes, offset: Bytes) -> Bytes {
-    Bytes::new(all.get().saturating_sub(offset.get()))
 }
 
 /// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of

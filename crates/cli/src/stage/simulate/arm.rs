@@ -1,0 +1,85 @@
+//! The drive of one arm of a study, as a model.
+
+use drivelab_core::Device as _;
+use drivelab_core::units::Bytes;
+use drivelab_model::Drive;
+use drivelab_model::options::{DriveSpec, Options, ProfileRef};
+use drivelab_model::profile::Profile;
+use drivelab_study::{Arm, StudyFile};
+
+use crate::failure::Failure;
+use crate::stage::options;
+use crate::target;
+
+/// The drive of one arm.
+#[derive(Debug)]
+pub(super) struct ModelledArm {
+    pub(super) name: String,
+    pub(super) profile_ref: ProfileRef,
+    pub(super) profile: Profile,
+    pub(super) options: Options,
+    /// Of one drive, where a matrix has several.
+    pub(super) capacity: Bytes,
+}
+
+impl ModelledArm {
+    pub(super) fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Failure> {
+        let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
+            let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
+                format!("arm `{}` names no drive to model", arm.name)
+            } else {
+                "this study names no drive to model".to_owned()
+            };
+            return Err(Failure::bad_words(message)
+                .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
+                .hint("or run it on a real file: --stage hardware --target FILE"));
+        };
+        let spec = target::drive_spec(drive)?;
+        let base = options(&study.base);
+        // What stands in the arm goes before what all arms share.
+        let shared = match &arm.drive {
+            Some(_) => base.overlaid_with(&spec.options),
+            None => spec.options.overlaid_with(&base),
+        };
+        let options = shared.overlaid_with(&options(&arm.settings));
+        let spec = DriveSpec { options, ..spec };
+        let profile = target::profile(&spec)?;
+        let built = target::build(&profile, &options, 0)
+            .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
+        let several = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1);
+        let drives = several.and(options.drives).unwrap_or(1);
+        let capacity = Bytes::new(built.capacity().bytes().get() / u64::from(drives));
+        Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
+    }
+
+    pub(super) fn drive(&self) -> Drive {
+        target::build(&self.profile, &self.options, 0).expect("built once before")
+    }
+
+    /// What is modelled, in words that are equal exactly when the model is.
+    pub(super) fn target(&self) -> String {
+        let Options { specimen, seed, .. } = self.options;
+        let seed = seed.filter(|_| specimen.is_some());
+        let options = Options { specimen, seed, ..Options::default() };
+        let drive = DriveSpec { profile: self.profile_ref.clone(), options };
+        match self.profile_ref {
+            ProfileRef::Embedded(_) => drive.to_string(),
+            // A file may be edited between two sessions, and is another drive then.
+            ProfileRef::File(_) => {
+                let profile = format!("{:?}", self.profile);
+                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+            }
+        }
+    }
+}
+
+/// How much every drive has, where some have more.
+pub(super) fn shared(arms: &[ModelledArm]) -> Option<Bytes> {
+    let least = arms.iter().map(|arm| arm.capacity).min();
+    least.filter(|least| arms.iter().any(|arm| arm.capacity > *least))
+}
+
+/// What is left of `all` behind `offset`.
+pub(super) fn rest(all: Bytes, offset: Bytes) -> Bytes {
+    Bytes::new(all.get().saturating_sub(offset.get()))
+}
