@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
@@ -16,7 +17,7 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
-use drivelab_model::{About, Drive, Specimens};
+use drivelab_model::{About, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
