@@ -408,7 +408,7 @@ fn a_solid_state_drive_is_fitted_to_records_of_runs() {
     fit(&known[..4]).failed(2, &["does not describe the drive", "--kind ssd --link 6 --capacity"]);
     fit(&["--link", "6"]).failed(2, &["--kind"]);
     file(folder.path(), "empty.json", "{}");
-    let empty = drivelab(folder.path(), &["drive", "fit", "empty.json"]);
+    let empty = drivelab(folder.path(), &["drive", "fit", "empty.json", "--out", "x.toml"]);
     empty.failed(2, &["`empty.json` is not a run record"]);
 }
 
