@@ -59,7 +59,7 @@ impl Vocabulary for DriveKeys {
 }
 
 /// Settings as the model takes them: without those of a guest.
-fn options(settings: &Settings) -> Options {
+pub(crate) fn options(settings: &Settings) -> Options {
     let mut options = Options::default();
     for (key, value) in settings.iter().filter(|(key, _)| !Has::KEYS.contains(key)) {
         options.set(key, value).expect("the vocabulary accepted it");
