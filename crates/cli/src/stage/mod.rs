@@ -81,13 +81,16 @@ pub(crate) fn of(
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
         StageName::Hardware => {
-            let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?
-                .overwriting(asked.overwrite)
-                .with_arm_in_place(in_place)?;
-            Ok(Box::new(hardware))
+            Ok(Box::new(hardware(study, asked, ui)?.with_arm_in_place(in_place)?))
         }
         StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
     }
+}
+
+/// The stage of a study on the files or devices that its arms or the command name.
+pub(crate) fn hardware(study: &StudyFile, asked: &Asked, ui: Ui) -> Result<Hardware, Failure> {
+    let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?;
+    Ok(hardware.overwriting(asked.overwrite))
 }
 
 /// Refuses arms that differ in what only a guest has.
