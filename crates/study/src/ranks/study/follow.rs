@@ -3,7 +3,7 @@
 use drivelab_core::Refusal;
 use drivelab_core::units::Span;
 
-use super::{Answer, Came, Member, Own, Terms, Word, make_one, words};
+use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make_one, words};
 use crate::ranks::{Crew, Ranks};
 use crate::stage::Entered;
 
@@ -26,7 +26,7 @@ pub fn follow<R: Ranks, S: Member>(
     terms: &Terms,
     stage: impl FnOnce(&str) -> Result<S, S::Error>,
 ) -> Result<Followed, S::Error> {
-    let study = match next(crew, terms.ready_within) {
+    let study = match next(crew, terms.ready_within * 2) {
         Some(Word::Study(study)) => study,
         Some(_) => return Ok(Followed::ToTheEnd),
         None => return Ok(Followed::Alone),
@@ -37,7 +37,7 @@ pub fn follow<R: Ranks, S: Member>(
             let (host, refusal) = (terms.host.clone(), Some(format!("{failure:#}")));
             crew.send(0, &words(&Answer { host, refusal, ..Answer::default() }));
             // Rank 0 says that this is the end.
-            next(crew, terms.ready_within);
+            next(crew, terms.ready_within * 2);
             return Err(failure);
         }
     };
@@ -46,11 +46,15 @@ pub fn follow<R: Ranks, S: Member>(
     follower.obey()
 }
 
-/// The next word of rank 0, which may be busy with a rank that takes its time; `None` where it is
+/// The next word of rank 0, which is confirmed; `None` where it says nothing for so long, and is
 /// lost.
 fn next<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Option<Word> {
-    let message = crew.receive_within(0, limit + limit)?;
-    serde_json::from_slice(&message).ok()
+    let message = crew.receive_within(0, limit)?;
+    let word = serde_json::from_slice(&message).ok()?;
+    if !matches!(word, Word::End) {
+        crew.send(0, HEARD);
+    }
+    Some(word)
 }
 
 struct Follower<'a, 'b, R, S> {
@@ -63,8 +67,16 @@ struct Follower<'a, 'b, R, S> {
 
 impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
     fn obey(&mut self) -> Result<Followed, S::Error> {
+        let mut limit = self.terms.ready_within * 2;
         loop {
-            match next(self.crew, self.terms.ready_within) {
+            let word = next(self.crew, limit);
+            // Rank 0 waits for the slowest rank before its next word: for what it has measured, or
+            // until it has put an arm in place; and does the same itself.
+            limit = match word {
+                Some(Word::Run(..)) => self.terms.patience * 2,
+                _ => self.terms.ready_within * 2,
+            };
+            match word {
                 Some(Word::Enter(arm)) => {
                     let entered = self.enter(arm);
                     self.answer(&entered);

@@ -7,7 +7,7 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{HostOutcome, HostRun, JobRecord, Mark, MarkId, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
 
-use super::{Answer, Came, Member, Own, Terms, Word, make_one, words};
+use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make, make_one, words};
 use crate::ranks::{Crew, Gathered, Ranks, together};
 use crate::stage::{Entered, Request, Stage, StoredRun};
 
@@ -35,10 +35,13 @@ pub fn lead<'a, 'b, R: Ranks, S: Member>(
     study: String,
     stage: impl FnOnce() -> Result<S, S::Error>,
 ) -> Result<Leader<'a, 'b, R, S>, S::Error> {
-    crew.broadcast(&words(&Word::Study(study)));
+    let silent = tell(crew, &Word::Study(study), terms.patience);
     let stage = stage();
     let others = answers(crew, terms.ready_within);
     let stage = stage?;
+    if let Some(rank) = silent {
+        return Err(Refusal::machine(format!("rank {rank} does not answer")).into());
+    }
     let own = Answer {
         host: terms.host.clone(),
         target: stage.target(),
@@ -62,6 +65,14 @@ impl<R: Ranks> Crew<'_, R> {
     pub fn dismiss(&mut self) {
         self.broadcast(&words(&Word::End));
     }
+}
+
+/// Tells all others a word; returns the first that does not confirm it, and is lost.
+fn tell<R: Ranks>(crew: &mut Crew<'_, R>, word: &Word, patience: Span) -> Option<u32> {
+    crew.broadcast(&words(word));
+    let deadline = crew.now() + patience;
+    let heard = crew.gather(HEARD, deadline);
+    (0..).zip(heard).find_map(|(rank, heard)| (heard.as_deref() != Some(HEARD)).then_some(rank))
 }
 
 /// What all others answer; `None` for one that is lost.
@@ -97,6 +108,20 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
         }
     }
 
+    /// Remembers that a rank is lost, and says so.
+    fn missing(&mut self, rank: u32) -> String {
+        let why = format!("{} no longer answers", self.named(rank));
+        self.lost.get_or_insert(why).clone()
+    }
+
+    /// Tells all others a word.
+    fn tell(&mut self, word: &Word) -> Result<(), String> {
+        match tell(self.crew, word, self.terms.patience) {
+            Some(rank) => Err(self.missing(rank)),
+            None => Ok(()),
+        }
+    }
+
     /// Gathers what all ranks made.
     fn gather(&mut self, own: HostOutcome) -> Result<RunRecord, S::Error> {
         let mut outcomes = vec![own];
@@ -108,8 +133,7 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
                     return Err(Refusal::machine(message).into());
                 }
                 None => {
-                    let why = format!("{} no longer answers", self.named(rank));
-                    self.lost.get_or_insert(why);
+                    self.missing(rank);
                 }
             }
         }
@@ -137,14 +161,14 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
         what: &str,
         own: impl FnOnce(&mut S) -> Result<(), S::Error>,
     ) -> Result<(), S::Error> {
-        self.crew.broadcast(&words(word));
+        let told = self.tell(word);
         let own = own(&mut self.stage);
         let others = answers(self.crew, self.terms.ready_within);
         let sizes = others.iter().flatten().filter_map(|answer| answer.size);
         self.size = sizes.chain(self.stage.size()).min();
         let fault = self.fault(&others, what);
         own?;
-        fault.map_err(|why| Refusal::machine(why).into())
+        told.and(fault).map_err(|why| Refusal::machine(why).into())
     }
 }
 
@@ -169,6 +193,9 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
     }
 
     fn enter(&mut self, arm: usize) -> Result<Entered, S::Error> {
+        if let Some(why) = &self.lost {
+            return Err(Refusal::machine(why.clone()).into());
+        }
         let mut waiting = None;
         let mut in_place = false;
         let entered = self.all(&Word::Enter(arm), "put an arm in place", |stage| {
@@ -197,8 +224,12 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
         if let Some(size) = self.size {
             self.stage.use_size(size);
         }
-        self.crew.broadcast(&words(&Word::Run(request, self.size)));
-        match make_one(self.crew, &self.terms, &mut self.stage, request) {
+        let own = match self.tell(&Word::Run(request, self.size)) {
+            Ok(()) => make_one(self.crew, &self.terms, &mut self.stage, request),
+            // The others get ready, and are to be told.
+            Err(why) => make(self.crew, &self.terms, |_| Err(Refusal::machine(why).into())),
+        };
+        match own {
             Own::Made(own) => self.gather(*own),
             Own::Unable(failure) => Err(failure),
             Own::Failed(failure) => {
@@ -209,7 +240,7 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
             Own::Refused(why) => {
                 let lost: Vec<u32> = self.crew.lost().collect();
                 if let Some(rank) = lost.first() {
-                    self.lost.get_or_insert(format!("{} no longer answers", self.named(*rank)));
+                    self.missing(*rank);
                 }
                 Err(Refusal::machine(why).into())
             }

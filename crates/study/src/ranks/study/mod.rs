@@ -51,6 +51,10 @@ enum Word {
     End,
 }
 
+/// What a rank says that has received a word, before it does it. One that has died while it waited
+/// is missed for want of this, and not only when its work should be done.
+const HEARD: &[u8] = b"heard";
+
 /// What a rank answers that was asked to get ready, or to enter or leave an arm.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answer {

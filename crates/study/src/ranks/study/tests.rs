@@ -45,6 +45,8 @@ enum Mishap {
     None,
     /// A rank is killed in its run of this number.
     Dies(u32, usize),
+    /// A rank is killed when it has sent what it measured in its run of this number.
+    DiesAfter(u32, usize),
     /// A rank cannot put the second arm in place.
     CannotEnter(u32),
     /// A rank cannot begin a run.
@@ -123,6 +125,9 @@ impl Member for Bench<'_> {
         if self.mishap == Mishap::Dies(rank, number) {
             resume_unwind(Box::new("killed"));
         }
+        if self.mishap == Mishap::DiesAfter(rank, number) {
+            self.thread.die_after_next();
+        }
         if self.mishap == Mishap::CannotFinish(rank) {
             return Err(Refusal::machine("the disk is gone"));
         }
@@ -171,25 +176,26 @@ fn session(folder: &Path, mishap: Mishap, patience: Span) -> Session {
         let size = Bytes::mib(8 - u64::from(rank));
         let stage = Bench { thread, mishap, seeds: &seeds, did: &did, size };
         let mut crew = Crew::new(thread, patience);
-        let terms = Terms { host: format!("host-{rank}"), ready_within: patience, patience };
-        let ended = catch_unwind(AssertUnwindSafe(|| match rank {
-            0 => carry_out_here(folder, &mut crew, (&terms, stage), &seen),
-            _ => {
-                let followed = follow(&mut crew, &terms, |_| Ok(stage));
-                seen.lock().unwrap().followed[rank as usize] = followed.ok();
+        let terms = Terms { host: format!("host-{rank}"), ready_within: READY, patience };
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            if rank == 0 {
+                return carry_out_here(folder, &mut crew, (&terms, stage), &seen);
             }
+            let followed = follow(&mut crew, &terms, |_| Ok(stage));
+            seen.lock().unwrap().followed[rank as usize] = followed.ok();
         }));
-        let died = matches!(mishap, Mishap::Dies(who, _) if who == rank);
-        assert_eq!(ended.is_err(), died, "rank {rank}");
+        let is_killed =
+            matches!(mishap, Mishap::Dies(who, _) | Mishap::DiesAfter(who, _) if who == rank);
+        assert_eq!(ended.is_err(), is_killed, "rank {rank}");
         let mut seen = seen.lock().unwrap();
         seen.seeds[rank as usize] = seeds.into_inner();
         seen.did[rank as usize] = did.into_inner();
     };
     thread::scope(|scope| {
         let one = &one;
-        threads.into_iter().for_each(|thread| {
+        for thread in threads {
             scope.spawn(move || one(&thread));
-        });
+        }
     });
     seen.into_inner().unwrap()
 }
@@ -230,6 +236,7 @@ fn carry_out_here(
 
 const PATIENCE: Span = Span::from_secs(20);
 const SHORT: Span = Span::from_ms(600);
+const READY: Span = Span::from_secs(30);
 
 fn is_done(session: &Session) -> bool {
     matches!(session.progressed, Some(Ok(Progressed::Done)))
@@ -302,6 +309,22 @@ fn a_rank_that_dies_leaves_what_is_finished_and_another_session_makes_the_rest()
         session.runs.iter().map(|run| (run.step, run.record.total.clone())).collect()
     };
     assert_eq!(totals(&rest), totals(&whole));
+}
+
+#[test]
+fn a_rank_that_died_between_two_runs_is_missed_before_work_is_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = session(folder.path(), Mishap::DiesAfter(2, 3), SHORT);
+    let Some(Ok(Progressed::Lost(why))) = &cut.progressed else { panic!("{:?}", cut.progressed) };
+    // One that is missed for want of its work "did not leave an arm in time".
+    assert_eq!(why, "rank 2 (host-2) no longer answers");
+    assert_eq!((cut.runs.len(), &cut.lost[..]), (3, &[2][..]));
+    assert_eq!(cut.followed[1], Some(Followed::ToTheEnd));
+    for rank in 0..2 {
+        assert_eq!(cut.seeds[rank].len(), 3, "rank {rank} began a run that cannot count");
+        let last = cut.did[rank].last().unwrap();
+        assert!(last.starts_with("leave"), "rank {rank} left no arm: {:?}", cut.did[rank]);
+    }
 }
 
 #[test]
