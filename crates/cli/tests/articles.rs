@@ -56,7 +56,9 @@ fn the_committed_pages_follow_from_their_json() {
         if std::env::var_os("UPDATE").is_some() {
             std::fs::write(&path, &page).unwrap();
         }
-        assert!(read(&path) == page, "docs/{name} is not what docs/articles.json gives");
+        // Not `assert_eq`, which would print two pages of 90 KB.
+        let remedy = "repeat this test with UPDATE=1";
+        assert!(read(&path) == page, "docs/{name} does not follow from articles.json: {remedy}");
     }
 }
 

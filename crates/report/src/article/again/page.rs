@@ -4,9 +4,14 @@ use super::{Again, Answered, Counts, Repeated, answers, notes_head, picture, run
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 
+/// How to read the pictures, above the first of them.
+const LEGEND: &str = "Each claim has one of three answers. In the pictures a dot is the ratio found \
+    here, the thick line its 95 % interval, the thin line the interval for one more such drive, and \
+    the grey area the bounds that the claim is held against.";
+
 /// The page: the same articles, the same bytes.
 pub fn html(again: &Again) -> String {
-    let overview = section("Overview", "", &scroll("Overview", &overview(again)));
+    let overview = section("Overview", LEGEND, &scroll("Overview", &overview(again)));
     let articles: String = again.by_number().map(article).collect();
     let facts = [format!("{} articles", again.by_number().count())];
     let title = "Five published comparisons, run again";
@@ -17,8 +22,8 @@ fn overview(again: &Again) -> String {
     let row = |one: &Repeated| {
         let Counts { holds, does_not_hold, cannot_tell } = one.counts;
         let counts = [holds, does_not_hold, cannot_tell].map(|count| count.to_string());
-        let mut cells =
-            vec![one.number.to_string(), escape(&one.article.title), escape(&one.stage)];
+        let title = format!("<span class=\"words\">{}</span>", escape(&one.article.title));
+        let mut cells = vec![one.number.to_string(), title, escape(&one.stage)];
         cells.extend(counts);
         cells
     };
