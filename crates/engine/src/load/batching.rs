@@ -13,26 +13,26 @@ const FILL_AT_ONCE: u32 = 32;
 /// separate call for one request of 32 is 1 % of the cost of the page cache.
 const TRUSTED: u32 = 31;
 
-/// Most requests that leave together are one in this many of those that the device has to work on.
+/// A call carries at most one in this many of the requests that the device has to work on, within
+/// the two limits below.
 const SHARE: usize = 4;
 
-/// Number of requests that may leave together however few the device has, as long as it has that
-/// many.
-const HELD_BACK: usize = 4;
+/// Number of requests that a call may carry even if that is a larger share.
+const CALL_MIN: usize = 4;
 
-/// Maximum number of requests that leave together while the device has others to work on. With 64
+/// Maximum number of requests that a call carries while the device has others to work on. With 64
 /// requests outstanding a virtual disk served 0.94 of its rate when fills of 32 left in calls of up
 /// to 32 requests, and all of it when fills of 8 left in calls of 4 to 8, for less processor time
 /// (docs/internals/engine.md).
-const HELD_BACK_MAX: usize = 8;
+const CALL_MAX: usize = 8;
 
 /// Decides how many requests share one system call.
 ///
 /// Sharing costs the device nothing as long as it has other requests to work on. So no more are
-/// held back than it has; from four on a quarter of them; never more than eight: a queue that ran
-/// dry is refilled with 1, 1, 2, 4, 4, ... requests, and one of 128 in calls of up to eight. If the
-/// first of them are answered at once, by the page cache, there is no
-/// queue that could run dry, and the rest of the fill stays together.
+/// held back than it has, and no more than four, or than a quarter of what it has up to eight. A
+/// queue that ran dry is refilled with 1, 1, 2, 4, 4, ... requests; one that stays near 128 with
+/// eight. If the first of them are answered at once, by the page cache, there is no queue that could
+/// run dry, and the rest of the fill stays together.
 #[derive(Debug)]
 pub(super) struct Batching {
     batches: Batches,
@@ -74,7 +74,7 @@ impl Batching {
         }
         let held_back = self.held_back as usize;
         let at_device = outstanding - held_back;
-        let most = (at_device / SHARE).clamp(HELD_BACK, HELD_BACK_MAX).min(at_device);
+        let most = (at_device / SHARE).clamp(CALL_MIN, CALL_MAX).min(at_device);
         held_back > 0 && !self.at_once && held_back >= most
     }
 
