@@ -105,6 +105,13 @@ pub(crate) fn negative(
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
+/// What Rust's own readers of numbers say, and what a person understands.
+const PLAINLY: [(&str, &str); 3] = [
+    ("number would be zero for non-zero type", "at least 1 is needed"),
+    ("invalid digit found in string", "it is not a whole number"),
+    ("number too large to fit in target type", "the number is too large"),
+];
+
 /// What is wrong with the value of an option, in the form of every other error.
 pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
     if error.kind() != ErrorKind::ValueValidation {
@@ -113,7 +120,9 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
     let text = error.to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text);
     let message = message.split("\n\nFor more information").next().unwrap_or(message).trim_end();
-    let message = message.replace("number would be zero for non-zero type", "at least 1 is needed");
+    let plainly =
+        |message: String, (library, plain): &(&str, &str)| message.replace(library, plain);
+    let message = PLAINLY.iter().fold(message.to_owned(), plainly);
     let hint = "add `--help` to the verb: it says what each option takes";
     Some(Failure::bad_words(message).hint(hint))
 }
@@ -150,10 +159,16 @@ mod tests {
         let message = failure.error.to_string();
         assert!(message.ends_with("'--specimens <SPECIMENS>': 0 is not in 1..=10000"), "{message}");
         assert_eq!(failure.hints.len(), 1);
-        let typed = ["drivelab", "crash", "a.toml", "--cuts", "0"];
-        let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
-        let message = failure.error.to_string();
-        assert!(message.ends_with("'--cuts <N>': at least 1 is needed"), "{message}");
+        for (value, expected) in [
+            ("0", "at least 1 is needed"),
+            ("1e30", "it is not a whole number"),
+            ("99999999999999999999", "the number is too large"),
+        ] {
+            let typed = ["drivelab", "crash", "a.toml", "--cuts", value];
+            let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
+            let message = failure.error.to_string();
+            assert!(message.ends_with(&format!("'--cuts <N>': {expected}")), "{message}");
+        }
         assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());
     }
 
