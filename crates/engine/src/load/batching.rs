@@ -31,8 +31,8 @@ const CALL_MAX: usize = 8;
 /// Sharing costs the device nothing as long as it has other requests to work on. So no more are
 /// held back than it has, and no more than four, or than a quarter of what it has up to eight. A
 /// queue that ran dry is refilled with 1, 1, 2, 4, 4, ... requests; one that stays near 128 with
-/// eight. If the first of them are answered at once, by the page cache, there is no queue that could
-/// run dry, and the rest of the fill stays together.
+/// eight. If the first of them are answered at once, by the page cache, there is no queue that
+/// could run dry, and the rest of the fill stays together.
 #[derive(Debug)]
 pub(super) struct Batching {
     batches: Batches,
