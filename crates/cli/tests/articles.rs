@@ -76,3 +76,41 @@ fn every_finding_has_a_source_and_its_committed_answer() {
     }
     insta::assert_snapshot!(answers);
 }
+
+/// The labels that article 1 has in its text are those that an import of the same results gets.
+#[test]
+fn published_figures_are_labelled_as_an_import_labels_them() {
+    let folder = folder();
+    let random = "Size Per Thread: 64MB - Thread Count: 32";
+    let tests = [
+        ("pts/sqlite-1.9.0", "Timed SQLite Insertions".to_owned(), "Seconds"),
+        ("pts/fs-mark-1.0.1", "Test: 1000 Files, 1MB Size".to_owned(), "Files/s"),
+        ("pts/tiobench-1.2.0", format!("Test: Random Read - {random}"), "MB/s"),
+        ("pts/tiobench-1.2.0", format!("Test: Random Write - {random}"), "MB/s"),
+        ("pts/apache-1.5.1", String::new(), "Requests Per Second"),
+    ];
+    let shown = drivelab(folder.path(), &["show", "article:1", "--json"]).json();
+    let figures = shown["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), tests.len());
+    for (figure, (profile, description, unit)) in figures.iter().zip(tests) {
+        let value = figure["values"][0].as_f64().unwrap();
+        let file = format!(
+            "<?xml version=\"1.0\"?>\n<PhoronixTestSuite><Generated><Title>SATA</Title><TestClient>\
+             Phoronix Test Suite v5.8.0</TestClient></Generated><System><Identifier>ide</Identifier>\
+             </System><Result><Identifier>{profile}</Identifier><Title>A test</Title><Description>\
+             {description}</Description><Scale>{unit}</Scale><Proportion>HIB</Proportion>\
+             <DisplayFormat>BAR_GRAPH</DisplayFormat><Data><Entry><Identifier>ide</Identifier>\
+             <Value>{value}</Value><RawString>{value}</RawString></Entry></Data></Result>\
+             </PhoronixTestSuite>\n"
+        );
+        std::fs::write(folder.path().join("composite.xml"), file).unwrap();
+        let imported = drivelab(folder.path(), &["import", "composite.xml", "--json"]).json();
+        let result = &imported["results"][0];
+        assert_eq!(result["value"].as_f64(), Some(value), "{imported}");
+        let labels = result["labels"].as_array().unwrap();
+        // Of the number of runs the article says nothing.
+        let labels: Vec<_> = labels.iter().filter(|label| *label != "single-run").collect();
+        let published: Vec<_> = figure["labels"].as_array().unwrap().iter().collect();
+        assert_eq!(labels, published, "{}", figure["test"]);
+    }
+}

@@ -89,7 +89,7 @@ fn row(answer: &Answered<'_>) -> String {
     )
 }
 
-/// The published figures that are doubted, by the rules that label results of other tools.
+/// The published figures that are doubted, with the labels that an import gives such results.
 fn figures_of(one: &Repeated) -> String {
     let doubted = one.article.figures.iter().filter(|figure| !figure.why.is_empty());
     let line = |figure: &super::super::Published| {
