@@ -1,6 +1,6 @@
 //! What figures measure.
 
-use drivelab_core::record::{Mark, MarkId, Tally};
+use drivelab_core::record::{Mark, MarkId, Nature, ReadBack, Tally};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{Pace, Steady, Workload};
 
@@ -122,7 +122,7 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     } else if workload.rw.reads() && target.laid_out {
         let held = "buffered reads of a file that was just written: it is in the page cache";
         Some(held.into())
-    } else if workload.rw.reads() && target.capacity <= memory {
+    } else if workload.rw.reads() && read_back(target).nature() == Nature::PageCache {
         Some(format!("buffered reads of a file that fits into the {} of memory", memory.about()))
     } else if workload.rw.sends() && !waits_for_disk(workload) {
         let done = "buffered writes complete in the page cache, before the disk has them";
@@ -131,6 +131,11 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
         let answered = "buffered reads: the page cache and read-ahead answered some of them";
         workload.rw.reads().then(|| answered.into())
     }
+}
+
+fn read_back(target: TargetFacts<'_>) -> ReadBack {
+    let (bytes, memory) = (Some(target.capacity), Some(target.memory));
+    ReadBack { is_dropped: false, bytes, memory }
 }
 
 /// Whether every write waits until it is on the medium; a flush after several covers only the last

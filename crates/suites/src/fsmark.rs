@@ -8,7 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use drivelab_core::record::Nature;
+use drivelab_core::record::WrittenFiles;
 use drivelab_core::{Bytes, Histogram, Rng};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -83,13 +83,14 @@ impl Plan for FsMark {
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let top = bench.place.fresh("files")?;
         let files = u64::from(self.files) * u64::from(self.threads);
+        let written = if self.sync == 0 { WrittenFiles::NotSynced } else { WrittenFiles::Synced };
         for number in 1..=self.loops {
             bench.begin()?;
             let name = self.phase_name(number);
             let (took, lat) = self.one_loop(bench, &name, number, &top)?;
             bench.record(Measured {
                 name: &name,
-                nature: if self.sync == 0 { Nature::PageCache } else { Nature::JournalSync },
+                nature: written.nature(),
                 figures: vec![rate(&name, float(files), took, "1/s")],
                 took,
                 lat,

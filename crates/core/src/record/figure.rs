@@ -4,38 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Latency;
+use super::{Latency, Nature};
 use crate::choice_as_text;
 use crate::config::Choice;
-
-/// What a number measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Nature {
-    /// The medium and the path to it.
-    Disk,
-    /// The drive's own cache.
-    DriveCache,
-    /// The host's memory.
-    PageCache,
-    /// Writing the file system's journal, and what `sync` waits for.
-    JournalSync,
-    /// The processor.
-    Cpu,
-    /// The network path to another machine.
-    Network,
-}
-
-impl Choice for Nature {
-    const WHAT: &'static str = "nature of a figure";
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("disk", Self::Disk),
-        ("drive-cache", Self::DriveCache),
-        ("page-cache", Self::PageCache),
-        ("journal-sync", Self::JournalSync),
-        ("cpu", Self::Cpu),
-        ("network", Self::Network),
-    ];
-}
 
 /// A doubt about a number. The names are a contract with scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +36,7 @@ impl Choice for Label {
     ];
 }
 
-choice_as_text!(Nature, Label);
+choice_as_text!(Label);
 
 /// A label with the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,12 +12,13 @@ mod kept;
 mod latency;
 mod mark;
 mod modelled;
+mod nature;
 mod specimen;
 mod tally;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
+pub use figure::{Better, Figure, Label, Phase, Point, Remark, label_names, metric_name};
 pub use guest::Guest;
 pub use hosts::{
     ClockOffset, HOST_SCHEMA, HOSTS_SCHEMA, HostOutcome, HostRun, HostStart, HostsRecord, Skew,
@@ -27,6 +28,7 @@ pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Doubt, Mark, MarkId};
 pub use modelled::{FlashWritten, LatenessNs, Served};
+pub use nature::{Nature, ReadBack, WrittenFiles};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};

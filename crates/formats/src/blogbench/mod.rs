@@ -2,7 +2,7 @@
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Nature, Phase};
+use drivelab_core::record::{Better, Phase, WrittenFiles};
 
 use crate::found::{Found, figure, labelled, number};
 
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
             let figures = vec![figure(name, number(line, score)?, "blogs", Better::More)];
             let why = "nothing is synced: memory answers until it is full";
-            phases.push(labelled(name, Nature::PageCache, why, figures));
+            phases.push(labelled(name, WrittenFiles::NotSynced.nature(), why, figures));
         } else if !is_interval && !SETTINGS.iter().any(|start| text.starts_with(start)) {
             found.unknown(line.number, text);
         }
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivelab_core::record::Label;
+    use drivelab_core::record::{Label, Nature};
 
     const RUN: &str = "
 Frequency = 10 secs

@@ -3,10 +3,8 @@
 use super::column::{Kind, PHASES, Phase, Work};
 use super::row::Row;
 use super::value::Value;
-use drivelab_core::record::{Label, Nature, Remark};
+use drivelab_core::record::{Label, Nature, ReadBack, Remark};
 
-/// At and above this load the processor was the limit.
-const CPU_BOUND: f64 = 90.0;
 /// KiB/s above which no single device answered: 15.75 GB/s is the maximum of four lanes of PCI
 /// Express 5.0.
 const DEVICE_MAX: f64 = 15.75e9 / 1024.0;
@@ -101,15 +99,17 @@ impl Run {
                 is(Nature::PageCache, remarks)
             }
             Work::Stats => {
-                let why = "the files were just written and are read back from memory";
-                is(Nature::PageCache, vec![of(Nature::PageCache, why)])
+                let nature = ReadBack::default().nature();
+                is(nature, vec![of(nature, ReadBack::WHY)])
             }
             Work::Chunks if measured.rate.is_some_and(|rate| rate > DEVICE_MAX) => {
                 let why = "no device is this fast: memory answered";
                 let not_disk = not_disk("no device is this fast");
                 is(Nature::PageCache, vec![of(Nature::PageCache, why), not_disk])
             }
-            Work::Chunks | Work::Seeks if measured.cpu.is_some_and(|cpu| cpu >= CPU_BOUND) => {
+            Work::Chunks | Work::Seeks
+                if measured.cpu.map(Nature::of_transfer) == Some(Nature::Cpu) =>
+            {
                 let why = format!("the CPU was the bottleneck{load}");
                 is(Nature::Cpu, vec![of(Nature::Cpu, &why)])
             }

@@ -5,7 +5,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Label, Phase, Remark, WrittenFiles};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
 
@@ -101,14 +101,13 @@ impl Setup {
 
     fn phase(&self, name: &str, figures: Vec<drivelab_core::record::Figure>) -> Phase {
         let mut phase = if self.sync.starts_with("NO SYNC") {
-            let why = "nothing is synced: the files may still be in memory";
-            labelled(name, Nature::PageCache, why, figures)
+            labelled(name, WrittenFiles::NotSynced.nature(), WrittenFiles::NOT_SYNCED, figures)
         } else if self.sync.is_empty() {
-            phase(name, Nature::JournalSync, figures)
+            phase(name, WrittenFiles::Synced.nature(), figures)
         } else {
             let why = "files are synced inside the timed part: it measures how the file system \
                        writes its journal and flushes it";
-            labelled(name, Nature::JournalSync, why, figures)
+            labelled(name, WrittenFiles::Synced.nature(), why, figures)
         };
         if self.threads > 1 {
             let why = "the rates of the threads are added up, although not all of them run for the \

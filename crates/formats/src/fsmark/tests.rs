@@ -1,7 +1,7 @@
 //! Tables in the form of `fs_mark` 3.3.
 
 use super::*;
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Nature};
 
 const RUN: &str = "
 #  fs_mark  -d  scratch  -n  200  -s  65536  -L  2

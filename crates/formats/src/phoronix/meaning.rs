@@ -1,6 +1,6 @@
 //! What the tests of the suite measure.
 
-use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Figure, Label, Nature, Phase, ReadBack, Remark, WrittenFiles};
 
 use crate::found::{labelled, phase, transfer};
 
@@ -49,17 +49,17 @@ pub(super) fn of(identifier: &str, description: &str) -> Option<Meaning> {
             ..DISK
         }),
         "fs-mark" if description.contains("No Sync") => Some(Meaning {
-            nature: Nature::PageCache,
-            why: "nothing is synced: the files may still be in memory",
+            nature: WrittenFiles::NotSynced.nature(),
+            why: WrittenFiles::NOT_SYNCED,
             ..DISK
         }),
         "fs-mark" => Some(Meaning {
-            nature: Nature::JournalSync,
+            nature: WrittenFiles::Synced.nature(),
             why: "each file is synced before it is closed",
             ..DISK
         }),
         "blogbench" => Some(Meaning {
-            nature: Nature::PageCache,
+            nature: WrittenFiles::NotSynced.nature(),
             why: "nothing is synced: memory answers until it is full",
             ..DISK
         }),
@@ -80,8 +80,8 @@ fn tiobench(description: &str, version: &str) -> Meaning {
     let mut meaning = Meaning { unit_bytes: Some(f64::from(1_u32 << 20)), ..DISK };
     // `Thread` contains the letters of `read`.
     if test.split(|c: char| !c.is_alphanumeric()).any(|word| word == "read") {
-        meaning.nature = Nature::PageCache;
-        meaning.why = "the files were just written and are read back from memory";
+        meaning.nature = ReadBack::default().nature();
+        meaning.why = ReadBack::WHY;
         meaning.not_disk = Some("memory answered");
     }
     if test.contains("random") && version.starts_with("1.3") {

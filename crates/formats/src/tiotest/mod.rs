@@ -5,7 +5,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark};
 
 use crate::found::{Found, detail, figure, labelled, number, put, transfer};
 
@@ -165,8 +165,7 @@ impl Access {
         let figures = [vec![rate], self.details].concat();
         let mut phase = transfer(name, self.mib_per_s * MIB, figures.clone());
         if phase.nature == Nature::Disk && name.ends_with("read") {
-            let why = "the files were just written and may be read back from memory";
-            phase = labelled(name, Nature::PageCache, why, figures);
+            phase = labelled(name, ReadBack::default().nature(), ReadBack::WHY, figures);
         }
         // Exact: both are the same number printed twice.
         if name.starts_with("random_")

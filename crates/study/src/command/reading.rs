@@ -6,9 +6,6 @@ use serde_json::Value;
 
 use super::{CPU, Command, Metric, Place, WALL};
 
-/// Of its time a command spent so many parts in a hundred on a processor: it was the limit.
-const CPU_BOUND_PERCENT: u64 = 90;
-
 /// Reads the output (second) of a tool (first) into phases, or says what is wrong with it.
 pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, String> + 'a;
 
@@ -55,7 +52,8 @@ impl Command {
         if let Some(nature) = self.measures {
             return (nature, Vec::new());
         }
-        if printed.cpu.ns().saturating_mul(100) < printed.wall.ns() * CPU_BOUND_PERCENT {
+        let load = 100.0 * float(printed.cpu.ns()) / float(printed.wall.ns());
+        if Nature::of_transfer(load) == Nature::Disk {
             return (Nature::Disk, Vec::new());
         }
         let why = format!("it used the processor for {} of {}", printed.cpu, printed.wall);

@@ -18,11 +18,10 @@ pub(crate) use tree::{Entry, Tree, random_letters};
 pub use watch::{Control, Step};
 pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
 
-use drivelab_core::record::{Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, Remark};
+use drivelab_core::record::{
+    Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, ReadBack, Remark,
+};
 use drivelab_core::{Bytes, Histogram, Rng};
-
-/// From this load on the processor was the limit.
-const CPU_BOUND_PERCENT: f64 = 90.0;
 
 /// What a phase came to.
 #[derive(Debug)]
@@ -72,8 +71,8 @@ impl Bench<'_> {
 
     /// What a phase that reads `bytes`, written before, measures.
     pub(crate) fn reading(&self, bytes: Bytes) -> Nature {
-        let is_cold = self.drop == CacheDrop::Phases && self.dropped != Some(Dropped::Nothing);
-        if is_cold || bytes > self.memory { Nature::Disk } else { Nature::PageCache }
+        let is_dropped = self.drop == CacheDrop::Phases && self.dropped != Some(Dropped::Nothing);
+        ReadBack { is_dropped, bytes: Some(bytes), memory: Some(self.memory) }.nature()
     }
 
     /// What a phase measures that looks names and inodes up.
@@ -92,7 +91,7 @@ impl Bench<'_> {
             for figure in &mut figures {
                 figure.nature = None;
             }
-        } else if nature == Nature::Disk && load >= CPU_BOUND_PERCENT {
+        } else if nature == Nature::Disk && Nature::of_transfer(load) == Nature::Cpu {
             nature = Nature::Cpu;
             let why = format!("the CPU was the bottleneck ({load:.0} % CPU)");
             remarks.push(Remark::new(Label::Nature(Nature::Cpu), why));
