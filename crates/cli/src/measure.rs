@@ -74,6 +74,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         specimen: made.specimen,
         flash: made.flash,
         verification: None,
+        hosts: None,
     }
 }
 
@@ -96,6 +97,7 @@ pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> 
         specimen: None,
         flash: None,
         verification: None,
+        hosts: None,
     }
 }
 

@@ -16,6 +16,9 @@ const SWEEP: &str = "title = \"What decides random reads?\"\n\
                      [parameter.ncq]\n\
                      values = [\"on\", \"off\"]\n";
 
+/// What only a guest has.
+const GUEST: &str = "[parameter.filesystem]\nvalues = [\"ext4\", \"xfs\"]";
+
 fn rows_sha256(folder: &Path, rows: &str) -> String {
     let report = drivelab(folder, &["sweep", "report", "s.toml", "--rows", rows, "--json"]);
     let json = report.json();
@@ -128,5 +131,8 @@ fn what_cannot_be_swept_is_refused() {
     check("seagate-st31000333as", "no-drive", &["unknown drive"]);
     check("parameter.ncq", "parameter.nqc", &["neither", "parameter.ncq"]);
     check("values = [1, 4, 32]", "values = [0]", &["iodepth"]);
+    let of_guest = ["stage simulate has no `filesystem`", "stage = \"kernel\""];
+    check("[parameter.ncq]\nvalues = [\"on\", \"off\"]", GUEST, &of_guest);
+    check("points = 64", "points = 64\nstage = \"hardware\"", &["stage", "not at hardware"]);
     check("[load]\n", "[load]\npoisson = true\n", &["point 0", "poisson"]);
 }

@@ -68,6 +68,8 @@ ids! {
     RunsEmpty = "runs-empty",
     /// Too many runs measured the host that served the drive: the verdict is withheld.
     RunsVoid = "runs-void",
+    /// All hosts together and each compared with itself show the opposite: the verdict is withheld.
+    HostsDisagree = "hosts-disagree",
 }
 
 impl Warning {

@@ -21,6 +21,8 @@ pub enum Progressed {
     Waiting(String),
     /// The user asked to stop.
     Interrupted,
+    /// The place can make no further runs, and why.
+    Lost(String),
 }
 
 /// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
@@ -51,10 +53,10 @@ pub fn carry_out<S: Stage + ?Sized>(
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
             let entered = stage.enter(step.arm);
-            if watch.is_stopping() {
+            if let Some(ended) = ended(stage, watch) {
                 let is_ready = matches!(entered, Ok(Entered::Ready));
                 leave(stage, is_ready.then_some(*step))?;
-                return Ok(Progressed::Interrupted);
+                return Ok(ended);
             }
             match entered? {
                 Entered::Ready => place = Some(*step),
@@ -74,9 +76,9 @@ pub fn carry_out<S: Stage + ?Sized>(
                 out.keep_output(runs[0].0, &printed, watch)?;
             }
             // A run that was cut short is no run: it is made again at the next --resume.
-            if watch.is_stopping() {
+            if let Some(ended) = ended(stage, watch) {
                 leave(stage, place)?;
-                return Ok(Progressed::Interrupted);
+                return Ok(ended);
             }
             let run = |(&(number, task), record)| {
                 (number, StoredRun { step: *step, task, boot: boot.clone(), record })
@@ -96,6 +98,14 @@ pub fn carry_out<S: Stage + ?Sized>(
     }
     leave(stage, place)?;
     Ok(Progressed::Done)
+}
+
+/// Why the session is over before all runs are made.
+fn ended<S: Stage + ?Sized>(stage: &S, watch: &dyn Watch) -> Option<Progressed> {
+    if watch.is_stopping() {
+        return Some(Progressed::Interrupted);
+    }
+    stage.lost().map(Progressed::Lost)
 }
 
 /// What the stage is asked for.
@@ -247,6 +257,7 @@ mod tests {
                 specimen: None,
                 flash: None,
                 verification: None,
+                hosts: None,
             })
         }
 

@@ -13,7 +13,7 @@ use crate::folder::Asked;
 /// No folder is among it: the one that this study was kept in is not written again, so the
 /// results of the next go to a folder of their own.
 pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<String> {
-    let mut words: Vec<String> = vec!["drivelab".into(), "study".into()];
+    let mut words = program(asked);
     if asked.commands.is_empty() {
         words.push(asked.study.clone());
     }
@@ -49,6 +49,12 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
         words.push("--check-determinism".into());
     }
     words
+}
+
+/// What carries out a study of this kind.
+fn program(asked: &Asked) -> Vec<String> {
+    let Some(ranks) = asked.ranks else { return ["drivelab", "study"].map(String::from).to_vec() };
+    ["mpirun", "-n", &ranks.to_string(), "drivelab-mpi", "study"].map(String::from).to_vec()
 }
 
 /// How to ask the study of one's own drive, `my-drive.toml`, where all arms have the drive that the

@@ -87,6 +87,12 @@ pub trait Stage {
         Vec::new()
     }
 
+    /// Why no further run can be made here, although those that were made stand: a host of many no
+    /// longer answers.
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
     /// How many runs it is given at a time. All of them are made again where one is cut short.
     fn at_once(&self) -> usize {
         1
@@ -126,7 +132,7 @@ pub struct Evidence {
 }
 
 /// A run that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The arm in place.
     pub arm: usize,

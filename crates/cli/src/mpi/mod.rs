@@ -1,9 +1,11 @@
 //! `drivelab-mpi`: one load from many hosts at the same time, started by `mpirun` or `srun`.
 
 mod collect;
+mod line;
 mod ranks;
 mod run;
 mod show;
+mod study;
 mod sweep;
 
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 use self::collect::CollectArgs;
 use self::run::HostsRunArgs;
+use self::study::HostsStudyArgs;
 use self::sweep::RanksSweepArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -25,7 +28,8 @@ use crate::ui::{self, Ui};
 #[command(after_help = "\
 Examples:
   mpirun --enable-recovery --host a,b drivelab-mpi run /mnt/file-{rank} --size 1G --rw randread
-  srun --ntasks-per-node 1 drivelab-mpi run /dev/nvme0n1 --rw randread --iodepth 32 --json
+  mpirun --enable-recovery --host a,b drivelab-mpi study study.toml --target /mnt/file-{rank}
+  srun --mpi=pmix --ntasks-per-node 1 drivelab-mpi run /dev/nvme0n1 --rw randread --json
   mpirun drivelab-mpi sweep sweep.toml
   drivelab-mpi collect drivelab-hosts/2026-11-23T22-35-00
 
@@ -41,6 +45,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(Box<HostsRunArgs>),
+    Study(Box<HostsStudyArgs>),
     Collect(CollectArgs),
     Sweep(RanksSweepArgs),
 }
@@ -80,6 +85,7 @@ fn begin(arguments: Arguments) -> Outcome {
     ui::signals::listen();
     let outcome = match arguments.verb {
         Verb::Run(_) => run::run(given, ui),
+        Verb::Study(arguments) => study::run(&arguments, ui),
         Verb::Collect(arguments) => collect::run(&arguments, ui),
         Verb::Sweep(arguments) => sweep::run(&arguments, ui),
     };

@@ -57,6 +57,7 @@ impl Mpi {
             .hint("use Open MPI or MPICH as the distribution ships it"));
         }
         let world = universe.world();
+        refuse_alone(world.size(), |name| std::env::var(name).ok())?;
         // By default a timer may expire up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Ok(Self { universe, world, last: Cell::new(None) })
@@ -74,9 +75,33 @@ impl Mpi {
     }
 
     /// Leaves the library as it is: its end would wait for ranks that have died.
-    fn abandon(self) {
+    pub(super) fn abandon(self) {
         std::mem::forget(self.universe);
     }
+}
+
+/// Refuses ranks of one step of Slurm's that the library takes for one process each: each would
+/// measure by itself, over the files of the others.
+fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
+    // What `mpirun` has started it counts itself.
+    let is_counted =
+        ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().any(|it| variable(it).is_some());
+    let tasks = variable("SLURM_STEP_NUM_TASKS").and_then(|tasks| tasks.parse::<i32>().ok());
+    match tasks {
+        Some(tasks) if tasks > 1 && size == 1 && !is_counted => {
+            let message = format!("srun started {tasks} tasks, and MPI counts one rank in each");
+            Err(Failure::cannot_here(anyhow::anyhow!(message))
+                .hint("with Open MPI: srun --mpi=pmix ...; with MPICH: srun --mpi=pmi2 ..."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The clock of this host.
+pub(super) fn monotonic() -> Time {
+    let now = clock_gettime(ClockId::Monotonic);
+    let number = |part: i64| u64::try_from(part).expect("this clock begins at 0");
+    Time::from_ns(number(now.tv_sec) * 1_000_000_000 + number(now.tv_nsec))
 }
 
 impl Ranks for Mpi {
@@ -89,9 +114,7 @@ impl Ranks for Mpi {
     }
 
     fn now(&self) -> Time {
-        let now = clock_gettime(ClockId::Monotonic);
-        let number = |part: i64| u64::try_from(part).expect("this clock begins at 0");
-        Time::from_ns(number(now.tv_sec) * 1_000_000_000 + number(now.tv_nsec))
+        monotonic()
     }
 
     fn send(&self, to: u32, message: &[u8], deadline: Time) -> bool {
@@ -159,5 +182,29 @@ impl Mpi {
             _ => thread::sleep(PAUSE),
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse_alone;
+
+    #[test]
+    fn tasks_that_do_not_know_of_one_another_are_refused() {
+        let check = |size, variables: &[(&str, &str)], is_refused| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            let refused = refuse_alone(size, variable);
+            assert_eq!(refused.is_err(), is_refused, "{size} {variables:?}");
+        };
+        let four = ("SLURM_STEP_NUM_TASKS", "4");
+        check(1, &[four], true);
+        check(4, &[four], false);
+        check(1, &[], false);
+        check(1, &[("SLURM_STEP_NUM_TASKS", "1")], false);
+        // One rank of `mpirun` in a step of Slurm's.
+        check(1, &[four, ("OMPI_COMM_WORLD_SIZE", "1")], false);
     }
 }

@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Console, Ui};
 
-/// Points that a thread makes in a batch: fewer than a shard's, as the last batch is waited for.
+/// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited for.
 const POINTS_A_THREAD: usize = 64;
 
 /// Make the points of a sweep on all ranks, which take them from rank 0 in batches.
@@ -57,7 +57,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Fai
     let mut rows = Rows::open(&folder, &format!("rows-rank-{rank}-of-{size}.jsonl"))?;
     let console = Console::new(ui);
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let batch = threads.get() * POINTS_A_THREAD;
+    let batch = threads.get() * modelled.points_a_thread(POINTS_A_THREAD);
     share(&mut crew, &missing, batch, interrupt::requested, |numbers| {
         let batch: Vec<_> = numbers.iter().map(|number| points.point(*number)).collect();
         let made = parallel::map(threads, &batch, |point| modelled.row(point));

@@ -262,6 +262,35 @@ fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Fai
         .hint("a study writes to files only: give a file on a file system of that device"))
 }
 
+impl Hardware {
+    /// A run of a load, which is what `request` asks for.
+    pub(crate) fn plan(&self, request: Request, workload: Workload) -> Result<RunPlan, Failure> {
+        let arm = &self.study.arms[request.arm];
+        let path = &self.paths[request.arm][0];
+        let path = path.canonicalize().at_path("find", path)?;
+        let workload = Workload { size: workload.size.or(self.size), ..workload };
+        Ok(RunPlan {
+            seed: request.seed,
+            ioengine: arm.ioengine,
+            direct: arm.direct.unwrap_or(true),
+            allow_overwrite: self.overwrite,
+            ..RunPlan::new(path, workload)
+        })
+    }
+
+    /// What a request asks for.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn work(&self, request: Request) -> Work {
+        self.study.work(request.task)
+    }
+
+    /// Uses so much of the target where workloads do not say it.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn use_size(&mut self, size: Bytes) {
+        self.size = Some(size);
+    }
+}
+
 /// What the kernel drew at random when it booted.
 fn boot_id() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -322,34 +351,20 @@ impl Stage for Hardware {
         if let Task::Cell(place) = request.task {
             return self.cell(place, request);
         }
-        let arm = &self.study.arms[request.arm];
         // Links and mounts lead where this arm has them lead; the record names the file itself.
         let path = &self.paths[request.arm][0];
-        let found = path.canonicalize();
-        let workload = match self.study.work(request.task) {
-            Work::Load(workload) => *workload,
+        match self.study.work(request.task) {
+            Work::Load(workload) => measure::file(&self.plan(request, *workload)?, &|_| ()),
             Work::Command(command) => {
-                let path = found.unwrap_or_else(|_| path.clone());
-                return self.commands.run(&self.study, &command, request, &path, &mut || Ok(()));
+                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                self.commands.run(&self.study, &command, request, &path, &mut || Ok(()))
             }
             Work::Suite(suite) => {
-                let path = found.unwrap_or_else(|_| path.clone());
+                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
                 let terms = Terms::of_study(self.overwrite);
-                return suite::on_path(&suite, &path, request.seed, terms);
+                suite::on_path(&suite, &path, request.seed, terms)
             }
-        };
-        let path = found.at_path("find", path)?;
-        let workload = Workload { size: workload.size.or(self.size), ..workload };
-        measure::file(
-            &RunPlan {
-                seed: request.seed,
-                ioengine: arm.ioengine,
-                direct: arm.direct.unwrap_or(true),
-                allow_overwrite: self.overwrite,
-                ..RunPlan::new(path, workload)
-            },
-            &|_| (),
-        )
+        }
     }
 
     fn printed(&mut self) -> Option<String> {

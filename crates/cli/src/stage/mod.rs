@@ -59,7 +59,7 @@ impl Vocabulary for DriveKeys {
 }
 
 /// Settings as the model takes them: without those of a guest.
-fn options(settings: &Settings) -> Options {
+pub(crate) fn options(settings: &Settings) -> Options {
     let mut options = Options::default();
     for (key, value) in settings.iter().filter(|(key, _)| !Has::KEYS.contains(key)) {
         options.set(key, value).expect("the vocabulary accepted it");
@@ -81,13 +81,16 @@ pub(crate) fn of(
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
         StageName::Hardware => {
-            let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?
-                .overwriting(asked.overwrite)
-                .with_arm_in_place(in_place)?;
-            Ok(Box::new(hardware))
+            Ok(Box::new(hardware(study, asked, ui)?.with_arm_in_place(in_place)?))
         }
         StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
     }
+}
+
+/// The stage of a study on the files or devices that its arms or the command name.
+pub(crate) fn hardware(study: &StudyFile, asked: &Asked, ui: Ui) -> Result<Hardware, Failure> {
+    let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?;
+    Ok(hardware.overwriting(asked.overwrite))
 }
 
 /// Refuses arms that differ in what only a guest has.

@@ -94,6 +94,9 @@ pub struct RunRecord {
     /// The result of reading everything back, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// Each host of a load from many, whose figures `total` has together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Box<HostsRecord>>,
 }
 
 /// How a run was made.

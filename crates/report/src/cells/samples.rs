@@ -54,6 +54,8 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
                 marks: if is_void { vec![MarkId::Void] } else { Vec::new() },
                 target: String::new(),
                 specimen: None,
+                hosts: Vec::new(),
+                start_skew: None,
             });
         }
     }

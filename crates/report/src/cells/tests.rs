@@ -51,6 +51,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             specimen: None,
             flash: None,
             verification: None,
+            hosts: None,
         }
     };
     matrix.cells().iter().map(record).collect()

@@ -248,6 +248,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         specimen: None,
         flash: None,
         verification: None,
+        hosts: None,
     }
 }
 

@@ -110,7 +110,7 @@ fn list(ranks: &[u32]) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-fn span(ns: u64) -> String {
+pub(crate) fn span(ns: u64) -> String {
     metric::show("lat_ns", ns as f64)
 }
 

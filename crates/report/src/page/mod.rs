@@ -23,7 +23,7 @@ use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, Series, gather};
 use crate::specimens::{self, Settle};
-use crate::study::{StudyResult, words};
+use crate::study::{StudyResult, hosts, words};
 use html::{each, escape};
 use picture::dots;
 use picture::forest::Forest;
@@ -52,6 +52,7 @@ pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
         claims::findings(result),
         drives(result),
         blocks(result),
+        hosts::section(result),
         ratios(result, &forest),
         forest.causes(&result.contrasts, &result.experiment.workloads),
         claims::interactions(result),

@@ -6,6 +6,7 @@ use drivelab_core::record::MarkId;
 use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
+use super::hosts::{self, OnHosts};
 use super::result::{ContrastResult, StudyResult};
 use super::{Experiment, RunSample, curve, declared, lost};
 use crate::attachment;
@@ -52,11 +53,20 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
     lost::withhold(&experiment, &blocks, &series, &mut outcomes);
+    let shown = |it: &&Series| {
+        *it == &series[gate] || experiment.workloads[it.workload].headline == it.metric
+    };
+    let shown: Vec<Series> = series.iter().filter(shown).cloned().collect();
+    let hosts = hosts::analyse(&experiment, (&shown, &series[gate].name), &blocks.used, rules)?;
+    if let Some(hosts) = &hosts {
+        hosts.withhold(&series, &mut outcomes);
+    }
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(&experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
     let (interactions, unanalysed) = declared::interactions(&experiment, (&series, &sampled), gate);
     let mut notes = notes(&experiment, &blocks, &left_out);
+    notes.extend(hosts.iter().flat_map(OnHosts::notes));
     notes.extend(unanalysed);
     notes.extend(sampled.is_median().then(|| {
         let others = if simulated { "--specimens 20" } else { "--stage simulate" };
@@ -76,6 +86,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         used: blocks.used,
         series,
         outcomes,
+        hosts,
         together,
         contrasts,
         experiment,

@@ -6,7 +6,7 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
-use drivelab_core::record::{Figure, MarkId, Specimen};
+use drivelab_core::record::{Figure, MarkId, Skew, Specimen};
 use serde::{Serialize, Serializer};
 
 use crate::attachment::Question;
@@ -129,6 +129,25 @@ pub struct RunSample {
     pub target: String,
     /// The drive that was simulated, where the profile leaves numbers open.
     pub specimen: Option<Specimen>,
+    /// What each host did, by rank, where many made the run together.
+    pub hosts: Vec<HostSample>,
+    /// How far apart they began.
+    pub start_skew: Option<Skew>,
+}
+
+/// What one host did of a run of many.
+#[derive(Debug, Clone)]
+pub struct HostSample {
+    /// Its number.
+    pub rank: u32,
+    /// The name of the host.
+    pub host: String,
+    /// What it measured.
+    pub target: String,
+    /// Whether its rate was far below that of the others.
+    pub is_straggler: bool,
+    /// One number a metric.
+    pub metrics: Vec<Figure>,
 }
 
 /// One point of a curve of IOPS against depth.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::declared::{FindingResult, FoundEffect, InteractionResult, Price};
+use super::hosts::{self, HostsJson};
 use super::result::StudyResult;
 use super::{ArmInfo, DepthPoint, WorkloadInfo};
 use crate::attachment::Difference;
@@ -40,6 +41,8 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     price: Vec<Value>,
     depth: Vec<DepthJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<HostsJson<'a>>,
     attached: &'a Difference,
     risks: Vec<&'a str>,
     notes: &'a [String],
@@ -101,6 +104,7 @@ pub fn json(result: &StudyResult) -> String {
         findings: result.findings.iter().map(finding).collect(),
         price: result.prices.iter().map(|price| self::price(result, price)).collect(),
         depth: depth.collect(),
+        hosts: result.hosts.as_ref().map(|it| hosts::json(it, &names)),
         attached: &result.attached,
         risks: result.experiment.risks.iter().map(|risk| risk.sentence.as_str()).collect(),
         notes: &result.notes,

@@ -7,6 +7,7 @@ use drivelab_stats::Verdict;
 use super::Experiment;
 use super::curve::{DepthCurve, LatencyCurve};
 use super::declared::{FindingResult, InteractionResult, Price};
+use super::hosts::OnHosts;
 use crate::attachment::Difference;
 use crate::outcome::{Outcome, Series, Together};
 
@@ -38,6 +39,8 @@ pub struct StudyResult {
     pub(crate) latency: Vec<LatencyCurve>,
     pub(crate) depth: Vec<DepthCurve>,
     pub(crate) attached: Difference,
+    /// Each host compared with itself, where many made the runs.
+    pub(crate) hosts: Option<OnHosts>,
     /// What else a reader must know: the experiment's own notes, and what the analysis left out.
     pub(crate) notes: Vec<String>,
 }

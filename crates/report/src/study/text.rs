@@ -2,6 +2,7 @@
 
 use drivelab_stats::Verdict;
 
+use super::hosts;
 use super::result::StudyResult;
 use super::words::{findings, interactions, words};
 use crate::attachment;
@@ -26,6 +27,10 @@ pub fn text(result: &StudyResult, look: Look) -> String {
         text.push('\n');
     }
     text += &headlines(result).render(look);
+    if let Some(table) = hosts::table(result, look) {
+        text.push('\n');
+        text += &table;
+    }
     if let Some(table) = causes(result) {
         text.push('\n');
         text += &table.render(look);

@@ -3,6 +3,7 @@
 use drivelab_stats::{Interacts, Verdict};
 
 use super::declared::{FindingResult, InteractionResult};
+use super::hosts;
 use super::result::StudyResult;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
@@ -11,6 +12,7 @@ use crate::specimens;
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
+    sentences.extend(hosts::sentence(result));
     sentences.extend(decides(result));
     sentences.extend(shares(result));
     sentences.extend(other_arms(result));

@@ -70,6 +70,9 @@ pub struct Asked {
     /// Each run is made twice and compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_determinism: bool,
+    /// On how many ranks each run is made at the same time, where it is more than one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
 }
 
 /// The layout that this version writes.

@@ -8,9 +8,11 @@
 
 mod clock;
 mod crew;
+mod joint;
 mod outcome;
 mod queue;
 mod start;
+mod study;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -18,9 +20,11 @@ mod threads;
 
 pub use clock::{Round, best};
 pub use crew::Crew;
+pub use joint::{Line, Measured, Own, Terms, make};
 pub use outcome::{Gathered, together};
 pub use queue::share;
 pub use start::{Agreed, Begun, begin};
+pub use study::{Followed, Leader, Member, follow, lead};
 
 use drivelab_core::units::Time;
 

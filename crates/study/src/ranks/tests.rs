@@ -14,7 +14,7 @@ const PATIENCE: Span = Span::from_secs(5);
 const WINDOW: Span = Span::from_ms(30);
 
 /// What a rank counted: so many requests, other ones at each rank.
-fn tally(rank: u32, ios: u64) -> Tally {
+pub(super) fn tally(rank: u32, ios: u64) -> Tally {
     let mut draw = Rng::for_part(3, u64::from(rank));
     let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
     for _ in 0..ios {
@@ -40,7 +40,7 @@ fn outcome(rank: u32, ranks: u32, agreed: Option<Agreed>, tally: Tally) -> HostO
     HostOutcome { schema: HOST_SCHEMA.to_owned(), ranks, host, tally }
 }
 
-const TODAY: &str =
+pub(super) const TODAY: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/records/today.json"));
 
 /// What came of one rank.

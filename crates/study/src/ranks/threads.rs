@@ -1,6 +1,7 @@
 //! Ranks as threads: each with a clock of its own, and messages that take their time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ pub(super) struct Thread {
     from: Vec<Receiver<Vec<u8>>>,
     /// When it was called, by the zero of all.
     calls_ns: RefCell<Vec<u64>>,
+    /// Whether it is killed when it has sent its next message.
+    dies: Cell<bool>,
 }
 
 impl Thread {
@@ -51,6 +54,7 @@ impl Thread {
             to,
             from,
             calls_ns: RefCell::default(),
+            dies: Cell::default(),
         };
         ends.map(one).collect()
     }
@@ -77,6 +81,11 @@ impl Thread {
         self.calls_ns.borrow().iter().filter(|at| range.contains(at)).count()
     }
 
+    /// Its next message is its last: it is killed while it waits for an answer.
+    pub(super) fn die_after_next(&self) {
+        self.dies.set(true);
+    }
+
     fn called(&self) {
         self.calls_ns.borrow_mut().push(self.true_ns(self.clock()));
     }
@@ -100,7 +109,11 @@ impl Ranks for Thread {
         self.called();
         let delay = self.draw.borrow_mut().below(self.delay_us_max + 1);
         thread::sleep(Duration::from_micros(delay));
-        self.to[to as usize].send(message.to_vec()).is_ok()
+        let sent = self.to[to as usize].send(message.to_vec()).is_ok();
+        if self.dies.get() {
+            resume_unwind(Box::new("killed"));
+        }
+        sent
     }
 
     fn receive(&self, from: u32, deadline: Time) -> Option<Vec<u8>> {

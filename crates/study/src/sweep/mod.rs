@@ -16,10 +16,11 @@ pub use point::{Point, Points};
 pub use rows::{Figures, Kept, Row, Rows, digest};
 pub use shard::{Shard, carry_out};
 
-use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::workload::WorkloadOptions;
 
 use crate::file::Vocabulary;
+use crate::stage::StageName;
 use sobol::COLUMNS_MAX;
 
 /// Most points of a sweep.
@@ -32,6 +33,8 @@ const POINTS: u32 = 1024;
 pub struct Sweep {
     /// The question.
     pub title: String,
+    /// Where points are made: a stage of virtual time.
+    pub stage: StageName,
     /// The modelled drive, with options.
     pub drive: String,
     /// How the points are placed.
@@ -83,6 +86,7 @@ impl Sweep {
     pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
         let title = top.require("title")?;
+        let stage = top.take_with("stage", stage)?.unwrap_or_default();
         let drive = top.require("drive")?;
         let design = top.take_with("design", Design::read)?.unwrap_or(Design::Sobol);
         let points: Option<u32> = top.take("points")?;
@@ -107,6 +111,7 @@ impl Sweep {
         top.finish()?;
         Ok(Self {
             title,
+            stage,
             drive,
             design,
             points,
@@ -146,6 +151,15 @@ impl Sweep {
         };
         pairs.filter_map(of_drive).collect()
     }
+}
+
+/// A stage whose runs take no time but the processor's.
+fn stage(text: &str) -> Result<StageName, String> {
+    let stage = StageName::from_name(text)?;
+    if stage.is_virtual() {
+        return Ok(stage);
+    }
+    Err(format!("a sweep is made at stage simulate or kernel, not at {stage}"))
 }
 
 /// How many points there are.

@@ -18,8 +18,24 @@ struct Conclusion {
     drives: Option<String>,
     text: String,
     exit: Exit,
-    /// What an interrupted session says of it.
+    /// What a session that was cut short says of it.
     interrupted: &'static str,
+}
+
+/// A session that ended before all runs were made.
+struct Cut<'a> {
+    why: &'a str,
+    exit: Exit,
+}
+
+impl<'a> Cut<'a> {
+    fn of(progressed: &'a Progressed) -> Option<Self> {
+        match progressed {
+            Progressed::Interrupted => Some(Self { why: "interrupted", exit: Exit::Interrupted }),
+            Progressed::Lost(why) => Some(Self { why, exit: Exit::HostsLost }),
+            Progressed::Done | Progressed::Waiting(_) => None,
+        }
+    }
 }
 
 /// How a finished study is kept.
@@ -39,8 +55,7 @@ pub(super) fn conclude(
 ) -> Outcome {
     if study.is_matrix_alone() {
         let (conclusion, figures) = cells(study, &kept.runs, ui);
-        let interrupted = matches!(progressed, Progressed::Interrupted);
-        return conclusion.publish(interrupted, folder, ui, || {
+        return conclusion.publish(progressed, folder, ui, || {
             let about = (keep.label, now_ms());
             keep.arguments.keep(entries::study(kept, study, about, figures), ui);
         });
@@ -50,19 +65,19 @@ pub(super) fn conclude(
         return Ok(Exit::Inconclusive);
     }
     let experiment = experiment(study, kept);
-    let interrupted = matches!(progressed, Progressed::Interrupted);
+    let cut = Cut::of(progressed);
     let has_cells = experiment.cells.is_some();
     let runs = experiment.runs.len() + experiment.curves.len();
     let result = match drivelab_report::study::analyse(experiment) {
         Ok(result) => result,
-        Err(_) if interrupted => {
-            ui.warn(&format!(
-                "interrupted before a verdict is possible; {runs} finished runs are kept; continue \
-                 with --resume"
-            ));
-            return Ok(Exit::Interrupted);
-        }
         Err(error) => {
+            if let Some(Cut { why, exit }) = cut {
+                ui.warn(&format!(
+                    "{why} before a verdict is possible; {runs} finished runs are kept; continue \
+                     with --resume"
+                ));
+                return Ok(exit);
+            }
             let kept_in = format!("the finished runs are kept in `{}`", folder.path().display());
             let failure = Failure::cannot_here(error).hint(kept_in);
             let mut marks = kept.runs.iter().flat_map(|run| &run.record.marks);
@@ -80,7 +95,7 @@ pub(super) fn conclude(
         exit: if has_cells { Exit::Done } else { verdict },
         interrupted: "the verdict covers the finished runs; continue with --resume",
     };
-    conclusion.publish(interrupted, folder, ui, || {
+    conclusion.publish(progressed, folder, ui, || {
         let figures = drivelab_report::study::figures(&result);
         let about = (keep.label, now_ms());
         keep.arguments.keep(entries::study(kept, study, about, figures), ui);
@@ -115,23 +130,28 @@ fn cells(study: &StudyFile, runs: &[StoredRun], ui: Ui) -> (Conclusion, Vec<Figu
 
 impl Conclusion {
     /// Writes it into the folder and prints it.
-    fn publish(&self, interrupted: bool, folder: &Folder, ui: Ui, keep: impl FnOnce()) -> Outcome {
+    fn publish(
+        &self,
+        progressed: &Progressed,
+        folder: &Folder,
+        ui: Ui,
+        keep: impl FnOnce(),
+    ) -> Outcome {
+        let cut = Cut::of(progressed);
         let console = Console::new(ui);
         let page = folder.write("report.html", &self.page, &console)?;
         if let Some(drives) = &self.drives {
             folder.write("drives.svg", drives, &console)?;
         }
-        if !interrupted {
+        if cut.is_none() {
             // Its presence says that the study is finished.
             folder.write("result.json", &self.json, &console)?;
             keep();
         }
         ui.result(if ui.json { &self.json } else { &self.text })?;
         ui.note(&format!("report: {}", page.display()));
-        if interrupted {
-            ui.warn(&format!("interrupted: {}", self.interrupted));
-            return Ok(Exit::Interrupted);
-        }
-        Ok(self.exit)
+        let Some(Cut { why, exit }) = cut else { return Ok(self.exit) };
+        ui.warn(&format!("{why}: {}", self.interrupted));
+        Ok(exit)
     }
 }

@@ -1,12 +1,14 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Step;
-use drivelab_core::record::{Figure, RunRecord};
+use drivelab_core::record::{Figure, HostRun, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
 use drivelab_report::specimens::Settle;
-use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
+use drivelab_report::study::{
+    ArmInfo, CurvePoint, Experiment, HostSample, RunSample, WorkloadInfo,
+};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
@@ -66,14 +68,22 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     let contrasts = study.contrasts.iter().map(|contrast| (contrast.from, contrast.to));
     let mut pairs: Vec<(usize, usize)> = baseline.collect();
     pairs.extend(contrasts.filter(|(from, _)| *from > 0));
-    let sample = |run: &StoredRun| Sample {
-        arm: run.step.arm,
-        group: match run.task {
-            Task::Workload(place) => place,
-            Task::Curve(place) | Task::Cell(place) => study.workloads.len() + place,
-        },
-        facts: attachment::facts(&run.record),
-    };
+    let tasks = runs.iter().map(|run| group(study, run)).max().map_or(1, |last| last + 1);
+    let samples = runs.iter().flat_map(|run| {
+        let (arm, group) = (run.step.arm, group(study, run));
+        // Each host is held against itself.
+        let hosts = run.record.hosts.iter().flat_map(|hosts| &hosts.hosts);
+        let of_hosts: Vec<Sample> = hosts
+            .map(|host| {
+                let group = group + tasks * host.rank as usize;
+                Sample { arm, group, facts: attachment::facts(&host.run) }
+            })
+            .collect();
+        if of_hosts.is_empty() {
+            return vec![Sample { arm, group, facts: attachment::facts(&run.record) }];
+        }
+        of_hosts
+    });
     let measured = target_facts(study, runs);
     let by_name = study.workloads.iter().any(|named| named.work.uses("arm"));
     let arm = |arm: &Arm| {
@@ -89,7 +99,15 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         factors: study.factors.clone(),
         is_study: true,
         pairs,
-        samples: runs.iter().map(sample).collect(),
+        samples: samples.collect(),
+    }
+}
+
+/// Runs of one group did the same.
+fn group(study: &StudyFile, run: &StoredRun) -> usize {
+    match run.task {
+        Task::Workload(place) => place,
+        Task::Curve(place) | Task::Cell(place) => study.workloads.len() + place,
     }
 }
 
@@ -181,7 +199,22 @@ fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
         target: run.record.target.clone(),
         specimen: run.record.specimen.clone(),
+        hosts: hosts(study, run),
+        start_skew: run.record.hosts.as_ref().and_then(|hosts| hosts.start_skew),
     })
+}
+
+/// What each host did of a run of many.
+fn hosts(study: &StudyFile, run: &StoredRun) -> Vec<HostSample> {
+    let Some(hosts) = &run.record.hosts else { return Vec::new() };
+    let sample = |host: &HostRun| HostSample {
+        rank: host.rank,
+        host: host.host.clone(),
+        target: host.run.target.clone(),
+        is_straggler: hosts.stragglers.contains(&host.rank),
+        metrics: metrics(&host.run, &study.wanted(run.task)),
+    };
+    hosts.hosts.iter().map(sample).collect()
 }
 
 fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {

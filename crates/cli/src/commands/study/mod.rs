@@ -6,12 +6,14 @@ pub(crate) mod articles;
 mod conclude;
 mod experiment;
 pub(super) mod matrix;
+pub(crate) mod place;
 mod session;
 
 use drivelab_report::text::json_text;
 use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
+use self::place::{Here, Place};
 use crate::failure::Outcome;
 use crate::stage::DriveKeys;
 use crate::ui::Ui;
@@ -23,7 +25,15 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     if arguments.list {
         return list(ui);
     }
-    if arguments.resume { session::resume(arguments, ui) } else { session::begin(arguments, ui) }
+    run_at(arguments, &mut Here, ui)
+}
+
+/// The same in another place.
+pub(crate) fn run_at(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
+    if arguments.resume {
+        return session::resume(arguments, place, ui);
+    }
+    session::begin(arguments, place, ui)
 }
 
 fn list(ui: Ui) -> Outcome {

@@ -14,12 +14,13 @@ use drivelab_study::{
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
+use super::place::{Place, Wanted};
 use crate::failure::{Failure, Outcome};
-use crate::stage::{self, DriveKeys};
+use crate::stage::DriveKeys;
 use crate::ui::{Console, Progress, Ui};
 
 /// Begins a study in a folder of its own.
-pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
+pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
     let (name, text) = asked_for(arguments)?;
     let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
     study.choose(Choices {
@@ -36,8 +37,10 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words(message)
             .hint("add --stage hardware to measure it, or omit --target"));
     }
-    let asked = asked(arguments, name, &study);
-    let mut stage = stage::of(&mut study, &asked, arguments.in_place.as_deref(), ui)?;
+    let asked = Asked { ranks: place.ranks(), ..asked(arguments, name, &study) };
+    let in_place = arguments.in_place.as_deref();
+    let wanted = Wanted { study: &mut study, text: &text, asked: &asked, in_place };
+    let mut stage = place.stage(wanted, ui)?;
     let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
@@ -49,7 +52,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
 }
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
-pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
+pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
     let is_quick = !arguments.command.is_empty();
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
@@ -74,9 +77,12 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let mut stage = stage::of(&mut study, &again, arguments.in_place.as_deref(), ui)?;
+    let ranks = place.ranks();
+    let in_place = arguments.in_place.as_deref();
+    let wanted = Wanted { study: &mut study, text: &text, asked: &again, in_place };
+    let mut stage = place.stage(wanted, ui)?;
     // As many as the stage settled, which a damaged plan does not say.
-    let asked = Asked { blocks: study.blocks, ..asked };
+    let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let going = begun.resume(&text, &header, &console)?;
@@ -229,6 +235,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         size: arguments.size,
         overwrite: arguments.overwrite,
         check_determinism: arguments.check_determinism,
+        ranks: None,
     }
 }
 
@@ -283,6 +290,7 @@ fn remembered(
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
         check_determinism: new.check_determinism,
+        ranks: old.ranks,
     })
 }
 

@@ -23,9 +23,6 @@ use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Console, Progress, Ui};
 
-/// Points that each thread makes between two looks at the disk.
-const POINTS_A_THREAD: usize = 128;
-
 /// Make one run at many points of a space of settings, and say which of them matters.
 ///
 /// Points follow from the file alone. Each is made once and kept beside it, so that an interrupted
@@ -82,7 +79,7 @@ fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     let progress = Progress::steps(own as u64, "points");
     let console = Console::with_progress(ui, progress);
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let batch = threads.get() * POINTS_A_THREAD;
+    let batch = threads.get() * modelled.points_a_thread(usize::MAX);
     carry_out(&points, shard, &mut rows, &mut kept, batch, &console, |batch| {
         parallel::map(threads, batch, |point| modelled.row(point)).into_iter().collect()
     })?;

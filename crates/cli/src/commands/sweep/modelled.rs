@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::record::{Drawn, RunRecord};
+use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_model::options::{DriveSpec, Options};
+use drivelab_lab::kernel::Kernel;
+use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_report::sweep::{Factor, Swept};
-use drivelab_study::sweep::{Figures, Kept, Point, Points, Row, Sweep, digest};
+use drivelab_study::StageName;
+use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
 use crate::failure::Failure;
 use crate::input;
-use crate::stage::DriveKeys;
+use crate::stage::kernel::{self, Has, Inside, Job};
+use crate::stage::{self, DriveKeys};
 use crate::target;
 
 /// A sweep on its drive.
@@ -19,9 +23,18 @@ pub(crate) struct Modelled {
     pub(crate) sweep: Sweep,
     spec: DriveSpec,
     profile: Profile,
-    /// A hash that differs wherever the drive does.
+    /// What guests run, at stage kernel.
+    kernel: Option<Kernel>,
+    /// A hash that differs wherever the drive does, or the kernel in front of it.
     model: String,
 }
+
+/// Points that each thread makes between two looks at the disk.
+const POINTS_A_THREAD: usize = 128;
+/// The same of guests, each of which takes a second or more.
+const GUESTS_A_THREAD: usize = 4;
+/// Real time after which the guest of a point is ended.
+const LIMIT: Span = Span::from_secs(600);
 
 impl Modelled {
     pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
@@ -29,8 +42,23 @@ impl Modelled {
         let sweep = Sweep::parse(&file.display().to_string(), &text, &DriveKeys)?;
         let spec = target::drive_spec(&sweep.drive)?;
         let profile = target::profile(&spec)?;
-        let model = digest(&format!("{:?} {profile:?}", spec.options.entries()));
-        Ok(Self { sweep, spec, profile, model })
+        refuse_guests(&sweep)?;
+        let kernel = match sweep.stage {
+            StageName::Kernel => Some(kernel::find(&kernel::cache(None)?)?),
+            _ => None,
+        };
+        let model = format!("{:?} {profile:?}", spec.options.entries());
+        let model = match &kernel {
+            Some(kernel) => digest(&format!("{model} under {}", kernel.sha256)),
+            None => digest(&model),
+        };
+        Ok(Self { sweep, spec, profile, kernel, model })
+    }
+
+    /// How many points each thread makes before they are kept, up to `most`.
+    pub(crate) fn points_a_thread(&self, most: usize) -> usize {
+        let each = if self.kernel.is_some() { GUESTS_A_THREAD } else { POINTS_A_THREAD };
+        each.min(most)
     }
 
     pub(crate) fn points(&self) -> Result<Points<'_>, Failure> {
@@ -47,13 +75,21 @@ impl Modelled {
     pub(crate) fn check(&self, points: &Points<'_>) -> Result<(), Failure> {
         for number in 0..points.len() {
             let point = points.point(number);
-            self.sweep.load(&point).check().map_err(|error| {
-                let failure = Failure::from(error);
+            self.check_one(&point).map_err(|failure| {
                 let context = format!("point {number} ({}) cannot be run", self.words(&point));
                 Failure { error: failure.error.context(context), ..failure }
             })?;
         }
         Ok(())
+    }
+
+    fn check_one(&self, point: &Point) -> Result<(), Failure> {
+        let workload = self.sweep.load(point).check()?;
+        if self.kernel.is_none() {
+            return Ok(());
+        }
+        let has = Has::of(std::iter::once(&self.sweep.settings(point)))?;
+        Job::Load(&workload, &[]).check(has.mounted.is_some())
     }
 
     fn words(&self, point: &Point) -> String {
@@ -76,16 +112,29 @@ impl Modelled {
     }
 
     fn made(&self, point: &Point) -> Result<(RunRecord, Vec<Drawn>), Failure> {
-        let mut options = Options::default();
-        for (key, value) in self.sweep.settings(point) {
-            options.set(key, &value).expect("its values were checked");
-        }
-        let options = self.spec.options.overlaid_with(&options);
+        let settings = self.sweep.settings(point);
+        let options = self.spec.options.overlaid_with(&stage::options(&settings));
         let spec = DriveSpec { options, ..self.spec.clone() };
         let (profile, drawn) = self.specimen(point);
         let workload = self.sweep.load(point).check()?;
-        let plan = RunPlan { seed: point.seed, ..RunPlan::new(PathBuf::new(), workload) };
-        let record = target::simulate(&spec, &profile, &plan, &|_| ()).map_err(|failure| {
+        let record = if let Some(kernel) = &self.kernel {
+            Inside {
+                kernel,
+                spec: &spec,
+                profile: &profile,
+                has: &Has::of(std::iter::once(&settings))?,
+                seed: point.seed,
+                job: Job::Load(&workload, &[]),
+                limit: LIMIT,
+                trace: None,
+                console: None,
+            }
+            .run()
+        } else {
+            let plan = RunPlan { seed: point.seed, ..RunPlan::new(PathBuf::new(), workload) };
+            target::simulate(&spec, &profile, &plan, &|_| ())
+        };
+        let record = record.map_err(|failure| {
             let context = format!("point {} ({})", point.number, self.words(point));
             Failure { error: failure.error.context(context), ..failure }
         })?;
@@ -129,7 +178,10 @@ impl Modelled {
         });
         Swept {
             title: self.sweep.title.clone(),
-            drive: self.spec.to_string(),
+            drive: match &self.kernel {
+                Some(kernel) => format!("{} under Linux {}", self.spec, kernel.release),
+                None => self.spec.to_string(),
+            },
             design: self.sweep.design.name(),
             figure: self.sweep.figure,
             points: self.sweep.points,
@@ -137,5 +189,18 @@ impl Modelled {
             made: rows.iter().map(|row| (row.point, row.figures.get(self.sweep.figure))).collect(),
             rows_sha256: kept.sha256(),
         }
+    }
+}
+
+/// Refuses parameters that only a guest has.
+fn refuse_guests(sweep: &Sweep) -> Result<(), Failure> {
+    let is_of_guest = |it: &&Parameter| matches!(it.of, Of::Drive(key) if Has::KEYS.contains(&key));
+    match sweep.parameters.iter().find(is_of_guest) {
+        Some(parameter) if sweep.stage != StageName::Kernel => {
+            let message = format!("stage {} has no `{}`", sweep.stage, parameter.name);
+            Err(Failure::bad_words(message)
+                .hint("under a real kernel: stage = \"kernel\" in the sweep file"))
+        }
+        _ => Ok(()),
     }
 }

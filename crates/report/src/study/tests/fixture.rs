@@ -123,6 +123,8 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
         marks: Vec::new(),
         target: ARMS[arm].0.to_owned(),
         specimen: None,
+        hosts: Vec::new(),
+        start_skew: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod drives;
 pub(crate) mod fixture;
+mod hosts;
 
 use drivelab_core::plan::Design;
 use drivelab_core::record::{Better, Figure, MarkId};

@@ -1,0 +1,86 @@
+//! Where the jobs of this rank wait for those of all others.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use drivelab_core::record::HostStart;
+use drivelab_core::units::{Span, Time};
+use drivelab_engine::{Progress, RunPlan, StartLine};
+use drivelab_study::ranks::{Line, Measured, Terms};
+
+use super::ranks::monotonic;
+use crate::failure::Failure;
+use crate::{interrupt, measure};
+
+/// How long ranks wait for one another.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hosts")]
+pub(super) struct WaitArgs {
+    /// How long the slowest rank may take to open or lay out its target, or to put an arm in place.
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    ready_within: Span,
+    /// How long rank 0 waits for a rank after the end of the load, before it counts as lost.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(super) patience: Span,
+}
+
+impl WaitArgs {
+    /// The same with the name of this host.
+    pub(super) fn terms(&self) -> Terms {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Terms { host, ready_within: self.ready_within, patience: self.patience }
+    }
+}
+
+/// A name with the places that each rank fills in for itself.
+pub(super) fn of_rank(name: &str, rank: u32, host: &str) -> String {
+    name.replace("{rank}", &rank.to_string()).replace("{host}", host)
+}
+
+/// Makes a run that begins when `line` says.
+pub(super) fn measured(
+    plan: &RunPlan,
+    progress: &(dyn Fn(&Progress) + Sync),
+    line: &mut Line<'_>,
+) -> Result<Option<Measured>, Failure> {
+    let mut line = Gate { line, wall: None };
+    let made = measure::file_from(plan, progress, &mut line)?;
+    Ok(made.zip(line.wall).map(|((record, tally, late), wall)| {
+        let began = wall + Duration::from_nanos(late.ns());
+        let unix = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let unix_ns = u64::try_from(unix).unwrap_or(u64::MAX);
+        let start = HostStart { late_ns: late.ns(), unix_ns };
+        Measured { record, tally, start, interrupted: interrupt::requested() }
+    }))
+}
+
+/// The start line of the engine, which has a clock of its own.
+struct Gate<'a, 'b> {
+    line: &'a mut Line<'b>,
+    /// The wall clock at the common start.
+    wall: Option<SystemTime>,
+}
+
+impl StartLine for Gate<'_, '_> {
+    fn ready(&mut self) -> Option<Instant> {
+        let agreed = (self.line)()?;
+        let (now, wall, clock) = at_once(monotonic);
+        let ahead = Duration::from_nanos(agreed.start.since(clock).ns());
+        self.wall = Some(wall + ahead);
+        Some(now + ahead)
+    }
+}
+
+/// Attempts to read three clocks without an interruption.
+const ATTEMPTS: usize = 50;
+
+/// Three clocks at one instant. A busy machine may stop the process between two of them, for
+/// milliseconds: the attempt that took the least time counts.
+fn at_once(clock: impl Fn() -> Time) -> (Instant, SystemTime, Time) {
+    let attempt = |_| {
+        let read = (Instant::now(), SystemTime::now(), clock());
+        (read.0.elapsed(), read)
+    };
+    let (_, read) = (0..ATTEMPTS).map(attempt).min_by_key(|(took, _)| *took).expect("some");
+    read
+}

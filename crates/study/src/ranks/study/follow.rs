@@ -1,0 +1,142 @@
+//! Every rank but rank 0: it does what rank 0 says.
+
+use drivelab_core::Refusal;
+use drivelab_core::units::Span;
+
+use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make_one, words};
+use crate::ranks::{Crew, Ranks};
+use crate::stage::Entered;
+
+/// How a rank that follows ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// Rank 0 said that there is nothing more to do.
+    ToTheEnd,
+    /// Rank 0 no longer answers.
+    Alone,
+}
+
+/// Does what rank 0 says, until it says that there is nothing more to do; `stage` is made of the
+/// study that it sends. An arm is left in any case.
+///
+/// # Errors
+/// This rank could not get ready, or could not leave an arm after rank 0 was lost.
+pub fn follow<R: Ranks, S: Member>(
+    crew: &mut Crew<'_, R>,
+    terms: &Terms,
+    stage: impl FnOnce(&str) -> Result<S, S::Error>,
+) -> Result<Followed, S::Error> {
+    let study = match next(crew, terms.ready_within * 2) {
+        Some(Word::Study(study)) => study,
+        Some(_) => return Ok(Followed::ToTheEnd),
+        None => return Ok(Followed::Alone),
+    };
+    let stage = match stage(&study) {
+        Ok(stage) => stage,
+        Err(failure) => {
+            let (host, refusal) = (terms.host.clone(), Some(format!("{failure:#}")));
+            crew.send(0, &words(&Answer { host, refusal, ..Answer::default() }));
+            // Rank 0 says that this is the end.
+            next(crew, terms.ready_within * 2);
+            return Err(failure);
+        }
+    };
+    let mut follower = Follower { crew, terms, stage, place: None };
+    follower.answer(&Ok(()));
+    follower.obey()
+}
+
+/// The next word of rank 0, which is confirmed; `None` where it says nothing for so long, and is
+/// lost.
+fn next<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Option<Word> {
+    let message = crew.receive_within(0, limit)?;
+    let word = serde_json::from_slice(&message).ok()?;
+    if !matches!(word, Word::End) {
+        crew.send(0, HEARD);
+    }
+    Some(word)
+}
+
+struct Follower<'a, 'b, R, S> {
+    crew: &'a mut Crew<'b, R>,
+    terms: &'a Terms,
+    stage: S,
+    /// The arm in place.
+    place: Option<usize>,
+}
+
+impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
+    fn obey(&mut self) -> Result<Followed, S::Error> {
+        let mut limit = self.terms.ready_within * 2;
+        loop {
+            let word = next(self.crew, limit);
+            // Rank 0 waits for the slowest rank before its next word: for what it has measured, or
+            // until it has put an arm in place; and does the same itself.
+            limit = match word {
+                Some(Word::Run(..)) => self.terms.patience * 2,
+                _ => self.terms.ready_within * 2,
+            };
+            match word {
+                Some(Word::Enter(arm)) => {
+                    let entered = self.enter(arm);
+                    self.answer(&entered);
+                }
+                Some(Word::Leave(arm)) => {
+                    let left = self.leave(Some(arm));
+                    self.answer(&left);
+                }
+                Some(Word::Run(request, size)) => {
+                    if let Some(size) = size {
+                        self.stage.use_size(size);
+                    }
+                    let own = make_one(self.crew, self.terms, &mut self.stage, request);
+                    self.report(own);
+                }
+                Some(Word::Study(_) | Word::End) => {
+                    self.leave(self.place)?;
+                    return Ok(Followed::ToTheEnd);
+                }
+                None => {
+                    self.leave(self.place)?;
+                    return Ok(Followed::Alone);
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, arm: usize) -> Result<(), S::Error> {
+        match self.stage.enter(arm)? {
+            Entered::Ready => self.place = Some(arm),
+            Entered::Waiting(what) => return Err(Refusal::machine(what).into()),
+        }
+        Ok(())
+    }
+
+    /// Leaves an arm that is in place here.
+    fn leave(&mut self, arm: Option<usize>) -> Result<(), S::Error> {
+        match self.place.take_if(|place| Some(*place) == arm) {
+            Some(place) => self.stage.leave(place),
+            None => Ok(()),
+        }
+    }
+
+    fn answer(&mut self, done: &Result<(), S::Error>) {
+        let answer = Answer {
+            host: self.terms.host.clone(),
+            target: self.stage.target(),
+            size: self.stage.size(),
+            refusal: done.as_ref().err().map(|failure| format!("{failure:#}")),
+        };
+        self.crew.send(0, &words(&answer));
+    }
+
+    fn report(&mut self, own: Own<S::Error>) {
+        let came = match own {
+            Own::Made(outcome) => Came::Made(outcome),
+            Own::Failed(failure) => Came::Failed(format!("{failure:#}")),
+            // Rank 0 knows: no rank has begun.
+            Own::Unable(_) | Own::Refused(_) => return,
+        };
+        self.crew.send(0, &words(&came));
+    }
+}
