@@ -57,7 +57,7 @@ fn a_run_that_cannot_be_kept_is_printed_all_the_same() {
     assert!(said.err.contains("not archived") && said.err.contains("--no-archive"), "{said:?}");
     assert!(said.out.contains("IOPS"), "{said:?}");
     drivelab(folder.path(), &["history", "--archive", "own.db"])
-        .failed(3, &["cannot open", "hint"]);
+        .failed(2, &["`own.db` is not an archive", "hint"]);
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn a_figure_that_no_run_has_is_refused_with_its_nearest() {
     let asked = |metric: &str| drivelab(folder.path(), &["history", "--metric", metric]);
     assert_eq!(asked("zzz").out, "no runs\n", "an empty archive knows no figure");
     drivelab(folder.path(), &RUN);
-    asked("lat_p95_ns")
-        .failed(2, &["no kept run has a figure `lat_p95_ns`", "did you mean `lat_p9"]);
+    asked("lat_p51_ns")
+        .failed(2, &["no kept run has a figure `lat_p51_ns`", "did you mean `lat_p50_ns`?"]);
     asked("zzz")
         .failed(2, &["no kept run has a figure `zzz`", "figures of kept runs: `", "`iops`"]);
     // That none of these runs has it is an answer.

@@ -102,7 +102,8 @@ pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> 
         own.push(label);
     }
     let row = |cells: &Vec<String>| -> String {
-        cells.iter().zip(&own).map(|(cell, own)| format!("<td{own}>{}", micro(cell))).collect()
+        let cells = cells.iter().zip(&own);
+        cells.fold(String::new(), |row, (cell, own)| row + &format!("<td{own}>{}", micro(cell)))
     };
     let rows = each("<tr>", rows.iter().map(row), "</tr>\n");
     format!(

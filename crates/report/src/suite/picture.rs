@@ -23,8 +23,6 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 280.0;
 /// Lines across, at most.
 const TICKS_MAX: f64 = 6.0;
-/// A column of the picture, half a pixel where it is as wide as a page lets it be.
-const COLUMN: f64 = 0.5;
 const GB: f64 = 1e9;
 
 /// A bar for each test, its length the rate.
@@ -94,34 +92,51 @@ pub(super) fn curves(phases: &[&Phase]) -> String {
 fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
     let places = phase.points.iter();
     let places = places.map(|point| (across.x(gb(point.offset_bytes)), up.y(point.value)));
-    let path = drawn(&places.collect::<Vec<_>>());
-    let path: Vec<String> = path.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let path = path(places);
     let last = phase.points.last().map_or(0.0, |point| point.value);
     format!(
-        "<polyline class=\"measured\" points=\"{}\"><title>{}: {} MB/s at the end</title>\
-         </polyline>\n",
-        path.join(" "),
+        "<path class=\"measured\" d=\"{path}\"><title>{}: {} MB/s at the end</title></path>\n",
         escape(&phase.name),
         significant(last),
     )
 }
 
-/// The places of a line from left to right that can be seen: of each column the first, the lowest,
-/// the highest and the last. A run of hours has more seconds than a screen has columns.
-fn drawn(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let column = |place: &(f64, f64)| libm::floor(place.0 / COLUMN);
-    let mut seen = Vec::new();
-    for within in places.chunk_by(|one, other| column(one).total_cmp(&column(other)).is_eq()) {
-        let by_height = |one: &usize, other: &usize| within[*one].1.total_cmp(&within[*other].1);
-        let (top, bottom) =
-            ((0..within.len()).min_by(by_height), (0..within.len()).max_by(by_height));
-        let mut kept = [Some(0), top, bottom, within.len().checked_sub(1)];
-        kept.sort_unstable();
-        let mut kept: Vec<usize> = kept.into_iter().flatten().collect();
-        kept.dedup();
-        seen.extend(kept.into_iter().map(|at| within[at]));
+/// A line through places, in tenths: each as its distance from the one before, because a run of
+/// hours has thousands of them.
+fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let (mut path, mut before) = (String::new(), None);
+    for (x, y) in places.map(|(x, y)| (tenths(x), tenths(y))) {
+        let (letter, dx, dy) = match before {
+            None => ("M", x, y),
+            Some((x0, y0)) => ("", x - x0, y - y0),
+        };
+        path += letter;
+        path += &decimal(dx, letter.is_empty());
+        path += &decimal(dy, true);
+        path += if letter.is_empty() { "" } else { "l" };
+        before = Some((x, y));
     }
-    seen
+    path
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
+fn tenths(place: f64) -> i64 {
+    libm::round(10.0 * place) as i64
+}
+
+/// Tenths as short as a path may have them; a minus sign also separates.
+fn decimal(tenths: i64, separate: bool) -> String {
+    let (whole, rest) = (tenths.abs() / 10, tenths.abs() % 10);
+    let sign = match tenths {
+        ..0 => "-",
+        _ if separate => " ",
+        _ => "",
+    };
+    match (whole, rest) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (0, rest) => format!("{sign}.{rest}"),
+        _ => format!("{sign}{whole}.{rest}"),
+    }
 }
 
 fn picture(caption: &str, height: f64, inside: &str) -> String {
@@ -208,21 +223,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_keeps_what_can_be_seen_of_it() {
-        // A hundred places in a column, one of them far above the others and one far below.
-        let height = |place: u32| match place {
-            1030 => 5.0,
-            1070 => 250.0,
-            other => 100.0 + f64::from(other % 7),
-        };
-        let places = (0..5000).map(|place| (f64::from(place) / 200.0, height(place)));
-        let places: Vec<(f64, f64)> = places.collect();
-        let seen = drawn(&places);
-        assert!(seen.len() <= 4 * 51 && seen.is_sorted_by(|a, b| a.0 < b.0), "{}", seen.len());
-        assert!(seen.contains(&(5.15, 5.0)) && seen.contains(&(5.35, 250.0)));
-        assert_eq!((seen.first(), seen.last()), (places.first(), places.last()));
-        let few = [(0.0, 1.0), (0.1, 3.0), (7.0, 2.0)];
-        assert_eq!(drawn(&few), few);
-        assert!(drawn(&[]).is_empty());
+    fn a_line_is_its_places_in_tenths() {
+        let places = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
+        assert_eq!(path(places.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
+        assert_eq!(path([].into_iter()), "");
     }
 }
