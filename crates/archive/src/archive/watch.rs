@@ -25,6 +25,6 @@ impl Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_set() { "Watch" } else { "Watch(nobody)" })
+        f.debug_tuple("Watch").field(&self.is_set()).finish()
     }
 }

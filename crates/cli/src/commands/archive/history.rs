@@ -101,16 +101,17 @@ pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Vec<Kept>, Fa
     if names.is_empty() || names.iter().any(|name| name == metric) {
         return Ok(runs);
     }
-    let hint = match nearest(metric, names.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => {
-            let named: Vec<String> =
-                names.iter().take(NAMED_MAX).map(|name| format!("`{name}`")).collect();
-            let more = if names.len() > NAMED_MAX { ", ..." } else { "" };
-            format!("figures of kept runs: {}{more}", named.join(", "))
-        }
-    };
+    let nearest = nearest(metric, names.iter().map(String::as_str));
+    let hint = nearest.map_or_else(|| usual(&names), |meant| format!("did you mean `{meant}`?"));
     Err(Failure::bad_words(format!("no kept run has a figure `{metric}`")).hint(hint))
+}
+
+/// The figures that most runs have.
+fn usual(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED_MAX).map(|name| format!("`{name}`"));
+    let shown: Vec<String> = shown.collect();
+    let more = if names.len() > NAMED_MAX { ", ..." } else { "" };
+    format!("figures of kept runs: {}{more}", shown.join(", "))
 }
 
 /// The one run that was typed.
