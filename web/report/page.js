@@ -89,18 +89,31 @@
     return `${Number((ms * 1000).toPrecision(1))} µs`;
   };
 
+  // Places as far apart as they look on a logarithmic axis.
+  const logPlaces = ([least, greatest], count) =>
+    Array.from({ length: count }, (_, place) => least * (greatest / least) ** (place / (count - 1)));
+
+  // Percent of the requests that are done by each place, from thousandths that each adds.
+  function reached(steps) {
+    let sum = 0;
+    return steps.map((step) => (sum += step) / 10);
+  }
+
   function latency(it) {
-    const arms = it.y.map((y, arm) => ({ y, arm })).filter(({ y }) => y);
+    const arms = it.steps
+      .map((steps, arm) => ({ y: steps && reached(steps), arm }))
+      .filter(({ y }) => y);
+    const x = logPlaces(it.ends_ms, arms[0].y.length);
     const tell = (plot, at) => {
       const shares = arms.map(({ y, arm }) => `${data.arms[arm]} ${y[at].toFixed(1)} %`);
-      return `within ${time(it.x[at])}: ${shares.join(", ")}`;
+      return `within ${time(x[at])}: ${shares.join(", ")}`;
     };
     return {
       id: it.id,
-      data: [it.x, ...arms.map(({ y }) => y)],
+      data: [x, ...arms.map(({ y }) => y)],
       options: {
         scales: {
-          x: { time: false, distr: 3, range: [it.x[0], it.x[it.x.length - 1]] },
+          x: { time: false, distr: 3, range: [x[0], x[x.length - 1]] },
           y: { range: [0, 100] },
         },
         axes: [

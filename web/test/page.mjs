@@ -109,6 +109,17 @@ async function copied(page, way) {
   check(way, `copied: ${lines[2]}, not ${first}`, lines[2].startsWith(`| ${first.replaceAll("|", "\\|")}`));
 }
 
+// Data is what curves are drawn from, the pictures, and what stands in the cells of tables; all else
+// is the page: scripts, style, markup.
+const html = readFileSync(report, "utf8");
+const bytes = (pattern) => [...html.matchAll(pattern)].reduce((sum, it) => sum + Buffer.byteLength(it[1]), 0);
+const parts = { curves: /id="data">(.*?)<\/script>/gs, pictures: /(<svg.*?<\/svg>)/gs, cells: /<td[^>]*>([^<]+)/g };
+const sizes = Object.entries(parts).map(([name, pattern]) => [name, bytes(pattern)]);
+const own = Buffer.byteLength(html) - sizes.reduce((sum, [, size]) => sum + size, 0);
+const said = sizes.map(([name, size]) => `${Math.round(size / 1000)} kB of ${name}`);
+console.log(`${Math.round(own / 1000)} kB, and as data ${said.join(", ")}`);
+check({ name: kind }, `the page has ${own} bytes without its data`, own <= 300_000);
+
 for (const way of ways) {
   const context = await browser.newContext({
     viewport: { width: way.width, height: 900 },

@@ -26,6 +26,12 @@ pub enum ArchiveError {
         /// Why.
         source: DatabaseError,
     },
+    /// The file is something else.
+    #[error("`{}` is not an archive", path.display())]
+    NoArchive {
+        /// Which file.
+        path: PathBuf,
+    },
     /// The connection to the server would not be as safe as its address asks.
     #[error("the connection to `{}` is not as safe as its `sslmode` asks", path.display())]
     Unsafe {
@@ -97,6 +103,11 @@ impl ArchiveError {
     /// The same, where it was met when the archive at `path` was opened.
     pub(crate) fn at(self, path: &Path) -> Self {
         match self {
+            Self::Sql(DatabaseError::Sqlite(source))
+                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) =>
+            {
+                Self::NoArchive { path: path.to_owned() }
+            }
             Self::Sql(source) => Self::Open { path: path.to_owned(), source },
             Self::Unsafe { why, source, .. } => Self::Unsafe { path: path.to_owned(), why, source },
             Self::Later { schema, .. } => Self::Later { path: path.to_owned(), schema },

@@ -72,7 +72,11 @@ pub(crate) struct Failure {
 impl Failure {
     /// The request makes no sense.
     pub(crate) fn bad_request(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::BadRequest, error: error.into(), hints: Vec::new() }
+        let mut error: anyhow::Error = error.into();
+        // What a refusal itself says to do about it comes first.
+        let refusal = error.downcast_mut::<Refusal>();
+        let hints = refusal.map_or_else(Vec::new, |it| std::mem::take(&mut it.hints));
+        Self { exit: Exit::BadRequest, error, hints }
     }
 
     /// The request makes no sense, in words.
@@ -144,5 +148,22 @@ pub(crate) trait AtPath<T> {
 impl<T> AtPath<T> for std::io::Result<T> {
     fn at_path(self, what: &str, path: &Path) -> Result<T, Failure> {
         self.map_err(|error| Refusal::at_path(what, path, error).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_refusal_says_to_do_is_never_lost() {
+        let refusal = || Refusal::request("it cannot be").hint("do this");
+        for failure in [Failure::from(refusal()), Failure::bad_request(refusal())] {
+            assert_eq!(
+                (failure.exit, failure.to_string().as_str()),
+                (Exit::BadRequest, "it cannot be")
+            );
+            assert_eq!(failure.hint("or that").hints, ["do this", "or that"]);
+        }
     }
 }

@@ -57,7 +57,7 @@ fn a_run_that_cannot_be_kept_is_printed_all_the_same() {
     assert!(said.err.contains("not archived") && said.err.contains("--no-archive"), "{said:?}");
     assert!(said.out.contains("IOPS"), "{said:?}");
     drivelab(folder.path(), &["history", "--archive", "own.db"])
-        .failed(3, &["cannot open", "hint"]);
+        .failed(2, &["`own.db` is not an archive", "hint"]);
 }
 
 #[test]
@@ -73,6 +73,39 @@ fn kept_runs_are_named_and_deleted_by_the_beginning_of_their_ids() {
     drivelab(folder.path(), &["delete", "ZZZ", "--yes"]).failed(2, &["no run", "history"]);
     assert_eq!(drivelab(folder.path(), &["delete", id, "--yes"]).code, 0);
     assert_eq!(drivelab(folder.path(), &["history"]).out, "no runs\n");
+}
+
+#[test]
+fn kept_runs_are_named_and_deleted_by_their_label() {
+    let folder = folder();
+    for seed in ["1", "2"] {
+        drivelab(folder.path(), &[&RUN[..], &["--seed", seed]].concat());
+    }
+    let said = drivelab(folder.path(), &["label", "old", "label:before", "--json"]).json();
+    assert_eq!(said["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(listed(folder.path(), &["--label", "old"]).len(), 2);
+    drivelab(folder.path(), &["history", "--parts", "label:old"]).failed(2, &["means 2 runs"]);
+    drivelab(folder.path(), &["delete", "label:old"])
+        .failed(2, &["no terminal to ask on before deleting 2 runs", "--yes"]);
+    drivelab(folder.path(), &["delete", "label:before", "--yes"]).failed(2, &["no run"]);
+    let said = drivelab(folder.path(), &["delete", "label:old", "--yes", "--json"]).json();
+    assert_eq!(said["deleted"].as_array().unwrap().len(), 2);
+    assert_eq!(listed(folder.path(), &[]).len(), 0);
+}
+
+#[test]
+fn a_figure_that_no_run_has_is_refused_with_its_nearest() {
+    let folder = folder();
+    let asked = |metric: &str| drivelab(folder.path(), &["history", "--metric", metric]);
+    assert_eq!(asked("zzz").out, "no runs\n", "an empty archive knows no figure");
+    drivelab(folder.path(), &RUN);
+    asked("lat_p51_ns")
+        .failed(2, &["no kept run has a figure `lat_p51_ns`", "did you mean `lat_p50_ns`?"]);
+    asked("zzz")
+        .failed(2, &["no kept run has a figure `zzz`", "figures of kept runs: `", "`iops`"]);
+    // That none of these runs has it is an answer.
+    let narrow = drivelab(folder.path(), &["history", "--metric", "iops", "--suite", "bonnie"]);
+    assert_eq!((narrow.code, narrow.out.as_str()), (0, "no runs\n"));
 }
 
 #[test]
@@ -93,6 +126,8 @@ fn archives_are_filled_merged_and_checked() {
         let missing = [verb, &["--archive", "mistyped.db"]].concat();
         drivelab(folder.path(), &missing).failed(2, &["`mistyped.db` does not exist"]);
     }
+    two(&["merge", "run.json"]).failed(2, &["`run.json` is not an archive", "import run.json"]);
+    drivelab(folder.path(), &["history", "--archive", "run.json"]).failed(2, &["not an archive"]);
     two(&["import", "missing.json"]).failed(2, &["missing.json"]);
     two(&["import", "."]).failed(2, &["is not the results folder of a study", "study.toml"]);
 }

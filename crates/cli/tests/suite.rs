@@ -58,7 +58,7 @@ fn the_curve_falls_with_the_zones_and_the_page_draws_it() {
     assert!(json["marks"].to_string().contains("one-at-a-time"), "{}", json["marks"]);
     assert_eq!(json["phases"][2]["nature"], "drive-cache");
     let page = std::fs::read_to_string(folder.path().join("page/report.html")).unwrap();
-    assert!(page.contains("<polyline class=\"measured\"") && page.contains("class=\"dot\""));
+    assert!(page.contains("<path class=\"measured\"") && page.contains("class=\"dot\""));
     assert!(folder.path().join("page/run.json").exists());
 }
 

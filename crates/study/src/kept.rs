@@ -89,6 +89,13 @@ pub struct KeptPart<'a> {
     pub record: &'a RunRecord,
 }
 
+/// What the workloads of one arm in one block measured, and on which machine.
+#[derive(Default)]
+struct OfStep {
+    host: Option<String>,
+    figures: Vec<Figure>,
+}
+
 impl KeptStudy {
     /// A study that was carried out.
     pub fn new(text: String, header: Header, frame: Frame, runs: Vec<StoredRun>) -> Self {
@@ -210,7 +217,7 @@ impl KeptStudy {
         study: &StudyFile,
         metrics: impl Fn(&RunRecord) -> Vec<Figure>,
     ) -> Result<Imported, Refusal> {
-        let (mut runs, mut left_out) = (BTreeMap::<_, Vec<Figure>>::new(), 0_usize);
+        let (mut runs, mut left_out) = (BTreeMap::<_, OfStep>::new(), 0_usize);
         for run in &self.runs {
             let Task::Workload(place) = run.task else {
                 left_out += 1;
@@ -219,18 +226,21 @@ impl KeptStudy {
             let Some(workload) = study.workloads.get(place) else { continue };
             let step = &run.step;
             let of_step = runs.entry((step.arm, step.block, step.repeat)).or_default();
-            of_step.extend(metrics(&run.record).into_iter().map(|figure| Figure {
+            if let Some(host) = &run.record.host {
+                of_step.host = Some(host.id.clone());
+            }
+            of_step.figures.extend(metrics(&run.record).into_iter().map(|figure| Figure {
                 name: format!("{}.{}", workload.name, figure.name),
                 unit: figure.unit().to_owned(),
                 ..figure
             }));
         }
-        let run = |((arm, ..), figures): ((usize, _, _), Vec<Figure>)| {
+        let run = |((arm, ..), OfStep { host, figures }): ((usize, _, _), OfStep)| {
             let arm = study.arms.get(arm)?.name.clone();
             let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
             let phases =
                 vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
-            Some(ImportedRun { arm, phases, ..ImportedRun::default() })
+            Some(ImportedRun { arm, host, phases, ..ImportedRun::default() })
         };
         let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();
         if runs.is_empty() {

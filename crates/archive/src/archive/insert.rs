@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use drivelab_core::config::Choice as _;
 
+use super::watch::Watch;
 use crate::entry::{Entry, Place};
 use crate::error::ArchiveError;
 use crate::filter::millis;
@@ -45,10 +46,15 @@ pub(super) struct Rows {
 
 impl Rows {
     /// The rows of entries.
-    pub(super) fn of(entries: &[Entry]) -> Result<Self, ArchiveError> {
+    pub(super) fn of(entries: &[Entry], watch: &Watch) -> Result<Self, ArchiveError> {
         entries.iter().try_for_each(refuse_odd)?;
-        let mut rows =
-            Self { runs: entries.iter().map(run).collect(), figures: Vec::new(), tags: Vec::new() };
+        // Packing the documents is what takes the time.
+        let run = |(number, entry): (u64, &Entry)| {
+            watch.at(number, entries.len() as u64);
+            run(entry)
+        };
+        let runs = (0..).zip(entries).map(run).collect();
+        let mut rows = Self { runs, figures: Vec::new(), tags: Vec::new() };
         for (number, entry) in entries.iter().enumerate() {
             let of_entry = |row| (number, row);
             rows.figures.extend(figures(entry).map(of_entry));

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Archive, Merged};
+use super::watch::Watch;
+use super::{Archive, Merged, runs};
 use crate::error::ArchiveError;
 use crate::schema::{self, TABLES};
 use crate::store::{self, Patience, Present, Row, Sqlite, Store};
@@ -17,15 +18,17 @@ impl Archive {
     /// # Errors
     /// The other is no archive, or this one cannot be written: then nothing is taken over.
     pub fn merge(&mut self, other: &Path) -> Result<Merged, ArchiveError> {
-        let copy = up_to_date_copy(other, self.patience);
+        let copy = up_to_date_copy(other, self.patience, &self.watch);
         let mut copy = copy.map_err(|error| error.at(&store::shown(other)))?;
-        let counted = copy.rows("SELECT count(*) FROM runs", &[])?;
-        let there = counted.first().expect("a sum is one row").get::<i64>(0)?.unsigned_abs();
+        let there = runs(&mut *copy)?;
+        let watch = &self.watch;
         let added = self.store.get_mut().transaction(&[], |store, _| {
             let [runs, others @ ..] = TABLES;
-            let added = copy_rows(&mut *copy, store, runs)?;
+            // All runs are copied twice, and the second time here.
+            let seen = |done: u64| watch.at(there + done, 2 * there);
+            let added = copy_rows(&mut *copy, store, runs, &seen)?;
             for table in others {
-                copy_rows(&mut *copy, store, table)?;
+                copy_rows(&mut *copy, store, table, &|_| ())?;
             }
             labels(&mut *copy, store)?;
             Ok(added)
@@ -35,7 +38,11 @@ impl Archive {
 }
 
 /// All that the other holds in a database of today's schema, which goes with its connection.
-fn up_to_date_copy(other: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+fn up_to_date_copy(
+    other: &Path,
+    patience: Patience,
+    watch: &Watch,
+) -> Result<Box<dyn Store>, ArchiveError> {
     let mut other = store::open_to_read(other, patience)?;
     // One moment of the other, whoever writes to it meanwhile.
     other.begin_reading()?;
@@ -44,16 +51,25 @@ fn up_to_date_copy(other: &Path, patience: Patience) -> Result<Box<dyn Store>, A
     copy.script("CREATE TABLE steps (name TEXT PRIMARY KEY)")?;
     schema::take(&mut *copy, |name| taken.iter().any(|one| one == name))?;
     copy.begin(&[])?;
-    for table in TABLES {
-        copy_rows(&mut *other, &mut *copy, table)?;
+    let [first, others @ ..] = TABLES;
+    let there = runs(&mut *other)?;
+    copy_rows(&mut *other, &mut *copy, first, &|done| watch.at(done, 2 * there))?;
+    for table in others {
+        copy_rows(&mut *other, &mut *copy, table, &|_| ())?;
     }
     copy.script("COMMIT")?;
     schema::bring_up_to_date(&mut *copy)?;
     Ok(copy)
 }
 
-/// Copies the rows of a table that are not there, column by name; returns how many.
-fn copy_rows(from: &mut dyn Store, to: &mut dyn Store, table: &str) -> Result<u64, ArchiveError> {
+/// Copies the rows of a table that are not there, column by name; returns how many. `seen` gets the
+/// number of rows that have been read.
+fn copy_rows(
+    from: &mut dyn Store,
+    to: &mut dyn Store,
+    table: &str,
+    seen: &dyn Fn(u64),
+) -> Result<u64, ArchiveError> {
     let columns = from.columns(table)?;
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let text = format!("SELECT {} FROM {table}", columns.join(", "));
@@ -64,8 +80,11 @@ fn copy_rows(from: &mut dyn Store, to: &mut dyn Store, table: &str) -> Result<u6
         some.clear();
         Ok(())
     };
+    let mut read = 0;
     from.each(&text, &[], &mut |row| {
         some.push(row);
+        read += 1;
+        seen(read);
         if some.len() == ROWS { send(&mut some) } else { Ok(()) }
     })?;
     send(&mut some)?;

@@ -2,6 +2,7 @@
 
 mod insert;
 mod merge;
+mod watch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use crate::pack::{unpack, unpack_head};
 use crate::schema;
 use crate::store::{self, Patience, Row, Store, Value};
 use insert::{Rows, same};
+use watch::Watch;
 
 /// Parameters of one statement: databases have a limit.
 const HEADS_AT_ONCE: usize = 500;
@@ -27,6 +29,7 @@ pub struct Archive {
     place: PathBuf,
     store: RefCell<Box<dyn Store>>,
     patience: Patience,
+    watch: Watch,
 }
 
 /// What a check found.
@@ -61,7 +64,12 @@ impl Archive {
             Ok(store)
         });
         let store = RefCell::new(opened.map_err(|error| error.at(&named))?);
-        Ok(Self { place: named, store, patience })
+        Ok(Self { place: named, store, patience, watch: Watch::default() })
+    }
+
+    /// Calls `seen` while much is read or written, with the runs that are done and all of them.
+    pub fn watch(&mut self, seen: impl Fn(u64, u64) + 'static) {
+        self.watch = Watch::new(seen);
     }
 
     /// Where it is; without the password of a server.
@@ -82,7 +90,7 @@ impl Archive {
     /// # Errors
     /// A figure that is no number, or a disk that is full.
     pub fn keep(&mut self, entries: &[Entry]) -> Result<(), ArchiveError> {
-        let rows = Rows::of(entries)?;
+        let rows = Rows::of(entries, &self.watch)?;
         self.store.get_mut().transaction(&[], |store, again| {
             // One is there only if all are.
             if again && rows.first_is_there(store)? {
@@ -98,7 +106,7 @@ impl Archive {
     /// # Errors
     /// As [`Self::keep`].
     pub fn keep_new(&mut self, entries: &[Entry]) -> Result<Merged, ArchiveError> {
-        let rows = Rows::of(entries)?;
+        let rows = Rows::of(entries, &self.watch)?;
         // Documents of one length may be the same.
         let keys: Vec<i64> = entries.iter().map(|it| millis(it.document.len() as u64)).collect();
         self.store.get_mut().transaction(&keys, |store, again| {
@@ -147,6 +155,15 @@ impl Archive {
             add_tags(store, &mut kept)?;
             Ok(kept)
         })
+    }
+
+    /// The names of all figures, those that most runs have first.
+    ///
+    /// # Errors
+    /// An archive that cannot be read.
+    pub fn figure_names(&self) -> Result<Vec<String>, ArchiveError> {
+        let text = "SELECT name FROM figures GROUP BY name ORDER BY count(*) DESC, name";
+        self.read(|store| store.rows(text, &[])?.iter().map(|row| row.get(0)).collect())
     }
 
     /// The one run whose id is or begins with `text`; a part only where no whole is meant.
@@ -280,7 +297,8 @@ impl Archive {
     /// An archive that cannot be read at all; damage within it is an answer.
     pub fn check(&self) -> Result<Checked, ArchiveError> {
         self.read(|store| {
-            let mut found = Checked { whole: 0, damage: store.damage()? };
+            let all = if self.watch.is_set() { runs(store)? } else { 0 };
+            let (mut found, mut read) = (Checked { whole: 0, damage: store.damage()? }, 0);
             store.each("SELECT record, record_bytes, id FROM runs", &[], &mut |row| {
                 match packed(&row)?.and_then(|text| readable(&text)) {
                     Ok(()) => found.whole += 1,
@@ -288,6 +306,8 @@ impl Archive {
                         found.damage.push(format!("run {}: {why}", row.get::<String>(2)?));
                     }
                 }
+                read += 1;
+                self.watch.at(read, all);
                 Ok(())
             })?;
             let lost = "SELECT id, study FROM runs WHERE study NOT IN (SELECT id FROM runs)";
@@ -298,6 +318,12 @@ impl Archive {
             Ok(found)
         })
     }
+}
+
+/// All runs, and those that are parts of others.
+fn runs(store: &mut dyn Store) -> Result<u64, ArchiveError> {
+    let rows = store.rows("SELECT count(*) FROM runs", &[])?;
+    Ok(rows.first().expect("a sum is one row").get::<i64>(0)?.unsigned_abs())
 }
 
 /// The tags of listed runs, in order.

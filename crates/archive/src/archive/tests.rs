@@ -355,9 +355,9 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     assert!(later.to_string().contains("2100-01-01-later"), "{later}");
     std::fs::write(&path, "not a database, but long enough to be taken for one".repeat(50))
         .unwrap();
-    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::Open { .. })));
+    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
     let (_folder, mut archive) = self::archive();
-    assert!(matches!(archive.merge(&path), Err(ArchiveError::Open { .. })));
+    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }
 

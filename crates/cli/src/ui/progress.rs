@@ -98,6 +98,12 @@ impl Progress {
         self.at(position, &format!("{least} to {most} are needed"));
     }
 
+    /// Moves to `position` of `all` steps, of which the number was not known before.
+    pub(crate) fn at_one(&self, position: u64, all: u64) {
+        self.bar.set_length(all);
+        self.at(position, "");
+    }
+
     /// A bar over a stretch of time, in milliseconds.
     pub(crate) fn time(total: Duration, what: &str) -> Self {
         let length = u64::try_from(total.as_millis()).unwrap_or(u64::MAX);

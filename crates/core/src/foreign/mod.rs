@@ -57,6 +57,9 @@ pub struct ImportedRun {
     pub arm: String,
     /// When it ended, in seconds since 1970 (UTC), if the file says so.
     pub ended_unix_s: Option<u64>,
+    /// The machine that it ran on, as records of drivelab name it; no other tool's do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Its settings, under the tool's own names (`file_size`), as its own format needs them again.
     pub setup: BTreeMap<String, String>,
     /// Its numbers.

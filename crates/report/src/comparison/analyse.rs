@@ -38,6 +38,9 @@ pub struct CompareOptions {
 /// arm; another metric that misses one of them is left out and named.
 pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult, Refusal> {
     let unpaired = options.unpaired.clone().or_else(|| input.not_alternated.clone());
+    if let Some(why) = unpaired.as_deref().filter(|_| input.by_host) {
+        return Err(of_several_machines(why));
+    }
     let columns = columns(input);
     let gate = primary(input, &columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
@@ -98,6 +101,17 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         unpaired,
         notes,
     })
+}
+
+/// Runs of several machines are comparable in pairs only; `why` says that these are none.
+fn of_several_machines(why: &str) -> Refusal {
+    Refusal::request(format!(
+        "the runs are of several machines, which may cause the difference: they are comparable \
+         where each machine is compared with itself, in pairs, and {why}"
+    ))
+    .hint(
+        "compare one machine at a time: @WHEN,host=ID[,label=NAME] (ids: drivelab history --json)",
+    )
 }
 
 /// What an interval is not about where all runs simulate one drive.

@@ -310,6 +310,28 @@ fn each_machine_is_compared_with_itself() {
 }
 
 #[test]
+fn results_of_different_machines_are_refused_too() {
+    let arm = |name: &str, runs: &[(u64, &str)]| {
+        let records: Vec<RunRecord> =
+            runs.iter().map(|(latency, host)| record(*latency, host)).collect();
+        ArmResults { name: name.to_owned(), files: vec![crate::run::results(name, records.iter())] }
+    };
+    let apart = [arm("here", &[(100, "one")]), arm("there", &[(101, "two")])];
+    let error = from_foreign(&apart).unwrap_err().to_string();
+    assert!(error.starts_with("the arms ran on different machines (`here` on one,"), "{error}");
+    let both = |latency| [(latency, "one"), (10 * latency, "two"), (latency + 1, "one")];
+    let arms = [arm("old", &both(200)), arm("new", &both(100))];
+    let input = from_foreign(&arms).unwrap();
+    let result = analyse(&input, &options()).unwrap();
+    assert_eq!(result.blocks, ["one 1", "two 1", "one 2"]);
+    // Without pairs nothing holds a machine against itself.
+    let unpaired = CompareOptions { unpaired: Some("it was asked for".into()), ..options() };
+    let error = analyse(&input, &unpaired).unwrap_err();
+    assert!(error.to_string().contains("several machines"), "{error}");
+    assert!(error.hints[0].contains("host=ID"), "{error:?}");
+}
+
+#[test]
 fn times_of_runs_say_whether_they_are_pairs() {
     let runs = |latency: u64, times: [u64; 8]| {
         let dated = |(i, time): (u64, u64)| {

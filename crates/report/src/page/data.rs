@@ -24,10 +24,12 @@ pub(crate) struct Data<'a> {
 #[derive(Serialize)]
 pub(crate) struct Latency {
     id: String,
-    /// Milliseconds.
-    x: Vec<f64>,
-    /// Percent of requests done, by arm; null where an arm has no runs.
-    y: Vec<Option<Vec<f64>>>,
+    /// The ends of the time axis in milliseconds; the places between them are as far apart on a
+    /// logarithmic scale.
+    ends_ms: [f64; 2],
+    /// Thousandths of the requests that are done by each place and not by the one before it, of
+    /// each arm; null where an arm has no runs.
+    steps: Vec<Option<Vec<u64>>>,
 }
 
 #[derive(Default, Serialize)]
@@ -84,13 +86,32 @@ pub(crate) fn latency(id: String, arms: usize, curves: &[&LatencyCurve]) -> Opti
         (0..PLACES as u64).map(|place| libm::exp(lo + step * nanoseconds(place))).collect();
     let of_arm = |arm: usize| {
         let curve = curves.iter().find(|curve| curve.arm == arm)?;
-        Some(axis.iter().map(|ns| short(100.0 * share(curve, *ns))).collect())
+        Some(steps(axis.iter().map(|ns| share(curve, *ns))))
     };
     Some(Latency {
         id,
-        x: axis.iter().map(|ns| short(ns / 1e6)).collect(),
-        y: (0..arms).map(of_arm).collect(),
+        ends_ms: [least, greatest].map(|ns| nanoseconds(ns) / 1e6),
+        steps: (0..arms).map(of_arm).collect(),
     })
+}
+
+/// Shares that never fall, in thousandths, each as its distance from the one before: neither the
+/// picture nor the words below it show more of them.
+fn steps(shares: impl Iterator<Item = f64>) -> Vec<u64> {
+    let mut reached = 0;
+    shares
+        .map(|share| {
+            let thousandths = thousandths(share).max(reached);
+            let step = thousandths - reached;
+            reached = thousandths;
+            step
+        })
+        .collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is 0 to 1")]
+fn thousandths(share: f64) -> u64 {
+    libm::round(1000.0 * share.clamp(0.0, 1.0)) as u64
 }
 
 /// The share of requests done after `ns`, along straight lines between the points kept.

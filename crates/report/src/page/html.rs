@@ -78,29 +78,60 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
 /// From so many columns on, cells break their lines so that all have room.
 const WIDE: usize = 6;
 
+/// Columns whose head and alignment a table states once (`page.css` passes them to the cells):
+/// repeated in each cell they are most of the size of a page. Cells of further columns have both.
+const STATED_MAX: usize = 16;
+
 /// A table of cells that are HTML, under heads that are text; on a phone a row becomes a line for
-/// each cell. Columns of numbers end at their right edge, so that their digits stand below one
-/// another.
+/// each cell, behind the name of its column. Columns of numbers end at their right edge, so that
+/// their digits stand below one another.
 pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let wide = if heads.len() > WIDE { " wide" } else { "" };
-    let names: Vec<String> = heads.iter().map(|head| escape(head)).collect();
     let rows: Vec<Vec<String>> = rows.collect();
-    let class = |column: usize| if is_of_numbers(&rows, column) { " class=\"n\"" } else { "" };
-    let classes: Vec<&str> = (0..names.len()).map(class).collect();
+    let (mut stated, mut head, mut own) = (String::new(), String::new(), Vec::new());
+    for (column, name) in heads.iter().enumerate() {
+        let (is_number, shown) = (is_of_numbers(&rows, column), escape(name));
+        let (mut class, mut label) = ("", String::new());
+        if column < STATED_MAX {
+            stated += &statement(column + 1, name, is_number);
+        } else {
+            class = if is_number { " class=\"n\"" } else { "" };
+            label = format!("{class} data-head=\"{shown}\"");
+        }
+        head += &format!("<th{class} scope=\"col\">{shown}</th>");
+        own.push(label);
+    }
     let row = |cells: &Vec<String>| -> String {
-        let cells = cells.iter().zip(&names).zip(&classes);
-        let cell = |((cell, name), class): ((&String, &String), &&str)| {
-            format!("<td{class} data-head=\"{name}\">{}</td>", micro(cell))
-        };
-        cells.map(cell).collect()
+        let cells = cells.iter().zip(&own);
+        cells.fold(String::new(), |row, (cell, own)| row + &format!("<td{own}>{}", micro(cell)))
     };
     let rows = each("<tr>", rows.iter().map(row), "</tr>\n");
-    let head = |(name, class): (&String, &&str)| format!("<th{class} scope=\"col\">{name}</th>");
-    let heads: String = names.iter().zip(&classes).map(head).collect();
     format!(
-        "<table class=\"numbers{wide}\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\
-         </tbody></table>"
+        "<table class=\"numbers{wide}\" style=\"{stated}\"><thead><tr>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody></table>"
     )
+}
+
+/// What the style sheet reads of a column, counted from 1 as it counts them. The first names its
+/// row, and needs no name itself.
+fn statement(number: usize, head: &str, is_number: bool) -> String {
+    let head = if number == 1 { String::new() } else { format!("--h{number}:{};", css_text(head)) };
+    let edge = if is_number { format!("--e{number}:right;") } else { String::new() };
+    head + &edge
+}
+
+/// Text as a string of CSS inside a quoted attribute.
+fn css_text(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .flat_map(|c| match c {
+            '\\' | '\'' => vec!['\\', c],
+            // A line break would end the string.
+            _ if c.is_control() => vec![' '],
+            _ => vec![c],
+        })
+        .collect();
+    escape(&format!("'{text}'"))
 }
 
 /// Whether a column holds numbers and nothing else, apart from gaps; the first names its row.
@@ -197,6 +228,32 @@ mod tests {
     fn markup_is_escaped() {
         assert_eq!(escape("<b a=\"1\">&'"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;");
         assert_eq!(embedded("{\"a\":\"</script>\"}"), "{\"a\":\"\\u003c/script>\"}");
+    }
+
+    #[test]
+    fn a_table_states_what_its_columns_share_once() {
+        let cells = |of: &str| (0..18).map(|column| format!("{of}{column}")).collect::<Vec<_>>();
+        let heads = cells("h");
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let rows = || [cells(""), cells("")].into_iter();
+        let table = table(&heads, rows());
+        assert_eq!(table.matches("--h16:&#39;h15&#39;;--e16:right;").count(), 1, "{table}");
+        assert!(!table.contains("--h17"));
+        assert_eq!(table.matches("<td>15").count(), 2);
+        assert_eq!(table.matches("<td class=\"n\" data-head=\"h17\">17").count(), 2);
+        let sheet = crate::page::STYLE;
+        for number in 2..=STATED_MAX {
+            let rule =
+                format!("({number}) {{ --h: var(--h{number}); --e: var(--e{number}, left); }}");
+            assert!(sheet.contains(&rule), "{rule}");
+        }
+        assert!(sheet.contains(&format!(":nth-child(n + {})::before", STATED_MAX + 1)));
+    }
+
+    #[test]
+    fn heads_cannot_leave_their_statement() {
+        assert_eq!(css_text("p99, ms"), "&#39;p99, ms&#39;");
+        assert_eq!(css_text("'\"};\n\\<"), "&#39;\\&#39;&quot;}; \\\\&lt;&#39;");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#333}.x{text-ancho
 polyline{fill:none}.pair{stroke:#888;opacity:.55}.arm-0{color:#7a8490}.arm-1{color:#b87a00}\
 .arm-2{color:#007a5a}.arm-3{color:#0067a8}.arm-4{color:#a8558a}.arm-5{color:#c24e00}\
 circle{fill:currentColor}.line{stroke:currentColor;stroke-width:2}.rate,.dot{fill:#0067a8}\
-.measured{stroke:#0067a8;stroke-width:2}.rate.write{fill:#007a5a}\
+.measured{stroke:#0067a8;stroke-width:2;fill:none}.rate.write{fill:#007a5a}\
 @media(prefers-color-scheme:dark){text{fill:#ddd}}";
 
 const WIDTH: f64 = 640.0;

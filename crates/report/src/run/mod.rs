@@ -98,7 +98,8 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
         version.get_or_insert_with(|| record.config.drivelab.clone());
         let phases = vec![as_phase("", record)];
         let (arm, ended_unix_s) = (arm.to_owned(), record.ended_unix_s);
-        runs.push(ImportedRun { arm, ended_unix_s, phases, ..ImportedRun::default() });
+        let host = record.host.as_ref().map(|host| host.id.clone());
+        runs.push(ImportedRun { arm, ended_unix_s, host, phases, ..ImportedRun::default() });
     }
     let tool = "drivelab".to_owned();
     Imported { tool, tool_version: version.unwrap_or_default(), runs, ..Imported::default() }
@@ -108,7 +109,9 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
 pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
     let phase = |record| as_phase(record_name(record), record);
     let phases = records.iter().map(phase).collect();
-    let run = ImportedRun { arm: arm.to_owned(), phases, ..ImportedRun::default() };
+    let mut hosts = records.iter().filter_map(|record| record.host.as_ref());
+    let host = hosts.next().map(|host| host.id.clone());
+    let run = ImportedRun { arm: arm.to_owned(), host, phases, ..ImportedRun::default() };
     Imported { runs: vec![run], ..results(arm, records.iter().take(1)) }
 }
 

@@ -90,17 +90,53 @@ pub(super) fn curves(phases: &[&Phase]) -> String {
 }
 
 fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
-    let place =
-        |point: &Point| format!("{:.1},{:.1}", across.x(gb(point.offset_bytes)), up.y(point.value));
-    let path: Vec<String> = phase.points.iter().map(place).collect();
+    let places = phase.points.iter();
+    let places = places.map(|point| (across.x(gb(point.offset_bytes)), up.y(point.value)));
+    let path = path(places);
     let last = phase.points.last().map_or(0.0, |point| point.value);
     format!(
-        "<polyline class=\"measured\" points=\"{}\"><title>{}: {} MB/s at the end</title>\
-         </polyline>\n",
-        path.join(" "),
+        "<path class=\"measured\" d=\"{path}\"><title>{}: {} MB/s at the end</title></path>\n",
         escape(&phase.name),
         significant(last),
     )
+}
+
+/// A line through places, in tenths: each as its distance from the one before, because a run of
+/// hours has thousands of them.
+fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let (mut path, mut before) = (String::new(), None);
+    for (x, y) in places.map(|(x, y)| (tenths(x), tenths(y))) {
+        let (letter, dx, dy) = match before {
+            None => ("M", x, y),
+            Some((x0, y0)) => ("", x - x0, y - y0),
+        };
+        path += letter;
+        path += &decimal(dx, letter.is_empty());
+        path += &decimal(dy, true);
+        path += if letter.is_empty() { "" } else { "l" };
+        before = Some((x, y));
+    }
+    path
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
+fn tenths(place: f64) -> i64 {
+    libm::round(10.0 * place) as i64
+}
+
+/// Tenths as short as a path may have them; a minus sign also separates.
+fn decimal(tenths: i64, separate: bool) -> String {
+    let (whole, rest) = (tenths.abs() / 10, tenths.abs() % 10);
+    let sign = match tenths {
+        ..0 => "-",
+        _ if separate => " ",
+        _ => "",
+    };
+    match (whole, rest) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (0, rest) => format!("{sign}.{rest}"),
+        _ => format!("{sign}{whole}.{rest}"),
+    }
 }
 
 fn picture(caption: &str, height: f64, inside: &str) -> String {
@@ -180,4 +216,16 @@ impl Scale {
 #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are 9 PB")]
 fn gb(bytes: u64) -> f64 {
     bytes as f64 / GB
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_its_places_in_tenths() {
+        let places = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
+        assert_eq!(path(places.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
+        assert_eq!(path([].into_iter()), "");
+    }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use drivelab_report::text::json_text;
 
-use super::keep::ArchiveArgs;
+use super::keep::{self, ArchiveArgs};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
 
@@ -12,9 +12,10 @@ use crate::ui::Ui;
 #[command(after_help = "\
 Examples:
   drivelab delete 01KA9Z
-  drivelab delete 01KA9Z 01KA9X --yes")]
+  drivelab delete 01KA9Z 01KA9X --yes
+  drivelab delete label:scratch                 all runs with this label or tag")]
 pub(crate) struct DeleteArgs {
-    /// The runs, by the beginning of their ids.
+    /// The runs: the beginning of an id, label:NAME, or @WHEN[,key=value...].
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     /// Do not ask.
@@ -27,8 +28,10 @@ pub(crate) struct DeleteArgs {
 /// Deletes the runs.
 pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open_to_read()?;
-    let find = |run: &String| archive.find(run);
-    let mut ids = arguments.runs.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let mut ids = Vec::new();
+    for run in &arguments.runs {
+        ids.extend(keep::ids(&archive, run)?);
+    }
     ids.sort_unstable();
     ids.dedup();
     if !arguments.yes {
@@ -37,7 +40,8 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
             Some(true) => {}
             Some(false) => return Ok(Exit::Done),
             None => {
-                return Err(Failure::bad_words("no terminal to ask on").hint("add --yes"));
+                let message = format!("no terminal to ask on before deleting {} {runs}", ids.len());
+                return Err(Failure::bad_words(message).hint("delete without being asked: --yes"));
             }
         }
     }

@@ -1,11 +1,13 @@
 //! `history`: the runs that were kept.
 
 use clap::Args;
-use drivelab_archive::{Filter, since};
+use drivelab_archive::{Archive, Filter, RunId, since};
+use drivelab_core::config::nearest;
+use drivelab_core::record::Kept;
 use drivelab_report::history;
 use drivelab_report::text::json_text;
 
-use super::keep::{ArchiveArgs, now_ms};
+use super::keep::{self, ArchiveArgs, now_ms};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -73,15 +75,54 @@ pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
         suite: arguments.suite,
         label: arguments.label,
         commit: arguments.commit,
-        parts_of: arguments.parts.map(|run| archive.find(&run)).transpose()?,
+        parts_of: arguments.parts.map(|run| one(&archive, &run)).transpose()?,
         metric: arguments.metric,
         since_ms: when(arguments.since)?,
         until_ms: when(arguments.until)?,
         latest: Some(arguments.last).filter(|last| *last > 0),
     };
-    let runs = archive.list(&filter)?;
+    let runs = listed(&archive, &filter)?;
     if ui.json {
         return ui.result(&json_text(&history::json(&runs)));
     }
     ui.result(&history::text(&runs, ui.look()))
+}
+
+/// Figures that are named where none is near the one that was asked for.
+const NAMED_MAX: usize = 8;
+
+/// The runs that a filter means. A figure that no run has at all is a mistake of the request.
+pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Vec<Kept>, Failure> {
+    let runs = archive.list(filter)?;
+    let Some(metric) = filter.metric.as_deref().filter(|_| runs.is_empty()) else {
+        return Ok(runs);
+    };
+    let names = archive.figure_names()?;
+    if names.is_empty() || names.iter().any(|name| name == metric) {
+        return Ok(runs);
+    }
+    let nearest = nearest(metric, names.iter().map(String::as_str));
+    let hint = nearest.map_or_else(|| usual(&names), |meant| format!("did you mean `{meant}`?"));
+    Err(Failure::bad_words(format!("no kept run has a figure `{metric}`")).hint(hint))
+}
+
+/// The figures that most runs have.
+fn usual(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED_MAX).map(|name| format!("`{name}`"));
+    let shown: Vec<String> = shown.collect();
+    let more = if names.len() > NAMED_MAX { ", ..." } else { "" };
+    format!("figures of kept runs: {}{more}", shown.join(", "))
+}
+
+/// The one run that was typed.
+fn one(archive: &Archive, typed: &str) -> Result<RunId, Failure> {
+    match keep::ids(archive, typed)?[..] {
+        [id] => Ok(id),
+        ref several => {
+            let count = several.len();
+            let message = format!("`{typed}` means {count} runs, each with its own parts");
+            Err(Failure::bad_words(message)
+                .hint("name one of them by the beginning of its id: drivelab history"))
+        }
+    }
 }

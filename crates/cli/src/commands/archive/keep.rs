@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use drivelab_archive::{Archive, ArchiveError, Entry, Patience, is_server};
+use drivelab_archive::{Archive, ArchiveError, Entry, Patience, Query, RunId, is_server};
 use drivelab_core::record::Origin;
 
 use crate::failure::{AtPath as _, Exit, Failure};
@@ -64,6 +64,14 @@ pub(crate) fn must_exist(archive: &Path) -> Result<(), Failure> {
     }
     Err(Failure::bad_words(format!("`{}` does not exist", archive.display()))
         .hint("check the file name"))
+}
+
+/// The kept runs that were typed: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id.
+pub(crate) fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Failure> {
+    match Query::read(typed, now_ms()).map_err(Failure::bad_words)? {
+        Some(query) => Ok(query.ids(archive, typed)?),
+        None => Ok(vec![archive.find(typed)?]),
+    }
 }
 
 /// Whether a finished run is kept, where, and what is said of it.
@@ -186,11 +194,17 @@ impl From<ArchiveError> for Failure {
             ),
             ArchiveError::Certificates { .. } => Self::cannot_here(error)
                 .hint("name a file of certificates in PEM form: sslrootcert=FILE"),
+            ArchiveError::NoArchive { path } => {
+                let import = format!("drivelab archive import {}", path.display());
+                Self::bad_request(error)
+                    .hint(format!("if it holds results, keep them in an archive: {import}"))
+                    .hint("or name another: --archive FILE")
+            }
             ArchiveError::Open { path, .. } if is_server(path) => Self::cannot_here(error)
                 .hint("check that the server runs and that `psql` opens this database")
                 .hint("or name a file: --archive FILE"),
             ArchiveError::Open { .. } => Self::cannot_here(error)
-                .hint("check that the file is an archive and can be written")
+                .hint("check that the file can be written")
                 .hint("or name another: --archive FILE"),
             ArchiveError::Damaged { .. } => {
                 Self::cannot_here(error).hint("see what else is damaged: drivelab archive check")

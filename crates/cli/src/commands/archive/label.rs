@@ -3,8 +3,8 @@
 use clap::Args;
 use drivelab_report::text::json_text;
 
-use super::keep::ArchiveArgs;
-use crate::failure::Outcome;
+use super::keep::{self, ArchiveArgs};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
 
 /// Give kept runs a label, or remove it.
@@ -12,9 +12,11 @@ use crate::ui::Ui;
 #[command(after_help = "\
 Examples:
   drivelab label before 01KA9Z 01KA9X
+  drivelab label before label:tmp               another name for all runs of a label
   drivelab label --remove 01KA9Z")]
 pub(crate) struct LabelArgs {
-    /// The label, then the runs by the beginning of their ids; with --remove the runs alone.
+    /// The label, then the runs: the beginning of an id, label:NAME, or @WHEN[,key=value...]; with
+    /// --remove the runs alone.
     #[arg(required = true, value_name = "LABEL RUN")]
     words: Vec<String>,
     /// Take the label away.
@@ -31,11 +33,14 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
         _ => (None, &arguments.words[..]),
     };
     if runs.is_empty() {
-        return Err(crate::failure::Failure::bad_words("no run given")
+        return Err(Failure::bad_words("no run given")
             .hint("give the label first and then the runs: drivelab label before 01KA9Z"));
     }
     let mut archive = arguments.archive.open_to_read()?;
-    let ids = runs.iter().map(|run| archive.find(run)).collect::<Result<Vec<_>, _>>()?;
+    let mut ids = Vec::new();
+    for run in runs {
+        ids.extend(keep::ids(&archive, run)?);
+    }
     archive.label(&ids, label)?;
     if ui.json {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
@@ -45,5 +50,5 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
             "runs": ids,
         })));
     }
-    Ok(crate::failure::Exit::Done)
+    Ok(Exit::Done)
 }

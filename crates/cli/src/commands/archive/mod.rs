@@ -10,7 +10,7 @@ use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use drivelab_archive::Entry;
+use drivelab_archive::{Archive, ArchiveError, Entry};
 use drivelab_core::record::Origin;
 use drivelab_report::run::Dated;
 
@@ -72,15 +72,28 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
                 progress.at(place, &file.display().to_string());
                 entries.extend(of_file(file, label.as_ref(), format.as_deref())?);
             }
-            progress.at(files.len() as u64, "writing");
+            drop(progress);
             import(&entries, arguments, ui)
         }
     }
 }
 
+/// Does what takes a while, and shows how far it is.
+fn watched<T>(
+    archive: &mut Archive,
+    what: &str,
+    work: impl FnOnce(&mut Archive) -> Result<T, ArchiveError>,
+) -> Result<T, ArchiveError> {
+    let progress = Progress::steps(0, what);
+    archive.watch(move |done, all| progress.at_one(done, all));
+    let result = work(archive);
+    archive.watch(|_, _| ());
+    result
+}
+
 fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    let archive = arguments.archive.open_to_read()?;
-    let found = archive.check()?;
+    let mut archive = arguments.archive.open_to_read()?;
+    let found = watched(&mut archive, "checking", |archive| archive.check())?;
     if ui.json {
         ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.archive/1",
@@ -100,7 +113,8 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 
 fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     keep::must_exist(file)?;
-    let merged = arguments.archive.open()?.merge(file)?;
+    let mut archive = arguments.archive.open()?;
+    let merged = watched(&mut archive, "merging", |archive| archive.merge(file))?;
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.archive/1",
@@ -113,7 +127,7 @@ fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 
 fn import(entries: &[Entry], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open()?;
-    let merged = archive.keep_new(entries)?;
+    let merged = watched(&mut archive, "keeping", |archive| archive.keep_new(entries))?;
     if ui.json {
         let wholes = entries.iter().filter(|entry| entry.place.is_none());
         let ids = wholes.map(|entry| entry.id.to_string()).filter(|id| archive.find(id).is_ok());

@@ -49,20 +49,18 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     let studies = studies(&arguments.only)?;
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
-    for stage in &stages(&arguments.stage, ui)? {
-        let is_there = |it: &&Article| *stage != StageName::Kernel || it.has_kernel;
-        for Article { number, name, .. } in studies.iter().filter(is_there) {
-            ui.note(&format!("article {number}: {name}, stage {stage}"));
-            let folder = arguments.out.join(format!("{name}-{stage}"));
-            match repeat(name, *stage, &folder, arguments, ui) {
-                Ok(Some(one)) => repeated.push(one),
-                Ok(None) => return Ok(Exit::Interrupted),
-                // Files, programs and suites do not run at every stage.
-                Err(failure) if *stage != StageName::Simulate => {
-                    ui.warn(&format!("left out: {:#}", failure.error));
-                }
-                Err(failure) => return Err(failure),
+    let all = runs(&stages(&arguments.stage, ui)?, &studies);
+    for (place, (stage, Article { number, name, .. })) in (1..).zip(&all) {
+        ui.note(&format!("article {number}: {name}, stage {stage}, {place} of {}", all.len()));
+        let folder = arguments.out.join(format!("{name}-{stage}"));
+        match repeat(name, *stage, &folder, arguments, ui) {
+            Ok(Some(one)) => repeated.push(one),
+            Ok(None) => return Ok(Exit::Interrupted),
+            // Files, programs and suites do not run at every stage.
+            Err(failure) if *stage != StageName::Simulate => {
+                ui.warn(&format!("left out: {:#}", failure.error));
             }
+            Err(failure) => return Err(failure),
         }
     }
     if repeated.is_empty() {
@@ -82,6 +80,15 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     ui.result(&if ui.json { again.json() } else { again.text(ui.look()) })?;
     ui.note(&format!("pages: {}", arguments.out.join("articles.html").display()));
     Ok(Exit::Done)
+}
+
+/// Each study at each stage that it is made for.
+fn runs(stages: &[StageName], studies: &[Article]) -> Vec<(StageName, Article)> {
+    let is_there = |stage: StageName, it: &Article| stage != StageName::Kernel || it.has_kernel;
+    let at = |stage: StageName| {
+        studies.iter().filter(move |it| is_there(stage, it)).map(move |it| (stage, *it))
+    };
+    stages.iter().copied().flat_map(at).collect()
 }
 
 /// The stages asked for, or those that are there.

@@ -15,6 +15,7 @@ use drivelab_report::{comparison, run};
 use drivelab_study::{Standing, State};
 use drivelab_view::{Chosen, Pages};
 
+use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::compare::ArmFiles;
 use crate::commands::fleet;
@@ -44,7 +45,7 @@ pub(super) struct Archived {
 impl Pages for Archived {
     fn list(&self, asked: &Asked) -> Result<String, Refusal> {
         let list = || -> Result<String, Failure> {
-            let runs = self.archive.open()?.list(&filter(asked, LISTED)?)?;
+            let runs = listed(&self.archive.open()?, &filter(asked, LISTED)?)?;
             Ok(history::page(&runs, asked))
         };
         list().map_err(refusal)
@@ -118,7 +119,7 @@ impl Archived {
             let latest = archive.list(&Filter { latest: Some(1), ..filter.clone() })?;
             filter.metric = latest.into_iter().find_map(|run| run.figure).map(|it| it.name);
         }
-        let listed = archive.list(&filter)?;
+        let listed = listed(&archive, &filter)?;
         let runs = listed.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
         let heads = archive.heads(&runs.collect::<Vec<_>>())?;
         let kept = listed.into_iter().map(|kept| {

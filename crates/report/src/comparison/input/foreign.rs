@@ -6,6 +6,7 @@ use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Label};
 
+use super::hosts::{self, OnHosts};
 use super::sequence::{ALTERNATED, Order, order};
 use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
 use crate::run;
@@ -118,6 +119,12 @@ fn input<'a>(
             versions.join(", ")
         ));
     }
+    let ran_on = arms.iter().map(|(name, runs)| {
+        let host = |run: &Vec<&ImportedRun>| run.iter().find_map(|it| it.host.clone());
+        OnHosts { name: name.clone(), runs: runs.iter().map(host).collect() }
+    });
+    let ran_on: Vec<OnHosts> = ran_on.collect();
+    let by_host = hosts::are_blocks(&ran_on)?;
     let named = arms.into_iter().map(|(name, runs)| {
         let is_single = runs.len() == 1;
         let times: Vec<Option<u64>> =
@@ -132,7 +139,12 @@ fn input<'a>(
         ArmRuns { name, runs }
     });
     let source = Source::Foreign { tool: tools.join(", ") };
-    checked(Input::new(source, named.collect(), notes)).map(paired_by_order)
+    let mut input = checked(Input::new(source, named.collect(), notes))?;
+    if by_host {
+        hosts::number(&mut input.arms, &ran_on);
+        return Ok(Input { by_host, order_note: Some(hosts::BLOCKS.to_owned()), ..input });
+    }
+    Ok(paired_by_order(input))
 }
 
 fn figures(run: &ImportedRun, is_single: bool, is_one: bool) -> Vec<Figure> {

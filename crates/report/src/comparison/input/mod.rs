@@ -1,6 +1,7 @@
 //! Named arms with their runs, whatever they come from.
 
 mod foreign;
+mod hosts;
 mod pairs;
 mod runs;
 mod sequence;
@@ -32,14 +33,17 @@ pub struct Input {
     pub not_alternated: Option<String>,
     /// What to know of the pairs, where blocks follow from the order of the runs.
     pub order_note: Option<String>,
+    /// Whether the blocks are of machines, each of which ran every arm: only within them may runs
+    /// be compared.
+    pub by_host: bool,
 }
 
 impl Input {
     /// Figures of which nothing else is known.
     fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
         let (provenance, attached) = (Provenance::Unknown, Question::default());
-        let (not_alternated, order_note) = (None, None);
-        Self { source, arms, notes, provenance, attached, not_alternated, order_note }
+        let (not_alternated, order_note, by_host) = (None, None, false);
+        Self { source, arms, notes, provenance, attached, not_alternated, order_note, by_host }
     }
 }
 

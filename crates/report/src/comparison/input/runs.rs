@@ -1,11 +1,12 @@
 //! Stored runs as arms.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
+use super::hosts::{self, OnHosts};
 use super::sequence::{ALTERNATED, Order, order};
 use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
 use crate::attachment::{self, ArmSettings, Question, Sample};
@@ -17,7 +18,12 @@ use crate::{marks, run};
 /// Runs of different machines are refused, because what differs may be the machine, unless every
 /// arm has runs of every machine: then each machine is held against itself.
 pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
-    let by_host = is_by_host(arms)?;
+    let ran_on = arms.iter().map(|(name, records)| {
+        let host = |run: &Dated| run.record.host.as_ref().map(|host| host.id.clone());
+        OnHosts { name: name.clone(), runs: records.iter().map(host).collect() }
+    });
+    let ran_on: Vec<OnHosts> = ran_on.collect();
+    let by_host = hosts::are_blocks(&ran_on)?;
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
         let figures = records.iter().map(|run| figures(&run.record)).collect();
@@ -30,9 +36,7 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
     });
     let mut named: Vec<ArmRuns> = named.collect();
     if by_host {
-        for (arm, (_, records)) in named.iter_mut().zip(arms) {
-            number_by_host(arm, records);
-        }
+        hosts::number(&mut named, &ran_on);
     }
     let by_order = order_note(&named);
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
@@ -42,7 +46,7 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
     match if by_host { Order::Unknown } else { order(&mut named) } {
         Order::NotAlternated(how) => not_alternated = Some(how),
         Order::Alternated => order_note = Some(ALTERNATED.to_owned()),
-        Order::Unknown if by_host => order_note = Some(BY_HOST.to_owned()),
+        Order::Unknown if by_host => order_note = Some(hosts::BLOCKS.to_owned()),
         Order::Unknown => order_note = by_order,
     }
     let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
@@ -56,23 +60,9 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
         attached: attached(arms),
         not_alternated,
         order_note,
+        by_host,
         ..Input::new(Source::Runs, named, notes)
     })
-}
-
-/// What to know of pairs that were made machine by machine.
-const BY_HOST: &str = "The runs are of several machines, and each is compared with itself: the first \
-                       run of one arm on a machine with the first of the other on the same.";
-
-/// Names the blocks of an arm by machine, and the runs of each machine by their order.
-fn number_by_host(arm: &mut ArmRuns, records: &[Dated]) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (run, record) in arm.runs.iter_mut().zip(records) {
-        let host = record.record.host.as_ref().map_or("", |host| host.id.as_str());
-        let count = counts.entry(host).or_default();
-        *count += 1;
-        run.block = format!("{host} {count}");
-    }
 }
 
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.
@@ -128,33 +118,6 @@ fn attached(arms: &[(String, Vec<Dated>)]) -> Question {
         samples: samples.collect(),
         ..Question::default()
     }
-}
-
-/// Whether the runs are of several machines, each of which is in every arm. Modelled runs have no
-/// machine and may be held against any one.
-fn is_by_host(arms: &[(String, Vec<Dated>)]) -> Result<bool, Refusal> {
-    let of_arm = |(_, runs): &(String, Vec<Dated>)| {
-        let hosts = runs.iter().map(|run| run.record.host.as_ref().map(|host| host.id.clone()));
-        hosts.collect::<BTreeSet<Option<String>>>()
-    };
-    let hosts: Vec<BTreeSet<Option<String>>> = arms.iter().map(of_arm).collect();
-    let all: BTreeSet<&String> = hosts.iter().flatten().flatten().collect();
-    if all.len() < 2 {
-        return Ok(false);
-    }
-    let blocked = hosts.iter().all(|of_arm| of_arm == &hosts[0] && !of_arm.contains(&None));
-    if blocked {
-        return Ok(true);
-    }
-    let words = arms.iter().zip(&hosts).map(|((name, _), hosts)| {
-        let hosts = hosts.iter().map(|host| host.as_deref().unwrap_or("none"));
-        format!("`{name}` on {}", hosts.collect::<Vec<_>>().join(" and "))
-    });
-    Err(Refusal::request(format!(
-        "the arms ran on different machines ({}), which may cause the difference",
-        words.collect::<Vec<_>>().join(", ")
-    ))
-    .hint("run every arm on one machine, or every arm on each of them"))
 }
 
 /// A note where the arms did not do the same work, which may be the question or a slip.

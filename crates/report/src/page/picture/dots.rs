@@ -44,16 +44,19 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
     }
     for (arm, values) in series.values.iter().enumerate() {
         let x = place(arm);
+        svg += &format!(
+            "<g class=\"arm-{}\" transform=\"translate({x:.1})\">\n",
+            arm % crate::page::html::ARM_STYLES
+        );
         for (block, value) in values.iter().enumerate() {
             svg += &format!(
-                "<circle class=\"arm-{}\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\"><title>block {}: \
-                 {}</title></circle>\n",
-                arm % crate::page::html::ARM_STYLES,
+                "<circle cy=\"{:.1}\" r=\"4\"><title>block {}: {}</title></circle>\n",
                 axis.up(*value),
                 block + 1,
                 escape(&series.show(*value)),
             );
         }
+        svg += "</g>\n";
         svg += &below(&lines(names[arm], NAMES_ROOM / names.len().max(1)), x);
     }
     let label = metric::label(&series.metric);
