@@ -6,6 +6,9 @@ use drivelab_core::Time;
 
 use super::ftl::Unit;
 
+/// Units that are looked up at once before they get a slot.
+const TOGETHER: u32 = 16;
+
 /// Units taken over from the host that are not programmed yet.
 #[derive(Debug, Clone)]
 pub(super) struct Buffer {
@@ -14,6 +17,8 @@ pub(super) struct Buffer {
     used: u32,
     /// Units that have no slot yet, in order, and when the command came that brought their data.
     waiting: VecDeque<(Unit, Time)>,
+    /// The first of them that were handed out by [`Self::coming`].
+    handed_out: u32,
     /// One bit a unit: whether it waits.
     waits: Vec<u64>,
 }
@@ -24,6 +29,7 @@ impl Buffer {
             limit,
             used: 0,
             waiting: VecDeque::with_capacity(limit as usize),
+            handed_out: 0,
             waits: vec![0; units.div_ceil(64) as usize],
         }
     }
@@ -64,12 +70,22 @@ impl Buffer {
         self.waiting.front().copied()
     }
 
+    /// The units that get a slot next, each of them once; none until the last of them are through.
+    #[inline]
+    pub(super) fn coming(&mut self) -> impl Iterator<Item = Unit> {
+        let count = if self.handed_out == 0 { TOGETHER as usize } else { 0 };
+        let coming = self.waiting.iter().take(count).map(|(unit, _)| *unit);
+        self.handed_out = self.handed_out.max(u32::try_from(coming.len()).expect("a few"));
+        coming
+    }
+
     /// The first unit has a slot now; its memory is free only once that is programmed.
     #[inline]
     pub(super) fn placed(&mut self) {
         let (unit, _) = self.waiting.pop_front().expect("a unit was first");
         let (word, bit) = Self::bit(unit);
         self.waits[word] &= !bit;
+        self.handed_out = self.handed_out.saturating_sub(1);
     }
 
     /// Forgets `unit` where it waits; whether it did.

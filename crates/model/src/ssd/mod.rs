@@ -157,9 +157,11 @@ impl Ssd {
     /// Moves writes on: into the buffer, from there to the flash, and answers what that completes.
     fn pump(&mut self, now: Time, events: &mut Events) {
         loop {
-            while let Some((unit, accepted)) = self.buffer.first()
-                && self.backend.write(now, unit)
-            {
+            while let Some((unit, accepted)) = self.buffer.first() {
+                self.backend.ftl.look_up(self.buffer.coming());
+                if !self.backend.write(now, unit) {
+                    break;
+                }
                 self.buffer.placed();
                 if !self.owed.is_empty() {
                     let page = self.backend.page_of(unit).expect("it was just written");

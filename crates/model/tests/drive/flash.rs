@@ -61,19 +61,28 @@ fn tags_uncover_what_a_drive_can_do() {
     );
 }
 
+/// The table in `docs/internals/ssd-model.md`: every quantile that is published, and how far off we
+/// may be. No p90 is published of the 850 EVO. Beyond p99 the model knows no rare delays: the last
+/// row of each drive shows that and asks for nothing but that it is too quick.
 #[test]
 fn latencies_at_depth_one_have_the_measured_quantiles() {
-    let check = |spec, quantiles: &[(f64, f64, f64)]| {
+    let check = |spec, quantiles: &[(f64, f64, f64)], p999| {
         let (_, latencies) = random(spec, 8, 1, 40_000, false);
+        let quantile =
+            |percent: f64| latencies[(latencies.len() as f64 * percent / 100.0) as usize];
         for (percent, measured, within) in quantiles {
-            let found = latencies[(latencies.len() as f64 * percent / 100.0) as usize];
+            let found = quantile(*percent);
             let off = found / measured - 1.0;
             assert!(off.abs() < *within, "{spec} p{percent}: {found:.1} for {measured}");
         }
+        let mean = latencies.iter().sum::<f64>() / latencies.len() as f64;
+        assert!(quantile(99.9) < p999, "{spec} p99.9: {}", quantile(99.9));
+        mean
     };
-    check("samsung-850evo", &[(50.0, 92.0, 0.1), (99.0, 119.0, 0.2)]);
-    let micron = [(1.0, 72.0, 0.1), (50.0, 115.0, 0.1), (90.0, 165.0, 0.1), (99.0, 185.0, 0.2)];
-    check("micron-7300pro", &micron);
+    let evo = check("samsung-850evo", &[(50.0, 92.0, 0.1), (99.0, 119.0, 0.2)], 144.0);
+    let quantiles = [(1.0, 72.0, 0.1), (50.0, 115.0, 0.1), (90.0, 165.0, 0.1), (99.0, 185.0, 0.2)];
+    let micron = check("micron-7300pro", &quantiles, 322.0);
+    assert!((evo / 93.0 - 1.0).abs() < 0.1 && (micron / 117.0 - 1.0).abs() < 0.1, "{evo} {micron}");
 }
 
 #[test]

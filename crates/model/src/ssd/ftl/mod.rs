@@ -154,6 +154,15 @@ impl Ftl {
         self.map.slot_of(unit)
     }
 
+    /// Brings the places of `units`, which are written soon, into the caches of the processor.
+    ///
+    /// Each lies somewhere else in memory. Asked for together, they come in the time of one.
+    #[inline]
+    pub fn look_up(&self, units: impl Iterator<Item = Unit>) {
+        let read = units.fold(0, |read, unit| read ^ self.map.place_in_memory(unit));
+        std::hint::black_box(read);
+    }
+
     /// What was written so far.
     pub fn written(&self) -> Written {
         self.written
@@ -282,32 +291,45 @@ impl Ftl {
     /// Copies the next valid slot of the victim of `die`; `None` once nothing valid is left.
     #[inline]
     pub fn copy_next(&mut self, die: Die) -> Option<Copied> {
-        let Collection { victim, mut seen, had } = self.dies[die.index()].collection?;
-        let first = self.shape.first_slot(victim).0;
-        let mut found = None;
-        while self.map.valid(victim) > 0 && found.is_none() {
-            let from = Slot(first + seen);
-            found = self.map.unit_in(from).map(|unit| (unit, from));
-            seen += 1;
-        }
-        self.dies[die.index()].collection = Some(Collection { victim, seen, had });
-        let (unit, from) = found?;
-        self.drop_unit(unit);
-        self.written.copied += 1;
-        Some(Copied { unit, from, to: self.place(die, Some(unit)) })
+        let collection = self.dies[die.index()].collection?;
+        let from = self.next_to_copy(collection)?;
+        Some(self.copy(die, collection, from))
     }
 
     /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any
     /// and appends them; one read of the flash yields them all.
     pub fn copy_page(&mut self, die: Die, together: u32, copies: &mut Vec<Copied>) {
-        let Some(first) = self.copy_next(die) else { return };
-        copies.push(first);
-        let end = (first.from.0 / together + 1) * together;
-        for from in (first.from.0 + 1..end).map(Slot) {
-            if self.map.unit_in(from).is_some() {
-                copies.extend(self.copy_next(die));
-            }
+        let Some(collection) = self.dies[die.index()].collection else { return };
+        let Some(mut from) = self.next_to_copy(collection) else { return };
+        let end = Slot((from.0 / together + 1) * together);
+        loop {
+            copies.push(self.copy(die, collection, from));
+            let Some(next) = self.map.next_valid(Slot(from.0 + 1), end) else { return };
+            from = next;
         }
+    }
+
+    /// The first slot of a victim that was not looked at and is valid.
+    #[inline]
+    fn next_to_copy(&self, Collection { victim, seen, .. }: Collection) -> Option<Slot> {
+        if self.map.valid(victim) == 0 {
+            return None;
+        }
+        let first = self.shape.first_slot(victim).0;
+        self.map.next_valid(Slot(first + seen), Slot(first + self.shape.slots_per_block))
+    }
+
+    /// Copies slot `from` of the victim of `die` to its frontier.
+    #[inline]
+    fn copy(&mut self, die: Die, collection: Collection, from: Slot) -> Copied {
+        let victim = collection.victim;
+        let seen = from.0 + 1 - self.shape.first_slot(victim).0;
+        self.dies[die.index()].collection = Some(Collection { seen, ..collection });
+        self.written.copied += 1;
+        let (open, to) = self.open(die);
+        let unit = self.map.move_unit((from, victim), (to, open.block));
+        self.advance(die, open);
+        Copied { unit, from, to }
     }
 
     /// Ends the collection of `die` and returns the block to erase.
@@ -339,26 +361,38 @@ impl Ftl {
     /// Takes the next slot of the frontier of `die` for `unit`, or for nothing.
     #[inline]
     fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+        let (open, slot) = self.open(die);
+        if let Some(unit) = unit {
+            self.map.bind(unit, slot, open.block);
+            self.dies[die.index()].valid += 1;
+        }
+        self.advance(die, open);
+        slot
+    }
+
+    /// The frontier of `die`, where it needs one a free block, and the next slot there.
+    #[inline]
+    fn open(&mut self, die: Die) -> (Frontier, Slot) {
         let blocks = &mut self.dies[die.index()];
-        let mut open = blocks.frontier.take().unwrap_or_else(|| {
+        let open = blocks.frontier.unwrap_or_else(|| {
             let block = blocks.free.pop_front().expect("collection keeps a block free");
             self.state[block.index()] = State::Open;
             Frontier { block, used: 0 }
         });
-        let slot = Slot(self.shape.first_slot(open.block).0 + open.used);
-        if let Some(unit) = unit {
-            self.map.bind(unit, slot, open.block);
-            blocks.valid += 1;
-        }
-        open.used += 1;
-        if open.used < self.shape.slots_per_block {
-            blocks.frontier = Some(open);
-        } else {
+        (open, Slot(self.shape.first_slot(open.block).0 + open.used))
+    }
+
+    /// The next slot of the frontier of `die` is written; a full block is closed.
+    #[inline]
+    fn advance(&mut self, die: Die, open: Frontier) {
+        let blocks = &mut self.dies[die.index()];
+        let used = open.used + 1;
+        blocks.frontier = (used < self.shape.slots_per_block).then_some(Frontier { used, ..open });
+        if blocks.frontier.is_none() {
             self.state[open.block.index()] = State::Closed;
             let local = open.block.0 % self.shape.blocks_per_die;
             blocks.victims.insert(local, self.map.valid(open.block));
         }
-        slot
     }
 
     /// Makes the slot of `unit` invalid; whether there was one.
@@ -369,9 +403,7 @@ impl Ftl {
         let valid = self.map.lower(block);
         let blocks = &mut self.dies[self.shape.die_of(block).index()];
         blocks.valid -= 1;
-        if self.state[block.index()] == State::Closed {
-            blocks.victims.lowered(block.0 % self.shape.blocks_per_die, valid);
-        }
+        blocks.victims.lowered(block.0 % self.shape.blocks_per_die, valid);
         true
     }
 }

@@ -92,13 +92,15 @@ impl Ftl {
             let there = moved(block);
             self.state[there.index()] = one.state[block.index()];
             self.wear.set(there, one.wear.of(block));
-            for offset in 0..slots {
-                let Some(unit) = one.map.unit_in(Slot(block.0 * slots + offset)) else { continue };
-                let unit = Unit(unit.0 * self.shape.dies + die.0);
-                if unit.0 < units {
-                    self.map.bind(unit, Slot(there.0 * slots + offset), there);
-                    self.dies[die.index()].valid += 1;
-                }
+        }
+        // By unit, not by slot: their places are then filled in order.
+        for unit in (0..one.shape.units).map(Unit) {
+            let Some(slot) = one.map.slot_of(unit) else { continue };
+            let unit = Unit(unit.0 * self.shape.dies + die.0);
+            if unit.0 < units {
+                let slot = Slot(first * slots + slot.0);
+                self.map.bind(unit, slot, self.shape.block_of(slot));
+                self.dies[die.index()].valid += 1;
             }
         }
         // The last unit of some dies is none of the drive's.

@@ -1,12 +1,12 @@
 //! Which block is collected next.
 
-mod buckets;
 mod pool;
+mod ranks;
 
 use drivelab_core::Rng;
 
-use buckets::Buckets;
 use pool::Pool;
+use ranks::Ranks;
 
 /// How a block is chosen for collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +24,16 @@ pub enum Choice {
 /// The closed blocks of one die, numbered from 0.
 #[derive(Debug, Clone)]
 pub(super) enum Victims {
-    ByValid(Buckets),
-    ByAge(Buckets),
+    ByValid(Ranks),
+    ByAge(Ranks),
     Drawn(Pool, u32),
 }
 
 impl Victims {
     pub(super) fn new(choice: Choice, blocks: u32, slots_per_block: u32) -> Self {
         match choice {
-            Choice::Greedy => Self::ByValid(Buckets::new(blocks, slots_per_block)),
-            Choice::Fifo => Self::ByAge(Buckets::new(blocks, 0)),
+            Choice::Greedy => Self::ByValid(Ranks::new(blocks, slots_per_block)),
+            Choice::Fifo => Self::ByAge(Ranks::new(blocks, 0)),
             Choice::BestOf(draws) => Self::Drawn(Pool::new(blocks), draws),
             Choice::Random => Self::Drawn(Pool::new(blocks), 1),
         }
@@ -43,32 +43,31 @@ impl Victims {
     #[inline]
     pub(super) fn insert(&mut self, block: u32, valid: u32) {
         match self {
-            Self::ByValid(buckets) => buckets.insert(block, valid),
-            Self::ByAge(buckets) => buckets.insert(block, 0),
+            Self::ByValid(ranks) => ranks.insert(block, valid),
+            Self::ByAge(ranks) => ranks.insert(block, 0),
             Self::Drawn(pool, _) => pool.insert(block),
         }
     }
 
-    /// A closed block has fewer valid slots than before.
+    /// A block has fewer valid slots than before; of interest only if it is closed.
     #[inline]
     pub(super) fn lowered(&mut self, block: u32, valid: u32) {
-        if let Self::ByValid(buckets) = self {
-            buckets.remove(block);
-            buckets.insert(block, valid);
+        if let Self::ByValid(ranks) = self {
+            ranks.lower(block, valid);
         }
     }
 
     /// Takes the next victim; `valid` tells the valid slots of a block.
     pub(super) fn take(&mut self, rng: &mut Rng, valid: impl Fn(u32) -> u32) -> Option<u32> {
         match self {
-            Self::ByValid(buckets) | Self::ByAge(buckets) => buckets.take_lowest(),
+            Self::ByValid(ranks) | Self::ByAge(ranks) => ranks.take_lowest(),
             Self::Drawn(pool, draws) => pool.take_best(*draws, rng, valid),
         }
     }
 
     pub(super) fn holds(&self, block: u32) -> bool {
         match self {
-            Self::ByValid(buckets) | Self::ByAge(buckets) => buckets.holds(block),
+            Self::ByValid(ranks) | Self::ByAge(ranks) => ranks.holds(block),
             Self::Drawn(pool, _) => pool.holds(block),
         }
     }
