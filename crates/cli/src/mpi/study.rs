@@ -21,9 +21,9 @@ use crate::ui::Ui;
 /// Run an experiment from all hosts at the same time and print its verdict.
 ///
 /// Each run is made by all ranks, begun at one instant; its figures are those of all together, and
-/// each host is compared with itself, too. Rank 0 reads the study, and keeps the runs and the result:
-/// --resume continues what was interrupted, or lost a rank. {rank} and {host} in targets, and in the
-/// commands of arms, become the number of each rank and the name of its host.
+/// each host is compared with itself, too. Rank 0 reads the study, and keeps the runs and the
+/// result: --resume continues what was interrupted, or lost a rank. {rank} and {host} in targets,
+/// and in the commands of arms, become the number of each rank and the name of its host.
 #[derive(Debug, Args)]
 pub(super) struct HostsStudyArgs {
     #[command(flatten)]

@@ -16,7 +16,8 @@ use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Console, Ui};
 
-/// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited for.
+/// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited
+/// for.
 const POINTS_A_THREAD: usize = 64;
 
 /// Make the points of a sweep on all ranks, which take them from rank 0 in batches.

@@ -21,19 +21,7 @@ use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold
 /// overall verdict is that of the primary metric for the candidate, which is the last arm unless
 /// another is declared.
 pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
-    let arms = experiment.arms.len();
-    if arms < 2 {
-        return Err(Refusal::request(format!(
-            "the study has {arms} arm(s): a comparison needs two; add another `[[arm]]`"
-        )));
-    }
-    let candidate = experiment.candidate.unwrap_or(arms - 1);
-    if !(1..arms).contains(&candidate) {
-        return Err(Refusal::request(format!(
-            "the candidate is arm number {candidate} of the study (from 0), but it must be one \
-             that is compared: any but the first, which is the baseline"
-        )));
-    }
+    let candidate = candidate(&experiment)?;
     let blocks = Blocks::new(&experiment);
     refuse_nothing(&experiment, &blocks)?;
     let (series, left_out) = all_series(&blocks);
@@ -96,6 +84,24 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
 /// What an interval is not about where all blocks simulate one drive.
 const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
                       not about other drives of the kind;";
+
+/// The arm that the overall verdict is about.
+fn candidate(experiment: &Experiment) -> Result<usize, Refusal> {
+    let arms = experiment.arms.len();
+    if arms < 2 {
+        return Err(Refusal::request(format!(
+            "the study has {arms} arm(s): a comparison needs two; add another `[[arm]]`"
+        )));
+    }
+    let candidate = experiment.candidate.unwrap_or(arms - 1);
+    if !(1..arms).contains(&candidate) {
+        return Err(Refusal::request(format!(
+            "the candidate is arm number {candidate} of the study (from 0), but it must be one \
+             that is compared: any but the first, which is the baseline"
+        )));
+    }
+    Ok(candidate)
+}
 
 fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusal> {
     let is_primary = |workload: usize| {

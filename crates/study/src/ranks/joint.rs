@@ -47,8 +47,8 @@ pub enum Own<E> {
     Refused(String),
 }
 
-/// Makes a run on this rank that begins with those of all others. `run` makes nothing where its line
-/// refuses, and does not ask it where it cannot begin here.
+/// Makes a run on this rank that begins with those of all others. `run` makes nothing where its
+/// line refuses, and does not ask it where it cannot begin here.
 ///
 /// # Panics
 /// If `run` does otherwise.

@@ -1,7 +1,7 @@
 //! One load from many hosts at the same time.
 //!
-//! These types *are* the JSON of `drivelab-mpi run` (schema `drivelab.hosts/1`), and of `hosts` in the
-//! runs of `drivelab-mpi study`.
+//! These types *are* the JSON of `drivelab-mpi run` (schema `drivelab.hosts/1`), and of `hosts` in
+//! the runs of `drivelab-mpi study`.
 
 use serde::{Deserialize, Serialize};
 
