@@ -158,7 +158,10 @@ impl Mpi {
         let place = self.world.process_at_rank(from.cast_signed());
         let since = self.now();
         loop {
-            if let Some(message) = place.immediate_matched_probe() {
+            // A probe that finds nothing has the library take in what has arrived since, which only
+            // the next one finds (Open MPI, `mca_pml_ob1_improbe`).
+            let found = place.immediate_matched_probe().or_else(|| place.immediate_matched_probe());
+            if let Some(message) = found {
                 return Some(message.matched_receive_vec().0);
             }
             if !self.waits(since, deadline) {
