@@ -1,6 +1,7 @@
 //! The ranks of MPI: the thinnest layer, all else is `drivelab_study::ranks`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use drivelab_study::ranks::Ranks;
 use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::point_to_point::MatchedReceiveVec as _;
-use mpi::request::StaticScope;
+use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source as _};
 use rustix::time::{ClockId, clock_gettime};
@@ -18,8 +19,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 
-/// Longest message of MPI. Up to here every transport takes it at once, so that no rank waits for
-/// one that has died: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
+/// Longest message of MPI. Up to here every transport hands it over by itself, whatever the other
+/// rank does: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
 /// `btl_vader_eager_limit`).
 const PIECE: usize = 2048;
 /// For so long a rank that waits asks all the time: an answer from a host that is idle.
@@ -36,10 +37,16 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// MPI).
 const LAST: Span = Span::from_ms(700);
 
+/// A piece of a message that was handed over and may not have been taken yet.
+type Piece = Request<'static, [u8], StaticScope>;
+
 /// The processes that `mpirun` or `srun` has started.
 pub(super) struct Mpi {
     universe: Universe,
     world: SimpleCommunicator,
+    /// What was sent to each rank last: it is taken when that rank next calls the library, and one
+    /// that is at work does not (Open MPI, shared memory, from 256 bytes on).
+    under_way: RefCell<BTreeMap<u32, Vec<Piece>>>,
     /// When nothing is awaited any more, once it was interrupted.
     last: Cell<Option<Time>>,
 }
@@ -60,13 +67,17 @@ impl Mpi {
         refuse_alone(world.size(), |name| std::env::var(name).ok())?;
         // By default a timer may expire up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        Ok(Self { universe, world, last: Cell::new(None) })
+        Ok(Self { universe, world, under_way: RefCell::default(), last: Cell::new(None) })
     }
 
     /// Ends this rank, whose outcome also says whether all ranks may end the library together.
     pub(super) fn end(self, outcome: Result<(Exit, bool), Failure>) -> Outcome {
         match outcome {
-            Ok((exit, true)) => Ok(exit),
+            Ok((exit, true)) => {
+                // All ranks are there, and call the library to end it.
+                self.forget();
+                Ok(exit)
+            }
             other => {
                 self.abandon();
                 other.map(|(exit, _)| exit)
@@ -76,7 +87,14 @@ impl Mpi {
 
     /// Leaves the library as it is: its end would wait for ranks that have died.
     pub(super) fn abandon(self) {
+        self.forget();
         std::mem::forget(self.universe);
+    }
+
+    /// Leaves to the library what is under way.
+    fn forget(&self) {
+        let under_way = self.under_way.take();
+        under_way.into_values().flatten().for_each(std::mem::forget);
     }
 }
 
@@ -118,9 +136,14 @@ impl Ranks for Mpi {
     }
 
     fn send(&self, to: u32, message: &[u8], deadline: Time) -> bool {
+        if !self.is_taken(to, deadline) {
+            return false;
+        }
         let length = (message.len() as u64).to_le_bytes();
         let whole = [&length[..], message].concat();
-        whole.chunks(PIECE).all(|piece| self.send_piece(to, piece, deadline))
+        let pieces = whole.chunks(PIECE).map(|piece| self.send_piece(to, piece)).collect();
+        self.under_way.borrow_mut().insert(to, pieces);
+        true
     }
 
     fn receive(&self, from: u32, deadline: Time) -> Option<Vec<u8>> {
@@ -136,19 +159,24 @@ impl Ranks for Mpi {
 }
 
 impl Mpi {
-    fn send_piece(&self, to: u32, piece: &[u8], deadline: Time) -> bool {
+    fn send_piece(&self, to: u32, piece: &[u8]) -> Piece {
         let place = self.world.process_at_rank(to.cast_signed());
         // It outlives a request that may never end; a few pieces for each rank and run.
         let piece: &'static [u8] = Box::leak(piece.to_vec().into_boxed_slice());
-        let mut request = place.immediate_send(StaticScope, piece);
+        place.immediate_send(StaticScope, piece)
+    }
+
+    /// Waits until a rank has taken what it was sent; false where it has not by `deadline`.
+    fn is_taken(&self, by: u32, deadline: Time) -> bool {
         let since = self.now();
+        let mut under_way = self.under_way.borrow_mut();
+        let Some(pieces) = under_way.get_mut(&by) else { return true };
         loop {
-            match request.test() {
-                Ok(_) => return true,
-                Err(unfinished) => request = unfinished,
+            *pieces = pieces.drain(..).filter_map(|piece| piece.test().err()).collect();
+            if pieces.is_empty() {
+                return true;
             }
             if !self.waits(since, deadline) {
-                std::mem::forget(request);
                 return false;
             }
         }
