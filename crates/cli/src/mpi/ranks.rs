@@ -40,13 +40,24 @@ const LAST: Span = Span::from_ms(700);
 /// A piece of a message that was handed over and may not have been taken yet.
 type Piece = Request<'static, [u8], StaticScope>;
 
+/// What each rank was sent last. What is not taken in the end is left to the library.
+#[derive(Default)]
+struct UnderWay(RefCell<BTreeMap<u32, Vec<Piece>>>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let pieces = self.0.take().into_values().flatten();
+        pieces.for_each(std::mem::forget);
+    }
+}
+
 /// The processes that `mpirun` or `srun` has started.
 pub(super) struct Mpi {
     universe: Universe,
     world: SimpleCommunicator,
-    /// What was sent to each rank last: it is taken when that rank next calls the library, and one
-    /// that is at work does not (Open MPI, shared memory, from 256 bytes on).
-    under_way: RefCell<BTreeMap<u32, Vec<Piece>>>,
+    /// A message is taken when its rank next calls the library, and one that is at work does not
+    /// (Open MPI, shared memory, from 256 bytes on).
+    under_way: UnderWay,
     /// When nothing is awaited any more, once it was interrupted.
     last: Cell<Option<Time>>,
 }
@@ -67,17 +78,13 @@ impl Mpi {
         refuse_alone(world.size(), |name| std::env::var(name).ok())?;
         // By default a timer may expire up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        Ok(Self { universe, world, under_way: RefCell::default(), last: Cell::new(None) })
+        Ok(Self { universe, world, under_way: UnderWay::default(), last: Cell::new(None) })
     }
 
     /// Ends this rank, whose outcome also says whether all ranks may end the library together.
     pub(super) fn end(self, outcome: Result<(Exit, bool), Failure>) -> Outcome {
         match outcome {
-            Ok((exit, true)) => {
-                // All ranks are there, and call the library to end it.
-                self.forget();
-                Ok(exit)
-            }
+            Ok((exit, true)) => Ok(exit),
             other => {
                 self.abandon();
                 other.map(|(exit, _)| exit)
@@ -87,14 +94,7 @@ impl Mpi {
 
     /// Leaves the library as it is: its end would wait for ranks that have died.
     pub(super) fn abandon(self) {
-        self.forget();
         std::mem::forget(self.universe);
-    }
-
-    /// Leaves to the library what is under way.
-    fn forget(&self) {
-        let under_way = self.under_way.take();
-        under_way.into_values().flatten().for_each(std::mem::forget);
     }
 }
 
@@ -142,7 +142,7 @@ impl Ranks for Mpi {
         let length = (message.len() as u64).to_le_bytes();
         let whole = [&length[..], message].concat();
         let pieces = whole.chunks(PIECE).map(|piece| self.send_piece(to, piece)).collect();
-        self.under_way.borrow_mut().insert(to, pieces);
+        self.under_way.0.borrow_mut().insert(to, pieces);
         true
     }
 
@@ -169,7 +169,7 @@ impl Mpi {
     /// Waits until a rank has taken what it was sent; false where it has not by `deadline`.
     fn is_taken(&self, by: u32, deadline: Time) -> bool {
         let since = self.now();
-        let mut under_way = self.under_way.borrow_mut();
+        let mut under_way = self.under_way.0.borrow_mut();
         let Some(pieces) = under_way.get_mut(&by) else { return true };
         loop {
             *pieces = pieces.drain(..).filter_map(|piece| piece.test().err()).collect();
