@@ -43,9 +43,14 @@ fn up_to_date_copy(
     patience: Patience,
     watch: &Watch,
 ) -> Result<Box<dyn Store>, ArchiveError> {
+    let path = store::shown(other);
     let mut other = store::open_to_read(other, patience)?;
     // One moment of the other, whoever writes to it meanwhile.
     other.begin_reading()?;
+    // An empty file is a database without tables, too.
+    if !other.has_table("steps")? {
+        return Err(ArchiveError::NoArchive { path });
+    }
     let taken = schema::taken(&mut *other)?;
     let mut copy: Box<dyn Store> = Box::new(Sqlite::temporary()?);
     copy.script("CREATE TABLE steps (name TEXT PRIMARY KEY)")?;

@@ -359,6 +359,12 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     let (_folder, mut archive) = self::archive();
     assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
+    // A database without tables, and one of somebody else's.
+    std::fs::write(&path, "").unwrap();
+    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
+    assert!(std::fs::read(&path).unwrap().is_empty());
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE other (a)").unwrap();
+    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub(crate) fn show(how: Show) {
 /// Lines are at least this far apart, unless each is asked for.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How often a bar moves while nothing is known.
+const STILL: Duration = Duration::from_millis(200);
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
@@ -110,6 +113,17 @@ impl Progress {
         let template = "{spinner} {prefix} [{bar:30}] {percent}%  {wide_msg}";
         let progress = Self::new(ProgressBar::new(length), Unit::Ms, template, what);
         progress.course.lock().expect(HELD).estimate = Estimate::of_time();
+        progress
+    }
+
+    /// Something of which nobody knows how long it takes.
+    pub(crate) fn waiting(what: &str) -> Self {
+        let template = "{spinner} {prefix}  {elapsed}";
+        let progress = Self::new(ProgressBar::new(0), Unit::Step, template, what);
+        if progress.show == Show::Bar {
+            progress.bar.enable_steady_tick(STILL);
+        }
+        progress.at(0, "");
         progress
     }
 

@@ -15,34 +15,51 @@ pub struct Checked {
     pub reason: String,
 }
 
+/// What the end of a guest says of a cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// The check found this.
+    Found(Checked),
+    /// The check did not end within its limit of real time, which a busy machine can cause.
+    TooSlow,
+    /// The guest was stopped.
+    Stopped,
+}
+
 /// Longest reason, in characters.
 const REASON_MAX: usize = 300;
 
-/// What a guest found; nothing where it was stopped.
-pub fn checked(ended: &Ended) -> Option<Checked> {
+/// What a guest found.
+pub fn checked(ended: &Ended) -> Look {
+    match ended.how {
+        End::Stopped => Look::Stopped,
+        End::TimedOut => Look::TooSlow,
+        End::PoweredOff | End::Crashed(_) | End::Deadlocked => Look::Found(found(ended)),
+    }
+}
+
+fn found(ended: &Ended) -> Checked {
     let corrupt = |reason: String| Checked { finding: Finding::Corrupt, reason };
     let printed = initramfs::results(&ended.results);
     let (output, code) = match (ended.how, printed) {
-        (End::Stopped, _) => return None,
-        (End::PoweredOff | End::Crashed(_), Some(printed)) => printed,
-        (End::Crashed(_), None) => return Some(corrupt(panic(&ended.console))),
-        (End::TimedOut, _) => return Some(corrupt("the check did not end in time".into())),
         (End::Deadlocked, _) => {
-            return Some(corrupt("the check waits for something that cannot happen".into()));
+            return corrupt("the check waits for something that cannot happen".into());
         }
-        (End::PoweredOff, None) => return Some(corrupt("the guest ended before its check".into())),
+        (End::Crashed(_), None) => return corrupt(panic(&ended.console)),
+        (_, Some(printed)) => printed,
+        (_, None) => return corrupt("the guest ended before its check".into()),
     };
     let said = || {
         let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
         last.unwrap_or_default().chars().take(REASON_MAX).collect::<String>()
     };
-    Some(match code {
+    match code {
         0 => Checked { finding: finding(code), reason: String::new() },
         1 => Checked { finding: finding(code), reason: said() },
         NOT_MOUNTED => corrupt(with_kernel(said(), &ended.console)),
         2 | DAMAGED | FAILED => corrupt(said()),
         code => corrupt(format!("the check ended with exit code {code}")),
-    })
+    }
 }
 
 /// What the exit code of a check says.
@@ -101,42 +118,46 @@ mod tests {
         }
     }
 
-    fn check(how: End, code: Option<u8>, console: &str, expected: Option<(Finding, &str)>) {
+    fn looked(how: End, code: Option<u8>, console: &str) -> Look {
         let end = code.map_or(String::new(), |code| format!("drivelab-end {code}\n"));
         let results = format!("drivelab-begin\nnoise\nthe word\n\n{end}");
-        let found = checked(&ended(how, &results, console));
-        let found = found.as_ref().map(|found| (found.finding, found.reason.as_str()));
-        assert_eq!(found, expected);
+        checked(&ended(how, &results, console))
+    }
+
+    fn check(how: End, code: Option<u8>, console: &str, (finding, reason): (Finding, &str)) {
+        let expected = Checked { finding, reason: reason.into() };
+        assert_eq!(looked(how, code, console), Look::Found(expected));
     }
 
     #[test]
     fn exit_codes_are_findings_and_the_last_line_is_the_reason() {
         let off = End::PoweredOff;
-        check(off, Some(0), "", Some((Finding::Whole, "")));
-        check(off, Some(1), "", Some((Finding::Lost, "the word")));
-        check(off, Some(2), "", Some((Finding::Corrupt, "the word")));
-        check(off, Some(DAMAGED), "", Some((Finding::Corrupt, "the word")));
-        check(off, Some(FAILED), "", Some((Finding::Corrupt, "the word")));
-        check(off, Some(7), "", Some((Finding::Corrupt, "the check ended with exit code 7")));
+        check(off, Some(0), "", (Finding::Whole, ""));
+        check(off, Some(1), "", (Finding::Lost, "the word"));
+        check(off, Some(2), "", (Finding::Corrupt, "the word"));
+        check(off, Some(DAMAGED), "", (Finding::Corrupt, "the word"));
+        check(off, Some(FAILED), "", (Finding::Corrupt, "the word"));
+        check(off, Some(7), "", (Finding::Corrupt, "the check ended with exit code 7"));
         let console = "[    0.2] EXT4-fs (sda): bad superblock\n[ 1.0] reboot: System halted\n";
         let reason = "the word: EXT4-fs (sda): bad superblock";
-        check(off, Some(NOT_MOUNTED), console, Some((Finding::Corrupt, reason)));
+        check(off, Some(NOT_MOUNTED), console, (Finding::Corrupt, reason));
     }
 
     #[test]
-    fn a_guest_that_does_not_come_up_is_corrupt_and_one_that_was_stopped_is_nothing() {
+    fn a_guest_that_does_not_come_up_is_corrupt() {
         let crashed = End::Crashed(ExitStatus::from_raw(6));
         let console = "[    1.0] EXT4-fs error\n[    1.1] Kernel panic - not syncing: Oops\n";
         let reason = "the kernel crashed: Kernel panic - not syncing: Oops";
-        check(crashed, None, console, Some((Finding::Corrupt, reason)));
-        let reason = "the check did not end in time";
-        check(End::TimedOut, None, "", Some((Finding::Corrupt, reason)));
-        check(End::Stopped, None, "", None);
-        check(
-            End::PoweredOff,
-            None,
-            "",
-            Some((Finding::Corrupt, "the guest ended before its check")),
-        );
+        check(crashed, None, console, (Finding::Corrupt, reason));
+        let reason = "the check waits for something that cannot happen";
+        check(End::Deadlocked, None, "", (Finding::Corrupt, reason));
+        let reason = "the guest ended before its check";
+        check(End::PoweredOff, None, "", (Finding::Corrupt, reason));
+    }
+
+    #[test]
+    fn a_guest_that_was_stopped_or_too_slow_says_nothing_of_the_promises() {
+        assert_eq!(looked(End::TimedOut, None, ""), Look::TooSlow);
+        assert_eq!(looked(End::Stopped, Some(2), ""), Look::Stopped);
     }
 }

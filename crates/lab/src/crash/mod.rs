@@ -7,7 +7,7 @@ mod scene;
 mod worked;
 
 pub use batch::{Mark, Numbered, ONE, batch_cuts};
-pub use checked::{Checked, checked};
+pub use checked::{Checked, Look, checked};
 pub use layout::Layout;
 pub use scene::{ACKNOWLEDGED, Scene};
 pub use worked::{Unusable, Worked, worked};

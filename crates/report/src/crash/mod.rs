@@ -40,7 +40,9 @@ pub struct CrashTest {
     pub twice: usize,
     /// Those of which the two found something else; the latter counts.
     pub disagreements: Vec<Disagreement>,
-    /// Cuts of which a shared guest found something that was not repeated before the end.
+    /// Cuts whose check did not end within its limit of real time: nothing is known of them.
+    pub too_slow: Vec<Cut>,
+    /// Cuts of which a shared guest found something that no guest of its own confirmed.
     pub unconfirmed: usize,
     /// Real time that it took.
     pub took: Span,
@@ -73,7 +75,12 @@ pub struct Failure {
 }
 
 impl CrashTest {
-    /// Cuts that were made.
+    /// Whether it was ended before its last cut.
+    pub fn is_partial(&self) -> bool {
+        self.cuts() + self.too_slow.len() < self.planned
+    }
+
+    /// Cuts that were made and checked.
     pub fn cuts(&self) -> usize {
         self.whole + self.failures.len()
     }
@@ -121,6 +128,7 @@ impl CrashTest {
             "corrupt": self.found(Finding::Corrupt),
             "checked_twice": self.twice,
             "disagreements": disagreements.collect::<Vec<_>>(),
+            "too_slow": self.too_slow.iter().map(Cut::to_string).collect::<Vec<_>>(),
             "unconfirmed": self.unconfirmed,
             "took_s": seconds(self.took),
             "failures": failures.collect::<Vec<_>>(),

@@ -67,6 +67,22 @@ fn what_was_not_done_is_said() {
 }
 
 #[test]
+fn a_check_that_is_too_slow_is_no_finding() {
+    let slow = CrashTest {
+        whole: 98,
+        too_slow: ["0@2s", "7@3s"].map(|cut| cut.parse().unwrap()).into(),
+        ..test(Vec::new())
+    };
+    assert!(!slow.is_partial());
+    assert_snapshot!(slow.to_text(LOOK));
+    let json = slow.to_json();
+    assert_eq!((&json["cuts"], &json["corrupt"]), (&98.into(), &0.into()));
+    assert_eq!(json["too_slow"], serde_json::json!(["0@2s", "7@3s"]));
+    let none = CrashTest { whole: 0, planned: 2, ..slow };
+    assert!(none.to_text(LOOK).ends_with("no cut was checked, so there is no result\n"));
+}
+
+#[test]
 fn guests_that_disagree_are_named() {
     let cut: Cut = "7@1s".parse().unwrap();
     let agreed = Disagreement::between(cut, Finding::Whole, Finding::Whole);

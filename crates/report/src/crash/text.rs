@@ -39,6 +39,7 @@ impl CrashTest {
             rounded(self.took)
         ));
         text.push_str(&self.missing());
+        text.push_str(&self.too_slow(look));
         text.push_str(&self.disagreements(look));
         text.push_str(&self.failures(look));
         if let Some(explanation) = &self.explanation {
@@ -51,14 +52,14 @@ impl CrashTest {
     /// What was not tried.
     fn missing(&self) -> String {
         let mut text = String::new();
-        let missing = self.planned.saturating_sub(self.cuts());
+        let missing = self.planned.saturating_sub(self.cuts() + self.too_slow.len());
         if missing > 0 {
             text.push_str(&format!("{missing} planned cuts were not made\n"));
         }
         if self.unconfirmed > 0 {
             let number = self.unconfirmed;
             text.push_str(&format!(
-                "{number} of them broke a promise, which was not repeated yet\n"
+                "{number} more broke a promise, which was not confirmed\n"
             ));
         }
         if self.left_out > 0 {
@@ -66,6 +67,17 @@ impl CrashTest {
             text.push_str(&format!("{all} cuts would be all; ask for more with --cuts\n"));
         }
         text
+    }
+
+    /// What is not known, because a check took too long.
+    fn too_slow(&self, look: Look) -> String {
+        let Some(first) = self.too_slow.first() else { return String::new() };
+        let text = format!(
+            "the check of {} cuts did not end within its limit of real time, first {first}; the \
+             machine may be busy: use --jobs 1, or raise `check` in `[limits]`",
+            self.too_slow.len()
+        );
+        format!("\n{}\n", look.led("NOT CHECKED:", BAD, &text, 2))
     }
 
     /// What two guests do not agree about.
@@ -100,7 +112,11 @@ impl CrashTest {
 
     fn conclusion(&self, look: Look) -> String {
         if self.cuts() == 0 {
-            let text = "no cut was made, so there is no result";
+            let text = if self.too_slow.is_empty() {
+                "no cut was made, so there is no result"
+            } else {
+                "no cut was checked, so there is no result"
+            };
             let idle =
                 "the workload took no time: add a pause between its promises (`usleep 20000`)";
             let lines = [Some(text), self.workload.took.is_zero().then_some(idle)];
@@ -109,7 +125,7 @@ impl CrashTest {
         if self.failures.is_empty() {
             let partly = self.cuts() < self.planned;
             let text =
-                if partly { "every promise was kept so far" } else { "every promise was kept" };
+                if partly { "every promise was kept in the cuts that were checked" } else { "every promise was kept" };
             return format!("\n{}\n", look.paint(text, GOOD));
         }
         let mut text = format!("\n{}\n", look.paint("PROMISES WERE BROKEN", BAD));

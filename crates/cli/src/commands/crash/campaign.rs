@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use drivelab_core::crash::{Cut, Finding};
-use drivelab_lab::crash::Checked;
+use drivelab_lab::crash::{Checked, Look};
 use drivelab_report::crash::Disagreement;
 use drivelab_serve::store::{Replay, of_outcome};
 
@@ -34,6 +34,8 @@ pub(super) struct Campaign<'a> {
 pub(super) struct Found {
     /// Of each cut of the plan; nothing of those that were not made.
     pub(super) checked: Vec<Option<Checked>>,
+    /// Cuts whose check did not end in time.
+    pub(super) too_slow: Vec<Cut>,
     /// Cuts that were checked in a shared guest and in one of their own.
     pub(super) twice: usize,
     /// Those of which the two found something else.
@@ -67,6 +69,7 @@ impl Campaign<'_> {
         });
         let mut found = found.into_inner().expect(HELD);
         found.disagreements.sort_by_key(|it| it.cut);
+        found.too_slow.sort_unstable();
         found.failure.take().map_or(Ok(found), Err)
     }
 }
@@ -142,18 +145,22 @@ impl<'a> Hand<'a> {
         }
         let Campaign { test, worked, plan, .. } = self.campaign;
         let Cut { at, outcome } = plan[place];
-        let checked = if interrupt::requested() {
-            None
+        let look = if interrupt::requested() {
+            Look::Stopped
         } else {
             self.alone.advance(at).map_err(memory)?;
             test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
         };
-        if let Some(checked) = checked {
+        if let Look::Found(checked) = look {
             self.note(place, shared, checked);
-        } else {
-            let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
-            self.found.lock().expect(HELD).unconfirmed += usize::from(is_broken);
+            return Ok(());
         }
+        let mut found = self.found.lock().expect(HELD);
+        if look == Look::TooSlow {
+            found.too_slow.push(plan[place]);
+        }
+        let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
+        found.unconfirmed += usize::from(is_broken);
         Ok(())
     }
 

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use drivelab_core::crash::Cut;
 use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Sectors, Time};
-use drivelab_lab::crash::Layout;
+use drivelab_lab::crash::{Layout, Look};
 use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};
 
 use super::test::{Test, Worked, memory};
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::ui::Progress;
 
 /// Guests that may be booted to find the smallest loss.
@@ -39,7 +38,7 @@ pub(super) fn explain(test: &Test, worked: &Worked, found: &Found) -> Result<Exp
         volatile: fates.len(),
         lost: lost(&fates),
         smallest: lost(&least),
-        is_smallest: minimal.is_minimal && !interrupt::requested(),
+        is_smallest: minimal.is_minimal,
         trials: minimal.trials,
         lines: worked.lines.iter().filter(|line| line.at < at).count(),
         before: before(worked, at),
@@ -57,12 +56,18 @@ fn smallest(
     let Cut { at, outcome } = found.cut;
     let progress = Progress::steps(TRIALS as u64, "trials");
     let mut trials = 0;
+    let mut is_known = true;
     let mut fails = |writes: &BTreeSet<u64>| -> Result<bool, Failure> {
         trials += 1;
         progress.at(trials, &format!("{} lost writes", writes.len()));
         let choose = &mut lose_only(writes, of_outcome(outcome));
-        let checked = test.check(replay, worked, at, choose)?;
-        Ok(checked.is_some_and(|checked| checked.finding == found.finding))
+        Ok(match test.check(replay, worked, at, choose)? {
+            Look::Found(checked) => checked.finding == found.finding,
+            Look::TooSlow | Look::Stopped => {
+                is_known = false;
+                false
+            }
+        })
     };
     let nothing = BTreeSet::new();
     if fails(&nothing)? {
@@ -70,7 +75,8 @@ fn smallest(
     }
     let lost = fates.iter().filter(|fate| fate.lost > Sectors::ZERO);
     let minimal = minimise(lost.map(|fate| fate.sequence).collect(), TRIALS - 1, fails)?;
-    Ok(Minimal { trials: minimal.trials + 1, ..minimal })
+    let is_minimal = minimal.is_minimal && is_known;
+    Ok(Minimal { trials: minimal.trials + 1, is_minimal, ..minimal })
 }
 
 fn lost_write(fate: &Fate, at: Time, layout: &Layout) -> LostWrite {

@@ -23,7 +23,7 @@ use crate::commands::completion;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 
 /// Test whether a program keeps what it promised when the power goes.
 ///
@@ -39,7 +39,8 @@ Examples:
   drivelab crash my-test.toml --replay 7@12.5s --explain
 
 Exit codes: 0 every promise was kept, 1 one was broken, 2 the file or its commands are wrong,
-3 no kernel (drivelab lab setup), 4 no cut was made, 130 interrupted.")]
+3 no kernel (drivelab lab setup), 4 no cut was made or some could not be checked,
+130 interrupted.")]
 pub(crate) struct CrashArgs {
     /// The crash test, a TOML file.
     file: PathBuf,
@@ -82,10 +83,14 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let options = arguments.filesystem.map_or(Ok(String::new()), |kind| switch(&mut file, kind))?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
     let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
+    let waiting = Progress::waiting("the workload, once");
     let Some(worked) = test.work(&file)? else { return Ok(interrupted(ui)) };
+    drop(waiting);
+    let waiting = Progress::waiting("the check, without a power cut");
     if !test.is_whole_at_the_end(&worked)? {
         return Ok(interrupted(ui));
     }
+    drop(waiting);
     let plan = planned(arguments, &file, &test, &worked)?;
     let per_guest = arguments.per_guest.map_or(PER_GUEST, NonZeroUsize::get);
     let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts, per_guest };
@@ -103,6 +108,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
         left_out: plan.left_out,
         twice: made.twice,
         disagreements: made.disagreements,
+        too_slow: made.too_slow,
         unconfirmed: made.unconfirmed,
         ..CrashTest::default()
     };
@@ -168,14 +174,16 @@ fn interrupted(ui: Ui) -> Exit {
 fn conclude(report: &CrashTest, ui: Ui) -> Outcome {
     let text = if ui.json { json_text(&report.to_json()) } else { report.to_text(ui.look()) };
     ui.result(&text)?;
-    if report.cuts() < report.planned {
+    if report.is_partial() {
         ui.warn(&format!("interrupted after {} of {} cuts", report.cuts(), report.planned));
         return Ok(Exit::Interrupted);
     }
-    Ok(match (report.cuts(), report.failures.is_empty(), report.disagreements.is_empty()) {
-        (0, ..) | (_, true, false) => Exit::Inconclusive,
-        (_, true, true) => Exit::Done,
-        (_, false, _) => Exit::No,
+    let is_sure = report.disagreements.is_empty() && report.too_slow.is_empty();
+    Ok(match (report.cuts(), report.failures.is_empty()) {
+        (0, _) => Exit::Inconclusive,
+        (_, false) => Exit::No,
+        (_, true) if is_sure => Exit::Done,
+        (_, true) => Exit::Inconclusive,
     })
 }
 

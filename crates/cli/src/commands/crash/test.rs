@@ -7,7 +7,7 @@ use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Refusal, Time};
 use drivelab_lab::crash::{
-    ACKNOWLEDGED, Checked, Layout, Numbered, ONE, Scene, batch_cuts, checked, worked,
+    ACKNOWLEDGED, Checked, Layout, Look, Numbered, ONE, Scene, batch_cuts, checked, worked,
 };
 use drivelab_lab::guest::{Ended, Line, Watch};
 use drivelab_lab::initramfs::Initramfs;
@@ -63,6 +63,9 @@ fn batch_root(scene: &Scene<'_>) -> Result<Initramfs, Failure> {
 
 /// Where programs are looked for that are not in the user's path: those of file systems.
 const SYSTEM_PATHS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// What to do about a check that does not end in time.
+const TOO_SLOW: &str = "raise `check` in `[limits]`, real time, or run fewer guests: --jobs 1";
 
 /// How exactly it is known when the workload printed a line while its drive was idle.
 const TICK: Span = Span::from_ms(1);
@@ -147,12 +150,18 @@ impl Test {
     pub(super) fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Failure> {
         let mut replay = self.replay(worked);
         replay.advance(Time::MAX).map_err(memory)?;
-        let found = self.check(&replay, worked, Time::MAX, &mut KeepAll)?;
-        let Some(Checked { finding, reason }) = found else { return Ok(false) };
-        if finding == Finding::Whole {
-            return Ok(true);
-        }
-        let message = format!("without a power cut the check says {finding}: {reason}");
+        let message = match self.check(&replay, worked, Time::MAX, &mut KeepAll)? {
+            Look::Stopped => return Ok(false),
+            Look::Found(Checked { finding: Finding::Whole, .. }) => return Ok(true),
+            Look::Found(Checked { finding, reason }) => {
+                format!("without a power cut the check says {finding}: {reason}")
+            }
+            Look::TooSlow => {
+                let limit = self.check_limit;
+                let message = format!("without a power cut the check did not end within {limit}");
+                return Err(Failure::bad_words(message).hint(TOO_SLOW));
+            }
+        };
         Err(Failure::bad_words(message).hint(
             "mend `workload` or `check`: what a cut breaks can only be found in what is whole",
         ))
@@ -162,14 +171,14 @@ impl Test {
         Replay::new(&worked.recorded, &worked.recording, self.memory())
     }
 
-    /// What a check finds after a cut at this instant; nothing where it was stopped.
+    /// What a check finds after a cut at this instant.
     pub(super) fn check(
         &self,
         replay: &Replay<'_>,
         worked: &Worked,
         at: Time,
         choose: &mut dyn Choose,
-    ) -> Result<Option<Checked>, Failure> {
+    ) -> Result<Look, Failure> {
         let (medium, _) = replay.cut(at, choose).map_err(memory)?;
         let mut root = self.check_root.clone();
         let printed = worked.lines[..worked.printed_before(at)].iter();
