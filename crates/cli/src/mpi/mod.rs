@@ -52,6 +52,10 @@ enum Verb {
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
+    if launched_as().is_some() {
+        // Open MPI gives a rank a terminal, and writes what it reads there into a file, too.
+        anstream::ColorChoice::Never.write_global();
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // All ranks were given the same.
@@ -73,11 +77,15 @@ fn given(words: &[String]) -> Option<Box<HostsRunArgs>> {
     }
 }
 
-/// Whether this is rank 0, by what Open MPI, MPICH or Slurm says before the library is there.
+/// Whether this is rank 0.
 fn is_first() -> bool {
+    launched_as().is_none_or(|rank| rank == "0")
+}
+
+/// The rank, by what Open MPI, MPICH or Slurm says before the library is there.
+fn launched_as() -> Option<String> {
     let names = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
-    let rank = names.into_iter().find_map(|name| std::env::var(name).ok());
-    rank.is_none_or(|rank| rank == "0")
+    names.into_iter().find_map(|name| std::env::var(name).ok())
 }
 
 fn begin(arguments: Arguments) -> Outcome {

@@ -58,9 +58,7 @@ impl CrashTest {
         }
         if self.unconfirmed > 0 {
             let number = self.unconfirmed;
-            text.push_str(&format!(
-                "{number} more broke a promise, which was not confirmed\n"
-            ));
+            text.push_str(&format!("{number} more broke a promise, which was not confirmed\n"));
         }
         if self.left_out > 0 {
             let all = self.left_out.saturating_add(self.planned as u64);
@@ -124,8 +122,11 @@ impl CrashTest {
         }
         if self.failures.is_empty() {
             let partly = self.cuts() < self.planned;
-            let text =
-                if partly { "every promise was kept in the cuts that were checked" } else { "every promise was kept" };
+            let text = if partly {
+                "every promise was kept in the cuts that were checked"
+            } else {
+                "every promise was kept"
+            };
             return format!("\n{}\n", look.paint(text, GOOD));
         }
         let mut text = format!("\n{}\n", look.paint("PROMISES WERE BROKEN", BAD));
