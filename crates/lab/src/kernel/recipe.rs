@@ -11,6 +11,7 @@ pub(super) const PATCHES: &[(&str, &str)] = &[
     ("interrupt-line.patch", include_str!("../../kernel/patches/interrupt-line.patch")),
     ("lazy-registers.patch", include_str!("../../kernel/patches/lazy-registers.patch")),
     ("notices-in-page.patch", include_str!("../../kernel/patches/notices-in-page.patch")),
+    ("posted-writes.patch", include_str!("../../kernel/patches/posted-writes.patch")),
     ("processor-cost.patch", include_str!("../../kernel/patches/processor-cost.patch")),
     ("virtual-clock.patch", include_str!("../../kernel/patches/virtual-clock.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
