@@ -7,4 +7,5 @@ pub(crate) mod descriptors;
 pub(crate) mod discard;
 pub(crate) mod loop_device;
 pub(crate) mod ring;
+pub(crate) mod time_page;
 pub(crate) mod tsc;

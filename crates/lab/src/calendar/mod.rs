@@ -114,6 +114,26 @@ impl Calendar {
         Ok(())
     }
 
+    /// The machine has done what the guest left in the page, and has its next event at `event`: how
+    /// far the guest may run, which had limited itself to the present.
+    pub fn noticed<M: Memory>(
+        &mut self,
+        page: &mut Page<M>,
+        event: Option<Time>,
+    ) -> Result<(), CalendarError> {
+        if event.is_some_and(|event| event < page.now()) {
+            return Err(CalendarError::Overrun);
+        }
+        page.set_free_until(event);
+        Ok(())
+    }
+
+    /// Interrupts a guest that waits, for one of its queues: it has its turn at once.
+    pub fn call<M: Memory>(&mut self, page: &mut Page<M>, queue: u16) {
+        page.add_call(queue);
+        page.set_request(page.now());
+    }
+
     /// When the next turn is, of the guest or of the machine; nothing while the guest runs.
     pub fn due<M: Memory>(&self, page: &Page<M>, event: Option<Time>) -> Option<Time> {
         if !self.waits {

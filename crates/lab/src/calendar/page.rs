@@ -1,4 +1,5 @@
-//! The calendar's shared memory: `struct um_timetravel_schedshm`, version 2, of Linux 6.12.
+//! The calendar's shared memory: `struct um_timetravel_schedshm`, version 2, of Linux 6.12, with
+//! the notices of `kernel/patches/notices-in-page.patch`.
 
 use drivelab_core::Time;
 
@@ -23,12 +24,17 @@ const FREE_UNTIL_AT: u64 = 8;
 const NOW_AT: u64 = 16;
 const RUNNING_AT: u64 = 24;
 const CLIENTS_AT: u64 = 26;
+const NOTICES_AT: u64 = 28;
+const KICKS_AT: u64 = 32;
+const CALLS_AT: u64 = 40;
 /// Within a client.
 const FLAGS_AT: u64 = 4;
 const REQUEST_AT: u64 = 8;
 
 /// `UM_TIMETRAVEL_SCHEDSHM_CAP_TIME_SHARE`: the client reads and writes times in the page.
 const TIME_SHARE: u32 = 1;
+/// `UM_TIMETRAVEL_SCHEDSHM_CAP_NOTICES`: kicks and calls of the client are in the page.
+const NOTICES: u32 = 2;
 /// `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`: the client wants to run.
 const WANTS_RUN: u32 = 1;
 
@@ -47,6 +53,7 @@ impl<M: Memory> Page<M> {
         put(&mut memory, LENGTH_AT, &length)?;
         put(&mut memory, FREE_UNTIL_AT, &NEVER_NS)?;
         put(&mut memory, CLIENTS_AT, &CLIENTS)?;
+        put(&mut memory, NOTICES_AT, &1_u32)?;
         put(&mut memory, client(CONTROLLER), &TIME_SHARE)?;
         Ok(Self(memory))
     }
@@ -101,6 +108,26 @@ impl<M: Memory> Page<M> {
     /// Whether the guest uses the page.
     pub(super) fn guest_shares_time(&self) -> bool {
         self.get::<u32>(client(GUEST)) & TIME_SHARE != 0
+    }
+
+    /// Whether the guest leaves its kicks in the page, and takes its interrupts from there.
+    pub fn guest_uses_notices(&self) -> bool {
+        self.get::<u32>(client(GUEST)) & NOTICES != 0
+    }
+
+    /// The queues that the guest has filled since the last call, a bit for each.
+    pub fn take_kicks(&mut self) -> u64 {
+        let kicks = self.get(KICKS_AT);
+        if kicks != 0 {
+            self.put(KICKS_AT, &0_u64);
+        }
+        kicks
+    }
+
+    /// Leaves an interrupt for a queue, for the guest's next turn.
+    pub(super) fn add_call(&mut self, queue: u16) {
+        let calls: u64 = self.get(CALLS_AT);
+        self.put(CALLS_AT, &(calls | 1 << queue));
     }
 
     /// When the guest wants to run, if it wants to.

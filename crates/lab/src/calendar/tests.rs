@@ -67,6 +67,8 @@ fn a_page_has_the_layout_of_the_kernel_header() {
     assert_eq!(bytes[..8], [2, 0, 0, 0, 0, 0x11, 0, 0], "version and length");
     assert_eq!(bytes[8..16], i64::MAX.to_le_bytes(), "free_until");
     assert_eq!(bytes[24..28], [0, 0, 2, 0], "running_id and max_clients");
+    assert_eq!(bytes[28..32], [1, 0, 0, 0], "notices are offered");
+    assert_eq!(bytes[32..48], [0; 16], "kicks and calls");
     assert_eq!(bytes[4096..4100], [1, 0, 0, 0], "the controller shares its time");
 }
 
@@ -112,6 +114,50 @@ fn a_request_that_the_guest_starts_holds_it_back_at_its_end() {
     guest.page.set_now(at(8_000_101));
     let late = guest.calendar.planned(&mut guest.page, Some(at(8_000_100)));
     assert_eq!(late, Err(CalendarError::Overrun));
+}
+
+/// As `time_travel_post_kick()` does it.
+fn post_kick(guest: &mut Guest, queue: u16) {
+    let mut bytes = guest.page.memory().clone();
+    bytes[32 + usize::from(queue / 8)] |= 1 << (queue % 8);
+    guest.page = Page::new(bytes).unwrap();
+    guest.page.set_running(GUEST);
+    let now = guest.page.now();
+    guest.page.set_free_until(Some(now));
+}
+
+#[test]
+fn a_kick_in_the_page_is_taken_once_and_may_raise_the_limit() {
+    let mut guest = Guest::started();
+    assert_eq!(guest.page.take_kicks(), 0);
+    guest.page.set_now(at(100));
+    post_kick(&mut guest, 0);
+    post_kick(&mut guest, 9);
+    assert_eq!(guest.page.free_until(), 100, "the guest gives the turn back before time moves");
+    assert_eq!((guest.page.take_kicks(), guest.page.take_kicks()), (1 | 1 << 9, 0));
+    guest.calendar.noticed(&mut guest.page, Some(at(8_000_100))).unwrap();
+    assert_eq!(guest.page.free_until(), 8_000_100);
+    guest.calendar.noticed(&mut guest.page, None).unwrap();
+    assert_eq!(guest.page.free_until(), i64::MAX as u64);
+    let late = guest.calendar.noticed(&mut guest.page, Some(at(99)));
+    assert_eq!(late, Err(CalendarError::Overrun));
+}
+
+#[test]
+fn an_interrupt_in_the_page_gives_a_waiting_guest_its_turn_at_once() {
+    let mut guest = Guest::started();
+    assert!(!guest.page.guest_uses_notices(), "it shares its time, no more");
+    let mut bytes = guest.page.memory().clone();
+    bytes[4096 + 128] = 3;
+    guest.page = Page::new(bytes).unwrap();
+    assert!(guest.page.guest_uses_notices());
+    guest.waits_for(Some(5_000));
+    assert_eq!(guest.turn(Some(700)), Ok(Turn::Machine(at(700))));
+    guest.calendar.call(&mut guest.page, 1);
+    guest.calendar.call(&mut guest.page, 0);
+    assert_eq!(guest.turn(Some(900)), Ok(Turn::Run(message(Op::Run, 1, 700))));
+    assert_eq!(guest.page.memory()[40..48], 3_u64.to_le_bytes());
+    assert_eq!(guest.page.free_until(), 900);
 }
 
 #[test]

@@ -396,6 +396,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let Some(message) = Message::from_bytes(bytes) else {
             return Err(Stop::from(CalendarError::Unknown));
         };
+        self.take_kicks()?;
         let Some(answer) = self.calendar.take(&mut self.page, message)? else { return Ok(()) };
         let answer = answer.to_bytes();
         let stream = self.clock.stream()?;
@@ -407,10 +408,26 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         sent.map_err(|_| Stop::HungUp)
     }
 
+    /// Takes what the guest has made available without a message.
+    fn take_kicks(&mut self) -> Result<(), Stop> {
+        let kicks = self.page.take_kicks();
+        if kicks == 0 {
+            return Ok(());
+        }
+        let now = self.page.now();
+        for index in (0..u64::BITS).filter(|index| kicks & 1 << index != 0) {
+            let index = u16::try_from(index).expect("below 64");
+            self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
+        }
+        let event = self.next_event();
+        Ok(self.calendar.noticed(&mut self.page, event)?)
+    }
+
     fn hear_disk(&mut self) -> Result<(), Stop> {
         if !self.disk.is_connected()? {
             return Ok(());
         }
+        self.take_kicks()?;
         let message = sockets::receive(self.disk.stream()?);
         let message = message.map_err(GuestError::at("hear the guest's driver"))?;
         let Some(Received { header, payload, files }) = message else {
@@ -454,7 +471,14 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         for done in self.done.drain(..) {
             self.trace.add(&done).map_err(GuestError::at("write the trace"))?;
         }
-        wanted.map_or(Ok(()), |index| self.interrupt(index))
+        match wanted {
+            None => Ok(()),
+            Some(index) if self.page.guest_uses_notices() => {
+                self.calendar.call(&mut self.page, index);
+                Ok(())
+            }
+            Some(index) => self.interrupt(index),
+        }
     }
 
     /// Sends an interrupt and waits until the guest has it; meanwhile it may ask for the time.

@@ -9,7 +9,11 @@ pub(super) const CONFIG: &str = include_str!("../../kernel/config");
 pub(super) const PATCHES: &[(&str, &str)] = &[
     ("fixed-entropy.patch", include_str!("../../kernel/patches/fixed-entropy.patch")),
     ("interrupt-line.patch", include_str!("../../kernel/patches/interrupt-line.patch")),
+    ("lazy-registers.patch", include_str!("../../kernel/patches/lazy-registers.patch")),
+    ("notices-in-page.patch", include_str!("../../kernel/patches/notices-in-page.patch")),
+    ("posted-writes.patch", include_str!("../../kernel/patches/posted-writes.patch")),
     ("processor-cost.patch", include_str!("../../kernel/patches/processor-cost.patch")),
+    ("virtual-clock.patch", include_str!("../../kernel/patches/virtual-clock.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];
 

@@ -2,9 +2,10 @@
 //!
 //! Time stamps are the largest cost of a request that does no I/O. They are therefore read from the
 //! processor's counter if the system itself uses it as its clock, and from the system's clock
-//! otherwise.
+//! otherwise. In a guest of `drivelab-lab` they are read from a page of its kernel.
 
 mod counter;
+mod page;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use drivelab_core::units::{Span, Time};
 
 use counter::Counter;
+use page::Page;
 
 use crate::sys::tsc::ticks;
 
@@ -32,6 +34,8 @@ pub struct Clock {
 enum Source {
     /// The processor's counter, and its reading at the beginning.
     Counter(Counter, u64),
+    /// The page of a guest's kernel, and what it said at the beginning.
+    Page(Page, u64),
     /// The system's clock at the beginning.
     System(Instant),
 }
@@ -39,11 +43,16 @@ enum Source {
 impl Clock {
     /// A clock that reads zero now. The first one of a process takes 20 ms to calibrate.
     pub fn start() -> Self {
-        let source = match Counter::of_this_machine() {
-            Some(counter) => Source::Counter(counter, ticks()),
-            None => Source::System(Instant::now()),
+        let is_virtual = is_virtual();
+        let page = if is_virtual { Page::of_this_machine() } else { None };
+        let source = match page {
+            Some(page) => Source::Page(page, page.now()),
+            None => match Counter::of_this_machine() {
+                Some(counter) => Source::Counter(counter, ticks()),
+                None => Source::System(Instant::now()),
+            },
         };
-        Self { source, spin: if is_virtual() { Span::ZERO } else { SPIN } }
+        Self { source, spin: if is_virtual { Span::ZERO } else { SPIN } }
     }
 
     /// How long before the end of a wait sleeping ends: the rest is to be spun.
@@ -60,6 +69,7 @@ impl Clock {
                 // Two processors' counters may differ by a few ticks, never by a request's time.
                 Time::from_ns(counter.ns(ticks().saturating_sub(origin)))
             }
+            Source::Page(page, origin) => Time::from_ns(page.now() - origin),
             Source::System(origin) => {
                 let passed = origin.elapsed();
                 Time::from_ns(passed.as_secs() * 1_000_000_000 + u64::from(passed.subsec_nanos()))
