@@ -206,7 +206,10 @@ impl<'a> Solver<'a> {
     ) -> Vec<f64> {
         let of = |(goal, correction): (&Goal, &Correction)| {
             let [dies, buffer] = self.limits(numbers, writes, goal.what);
-            (dies + correction.of(numbers)).min(buffer)
+            let dies = dies + correction.of(numbers);
+            // Where the buffer was not the limit, drives that it limits are compared by their dies:
+            // the search would see no slope.
+            if goal.measured < buffer - NEAR { dies } else { dies.min(buffer) }
         };
         self.goals.iter().zip(corrections).map(of).collect()
     }
@@ -248,8 +251,8 @@ impl<'a> Solver<'a> {
                     // Of too few blocks no drive can be made: the others tell.
                     let Ok(simulated) = simulated else { continue };
                     let [dies, buffer] = self.limits(numbers, writes, goal.what);
-                    // Where the buffer is the limit nothing is seen of the dies.
-                    if simulated < buffer - NEAR {
+                    // Where the buffer is the limit, the dies are seen to be no slower.
+                    if simulated < buffer - NEAR || dies < buffer {
                         seen.push((libm::log(numbers.dies), simulated - dies));
                     }
                 }
