@@ -373,7 +373,7 @@ fn a_fitted_solid_state_drive_says_what_is_not_fitted() {
     assert!(shown.contains("Not modelled: writes as measured: no figure of a write"), "{shown}");
     assert!(shown.contains("draws of a fit, of 6 unknowns together"), "{shown}");
     let profile = std::fs::read_to_string(folder.path().join("own.toml")).unwrap();
-    assert!(profile.contains("# Note: writes and flushes were measured and are not used"));
+    assert!(profile.contains("# Note: cannot tell what the rate of random writes at depth 1"));
     let run = ["run", "drive:own.toml,scale=1/128", "--iodepth", "8", "--number-ios", "5000"];
     let iops = drivelab(folder.path(), &[&run[..], &["--json"]].concat()).json();
     let iops = iops["total"]["iops"].as_f64().unwrap();
@@ -386,6 +386,62 @@ fn a_fitted_solid_state_drive_says_what_is_not_fitted() {
     fit(few, &["needs 1 and two more", "hint: add `[random_read_qd8]`"]);
     fit(&FLASH.replace("7100", "71"), &["that is the time of a disk", "hint: "]);
     fit(&FLASH.replace("kind = \"ssd\"\n", ""), &["neither `rpm` nor `kind", "hint: for a disk"]);
+}
+
+#[test]
+fn writes_of_a_solid_state_drive_are_measured_fitted_and_predicted() {
+    let folder = folder();
+    let drive = "drive:crucial-mx200,scale=1/128";
+    for (state, file) in [("full", "full.toml"), ("steady", "steady.toml")] {
+        let target = format!("{drive},precondition={state}");
+        let found = measured(folder.path(), &target, &["--allow-destructive", &target]);
+        let cached = &found["cached_writes"][0];
+        assert!(cached["p50_ms"].as_f64().unwrap() < 0.1, "{found}");
+        let from = folder.path().join("measured.toml");
+        std::fs::rename(from, folder.path().join(file)).unwrap();
+    }
+    let other = ["drive", "measure", drive, "--out", "m.toml", "--allow-destructive", drive];
+    let other = drivelab(folder.path(), &[&other[..], &["--state", "steady"]].concat());
+    other.failed(2, &["the modelled drive is `full`", "hint: add `precondition=steady`"]);
+    let disk = ["drive", "measure", "drive:generic-5400", "--out", "m.toml"];
+    let disk = [&disk[..], &["--allow-destructive", "drive:generic-5400", "--state", "full"]];
+    drivelab(folder.path(), &disk.concat()).failed(2, &["--state is of solid-state drives"]);
+
+    let fit = ["drive", "fit", "full.toml", "steady.toml", "--out", "own.toml", "--json"];
+    let fitted = drivelab(folder.path(), &fit).json();
+    let names: Vec<&str> = fitted["figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    for name in [
+        "p50_ms, cached writes, 64 in a burst",
+        "mb_per_s, sequential writes, full",
+        "iops, random writes, depth 32, steady",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let shown = drivelab(folder.path(), &["drive", "show", "own.toml"]).out;
+    assert!(shown.contains("draws of a fit, of 11 unknowns together"), "{shown}");
+    assert!(shown.contains("Not modelled: flushes, trims and reads beside writes"), "{shown}");
+
+    let load = ["--rw", "randwrite", "--iodepth", "32", "--ramp-time", "5s", "--runtime", "5s"];
+    let target = format!("{drive},precondition=steady");
+    let real = drivelab(folder.path(), &[&["run", &target], &load[..], &["--json"]].concat());
+    let real = real.json()["total"]["iops"].as_f64().unwrap();
+    let predict = ["drive", "predict", "own.toml,precondition=steady", "--specimens", "10"];
+    let predict = [&predict[..], &["--rw", "randwrite", "--json"]].concat();
+    let predicted = drivelab(folder.path(), &predict).json();
+    let row = &predicted["depths"][5];
+    let [low, high] = [0, 1].map(|end| row["iops_range"][end].as_f64().unwrap());
+    assert!(low < real && real < high && high / low < 1.4, "{real}: {row}");
+    let notes = predicted["notes"].to_string();
+    assert!(notes.contains("`steady`") && !notes.contains("cannot tell"), "{notes}");
+    let of_class =
+        ["drive", "predict", "generic-sata,scale=1/128", "--specimens", "3", "--rw", "write"];
+    let of_class = drivelab(folder.path(), &of_class).out;
+    assert!(of_class.contains("cannot tell lasting writes of one drive from"), "{of_class}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! own. A modelled drive in virtual time and a disk behind a ring are measured by the same code.
 #![forbid(unsafe_code)]
 
+mod burst;
 mod flush;
 mod load;
 mod measure;

@@ -1,5 +1,6 @@
 //! Random requests, a fixed number of them outstanding.
 
+use drivelab_core::measurements::FlashState;
 use drivelab_core::units::{Lba, Sectors, Span, Time};
 use drivelab_core::{Op, Request, RequestId, Rng, Target};
 
@@ -12,6 +13,8 @@ const PARTS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RandomLoad {
     pub(crate) write: bool,
+    /// What was written to a solid-state drive before.
+    pub(crate) state: Option<FlashState>,
     pub(crate) span: Sectors,
     pub(crate) whole: bool,
     pub(crate) iodepth: u32,

@@ -1,10 +1,11 @@
 //! The measurement of a drive that `drive fit` takes: what, for how long, in which order.
 
 use drivelab_core::Target;
-use drivelab_core::measurements::{DriveKind, MeasuredStream, Measurements, Place};
+use drivelab_core::measurements::{DriveKind, FlashState, MeasuredStream, Measurements, Place};
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Lba, Sectors, Span};
 
+use crate::burst::Bursts;
 use crate::flush::Flushes;
 use crate::load::RandomLoad;
 use crate::pieces::Pieces;
@@ -23,6 +24,9 @@ pub struct Settings {
     pub rpm: Option<f64>,
     /// Known to have nothing that turns or seeks: depths take the place of spans and rotation.
     pub solid_state: bool,
+    /// What was written to a solid-state drive before: sustained writes are measured where it is
+    /// known.
+    pub state: Option<FlashState>,
 }
 
 /// One step, in words, and how long it takes.
@@ -37,10 +41,27 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    Stream { write: bool, place: Place },
+    Stream {
+        write: bool,
+        place: Place,
+    },
     Rotation,
-    Load { write: bool, span: Option<Bytes>, iodepth: u32 },
-    Flush { writes: u32 },
+    Load {
+        write: bool,
+        span: Option<Bytes>,
+        iodepth: u32,
+    },
+    Flush {
+        writes: u32,
+    },
+    /// Of a solid-state drive.
+    Burst,
+    SustainedStream {
+        state: FlashState,
+    },
+    SustainedLoad {
+        state: FlashState,
+    },
 }
 
 /// What a measurement left.
@@ -73,10 +94,21 @@ const SMALLEST: u64 = 64 << 20;
 /// Sequential reads stay within so much of the drive, where a zone hardly changes.
 const STREAM_REGION: Sectors = Sectors::new(1 << 21);
 
+/// What a drive needs to get into its stride, where no buffer must fill first.
+const STRIDE: Span = Span::from_ms(200);
+
 /// Depths that show what runs at once in a solid-state drive, and for how long each: it answers so
 /// much in a second that a few are enough.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const DEPTH_SECONDS: u64 = 4;
+
+/// Writes of a burst: far fewer than any buffer holds.
+const BURST: u32 = 64;
+/// What fills the buffer of a solid-state drive before its sustained writes are counted: 256 MiB at
+/// the 100 MB/s by which a drive takes over more than it programs, with room.
+const FILL: Span = Span::from_secs(4);
+/// Writes outstanding while their sustained rate is measured.
+const SUSTAINED_DEPTH: u32 = 32;
 
 /// The steps for a drive of this capacity: two minutes to read a disk, one for a solid-state drive;
 /// one more to write.
@@ -92,7 +124,9 @@ pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
     for _ in 0..2 {
         kinds.extend(if settings.solid_state { of_depths() } else { of_spans(capacity) });
     }
-    if settings.writes {
+    if settings.writes && settings.solid_state {
+        kinds.extend(of_writes(settings.state));
+    } else if settings.writes {
         kinds.extend(stream(true));
         let load = |iodepth| Kind::Load { write: true, span: None, iodepth };
         kinds.extend([(16, load(1)), (12, load(8))]);
@@ -124,6 +158,23 @@ fn of_depths() -> Vec<(u64, Kind)> {
     DEPTHS.map(load).into()
 }
 
+/// Writes of a solid-state drive, those first that change its state least.
+fn of_writes(state: Option<FlashState>) -> Vec<(u64, Kind)> {
+    let mut kinds = vec![(8, Kind::Burst)];
+    match state {
+        None => {}
+        // Sequential writes would leave a drive that is better than steady; and what they reach on
+        // a steady drive is no rate that lasts.
+        Some(FlashState::Steady) => {
+            let load = (10, Kind::SustainedLoad { state: FlashState::Steady });
+            kinds.extend([load, load]);
+        }
+        Some(state) => kinds.push((10, Kind::SustainedStream { state })),
+    }
+    kinds.extend([(4, Kind::Flush { writes: 8 }), (4, Kind::Flush { writes: 64 })]);
+    kinds
+}
+
 impl Kind {
     fn words(self) -> String {
         match self {
@@ -146,6 +197,11 @@ impl Kind {
                 format!("random {verb} of {place}, {iodepth} outstanding")
             }
             Self::Flush { writes } => format!("flushes after {writes} writes"),
+            Self::Burst => "writes that the buffer takes over".into(),
+            Self::SustainedStream { state } => format!("sustained sequential writes, {state}"),
+            Self::SustainedLoad { state } => format!(
+                "sustained random writes of the whole drive, {SUSTAINED_DEPTH} outstanding, {state}"
+            ),
         }
     }
 }
@@ -205,10 +261,10 @@ fn carry_out<T: Target>(
                 Place::Inner => sectors.get() - region.get(),
             };
             let from = Lba::new(from / 2048 * 2048);
-            let stream = Stream { write, from, to: from + region, time };
-            let place = Some(place);
-            let rate = stream.run(session)?;
-            into.streams.extend(rate.map(|mb_per_s| MeasuredStream { write, place, mb_per_s }));
+            let stream = Stream { write, from, to: from + region, ramp: STRIDE, time };
+            let (place, state, rate) = (Some(place), None, stream.run(session)?);
+            let made = |mb_per_s| MeasuredStream { write, place, state, mb_per_s };
+            into.streams.extend(rate.map(made));
         }
         Kind::Rotation => {
             // A little way in: the first tracks are the busiest of a disk in use.
@@ -225,11 +281,27 @@ fn carry_out<T: Target>(
             };
             let (whole, within) = (span.is_none(), span.unwrap_or(capacity).get() / 512);
             let (span, time) = (Sectors::new(within), time.saturating_sub(ramp));
-            let load = RandomLoad { write, span, whole, iodepth, ramp, time };
+            let load = RandomLoad { write, state: None, span, whole, iodepth, ramp, time };
             pieces.push(load.run(session)?);
         }
         Kind::Flush { writes } => {
             into.flushes.extend(Flushes { writes, capacity: sectors, time }.run(session)?);
+        }
+        Kind::Burst => {
+            into.bursts.extend(Bursts { writes: BURST, capacity: sectors, time }.run(session)?);
+        }
+        Kind::SustainedStream { state } => {
+            let (from, to) = (Lba::new(0), Lba::new(sectors.get()));
+            let stream = Stream { write: true, from, to, ramp: FILL, time };
+            let (place, state, rate) = (None, Some(state), stream.run(session)?);
+            let made = |mb_per_s| MeasuredStream { write: true, place, state, mb_per_s };
+            into.streams.extend(rate.map(made));
+        }
+        Kind::SustainedLoad { state } => {
+            let (state, iodepth, time) = (Some(state), SUSTAINED_DEPTH, time.saturating_sub(FILL));
+            let (span, ramp) = (sectors, FILL);
+            let load = RandomLoad { write: true, state, span, whole: true, iodepth, ramp, time };
+            pieces.push(load.run(session)?);
         }
     }
     Ok(())
@@ -242,7 +314,8 @@ fn mean_stream(measured: &mut Measurements) {
         let places = [Place::Outer, Place::Middle, Place::Inner].map(rate);
         if let [Some(outer), Some(middle), Some(inner)] = places {
             let mb_per_s = (outer + middle + inner) / 3.0;
-            measured.streams.push(MeasuredStream { write, place: None, mb_per_s });
+            let (place, state) = (None, None);
+            measured.streams.push(MeasuredStream { write, place, state, mb_per_s });
         }
     }
 }

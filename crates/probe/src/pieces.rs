@@ -50,9 +50,13 @@ impl Pieces {
             0 => String::new(),
             more => format!(", and {more} other loads likewise"),
         };
+        let (apart, cause) = match load.state {
+            Some(_) => ("one after the other", "the drive had not reached the state that was said"),
+            None => ("a minute apart", "something else used the drive or the machine"),
+        };
         let message = format!(
-            "random {verb} of {within} at depth {} made {} IOPS in pieces a minute apart, which is \
-             not chance{others}: something else used the drive or the machine",
+            "random {verb} of {within} at depth {} made {} IOPS in pieces {apart}, which is not \
+             chance{others}: {cause}",
             load.iodepth,
             rates.join(" and "),
         );
@@ -82,13 +86,14 @@ impl Of<'_> {
         }
         times.sort_unstable();
         let iops = float(times.len() as u64) / seconds(elapsed);
-        let RandomLoad { write, span, whole, iodepth, .. } = self.0[0].load;
+        let RandomLoad { write, state, span, whole, iodepth, .. } = self.0[0].load;
         let span_bytes = (!whole).then(|| span.bytes().get());
         let is_whole = self.0.iter().all(|piece| piece.is_whole);
         let parts: Vec<u32> = self.0.iter().flat_map(|piece| &piece.parts).copied().collect();
         // Pieces that differ say more of the error than the parts of each.
         let error = relative_error(&parts).max(self.apart().unwrap_or(0.0) / 2.0);
         Some(MeasuredLoad {
+            state,
             requests: Some(times.len() as u64),
             rate_error: is_whole.then_some(error),
             figures: Figures::of_times(&times, iops),
@@ -145,6 +150,7 @@ mod tests {
 
     const LOAD: RandomLoad = RandomLoad {
         write: false,
+        state: None,
         span: Sectors::new(1 << 30),
         whole: true,
         iodepth: 1,

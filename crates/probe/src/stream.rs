@@ -9,15 +9,14 @@ use crate::session::{ProbeError, Session};
 /// Requests of 1 MiB, one after the other.
 const PIECE: Sectors = Sectors::new(2048);
 
-/// What the drive needs to get into its stride: until then nothing is counted.
-const RAMP: Span = Span::from_ms(200);
-
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream {
     pub(crate) write: bool,
     pub(crate) from: Lba,
     /// It ends there at the latest.
     pub(crate) to: Lba,
+    /// What the drive needs to get into its stride: until then nothing is counted.
+    pub(crate) ramp: Span,
     pub(crate) time: Span,
 }
 
@@ -37,7 +36,7 @@ impl Stream {
             let Some((at, _)) = session.one(request)? else { break };
             next = next + PIECE;
             match since {
-                None if at.since(begin) >= RAMP => since = Some(at),
+                None if at.since(begin) >= self.ramp => since = Some(at),
                 None => {}
                 Some(_) => (counted, until) = (counted + 1, at),
             }

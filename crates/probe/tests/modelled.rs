@@ -1,6 +1,6 @@
 //! Modelled drives, measured through nothing but a target.
 
-use drivelab_core::measurements::{DriveKind, Place};
+use drivelab_core::measurements::{DriveKind, FlashState, Place};
 use drivelab_core::record::MarkId;
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
@@ -95,7 +95,8 @@ fn target(profile: &str) -> Jumping {
     }
 }
 
-const READ: Settings = Settings { seed: 1, writes: false, rpm: None, solid_state: false };
+const READ: Settings =
+    Settings { seed: 1, writes: false, rpm: None, solid_state: false, state: None };
 
 fn whole(profile: &str, settings: Settings) -> (Measured, Jumping) {
     let mut target = target(profile);
@@ -169,6 +170,54 @@ fn writes_and_flushes_are_measured_only_where_they_are_allowed() {
     assert!(few > 20.0 && many > 3.0 * few, "{flush:?}");
     let [reads, writes] = [false, true].map(|write| found.whole(write, 1).unwrap().iops().unwrap());
     assert!(writes > 1.3 * reads, "the cache sorts: {writes} for {reads}");
+}
+
+#[test]
+fn writes_of_a_solid_state_drive_are_those_of_a_state() {
+    let measured = |profile: &str, state| {
+        let settings = Settings { writes: true, solid_state: true, state, ..READ };
+        let (measured, _) = whole(profile, settings);
+        assert_eq!(measured.marks, [], "{state:?}");
+        measured.measurements
+    };
+    let drive = "base = \"crucial-mx200\"\nscale = \"1/64\"\n";
+    let full = measured(drive, Some(FlashState::Full));
+    let [burst] = full.bursts[..] else { panic!("{full:?}") };
+    // A write of the buffer: its data over the wire at 6 Gb/s, 3.3 us of command, the controller.
+    assert!(burst.p50_ms > 0.012 && burst.p50_ms < 0.06, "{burst:?}");
+    let [stream] = full.streams.iter().filter(|it| it.write).collect::<Vec<_>>()[..] else {
+        panic!("{full:?}")
+    };
+    assert_eq!((stream.place, stream.state), (None, Some(FlashState::Full)));
+    assert!(full.loads.iter().all(|load| !load.write), "{full:?}");
+    assert_eq!(full.flushes.len(), 2);
+
+    let steady = measured(&format!("{drive}precondition = \"steady\"\n"), Some(FlashState::Steady));
+    let load = steady.whole(true, 32).expect("it was measured");
+    assert_eq!(load.state, Some(FlashState::Steady));
+    // Both pieces are of the state that lasts, with the buffer full.
+    let bytes = load.iops().unwrap() * 4096.0;
+    assert!(bytes < 0.7e6 * stream.mb_per_s, "{bytes} B/s for {stream:?}");
+    assert!(load.rate_error.unwrap() < 0.02, "{load:?}");
+    assert!(steady.streams.iter().all(|it| !it.write), "{steady:?}");
+
+    let unknown = Settings { writes: true, solid_state: true, ..READ };
+    let unknown = steps(Bytes::new(500_000_000_000), unknown);
+    let of = |word: &str| unknown.iter().filter(|step| step.what.contains(word)).count();
+    assert_eq!((of("sustained"), of("the buffer takes over"), of("flushes after")), (0, 1, 2));
+}
+
+#[test]
+fn a_drive_that_is_not_in_its_state_is_marked() {
+    // It was written once, in sequence: random writes slow down as its spare space fills.
+    let settings =
+        Settings { writes: true, solid_state: true, state: Some(FlashState::Steady), ..READ };
+    let (measured, _) = whole("base = \"crucial-mx200\"\nscale = \"1/16\"\n", settings);
+    let [mark] = &measured.marks[..] else { panic!("{:?}", measured.marks) };
+    assert_eq!(mark.id, MarkId::Unsteady);
+    assert!(mark.message.contains("had not reached the state that was said"), "{mark:?}");
+    let load = measured.measurements.whole(true, 32).cloned().unwrap();
+    assert!(load.rate_error.unwrap() > 0.05, "{load:?}");
 }
 
 #[test]

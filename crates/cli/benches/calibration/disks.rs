@@ -82,7 +82,7 @@ fn figures(profile: &Profile, seed: u64) -> Vec<f64> {
 /// What `drive measure` finds of the drive.
 fn measured(drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
-    let settings = Settings { seed, writes: false, rpm: None, solid_state: false };
+    let settings = Settings { seed, writes: false, rpm: None, solid_state: false, state: None };
     let mut target = VirtualTarget::new(device);
     let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");

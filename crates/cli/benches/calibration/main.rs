@@ -1,9 +1,9 @@
 //! Whether the 95 % of a prediction are 95 %: drives are drawn from a prior, measured as `drive
 //! measure` does, fitted, predicted, and asked.
 //!
-//! `cargo bench -p drivelab --bench calibration [-- [sata|nvme] DRIVES]`: disks, or solid-state
-//! drives of a class. 200 disks take about half an hour of two processors, 100 solid-state drives
-//! some minutes. Ends with 1 where the shares do not agree with 95 %.
+//! `cargo bench -p drivelab --bench calibration [-- [sata|nvme] [writes] DRIVES]`: disks, or reads
+//! or writes of solid-state drives of a class. 200 disks take about half an hour of two processors,
+//! 100 solid-state drives some minutes. Ends with 1 where the shares do not agree with 95 %.
 //!
 //! Drive, prediction and question hold the same things. The prediction is for one more run of one
 //! more drive, so the drive answers in a run of the same length with addresses of its own. The fit
@@ -16,6 +16,7 @@
 mod disks;
 mod score;
 mod ssd;
+mod writes;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,10 @@ fn main() -> ExitCode {
     let count = words.iter().filter_map(|word| word.parse().ok()).next_back();
     for class in ["sata", "nvme"] {
         if words.iter().any(|word| word == class) {
-            return ssd::calibrate(class, count.unwrap_or(100));
+            let count = count.unwrap_or(100);
+            let is_of_writes = words.iter().any(|word| word == "writes");
+            let calibrate = if is_of_writes { writes::calibrate } else { ssd::calibrate };
+            return calibrate(class, count);
         }
     }
     disks::calibrate(count.unwrap_or(200))

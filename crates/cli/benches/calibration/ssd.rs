@@ -55,7 +55,7 @@ fn rate(profile: &Profile, depth: u64, seed: u64) -> f64 {
 /// What `drive measure` finds of the drive, at the depths that the fit may see.
 fn measured(class: &str, drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
-    let settings = Settings { seed, writes: false, rpm: None, solid_state: true };
+    let settings = Settings { seed, writes: false, rpm: None, solid_state: true, state: None };
     let mut target = VirtualTarget::new(device);
     let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");

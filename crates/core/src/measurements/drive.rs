@@ -30,4 +30,21 @@ impl Choice for DriveInterface {
     const WHAT: &'static str = "interface";
     const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("nvme", Self::Nvme)];
 }
-choice_as_text!(DriveKind, DriveInterface);
+
+/// What was written to a solid-state drive before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlashState {
+    /// Nothing since all of it was erased or trimmed.
+    Fresh,
+    /// All of it once, in sequence.
+    Full,
+    /// All of it, then random blocks for so long that their rate fell no more.
+    Steady,
+}
+
+impl Choice for FlashState {
+    const WHAT: &'static str = "state of the flash";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("fresh", Self::Fresh), ("full", Self::Full), ("steady", Self::Steady)];
+}
+choice_as_text!(DriveKind, DriveInterface, FlashState);

@@ -7,7 +7,7 @@ mod figures;
 mod read;
 mod text;
 
-pub use drive::{DriveInterface, DriveKind};
+pub use drive::{DriveInterface, DriveKind, FlashState};
 pub use figures::{Figures, MEAN_MS, QUANTILES};
 
 use crate::record::{Mark, RunRecord};
@@ -38,6 +38,8 @@ pub struct Measurements {
     pub streams: Vec<MeasuredStream>,
     /// Flushes after random writes.
     pub flushes: Vec<MeasuredFlush>,
+    /// Writes that the buffer of a solid-state drive took over.
+    pub bursts: Vec<MeasuredBurst>,
     /// What the figures are, and what casts doubt on them.
     pub marks: Vec<Mark>,
 }
@@ -49,6 +51,8 @@ pub struct MeasuredLoad {
     pub write: bool,
     /// The first bytes of the drive, which contain all addresses; `None` for the whole drive.
     pub span_bytes: Option<u64>,
+    /// What was written to a solid-state drive before these writes, if known.
+    pub state: Option<FlashState>,
     /// Requests outstanding.
     pub iodepth: u32,
     /// Bytes of one request.
@@ -68,6 +72,8 @@ pub struct MeasuredStream {
     pub write: bool,
     /// Where it began, as a share of the capacity; `None` if unknown.
     pub place: Option<Place>,
+    /// What was written to a solid-state drive before these writes, if known.
+    pub state: Option<FlashState>,
     /// Millions of bytes per second.
     pub mb_per_s: f64,
 }
@@ -92,6 +98,17 @@ pub struct MeasuredFlush {
     pub mean_ms: f64,
     /// The standard error of the mean as a share of it, if known.
     pub mean_error: Option<f64>,
+}
+
+/// Random writes of 4 KiB, one at a time, so few after each flush that the buffer holds them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredBurst {
+    /// Writes after each flush.
+    pub writes: u32,
+    /// The median time of a write.
+    pub p50_ms: f64,
+    /// Its standard error as a share of it, if known.
+    pub error: Option<f64>,
 }
 
 /// Speeds that a drive may have.
@@ -120,6 +137,7 @@ impl Measurements {
             loads: Vec::new(),
             streams: Vec::new(),
             flushes: Vec::new(),
+            bursts: Vec::new(),
             marks: Vec::new(),
         })
     }
@@ -144,6 +162,7 @@ impl Measurements {
                 self.streams.push(MeasuredStream {
                     write: workload.rw == Rw::Write,
                     place,
+                    state: None,
                     mb_per_s,
                 });
             }
@@ -152,6 +171,7 @@ impl Measurements {
                 self.loads.push(MeasuredLoad {
                     write: workload.rw == Rw::RandWrite,
                     span_bytes: span.filter(|span| *span < self.capacity_bytes),
+                    state: None,
                     iodepth: depth,
                     block_bytes: workload.blocks.mean().get(),
                     requests: Some(total.ios),
@@ -173,6 +193,46 @@ impl Measurements {
             }
         }
         self.loads.iter().try_for_each(MeasuredLoad::agree)
+    }
+
+    /// Adds what `other`, a further measurement of the same drive, shows and this one does not.
+    ///
+    /// # Errors
+    /// They are of drives that differ.
+    pub fn join(&mut self, other: Self) -> Result<(), String> {
+        let of = |it: &Self| (it.capacity_bytes, it.kind, it.interface, it.link.clone());
+        if of(self) != of(&other) || self.rpm != other.rpm {
+            return Err("they are of different drives: capacity, kind, speed, interface and link \
+                        must be the same"
+                .to_owned());
+        }
+        let key = |load: &MeasuredLoad| {
+            (load.write, load.span_bytes, load.iodepth, load.block_bytes, load.state)
+        };
+        for load in other.loads {
+            if self.loads.iter().all(|known| key(known) != key(&load)) {
+                self.loads.push(load);
+            }
+        }
+        let key = |stream: &MeasuredStream| (stream.write, stream.place, stream.state);
+        for stream in other.streams {
+            if self.streams.iter().all(|known| key(known) != key(&stream)) {
+                self.streams.push(stream);
+            }
+        }
+        if self.flushes.is_empty() {
+            self.flushes = other.flushes;
+        }
+        if self.bursts.is_empty() {
+            self.bursts = other.bursts;
+        }
+        self.sources.extend(other.sources);
+        for mark in other.marks {
+            if !self.marks.contains(&mark) {
+                self.marks.push(mark);
+            }
+        }
+        Ok(())
     }
 
     /// The load of reads, or of writes, at `iodepth` over the whole drive.
@@ -205,6 +265,7 @@ impl MeasuredLoad {
         Self {
             write,
             span_bytes,
+            state: None,
             iodepth,
             block_bytes: 4096,
             requests: None,

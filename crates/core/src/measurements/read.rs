@@ -1,8 +1,8 @@
 //! Reads a file of measurements.
 
 use super::{
-    DriveInterface, DriveKind, Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements,
-    Place,
+    DriveInterface, DriveKind, Figures, FlashState, MeasuredBurst, MeasuredFlush, MeasuredLoad,
+    MeasuredStream, Measurements, Place,
 };
 use crate::config::{ConfigError, Section, Value};
 use crate::record::{Mark, MarkId};
@@ -77,9 +77,12 @@ impl Measurements {
         }
         if let Some(mut section) = whole.section("sequential")? {
             section.take::<Bytes>("bs")?;
+            let written = section.take::<FlashState>("write_state")?;
             for (key, write, place) in STREAMS {
                 let rate = section.take::<Number>(key)?;
-                let stream = |rate: Number| MeasuredStream { write, place, mb_per_s: rate.0 };
+                let state = written.filter(|_| write);
+                let stream =
+                    |rate: Number| MeasuredStream { write, place, state, mb_per_s: rate.0 };
                 measured.streams.extend(rate.map(stream));
             }
             section.finish()?;
@@ -92,6 +95,15 @@ impl Measurements {
             section.take::<u64>("n")?;
             section.finish()?;
             measured.flushes.push(MeasuredFlush { writes, mean_ms, mean_error });
+        }
+        whole.at_most("cached_write", MAX_TABLES)?;
+        for mut section in whole.sections("cached_write")? {
+            let writes = section.require::<u32>("writes")?;
+            let p50_ms = section.require::<Number>("p50_ms")?.0;
+            let error = section.take::<Number>("error_percent")?.map(|error| error.0 / 100.0);
+            section.take::<u64>("n")?;
+            section.finish()?;
+            measured.bursts.push(MeasuredBurst { writes, p50_ms, error });
         }
         whole.at_most("mark", MAX_TABLES)?;
         for mut section in whole.sections("mark")? {
@@ -138,6 +150,9 @@ fn drive(whole: &mut Section) -> Result<Measurements, ConfigError> {
 fn load(mut section: Section, mut load: MeasuredLoad) -> Result<MeasuredLoad, ConfigError> {
     load.block_bytes = section.take::<Bytes>("bs")?.map_or(4096, Bytes::get);
     load.requests = section.take::<u64>("n")?;
+    if load.write {
+        load.state = section.take::<FlashState>("state")?;
+    }
     load.rate_error = section.take::<Number>("error_percent")?.map(|error| error.0 / 100.0);
     for key in Figures::keys() {
         if let Some(Number(value)) = section.take(key)? {

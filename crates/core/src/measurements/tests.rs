@@ -20,14 +20,25 @@ fn what_is_written_is_read_back() {
             ..MeasuredLoad::new(write, span_bytes, iodepth)
         });
     }
-    let stream = |place| MeasuredStream { write: false, place, mb_per_s: 123.25 };
+    let stream = |place| MeasuredStream { write: false, place, state: None, mb_per_s: 123.25 };
     measured.streams = [None, Some(Place::Outer), Some(Place::Inner)].map(stream).into();
     measured.flushes.push(MeasuredFlush { writes: 64, mean_ms: 412.5, mean_error: Some(0.02) });
+    measured.bursts.push(MeasuredBurst { writes: 64, p50_ms: 0.041_25, error: Some(0.005) });
+    measured.loads.push(MeasuredLoad {
+        state: Some(FlashState::Steady),
+        figures: Figures::of_times(&times, 3198.4),
+        ..MeasuredLoad::new(true, None, 32)
+    });
+    let state = Some(FlashState::Fresh);
+    measured.streams.push(MeasuredStream { write: true, place: None, state, mb_per_s: 310.5 });
     measured.marks.push(Mark { id: MarkId::Contended, message: "a \"busy\" host".into() });
     let text = measured.text("measured\nby hand");
     let again = Measurements::read("m.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(again.text("measured\nby hand"), text);
-    assert_eq!(again.loads.len(), 4);
+    assert_eq!((again.loads.len(), &again.bursts), (5, &measured.bursts));
+    assert_eq!(again.whole(true, 32).unwrap().state, Some(FlashState::Steady));
+    let states: Vec<Option<FlashState>> = again.streams.iter().map(|it| it.state).collect();
+    assert_eq!(states, [None, None, None, Some(FlashState::Fresh)]);
     assert_eq!(again.whole(true, 8).unwrap().requests, Some(2000));
     assert!((again.whole(false, 1).unwrap().figures.get("p50_ms").unwrap() - 10.01).abs() < 0.02);
     assert_eq!(again.stream_at(false, Place::Inner), Some(123.25));
@@ -81,4 +92,25 @@ fn slips_are_refused_with_their_place() {
     check(&format!("{drive}[[random_read]]\niodepth = 0\niops = 9\n"), "1 to 1024");
     check(&format!("{drive}[[flush]]\nmean_ms = 9\n"), "writes");
     check(&format!("{drive}[[mark]]\nid = \"cursed\"\n"), "`cursed` is not a mark");
+}
+
+#[test]
+fn two_measurements_of_one_drive_are_joined() {
+    let drive = "[drive]\ncapacity_bytes = 1e12\nkind = \"ssd\"\n";
+    let read = |more: &str| Measurements::read("m.toml", &format!("{drive}{more}")).unwrap();
+    let mut full = read(
+        "[random_read_qd1]\niops = 9000\n[sequential]\nwrite_state = \"full\"\n\
+                         write_mb_per_s = 300\n",
+    );
+    let steady = read(
+        "[random_read_qd1]\niops = 8000\n[[random_write]]\niodepth = 32\n\
+                       state = \"steady\"\niops = 20000\n[[cached_write]]\nwrites = 64\n\
+                       p50_ms = 0.04\n",
+    );
+    full.join(steady).unwrap();
+    // What both show is that of the first.
+    assert_eq!(full.whole(false, 1).unwrap().iops(), Some(9000.0));
+    assert_eq!((full.loads.len(), full.streams.len(), full.bursts.len()), (2, 1, 1));
+    let other = Measurements::of_drive(1 << 30, None).unwrap();
+    assert!(full.join(other).unwrap_err().contains("different drives"));
 }

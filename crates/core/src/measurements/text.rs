@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::read::stream_key;
-use super::{MeasuredFlush, MeasuredLoad, Measurements};
+use super::{MeasuredBurst, MeasuredFlush, MeasuredLoad, Measurements};
 use crate::record::Mark;
 
 impl Measurements {
@@ -41,12 +41,19 @@ impl Measurements {
         if !self.streams.is_empty() {
             text += "\n[sequential]\nbs = \"1M\"\n";
         }
+        if let Some(state) = self.streams.iter().find_map(|stream| stream.state) {
+            let _ = writeln!(text, "write_state = \"{state}\"");
+        }
         for stream in &self.streams {
             let _ = writeln!(text, "{} = {:.2}", stream_key(stream), stream.mb_per_s);
         }
         for MeasuredFlush { writes, mean_ms, mean_error } in &self.flushes {
             let _ = writeln!(text, "\n[[flush]]\nwrites = {writes}\nmean_ms = {mean_ms:.3}");
             error_text(&mut text, *mean_error);
+        }
+        for MeasuredBurst { writes, p50_ms, error } in &self.bursts {
+            let _ = writeln!(text, "\n[[cached_write]]\nwrites = {writes}\np50_ms = {p50_ms:.6}");
+            error_text(&mut text, *error);
         }
         for Mark { id, message } in &self.marks {
             let _ = writeln!(text, "\n[[mark]]\nid = \"{id}\"\nmessage = {message:?}");
@@ -69,6 +76,9 @@ fn load_text(text: &mut String, load: &MeasuredLoad) {
     }
     if let Some(bytes) = load.span_bytes {
         let _ = writeln!(text, "span_bytes = {bytes}");
+    }
+    if let Some(state) = load.state {
+        let _ = writeln!(text, "state = \"{state}\"");
     }
     let _ = writeln!(text, "bs = {}", load.block_bytes);
     if let Some(requests) = load.requests {

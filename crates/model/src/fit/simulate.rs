@@ -16,6 +16,10 @@ pub(super) enum Task {
     Random { write: bool, span: Option<u64>, depth: u64, sectors: u64 },
     /// Flushes behind random writes.
     Flush { writes: u64 },
+    /// Writes that go on for long: what fills a buffer is not counted, `ramp` requests.
+    Sustained { sequential: bool, depth: u64, sectors: u64, ramp: u64 },
+    /// Random writes one at a time, few behind each flush: the buffer takes them over.
+    Burst { writes: u64 },
 }
 
 /// What was seen of a task.
@@ -88,7 +92,8 @@ impl Asked {
                 // What fills a queue at first, or a cache, is not counted.
                 let ramp = if write { 400 } else { 6 * (depth - 1) };
                 let slots = span.unwrap_or(u64::MAX).min(self.drive.capacity().get()) / sectors;
-                let load = Load { write, slots: slots.max(1), depth, sectors };
+                let slots = slots.max(1);
+                let load = Load { write, sequential: false, slots, depth, sectors };
                 let seen = self.load(load, ramp, requests)?;
                 if write {
                     self.one(Request::flush(0))?;
@@ -96,6 +101,12 @@ impl Asked {
                 Ok(seen)
             }
             Task::Flush { writes } => self.flushes(writes, (requests / 2 / writes).max(4)),
+            Task::Sustained { sequential, depth, sectors, ramp } => {
+                let slots = (self.drive.capacity().get() / sectors).max(1);
+                let load = Load { write: true, sequential, slots, depth, sectors };
+                self.load(load, ramp, requests)
+            }
+            Task::Burst { writes } => self.bursts(writes, (requests / writes).max(4)),
         }
     }
 
@@ -105,7 +116,12 @@ impl Asked {
         let (mut times, mut since) = (Vec::new(), self.now);
         while ended < all {
             while (begun.len() as u64) < all && begun.len() as u64 - ended < load.depth {
-                let lba = Lba::new(self.rng.below(load.slots) * load.sectors);
+                let slot = if load.sequential {
+                    begun.len() as u64 % load.slots
+                } else {
+                    self.rng.below(load.slots)
+                };
+                let lba = Lba::new(slot * load.sectors);
                 let op = if load.write { Op::Write } else { Op::Read };
                 let (id, sectors) = (RequestId(begun.len() as u64), Sectors::new(load.sectors));
                 self.submit(Request { id, op, lba, sectors, fua: false, submitter: 0 })?;
@@ -142,6 +158,22 @@ impl Asked {
         Ok(Seen::of(times, per_s))
     }
 
+    fn bursts(&mut self, writes: u64, count: u64) -> Result<Seen, String> {
+        let begin = self.now;
+        let mut times = Vec::new();
+        let slots = self.drive.capacity().get() / 8;
+        for _ in 0..count {
+            self.one(Request::flush(0))?;
+            for _ in 0..writes {
+                let lba = Lba::new(self.rng.below(slots) * 8);
+                let write = Request::write(0, lba, Sectors::new(8));
+                times.push(milliseconds(self.one(write)?));
+            }
+        }
+        let per_s = float(count) / (milliseconds(self.now.since(begin)) / 1000.0);
+        Ok(Seen::of(times, per_s))
+    }
+
     fn one(&mut self, request: Request) -> Result<Span, String> {
         let sent = self.now;
         self.submit(request)?;
@@ -170,6 +202,7 @@ impl Asked {
 #[derive(Debug, Clone, Copy)]
 struct Load {
     write: bool,
+    sequential: bool,
     slots: u64,
     depth: u64,
     sectors: u64,

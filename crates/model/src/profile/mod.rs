@@ -22,7 +22,7 @@ pub(crate) use ssd::{Modelled, SsdProfile};
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::record::{Drawn, Specimen};
-use drivelab_core::{Ratio, Rng, Sectors, Span};
+use drivelab_core::{Bytes, Ratio, Rng, Sectors, Span};
 
 use crate::about::About;
 use crate::elevator::Scheduler;
@@ -253,6 +253,14 @@ impl Profile {
     /// Whether it keeps its data in flash.
     pub fn is_solid_state(&self) -> bool {
         matches!(self.body, Body::Ssd(_))
+    }
+
+    /// What the write buffer of a solid-state drive holds.
+    pub fn write_buffer(&self) -> Option<Bytes> {
+        match &self.body {
+            Body::Ssd(ssd) => Some(ssd.buffer()),
+            Body::Hdd(_) | Body::Other(_) | Body::Fixed { .. } => None,
+        }
     }
 
     /// Revolutions a minute, rounded up, of a disk whose profile says so.

@@ -178,6 +178,8 @@ profile_keys! {
     bus_overhead: Short,
     // Flash.
     raw_bytes: Capacity,
+    /// Flash beyond the capacity as a share of it, in place of `raw_bytes`.
+    spare: Share,
     dies: Count<1, 4096>,
     channels: Count<1, 256>,
     planes: Count<1, 16>,
@@ -305,6 +307,11 @@ impl Raw {
 
     /// Takes out of `base` what these keys say in another way.
     fn displace_alternatives(&self, base: &mut Self) {
+        if self.raw_bytes.is_some() {
+            base.spare = None;
+        } else if self.spare.is_some() {
+            base.raw_bytes = None;
+        }
         if self.zones.is_some() {
             (base.sectors_per_track_outer, base.sectors_per_track_inner) = (None, None);
             base.zone_count = None;

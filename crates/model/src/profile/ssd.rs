@@ -104,7 +104,7 @@ impl SsdProfile {
                 planes: raw.planes.map_or(1, |count| count.0),
                 units_per_page: u32::try_from(page_bytes / UNIT).expect("a page is small"),
                 pages: required(raw.block_pages, "block_pages")?.0,
-                raw: required(raw.raw_bytes, "raw_bytes")?.0.bytes().get(),
+                raw: raw_bytes(raw)?,
             },
             times: Processing {
                 read: required(raw.read_processing, "read_processing")?.0,
@@ -132,11 +132,7 @@ impl SsdProfile {
     /// Flash beyond the capacity, where `spare` of it is asked for or as the profile has it.
     pub(crate) fn spare_bytes(&self, spare: Option<Ratio>) -> u64 {
         let capacity = self.capacity.bytes().get();
-        let asked = |spare: Ratio| {
-            let bytes = u128::from(capacity) * u128::from(spare.billionths())
-                / u128::from(Ratio::ONE.billionths());
-            u64::try_from(bytes).expect("three times 64 TiB at most")
-        };
+        let asked = |spare: Ratio| share_of(capacity, spare);
         spare.map_or(self.chip.raw.saturating_sub(capacity), asked)
     }
 
@@ -207,10 +203,33 @@ impl SsdProfile {
         (rules.blocks > 0).then_some(rules)
     }
 
+    pub(crate) fn buffer(&self) -> Bytes {
+        self.buffer
+    }
+
     /// What its volatile cache holds; `None` where what it answers is durable.
     pub(crate) fn volatile_cache(&self) -> Option<Bytes> {
         (!self.protected).then_some(self.buffer)
     }
+}
+
+/// All of the flash.
+fn raw_bytes(raw: &Raw) -> Result<u64, String> {
+    let Some(spare) = raw.spare else {
+        let missing = || "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
+        return Ok(raw.raw_bytes.ok_or_else(missing)?.0.bytes().get());
+    };
+    if raw.raw_bytes.is_some() {
+        return Err("`raw_bytes` and `spare` both say how much flash there is: remove one".into());
+    }
+    let capacity = required(raw.capacity_bytes, "capacity_bytes")?.0.bytes().get();
+    Ok(capacity + share_of(capacity, spare.0))
+}
+
+fn share_of(bytes: u64, share: Ratio) -> u64 {
+    let part =
+        u128::from(bytes) * u128::from(share.billionths()) / u128::from(Ratio::ONE.billionths());
+    u64::try_from(part).expect("three times 64 TiB at most")
 }
 
 fn flash(raw: &Raw) -> Result<FlashRules, String> {

@@ -1,6 +1,8 @@
 //! What was measured of a drive.
 
-use drivelab_core::measurements::{MeasuredFlush, MeasuredLoad, Measurements, Place};
+use drivelab_core::measurements::{
+    MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place,
+};
 use drivelab_core::units::Span;
 use serde_json::{Value, json};
 
@@ -47,6 +49,9 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
             "n": load.requests,
             "iops_error": load.rate_error,
         });
+        if let Some(state) = load.state {
+            row["state"] = state.to_string().into();
+        }
         for (key, value) in load.figures.iter() {
             row[key] = value.into();
         }
@@ -61,7 +66,13 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         let MeasuredFlush { writes, mean_ms, mean_error } = *it;
         json!({ "writes": writes, "mean_ms": mean_ms, "mean_error": mean_error })
     };
-    json!({
+    let burst = |it: &MeasuredBurst| {
+        let MeasuredBurst { writes, p50_ms, error } = *it;
+        json!({ "writes": writes, "p50_ms": p50_ms, "error": error })
+    };
+    let sustained = |it: &MeasuredStream| json!({ "mb_per_s": it.mb_per_s, "state": it.state });
+    let lasting = measurements.streams.iter().filter(|stream| stream.state.is_some());
+    let mut found = json!({
         "schema": DRIVE_SCHEMA,
         "target": target,
         "measurements": path,
@@ -79,7 +90,13 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         "write_mb_per_s": streams(true),
         "flushes": measurements.flushes.iter().map(flush).collect::<Vec<_>>(),
         "marks": measurements.marks,
-    })
+    });
+    // Only of solid-state drives that were written to.
+    if !measurements.bursts.is_empty() {
+        found["cached_writes"] = measurements.bursts.iter().map(burst).collect();
+        found["sustained_write"] = lasting.map(sustained).collect();
+    }
+    found
 }
 
 /// The measurement for people.
@@ -104,7 +121,11 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
         let time = |ms: Option<f64>| number(ms, if ms.is_some_and(|ms| ms < 1.0) { 3 } else { 2 });
         let span = load.span_bytes.map(|bytes| format!("{} GB", bytes / 1_000_000_000));
         table.row([
-            if load.write { "writes" } else { "reads" }.to_owned(),
+            match (load.write, load.state) {
+                (true, Some(state)) => format!("writes, {state}"),
+                (true, None) => "writes".to_owned(),
+                (false, _) => "reads".to_owned(),
+            },
             span.unwrap_or_else(|| "whole drive".into()),
             load.iodepth.to_string(),
             number(load.iops(), 1),
@@ -116,14 +137,7 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
         ]);
     }
     let mut text = format!("{}\n", table.render(look));
-    for (write, verb) in [(false, "reads"), (true, "writes")] {
-        let rate =
-            |(place, name)| Some(format!("{name} {:.0} MB/s", measured.stream_at(write, place)?));
-        let rates: Vec<String> = PLACES.into_iter().filter_map(rate).collect();
-        if !rates.is_empty() {
-            text += &format!("sequential {verb}: {}\n", rates.join(", "));
-        }
-    }
+    text += &rates_text(measured);
     if let Some(rpm) = measured.rpm {
         text += &format!("rotation: {rpm} rpm\n");
     }
@@ -142,6 +156,29 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
     let errors = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     text += &format!("\n{requests} requests in {seconds} s{errors}\nwritten: {path}\n");
     text + &look.command("next: ", &format!("drivelab drive fit {path} --out own.toml")) + "\n"
+}
+
+/// Sequential rates, and writes that the buffer takes over, a line each.
+fn rates_text(measured: &Measurements) -> String {
+    let mut text = String::new();
+    for (write, verb) in [(false, "reads"), (true, "writes")] {
+        let rate =
+            |(place, name)| Some(format!("{name} {:.0} MB/s", measured.stream_at(write, place)?));
+        let rates: Vec<String> = PLACES.into_iter().filter_map(rate).collect();
+        if !rates.is_empty() {
+            text += &format!("sequential {verb}: {}\n", rates.join(", "));
+        }
+    }
+    for stream in &measured.streams {
+        if let Some(state) = stream.state {
+            let rate = stream.mb_per_s;
+            text += &format!("sustained sequential writes, {state}: {rate:.0} MB/s\n");
+        }
+    }
+    for MeasuredBurst { p50_ms, .. } in &measured.bursts {
+        text += &format!("a write that the buffer takes over: {p50_ms:.3} ms\n");
+    }
+    text
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]

@@ -20,6 +20,8 @@ pub struct Predicted {
     pub depths: Vec<Depth>,
     /// Flushes behind random writes.
     pub flushes: Vec<Flush>,
+    /// Which writes they are, and what cannot be told of them.
+    pub notes: Vec<String>,
 }
 
 /// One depth.
@@ -82,7 +84,7 @@ impl Predicted {
                 "mean_range_ns": mean.range95,
             })
         };
-        json!({
+        let mut predicted = json!({
             "schema": DRIVE_SCHEMA,
             "drive": drive,
             "specimens": self.specimens,
@@ -91,7 +93,11 @@ impl Predicted {
             "uncertainty": self.explained(),
             "depths": self.depths.iter().map(depth).collect::<Vec<_>>(),
             "flushes": self.flushes.iter().map(flush).collect::<Vec<_>>(),
-        })
+        });
+        if !self.notes.is_empty() {
+            predicted["notes"] = self.notes.clone().into();
+        }
+        predicted
     }
 
     /// The prediction for people.
@@ -125,6 +131,9 @@ impl Predicted {
                 mean.median / 1e6,
                 range(mean.range95, 1e6, 1)
             );
+        }
+        for note in &self.notes {
+            text += &(look.wrap(&format!("note: {note}"), 2) + "\n");
         }
         text + "\n" + &look.wrap(&self.explained(), 2) + "\n"
     }

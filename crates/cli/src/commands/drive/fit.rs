@@ -42,8 +42,9 @@ profile keeps the `source`). A disk:
   writes = 64
   mean_ms = 720
 
-A solid-state drive needs random reads at depth 1 and two depths more. Only reads are fitted:
-measured writes are not used, and the profile has those of the class of such drives.
+A solid-state drive needs random reads at depth 1 and two depths more. Writes are fitted where the
+file says what was written to the drive before: sequential ones of a fresh or full drive, random
+ones of a steady drive, and those that the buffer takes over. What is missing is that of the class.
   [drive]
   capacity_bytes = 500_107_862_016
   kind = \"ssd\"
@@ -55,6 +56,16 @@ measured writes are not used, and the profile has those of the class of such dri
   iops = 45_700
   [random_read_qd32]
   iops = 52_900
+  [sequential]
+  write_state = \"full\"
+  write_mb_per_s = 330
+  [[random_write]]
+  state = \"steady\"
+  iodepth = 32
+  iops = 18_000
+  [[cached_write]]
+  writes = 64
+  p50_ms = 0.031
 
 Or run records, which do not describe the drive (--rpm for a disk, --kind ssd for the other):
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
@@ -62,7 +73,7 @@ Or run records, which do not describe the drive (--rpm for a disk, --kind ssd fo
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
   drivelab drive fit *.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
 pub(crate) struct FitArgs {
-    /// Measurements: one TOML file, or run records (.json).
+    /// Measurements of one drive: TOML files, or run records (.json).
     #[arg(required = true)]
     measurements: Vec<PathBuf>,
     /// The profile file to write.
@@ -144,18 +155,25 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
         }
         return of_runs(arguments);
     }
-    let [path] = &files[..] else {
-        return Err(Failure::bad_words("more than one file of measurements")
-            .hint("put all measurements of a drive into one TOML file"));
-    };
     if arguments.rpm.is_some() || arguments.capacity.is_some() || arguments.kind.is_some() {
         return Err(Failure::bad_words(
             "--rpm, --capacity, --kind and --link apply to run records only",
         )
         .hint("set them in the TOML file, under `[drive]`"));
     }
-    let text = input::text(path, input::MEASUREMENTS)?;
-    Ok(Measurements::read(&path.display().to_string(), &text)?)
+    let read = |path: &PathBuf| -> Result<Measurements, Failure> {
+        let text = input::text(path, input::MEASUREMENTS)?;
+        Ok(Measurements::read(&path.display().to_string(), &text)?)
+    };
+    let (first, others) = files.split_first().expect("one is required");
+    let mut all = read(first)?;
+    for path in others {
+        all.join(read(path)?).map_err(|wrong| {
+            let (first, path) = (first.display(), path.display());
+            Failure::bad_words(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
+        })?;
+    }
+    Ok(all)
 }
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drivelab_core::Target as _;
-use drivelab_core::measurements::Measurements;
+use drivelab_core::measurements::{FlashState, Measurements};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
@@ -14,7 +14,7 @@ use drivelab_probe::{Measured, ProbeError, Settings};
 use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
 
-use super::medium::Medium;
+use super::medium::{self, Medium};
 use crate::attached;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
@@ -30,12 +30,15 @@ use crate::ui::{Progress, Ui};
 #[command(after_help = "\
 It only reads, unless --allow-destructive repeats the name of TARGET: then it also writes all over
 it, and flushes. Reading takes about two minutes on a disk and one on a solid-state drive, writing
-one more. Of a solid-state drive `drive fit` uses the reads alone.
+one more. How fast a solid-state drive writes for long depends on what was written to it before,
+which --state says; without it, only writes that its buffer takes over are measured. A drive is
+steady once random writes of twice its capacity have gone over all of it.
 
 Examples:
   drivelab drive measure /dev/sdx --out own-measured.toml
   drivelab drive fit own-measured.toml --out own.toml
-  drivelab drive predict own.toml")]
+  drivelab drive predict own.toml
+  drivelab drive measure /dev/sdx --allow-destructive /dev/sdx --state steady --out steady.toml")]
 pub(crate) struct MeasureArgs {
     /// A block device, a file on it, or drive:NAME[,key=value...].
     target: String,
@@ -45,6 +48,9 @@ pub(crate) struct MeasureArgs {
     /// Write and flush, too: destroys the data on TARGET, whose name it repeats.
     #[arg(long, value_name = "TARGET")]
     allow_destructive: Option<String>,
+    /// What was written to a solid-state drive before: fresh, full or steady.
+    #[arg(long, requires = "allow_destructive")]
+    state: Option<FlashState>,
     /// Revolutions per minute [default: measured].
     #[arg(long)]
     rpm: Option<f64>,
@@ -58,24 +64,24 @@ pub(crate) struct MeasureArgs {
 /// Measures a drive and writes what it found.
 pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     output::refuse_other(&arguments.out, &output::MEASUREMENTS)?;
-    let MeasureArgs { target, out, allow_destructive, rpm, seed, keep } = arguments;
+    let MeasureArgs { target, out, allow_destructive, state, rpm, seed, keep } = arguments;
     if let Some(other) = allow_destructive.as_ref().filter(|allowed| *allowed != target) {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
     }
-    let settings = |medium: &Medium| Settings {
-        seed: *seed,
-        writes: allow_destructive.is_some(),
-        rpm: *rpm,
+    let settings = |medium: &Medium, of_model: Option<FlashState>| {
         // A speed that is given is that of a disk.
-        solid_state: rpm.is_none() && *medium != Medium::Unknown,
+        let solid_state = rpm.is_none() && *medium != Medium::Unknown;
+        let state = agreed(*state, of_model, solid_state)?;
+        let writes = allow_destructive.is_some();
+        Ok::<_, Failure>(Settings { seed: *seed, writes, rpm: *rpm, solid_state, state })
     };
     let (mut measured, of_target, medium) = match target::parse(target)? {
         Target::Drive(spec) => {
             let profile = target::profile(&spec)?;
             let built = target::build(&profile, &spec.options, *seed)?;
             let medium = Medium::of_model(built.about());
-            let settings = settings(&medium);
+            let settings = settings(&medium, medium::state(built.about()))?;
             let mut drive = VirtualTarget::new(built);
             let mut watch = Watch::new(profile.capacity().bytes(), settings);
             let measured = drivelab_probe::measure(&mut drive, settings, &mut watch);
@@ -87,7 +93,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         }
         Target::Path(path) => {
             let medium = Medium::of_attached(&attached::to_path(&path));
-            let (measured, marks) = on_this_machine(path, settings(&medium), ui)?;
+            let (measured, marks) = on_this_machine(path, settings(&medium, None)?, ui)?;
             (measured, marks, medium)
         }
     };
@@ -122,12 +128,40 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// The state that sustained writes are of: as said, or as a model has it.
+fn agreed(
+    said: Option<FlashState>,
+    of_model: Option<FlashState>,
+    solid_state: bool,
+) -> Result<Option<FlashState>, Failure> {
+    match (said, of_model) {
+        (Some(_), _) if !solid_state => {
+            Err(Failure::bad_words("--state is of solid-state drives, and TARGET is none")
+                .hint("omit --state"))
+        }
+        (Some(said), Some(model)) if said != model => Err(Failure::bad_words(format!(
+            "--state says `{said}`, but the modelled drive is `{model}`"
+        ))
+        .hint(format!("add `precondition={said}` to the name of the drive"))),
+        (said, of_model) => Ok(said.or(of_model)),
+    }
+}
+
 /// Says what a fit of the measurement will lack.
 fn warn(found: &Measurements, stopped: bool, ui: Ui) {
     if found.rpm.is_none() && found.kind.is_none() && !stopped {
         ui.warn(
             "no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives, or for a \
              solid-state drive `kind = \"ssd\"` in `[drive]` of the file",
+        );
+    }
+    let writes = !found.bursts.is_empty() || !found.flushes.is_empty();
+    let is_sustained = found.loads.iter().any(|load| load.state.is_some())
+        || found.streams.iter().any(|stream| stream.state.is_some());
+    if found.kind.is_some() && writes && !is_sustained && !stopped {
+        ui.warn(
+            "cannot tell how fast the drive writes for long: what was written to it before is not \
+             known, and `--state steady` (or `full`, `fresh`) says it",
         );
     }
     if found.marks.iter().any(|mark| mark.id.doubt().is_some()) {

@@ -1,8 +1,8 @@
 //! Whether a drive that is measured is solid-state, and how it is attached.
 
-use drivelab_core::measurements::{DriveInterface, DriveKind, Measurements};
+use drivelab_core::measurements::{DriveInterface, DriveKind, FlashState, Measurements};
 use drivelab_core::record::{Attached, AttachedDevice};
-use drivelab_model::options::Link;
+use drivelab_model::options::{Link, Precondition};
 use drivelab_model::{About, Controller};
 
 /// What is known of a drive before it is measured.
@@ -58,6 +58,16 @@ impl Medium {
             measurements.link = link.map(|link| link.to_string());
         }
     }
+}
+
+/// What was written to a modelled solid-state drive before.
+pub(super) fn state(about: &About) -> Option<FlashState> {
+    let flash = about.attached.as_ref()?.flash?;
+    Some(match flash.precondition {
+        Precondition::Fresh => FlashState::Fresh,
+        Precondition::Full => FlashState::Full,
+        Precondition::Steady => FlashState::Steady,
+    })
 }
 
 fn interface(device: &AttachedDevice) -> Option<DriveInterface> {

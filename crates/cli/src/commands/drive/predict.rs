@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use drivelab_core::Span;
 use drivelab_core::record::JobRecord;
-use drivelab_core::workload::WorkloadOptions;
+use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::RunPlan;
 use drivelab_model::Specimens;
 use drivelab_model::options::DriveSpec;
-use drivelab_model::profile::Profile;
+use drivelab_model::profile::{Profile, Unknown};
 use drivelab_report::drive::{Depth, Flush, Predicted};
 use drivelab_report::text::json_text;
 
@@ -27,12 +27,13 @@ The interval contains 95 of 100 drives that fit the profile. Each specimen that 
 another value of everything that the profile leaves open (`drive show` lists it): its priors, or the
 posterior that `drive fit` left of them. The model itself may be off by what `[lacks]` says.
 
-Of a fitted solid-state drive only random reads were measured: writes and flushes are those of its
-class. Without --runtime and --number-ios a run on flash has 20,000 requests.
+Of a fitted solid-state drive random reads were measured, and the writes that its profile names;
+what was not is that of its class. Without --runtime and --number-ios a run on flash has 20,000
+requests of 4 KiB, and where it writes they begin once the drive's buffer is full.
 
 Examples:
   drivelab drive predict seagate-st2000dm006
-  drivelab drive predict own.toml --rw randwrite --json")]
+  drivelab drive predict own.toml,precondition=steady --rw randwrite --json")]
 pub(crate) struct PredictArgs {
     /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
     #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
@@ -56,22 +57,42 @@ const FLUSHING: Span = Span::from_secs(60);
 /// Requests of each run on flash, where no option says for how long: its rates settle within a
 /// thousand, and half a minute of it is a million.
 const FLASH_REQUESTS: u64 = 20_000;
+/// So many at least, however long they are.
+const FEWEST_REQUESTS: u64 = 64;
+/// Writes that fill a buffer: so many times what it holds, which is enough for a drive that
+/// programs up to three quarters of what it takes over.
+const FILLS: u64 = 4;
+/// No buffer takes longer to fill.
+const FILLING: Span = Span::from_secs(600);
+
+/// Units of 4 KiB in a request.
+fn units(options: &WorkloadOptions) -> Result<u64, Failure> {
+    Ok((options.clone().check()?.blocks.mean().get() / 4096).max(1))
+}
 
 /// Prints IOPS and latency against depth.
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let drives = Drives::new(&spec, arguments.specimens, arguments.seed)?;
-    let is_timed = arguments.workload.is_typed("runtime");
+    let is_typed = |name| arguments.workload.is_typed(name);
+    let is_timed = is_typed("runtime");
+    let is_limited = is_timed || is_typed("number_ios") || is_typed("ramp_time");
     let mut options = arguments.workload.0;
+    let writes = options.rw.is_some_and(Rw::writes);
+    let lasting = drives.is_flash && writes && !is_limited;
     if drives.is_flash && !is_timed {
-        options.number_ios = options.number_ios.or(Some(FLASH_REQUESTS));
+        let requests = FLASH_REQUESTS / if lasting { units(&options)? } else { 1 };
+        options.number_ios = options.number_ios.or(Some(requests.max(FEWEST_REQUESTS)));
     }
     let mut predicted = drives.nothing_yet()?;
+    if drives.is_flash && writes {
+        predicted.notes = drives.notes(lasting)?;
+    }
     for iodepth in DEPTHS {
         let mut options = options.clone();
         options.iodepth = Some(iodepth);
         options.rw = options.rw.or("randread".parse().ok());
-        if let Some(depth) = drives.depth(iodepth, &options)? {
+        if let Some(depth) = drives.depth(iodepth, &options, lasting)? {
             predicted.depths.push(depth);
         }
     }
@@ -92,6 +113,9 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     }
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
+
+/// What decides how fast writes are that last.
+const WRITTEN: [&str; 2] = ["spare", "page_program_factor"];
 
 /// The drives that fit a profile.
 #[derive(Clone)]
@@ -129,35 +153,107 @@ impl<'a> Drives<'a> {
             model_sigma: record.map_or(any, |specimen| specimen.model_sigma),
             depths: Vec::new(),
             flushes: Vec::new(),
+            notes: Vec::new(),
         })
+    }
+
+    /// What is said of writes to flash: which they are, and what nobody measured of them.
+    fn notes(&self, lasting: bool) -> Result<Vec<String>, Failure> {
+        let built = target::build(&self.profile, &self.spec.options, self.seed)?;
+        let flash = built.about().attached.as_ref().and_then(|attached| attached.flash);
+        let mut notes = Vec::new();
+        if let Some(flash) = flash {
+            let state = flash.precondition;
+            let when = if lasting {
+                ", once its buffer is full"
+            } else {
+                ", with its buffer empty at first"
+            };
+            notes.push(format!(
+                "writes are of a drive whose flash is `{state}` before the first of them{when}"
+            ));
+        }
+        let never_fitted = |unknown: &Unknown| {
+            WRITTEN.contains(&unknown.name) && !unknown.kind.contains("draws of a fit")
+        };
+        let unknowns = self.profile.unknowns();
+        let open: Vec<&str> =
+            unknowns.iter().filter(|it| never_fitted(it)).map(|it| it.name).collect();
+        if !open.is_empty() {
+            notes.push(format!(
+                "cannot tell lasting writes of one drive from those of another of its class: {} \
+                 never measured; `drivelab drive measure --allow-destructive` with `--state` \
+                 measures them",
+                if open.len() > 1 {
+                    format!("{} were", open.join(", "))
+                } else {
+                    format!("{} was", open[0])
+                }
+            ));
+        }
+        Ok(notes)
     }
 
     /// Each drive's own requests, as each block of a study has its own.
     fn runs<T>(
         &self,
         options: &WorkloadOptions,
+        lasting: bool,
         figure: impl Fn(JobRecord) -> Option<T>,
     ) -> Result<Option<Vec<T>>, Failure> {
-        let workload = options.clone().check()?;
         let mut figures = Vec::new();
         for (number, profile) in (0..).zip(&self.specimens) {
             let seed = self.seed.wrapping_add(number);
-            let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
-            let record = target::simulate(self.spec, profile, &plan, &|_| {})?;
+            let mut options = options.clone();
+            if lasting {
+                options.ramp_time = Some(self.filling(profile, &options, seed)?);
+            }
+            let total = self.run(profile, &options, seed)?;
             if interrupt::requested() {
                 // A run that was cut short predicts nothing.
                 return Ok(None);
             }
-            figures.push(figure(record.total.expect("a load has a total")));
+            figures.push(figure(total));
         }
         Ok(figures.into_iter().collect())
     }
 
-    fn depth(&self, iodepth: u32, options: &WorkloadOptions) -> Result<Option<Depth>, Failure> {
-        let runs = self.runs(options, |total| Some((total.iops, total.lat_ns)))?;
+    fn run(
+        &self,
+        profile: &Profile,
+        options: &WorkloadOptions,
+        seed: u64,
+    ) -> Result<JobRecord, Failure> {
+        let workload = options.clone().check()?;
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload) };
+        let record = target::simulate(self.spec, profile, &plan, &|_| {})?;
+        Ok(record.total.expect("a load has a total"))
+    }
+
+    /// How long this load takes to fill the buffer of a drive: found by filling it.
+    fn filling(
+        &self,
+        profile: &Profile,
+        options: &WorkloadOptions,
+        seed: u64,
+    ) -> Result<Span, Failure> {
+        let Some(buffer) = profile.write_buffer() else { return Ok(Span::ZERO) };
+        let requests = FILLS * buffer.get() / 4096 / units(options)?;
+        let number_ios = Some(requests.max(1));
+        let filling = WorkloadOptions { number_ios, runtime: Some(FILLING), ..options.clone() };
+        Ok(Span::from_ns(self.run(profile, &filling, seed)?.elapsed_ns))
+    }
+
+    fn depth(
+        &self,
+        iodepth: u32,
+        options: &WorkloadOptions,
+        lasting: bool,
+    ) -> Result<Option<Depth>, Failure> {
+        let runs = self.runs(options, lasting, |total| Some((total.iops, total.lat_ns)))?;
         let Some(runs) = runs else { return Ok(None) };
         let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
-        let of_median = median.runs(options, |total| Some(total.lat_ns))?;
+        let of_median = median.runs(options, lasting, |total| Some(total.lat_ns))?;
         let Some(lat_ns) = of_median.and_then(|mut found| found.pop()) else { return Ok(None) };
         let iops = runs.iter().map(|(iops, _)| *iops).collect();
         let mean_ns = runs.iter().map(|(_, latency)| float(latency.mean)).collect();
@@ -174,7 +270,7 @@ impl<'a> Drives<'a> {
             ..WorkloadOptions::default()
         };
         let mean = |total: JobRecord| Some(float(total.flush?.lat_ns.mean).max(1.0));
-        Ok(self.runs(&options, mean)?.map(|mean_ns| Flush { writes, mean_ns }))
+        Ok(self.runs(&options, false, mean)?.map(|mean_ns| Flush { writes, mean_ns }))
     }
 }
 

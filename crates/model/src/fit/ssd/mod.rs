@@ -1,17 +1,23 @@
-//! Solid-state drives, fitted to random reads alone.
+//! Solid-state drives, fitted to random reads, and to writes whose history is known.
 //!
 //! Open are the reads that run at once, the times of a page and of the controller, and what a
 //! channel carries. Arithmetic ([`curve`]) has the rates within some percent; simulations of the
 //! model correct it, and a parabola in the unknowns stands for that correction between them.
 //!
-//! Writes are not fitted: what they show goes back to garbage collection, caches and their history,
-//! none of which a few minutes determine, and a fit of them would be wrong with confidence.
+//! Writes follow for each drive that the reads leave possible ([`writes`]): what a write costs
+//! before the flash, how fast sequential ones go on, and random ones of a steady drive. What else
+//! they show goes back to history, blocks written as SLC and the firmware's own work, and is not
+//! fitted.
 
 mod curve;
+mod found;
 mod pages;
+mod service;
 mod text;
 mod unknowns;
 mod wanted;
+mod writes;
+mod written;
 
 use drivelab_core::Refusal;
 use drivelab_core::config::Value as _;
@@ -27,7 +33,9 @@ use super::unknown::Unknown;
 use crate::controller::{Link, Notice};
 use crate::profile::Profile;
 use curve::Network;
+use found::Found;
 use pages::Pages;
+use service::Service;
 use text::Text;
 use unknowns::Numbers;
 use wanted::{Figure, Wanted};
@@ -41,6 +49,8 @@ const REQUESTS: u64 = 1_000;
 /// The mean read of a page in the profiles of the classes, in us, by interface.
 const READ_US: [(DriveInterface, f64); 2] =
     [(DriveInterface::Sata, 60.0), (DriveInterface::Nvme, 55.0)];
+/// As many bytes of flash are modelled at most.
+const MODELLED: u64 = 8 << 30;
 /// Commands that a SATA drive queues.
 const SATA_TAGS: u32 = 32;
 
@@ -48,18 +58,23 @@ const SATA_TAGS: u32 = 32;
 ///
 /// # Errors
 /// The measurements hold too few random reads, or no drive can be built near them.
-pub(super) fn fit(mut asked: Asked<'_>, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
+pub(super) fn fit(asked: Asked<'_>, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
+    fit_to(asked, MODELLED, watch)
+}
+
+/// The same with so many bytes of flash modelled.
+fn fit_to(mut asked: Asked<'_>, modelled: u64, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
     let measurements = asked.measurements;
     let (interface, link) = attached(measurements)?;
     let wanted = Wanted::new(measurements)?;
     asked.notes.extend(unused(measurements));
     let mean = READ_US.iter().find(|(of, _)| *of == interface).expect("there are two").1;
     let pages = Pages::new(measurements, mean);
-    let text = Text { measurements, interface, pages };
+    let text = Text { measurements, interface, pages, modelled };
     let unknowns = unknowns::all(interface);
     let search = Search { tasks: wanted.tasks(), wanted, unknowns, text, link, seed: asked.seed };
     let (draws, simulations) = search.draws(watch).map_err(Refusal::request)?;
-    let fit = search.finish(&asked, &draws, simulations).map_err(Refusal::request)?;
+    let fit = search.finish(asked, &draws, simulations).map_err(Refusal::request)?;
     Profile::parse("fit", &fit.profile, &|_| None).map_err(|error| {
         Refusal::request(format!("no drive of this size can be modelled: {error}"))
             .hint("measure the whole drive, not a file or a partition of it")
@@ -92,19 +107,8 @@ fn attached(measurements: &Measurements) -> Result<(DriveInterface, Link), Refus
 
 /// What the measurements hold and the fit does not use.
 fn unused(measurements: &Measurements) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = written::unused(measurements);
     let loads = &measurements.loads;
-    let streams = &measurements.streams;
-    if loads.iter().any(|load| load.write)
-        || streams.iter().any(|stream| stream.write)
-        || !measurements.flushes.is_empty()
-    {
-        notes.push(
-            "writes and flushes were measured and are not used: of solid-state drives random reads \
-             alone are fitted, and what the profile says of writes is that of the class"
-                .to_owned(),
-        );
-    }
     if loads.iter().any(|load| !load.write && load.span_bytes.is_some()) {
         notes.push(
             "reads within a part of the drive are not used: in the model an address changes nothing \
@@ -197,12 +201,8 @@ impl Search<'_> {
         let die = mean + numbers.transfer_us() * units / pages;
         let bytes = simulate::float(figure.sectors * 512);
         let wire = 1e6 * bytes / simulate::float(self.link.bytes_per_s());
-        let notice = match self.text.interface {
-            DriveInterface::Sata => 0.0,
-            DriveInterface::Nvme => microseconds(Notice::Interrupt.latency().ns()),
-        };
         Network {
-            delay: numbers.read_processing_us + notice,
+            delay: numbers.read_processing_us + self.notice_us(),
             die,
             die_scatter: squares / (die * die),
             dies: numbers.dies,
@@ -246,37 +246,66 @@ impl Search<'_> {
 
     fn finish(
         &self,
-        asked: &Asked<'_>,
+        asked: Asked<'_>,
         draws: &[Vec<f64>],
         simulations: usize,
     ) -> Result<Fit, String> {
         let middle = self.numbers(&round::middle(draws));
+        let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers(scores)).collect();
+        let of_writes = self.writes(&middle, &kept)?;
         let found = Wanted::of(&self.seen(&middle, &self.tasks, MANY, 0)?);
-        let pairs = || self.wanted.figures.iter().zip(&found);
-        let figures = pairs().map(|(figure, log)| FittedFigure {
+        let pairs = self.wanted.figures.iter().zip(&found);
+        let figures = pairs.map(|(figure, log)| FittedFigure {
             name: figure.name.clone(),
             measured: libm::exp(figure.measured),
             fitted: libm::exp(*log),
         });
-        let figures: Vec<FittedFigure> = figures.collect();
-        let squares =
-            pairs().map(|(figure, log)| (figure.measured - log) * (figure.measured - log));
-        let error = libm::sqrt(squares.sum::<f64>() / simulate::float(found.len() as u64));
+        let figures: Vec<FittedFigure> = figures.chain(of_writes.figures.clone()).collect();
+        let squares = figures.iter().map(|figure| {
+            let off = libm::log(figure.fitted / figure.measured);
+            off * off
+        });
+        let error = libm::sqrt(squares.sum::<f64>() / simulate::float(figures.len() as u64));
         let random = |depth| Task::Random { write: false, span: None, depth, sectors: 8 };
         let rates = self.seen(&middle, &[random(1), random(32)], MANY, 0)?;
         let gain = rates[1].per_s / rates[0].per_s;
-        let &Asked { model, command, seed, ref notes, .. } = asked;
-        let heading = Heading { model, command, seed, simulations, error, gain, notes };
-        let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers(scores)).collect();
+        let Asked { model, command, seed, mut notes, .. } = asked;
+        notes.extend(of_writes.notes.iter().cloned());
+        let simulations = simulations + of_writes.simulations;
+        let heading = Heading { model, command, seed, simulations, error, gain, notes: &notes };
+        let left_open = self.left_open(draws).into_iter().chain(of_writes.left_open.clone());
         Ok(Fit {
-            profile: self.text.fitted(heading, &middle, &kept),
+            profile: self.text.fitted(heading, (&middle, &kept), &of_writes),
             figures,
             rms_log_error: error,
             gain,
-            left_open: self.left_open(draws),
-            not_identified: self.text.not_identified(),
-            notes: notes.clone(),
+            left_open: left_open.collect(),
+            not_identified: self.text.not_identified(&of_writes),
+            notes,
         })
+    }
+
+    /// What the measured writes show beside each of `draws`.
+    fn writes(&self, middle: &Numbers, draws: &[Numbers]) -> Result<Found, String> {
+        let Text { measurements, interface, pages, .. } = self.text;
+        let service = Service {
+            link: self.link,
+            notice_us: self.notice_us(),
+            program_us: writes::program_us(interface),
+            pages,
+            capacity_units: simulate::float(measurements.capacity_bytes / 4096),
+            block_pages: simulate::float(self.text.block_pages()),
+            parts: simulate::float(self.text.parts()),
+        };
+        let search = writes::Search { text: &self.text, service, seed: self.seed };
+        search.found(&written::goals(measurements), middle, draws)
+    }
+
+    fn notice_us(&self) -> f64 {
+        match self.text.interface {
+            DriveInterface::Sata => 0.0,
+            DriveInterface::Nvme => microseconds(Notice::Interrupt.latency().ns()),
+        }
     }
 
     /// What is left open, with the time of a page in place of the factor.

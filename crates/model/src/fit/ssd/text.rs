@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 
 use drivelab_core::measurements::{DriveInterface, Measurements};
 
+use super::found::Found;
 use super::pages::Pages;
+use super::service::WriteNumbers;
 use super::unknowns::{Numbers, base};
+use super::written::{BUFFER, What};
 use crate::fit::heading::Heading;
 
 /// Everything about the drive that is not searched for.
@@ -14,12 +17,18 @@ pub(super) struct Text<'a> {
     pub(super) measurements: &'a Measurements,
     pub(super) interface: DriveInterface,
     pub(super) pages: Pages,
+    /// As many bytes of the flash are modelled at most, where blocks remain blocks.
+    pub(super) modelled: u64,
 }
 
-/// What the profile says of writes wherever it is shown.
+/// What the profile says of writes wherever it is shown, where none was fitted, and where some
+/// were.
 const LEFT_OUT: &str = "writes as measured: no figure of a write, a flush or a trim was fitted, and \
                         all of them are those of the drive's class; repeated reads and other rare \
                         delays";
+const LEFT_OUT_BESIDE: &str = "flushes, trims and reads beside writes as measured: they are those of \
+                               the drive's class; blocks written as SLC; repeated reads and other \
+                               rare delays";
 
 /// Flash beyond the capacity: 500 GB of 512 GiB.
 const RAW: f64 = 1.0995;
@@ -29,8 +38,9 @@ const BLOCKS: f64 = 64.0;
 const BLOCK_BYTES: f64 = 32_768.0;
 /// The most dies of the class.
 const DIES: f64 = 256.0;
-/// As many bytes are modelled at most.
-const MODELLED: u64 = 8 << 30;
+/// What a posterior has of writes.
+const WRITE_KEYS: &str = ", \"page_program_factor\", \"spare\", \"write_processing\", \"erase\", \
+                          \"victims\"";
 
 impl Text<'_> {
     /// A small drive of these numbers, for a simulation of reads: addresses pick dies at random,
@@ -53,6 +63,38 @@ impl Text<'_> {
         text
     }
 
+    /// The drive of these numbers as the finished profile has it, with its buffer soon full.
+    pub(super) fn written_trial(&self, numbers: &Numbers, writes: &WriteNumbers) -> String {
+        let mut text = self.read_keys(numbers);
+        let [program, spare, processing, erase, victims] = Self::write_values(writes);
+        let _ = write!(
+            text,
+            "page_read_factor = 1\nread_processing = \"{:.3}us\"\ncommand_processing = \
+             \"{:.3}us\"\nchannel_mb_per_s = {}\ncapacity_bytes = {}\nblock_pages = {}\nscale = \
+             {:?}\nwrite_cache_bytes = \"{}M\"\npage_program_factor = {program}\nspare = \
+             {spare}\nwrite_processing = {processing}\nerase = {erase}\nvictims = {victims}\n",
+            numbers.read_processing_us,
+            numbers.command_processing_us,
+            numbers.channel_mb_per_s,
+            self.measurements.capacity_bytes,
+            self.block_pages(),
+            self.scale(),
+            BUFFER >> 20,
+        );
+        text
+    }
+
+    /// Program factor, spare flash, processing, erase and victims, as a profile writes them.
+    fn write_values(writes: &WriteNumbers) -> [String; 5] {
+        [
+            format!("{:.4}", writes.page_program_factor),
+            format!("\"{:.7}%\"", 100.0 * writes.spare),
+            format!("\"{:.3}us\"", writes.write_processing_us),
+            format!("\"{:.3}us\"", writes.erase_us),
+            format!("{:?}", if writes.fifo { "fifo" } else { "greedy" }),
+        ]
+    }
+
     fn read_keys(&self, numbers: &Numbers) -> String {
         let mut text = format!("base = \"{}\"\n", base(self.interface));
         if let Some(link) = &self.measurements.link {
@@ -72,46 +114,56 @@ impl Text<'_> {
     pub(super) fn fitted(
         &self,
         heading: Heading<'_>,
-        middle: &Numbers,
-        draws: &[Numbers],
+        (middle, draws): (&Numbers, &[Numbers]),
+        found: &Found,
     ) -> String {
         let Heading { model, command, seed, simulations, error, gain, notes } = heading;
         let mut text = format!(
             "# Made by {simulations} trials with seed {seed} of\n#   {command}\n# Root mean square \
              error of the median drive: {:.1} %. Its gain at depth 32: {gain:.2}.\n# Fitted to \
-             random reads alone. What is not here is of the base: the class of such drives.\n# \
-             Marks: [P] given with the measurements, [F] fitted, with what is left open in \
+             random reads {}. What is not here is of the base: the class of such drives.\n# Marks: \
+             [P] given with the measurements, [F] fitted, with what is left open in \
              `[posterior]`,\n# [E] estimated: the measurements cannot show it.\n",
             100.0 * error,
+            if found.middle.is_some() { "and writes" } else { "alone" },
         );
         for note in notes {
             let _ = writeln!(text, "# Note: {}.", note.replace('\n', " "));
         }
         let _ = writeln!(text, "base = \"{}\"", base(self.interface));
-        self.drive(&mut text, model);
-        self.flash(&mut text, middle);
+        let left_out = if found.middle.is_some() { LEFT_OUT_BESIDE } else { LEFT_OUT };
+        self.drive(&mut text, model, left_out);
+        self.flash(&mut text, middle, found);
         let _ = write!(
             text,
             "\n[processing]\nread_processing = \"{:.3}us\"  # [F]\ncommand_processing = \
              \"{:.3}us\"  # [F]\n",
             middle.read_processing_us, middle.command_processing_us,
         );
+        if let Some(writes) = &found.middle {
+            let [.., processing, _, victims] = Self::write_values(writes);
+            let _ = write!(
+                text,
+                "write_processing = {processing}  # [F]\n\n[translation]\nvictims = {victims}  # \
+                 [E] or the other, as drawn\n"
+            );
+        }
         self.attachment(&mut text);
         let _ = write!(
             text,
             "\n[lacks]\nany = 0.05\nsource = \"the depth curves of two SATA drives are met within 6 \
              %; nothing else was held against drives (docs/internals/ssd-model.md)\"\n"
         );
-        posterior(&mut text, middle, draws, command);
+        Self::posterior(&mut text, (middle, draws), found, command);
         text
     }
 
-    fn drive(&self, text: &mut String, model: &str) {
+    fn drive(&self, text: &mut String, model: &str, left_out: &str) {
         let Measurements { capacity_bytes, sector_bytes, sources, .. } = self.measurements;
         let _ = write!(
             text,
             "\n[drive]\nmodel = {model:?}\ncapacity_bytes = {capacity_bytes}  # [P]\nleaves_out = \
-             {LEFT_OUT:?}\n"
+             {left_out:?}\n"
         );
         if let Some(bytes) = sector_bytes {
             let _ = writeln!(text, "sector_bytes = {bytes}  # [P]");
@@ -121,33 +173,48 @@ impl Text<'_> {
         }
     }
 
-    fn flash(&self, text: &mut String, middle: &Numbers) {
-        let raw = RAW * float(self.measurements.capacity_bytes);
-        // As many pages as leave every die enough blocks, a power of two; one of each kind at
-        // least.
-        let pages = (raw / DIES / BLOCKS / BLOCK_BYTES).clamp(4.0, 512.0);
-        let block_pages = 1_u64 << whole(libm::floor(libm::log2(pages)));
+    fn flash(&self, text: &mut String, middle: &Numbers, found: &Found) {
         let kinds = if self.pages.are_measured() { "[F]" } else { "[E] the scatter, [F] the mean" };
         let page_read = self.page_read(middle);
+        *text += "\n[flash]\n";
+        if let Some(writes) = &found.middle {
+            let [program, spare, _, erase, _] = Self::write_values(writes);
+            let _ = write!(
+                text,
+                "spare = {spare}  # [F] with the rates of writes\npage_program_factor = {program}  \
+                 # [F] the same\nerase = {erase}  # [E]\n"
+            );
+        }
         let _ = write!(
             text,
-            "\n[flash]\nraw_bytes = {}  # [E] as 512 GiB for 500 GB\ndies = {}  # [F] reads that \
-             run at once\nchannels = {}  # [E] or as many as there are dies\n{}  # {kinds}\n\
-             block_pages = {block_pages}  # [E]\npage_read_factor = 1  # [F] in the times \
-             above\nchannel_mb_per_s = {}  # [F]\n\n[modelled]\nscale = \"{}\"\n",
-            whole(raw / 512.0) * 512,
+            "dies = {}  # [F] reads that run at once\nchannels = {}  # [E] or as many as there are \
+             dies\n{}  # {kinds}\nblock_pages = {}  # [E]\npage_read_factor = 1  # [F] in the \
+             times above\nchannel_mb_per_s = {}  # [F]\n\n[modelled]\nscale = {:?}\n",
             middle.dies,
             middle.channels(),
             page_read.trim_end(),
+            self.block_pages(),
             middle.channel_mb_per_s,
-            self.scale(block_pages),
+            self.scale(),
         );
     }
 
-    /// A part that is quickly built, of whole pages.
-    fn scale(&self, block_pages: u64) -> String {
-        let wanted = self.measurements.capacity_bytes.div_ceil(MODELLED).next_power_of_two();
-        match wanted.min(block_pages / 4) {
+    /// Pages of one plane in a block: as many as leave every die enough blocks, a power of two; one
+    /// of each kind at least.
+    pub(super) fn block_pages(&self) -> u64 {
+        let raw = RAW * float(self.measurements.capacity_bytes);
+        let pages = (raw / DIES / BLOCKS / BLOCK_BYTES).clamp(4.0, 512.0);
+        1_u64 << whole(libm::floor(libm::log2(pages)))
+    }
+
+    /// One part of how many is modelled: what is quickly built, of whole pages.
+    pub(super) fn parts(&self) -> u64 {
+        let wanted = self.measurements.capacity_bytes.div_ceil(self.modelled).next_power_of_two();
+        wanted.min(self.block_pages() / 4)
+    }
+
+    fn scale(&self) -> String {
+        match self.parts() {
             1 => "1".to_owned(),
             parts => format!("1/{parts}"),
         }
@@ -158,15 +225,50 @@ impl Text<'_> {
         let _ = write!(text, "\n[attachment]\nlink = {link:?}  # [P] as measured\n");
     }
 
-    pub(super) fn not_identified(&self) -> Vec<String> {
-        let mut missing = vec![
-            "writes, flushes and trims: every number of them is that of the class, with its spread"
-                .to_owned(),
+    fn posterior(
+        text: &mut String,
+        (middle, draws): (&Numbers, &[Numbers]),
+        found: &Found,
+        command: &str,
+    ) {
+        let (figures, more) = match found.middle {
+            Some(_) => ("random reads, writes", WRITE_KEYS),
+            None => ("random reads", ""),
+        };
+        let source = format!("{figures}, and the priors of the class, by {command}");
+        let _ = write!(
+            text,
+            "\n[posterior]\nsource = {source:?}\nunknowns = [\"dies\", \"channels\", \
+             \"page_read_factor\", \"read_processing\", \"command_processing\", \
+             \"channel_mb_per_s\"{more}]\ndraws = [\n"
+        );
+        for (place, draw) in draws.iter().enumerate() {
+            let _ = write!(
+                text,
+                "  [{}, {}, {:.4}, \"{:.3}us\", \"{:.3}us\", {}",
+                draw.dies,
+                draw.channels(),
+                draw.page_read_factor / middle.page_read_factor,
+                draw.read_processing_us,
+                draw.command_processing_us,
+                draw.channel_mb_per_s,
+            );
+            if let Some(writes) = found.draws.get(place) {
+                let _ = write!(text, ", {}", Self::write_values(writes).join(", "));
+            }
+            *text += "],\n";
+        }
+        *text += "]\n";
+    }
+
+    pub(super) fn not_identified(&self, found: &Found) -> Vec<String> {
+        let mut missing = of_writes(&found.met);
+        missing.extend([
             "dies as distinct from channels and planes: only the number of reads that run at once \
              is visible"
                 .to_owned(),
             "rare delays (repeated reads, the drive's own work): none".to_owned(),
-        ];
+        ]);
         if !self.pages.are_measured() {
             missing.push(
                 "how far kinds of page differ, without quantiles at depth 1: 15 % on either side"
@@ -184,27 +286,41 @@ impl Text<'_> {
     }
 }
 
-fn posterior(text: &mut String, middle: &Numbers, draws: &[Numbers], command: &str) {
-    let source = format!("random reads, and the priors of the class, by {command}");
-    let _ = write!(
-        text,
-        "\n[posterior]\nsource = {source:?}\nunknowns = [\"dies\", \"channels\", \
-         \"page_read_factor\", \"read_processing\", \"command_processing\", \
-         \"channel_mb_per_s\"]\ndraws = [\n"
-    );
-    for draw in draws {
-        let _ = writeln!(
-            text,
-            "  [{}, {}, {:.4}, \"{:.3}us\", \"{:.3}us\", {}],",
-            draw.dies,
-            draw.channels(),
-            draw.page_read_factor / middle.page_read_factor,
-            draw.read_processing_us,
-            draw.command_processing_us,
-            draw.channel_mb_per_s,
-        );
+/// What of writes the measurements cannot show.
+fn of_writes(met: &[What]) -> Vec<String> {
+    if met.is_empty() {
+        return vec![
+            "writes, flushes and trims: every number of them is that of the class, with its spread"
+                .to_owned(),
+        ];
     }
-    *text += "]\n";
+    let has = |wanted: fn(&What) -> bool| met.iter().any(wanted);
+    let mut missing = Vec::new();
+    let [cached, stream, steady] = [
+        has(|what| matches!(what, What::Cached { .. })),
+        has(|what| matches!(what, What::Stream { .. })),
+        has(|what| matches!(what, What::Steady { .. })),
+    ];
+    if !cached {
+        missing.push("what a write costs before the flash: that of the class, with its spread");
+    }
+    missing.extend(match (stream, steady) {
+        (true, true) => None,
+        (true, false) => Some(
+            "cannot tell how fast random writes of a steady drive are: spare flash, which decides \
+             what collection copies, is that of the class, with its spread",
+        ),
+        (false, true) => Some(
+            "how fast the cells program as distinct from spare flash: random writes of a steady \
+             drive show both together, so that sequential writes have a wide range",
+        ),
+        (false, false) => Some(
+            "cannot tell how fast writes are that last: program times and spare flash are those of \
+             the class, with their spread",
+        ),
+    });
+    missing.push("flushes, trims, and reads beside writes: those of the class, with their spread");
+    missing.into_iter().map(ToOwned::to_owned).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a capacity is far below 2^52")]

@@ -14,9 +14,11 @@ pub fn random(utilisation: f64) -> f64 {
 ///
 /// The share x of a victim that is still valid solves x = exp(-(1 - x) / utilisation).
 pub fn fifo(utilisation: f64) -> f64 {
+    // Newton's method rises to the solution from below, for the curve bends downwards.
     let mut valid = 0.0;
-    for _ in 0..10_000 {
-        valid = libm::exp(-(1.0 - valid) / utilisation);
+    for _ in 0..60 {
+        let at = libm::exp(-(1.0 - valid) / utilisation);
+        valid += (at - valid) / (1.0 - at / utilisation);
     }
     1.0 / (1.0 - valid)
 }
