@@ -165,7 +165,7 @@ impl Plan for Bonnie {
     }
 
     fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
-        setup::of(self, seed, memory)
+        self.settings(seed, memory)
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -9,12 +9,16 @@ use super::{Bonnie, Filling, UNIT};
 /// Of one read or write, where none is given.
 const USUAL_CHUNK: Bytes = Bytes::kib(8);
 
-/// Those of a run with `seed` on a machine with so much memory, if that is known.
-pub(super) fn of(plan: &Bonnie, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
-    let of_file = if plan.size.0 == Some(Bytes::ZERO) { Vec::new() } else { large(plan, memory) };
-    let of_names = if plan.n.count == 0 { Vec::new() } else { small(plan) };
-    let all = [("seed", seed.to_string())].into_iter().chain(of_file).chain(of_names);
-    all.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.into(), value)).collect()
+impl Bonnie {
+    /// Those of a run with `seed` on a machine with so much memory, if that is known.
+    pub(super) fn settings(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
+        let has_file = self.size.0 != Some(Bytes::ZERO);
+        let of_file = if has_file { large(self, memory) } else { Vec::new() };
+        let of_names = if self.n.count == 0 { Vec::new() } else { small(self) };
+        let all = [("seed", seed.to_string())].into_iter().chain(of_file).chain(of_names);
+        let given = all.filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
 }
 
 fn large(plan: &Bonnie, memory: Option<Bytes>) -> Vec<(&'static str, String)> {
@@ -71,15 +75,16 @@ fn scaled(mut number: u64, units: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::suite::Suite;
-
     use super::*;
 
     #[test]
     fn settings_are_spelled_as_the_original_spells_them() {
         let check = |options: &str, memory: Option<Bytes>, expected: &str| {
-            let suite: Suite = format!("bonnie,{options}").parse().unwrap();
-            let setup = suite.setup(7, memory).into_iter();
+            let mut plan = Bonnie::default();
+            for (key, value) in options.split(',').filter_map(|it| it.split_once('=')) {
+                assert_eq!(plan.set_option(key, value), Ok(true), "{key}");
+            }
+            let setup = plan.settings(7, memory).into_iter();
             let setup: Vec<String> = setup.map(|(name, value)| format!("{name}={value}")).collect();
             assert_eq!(setup.join(" "), expected, "{options}");
         };
