@@ -57,6 +57,27 @@ fn an_export_reads_back_as_the_same_bytes() {
 }
 
 #[test]
+fn an_own_run_is_exported_with_the_sizes_that_it_had() {
+    let folder = folder();
+    let check = |options: &str, columns: std::ops::Range<usize>, expected: &str| {
+        let suite = format!("bonnie,putc=0,drop=never,{options}");
+        let run = ["run", ".", "--suite", &suite, "--seed", "9", "--no-archive", "--json"];
+        file(folder.path(), "own.json", &drivelab(folder.path(), &run).out);
+        let once = drivelab(folder.path(), &["export", "own.json", "--format", "bonnie"]).out;
+        let fields: Vec<&str> = once.trim_end().split(',').collect();
+        assert_eq!(fields.len(), 50, "{once}");
+        assert_eq!(fields[columns].join(","), expected, "{once}");
+        file(folder.path(), "once", &once);
+        let twice = drivelab(folder.path(), &["export", "once", "--format", "bonnie"]).out;
+        assert_eq!(once, twice);
+    };
+    check("size=2M,seeks=0,n=0", 0..9, "1.98,2.00a,own,1,9,2M,,0,5");
+    // The folders are in the column of the chunk, where the original has them.
+    check("size=0,n=1:20:10:2", 21..26, "1,20,10,,2");
+    check("size=0,n=1:20:10:2:512", 21..26, "1,20,10,2,512");
+}
+
+#[test]
 fn what_is_exported_as_pairs_is_compared() {
     let folder = folder();
     let runs = |from: f64| (0..6).map(|run| fio(from + f64::from(run), 1)).collect::<String>();

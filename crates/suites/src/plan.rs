@@ -1,5 +1,6 @@
 //! What every suite is to those that run it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use drivelab_core::Bytes;
@@ -22,6 +23,12 @@ pub(crate) trait Plan: fmt::Debug + Send + Sync {
 
     /// Its phases, each with the names of its figures; the first one speaks for the suite.
     fn measures(&self) -> Vec<(String, Vec<String>)>;
+
+    /// What the original tool writes of its settings into its results, under its own names; of a
+    /// run on a machine with so much memory, if that is known.
+    fn setup(&self, _seed: u64, _memory: Option<Bytes>) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Carries it out, phase by phase.
     fn run(&self, bench: &mut Bench<'_>) -> Done;

@@ -1,5 +1,6 @@
 //! The suites by name, and how one is chosen: `NAME[,key=value...]`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -130,6 +131,12 @@ impl Suite {
     /// The options that were given.
     pub fn options(&self) -> impl Iterator<Item = (String, String)> {
         self.given.iter().cloned()
+    }
+
+    /// What the original tool writes of its settings into its results, under its own names; of a
+    /// run on a machine with so much memory, if that is known.
+    pub fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
+        self.plan.setup(seed, memory)
     }
 
     /// The names of its numbers among all of a run; the first speaks for it.

@@ -17,7 +17,7 @@ use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::failure::Failure;
 use crate::fleet::Collected;
 use crate::input;
-use crate::stage::DriveKeys;
+use crate::stage::{DriveKeys, suite};
 
 /// What one file or folder, or one kept run, holds.
 pub(crate) enum Content {
@@ -166,7 +166,7 @@ pub(crate) fn stem(what: &Path) -> String {
 pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failure> {
     let stem = stem(path);
     let mut results = match content {
-        Content::Runs(runs) => run::results(&stem, runs.iter().map(|run| &run.record)),
+        Content::Runs(runs) => of_runs(&stem, runs.iter().map(|run| &run.record)),
         Content::Results(results) => results,
         Content::Study(kept, _) => {
             let study = kept.study(&DriveKeys)?;
@@ -183,6 +183,16 @@ pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failur
         run.arm.clone_from(&stem);
     }
     Ok(results)
+}
+
+/// Runs of ours as results, those of a suite with the settings that the format of its original
+/// has columns for.
+fn of_runs<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord> + Clone) -> Imported {
+    let mut results = run::results(arm, records.clone());
+    for (run, record) in results.runs.iter_mut().zip(records) {
+        run.setup = suite::setup(record);
+    }
+    results
 }
 
 /// The same of all that was found, as one.

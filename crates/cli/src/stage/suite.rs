@@ -1,5 +1,6 @@
 //! Suites by name: which there are, what each declares, and how each is run.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -125,6 +126,15 @@ pub(crate) fn tree(suite: &drivelab_suites::Suite) -> Suite {
         writes: true,
         time: None,
     }
+}
+
+/// What the tool that the suite of a run follows writes of its settings into its own results.
+pub(crate) fn setup(record: &RunRecord) -> BTreeMap<String, String> {
+    let Some(SuiteConfig { name, options }) = &record.config.suite else { return BTreeMap::new() };
+    let given: Vec<_> = options.clone().into_iter().collect();
+    let memory = record.host.as_ref().map(|host| Bytes::new(host.memory_bytes));
+    let suite = drivelab_suites::Suite::new(name, &given);
+    suite.map_or_else(|_| BTreeMap::new(), |suite| suite.setup(record.config.seed, memory))
 }
 
 fn unknown(name: &str) -> Failure {

@@ -64,6 +64,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 /// Adds a run with the meaning of its numbers.
 fn add(mut row: Row, found: &mut Found) {
+    if row.is_empty() {
+        return found.unread(row.line, "a run without figures");
+    }
     found.version(&row.tool_version);
     let too_fast = row.too_fast().join(", ");
     if !too_fast.is_empty() {

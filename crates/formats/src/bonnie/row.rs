@@ -47,6 +47,11 @@ impl Row {
         self.values[phase][kind as usize] = value;
     }
 
+    /// Whether no phase was run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.as_flattened().iter().all(|value| *value == Value::NotRun)
+    }
+
     /// The phases that took less than half a second.
     pub(super) fn too_fast(&self) -> Vec<&'static str> {
         let is = |place: &usize| self.value(*place, Kind::Rate) == Value::TooFast;

@@ -286,6 +286,19 @@ fn rates_that_the_tables_of_2_00_get_wrong_are_left_out() {
 }
 
 #[test]
+fn lines_in_a_table_that_hold_no_figure_are_no_runs() {
+    let lines = "a\n".repeat(200_000);
+    let imported = parse(&TABLES_196.replacen("kvm  ", &format!("{lines}kvm  "), 1)).unwrap();
+    assert_eq!((imported.runs.len(), value(&imported, "putc")), (1, Some(439.0)));
+    assert_eq!(imported.unknown[0], "line 4: `a`");
+    assert_eq!(imported.unknown.last().unwrap(), "199900 more lines");
+    let empty = format!("1.98,2.00a,vm,1,1{}\n{V198}\n", ",".repeat(45));
+    let imported = parse(&empty).unwrap();
+    assert_eq!(imported.runs.len(), 1);
+    assert_eq!(imported.unknown[0], "line 1: a run without figures");
+}
+
+#[test]
 fn a_table_with_a_damaged_number_is_refused_by_line() {
     let check = |from: &str, to: &str, expected: &str| {
         let error = parse(&TABLES_196.replace(from, to)).unwrap_err().to_string();

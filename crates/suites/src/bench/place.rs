@@ -4,9 +4,13 @@
 //! the last one out, and whoever works in the folder holds a lock on it: so a folder with a marker
 //! that is not locked was left behind, and an empty folder of that name was left before the marker
 //! came or after it went.
+//!
+//! The marker is an empty file: one that held something would lie where the first file of the
+//! benchmark does, and the files behind it would be at other places of the file system's free space
+//! than those of the original tool.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +19,7 @@ use rustix::fs::{FlockOperation, OFlags};
 
 const NAME: &str = "drivelab-suite-";
 const MARKER: &str = ".drivelab-suite";
+/// What the marker held once; it counts still, as does a part of it that a killed run left.
 const TEXT: &str = "A run of `drivelab run --suite` works here. If it was killed, the next run in \
                     the folder above removes this one.\n";
 /// More runs than this at the same time in one folder are refused.
@@ -108,9 +113,8 @@ fn lock_folder(dir: &Path) -> Result<File, Refusal> {
 
 fn mark(folder: &Path) -> io::Result<Place> {
     let path = folder.join(MARKER);
-    let mut marker = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let marker = OpenOptions::new().write(true).create_new(true).open(path)?;
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)?;
-    marker.write_all(TEXT.as_bytes())?;
     Ok(Place { folder: folder.to_owned(), _marker: marker })
 }
 
@@ -148,7 +152,6 @@ fn left_behind(folder: &Path) -> Option<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).ok()?;
     let marker = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(MARKER));
     let marker = marker.ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
-    // A run that was killed, or lost its power, may have written only part of it.
     let text = io::read_to_string(io::Read::take(&marker, 4096)).ok()?;
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
     TEXT.starts_with(&text).then_some(marker)
@@ -215,6 +218,7 @@ mod tests {
         make("drivelab-suite-2", None);
         make("drivelab-suite-3", Some("of somebody else"));
         make("drivelab-suite-4", Some(&TEXT[..10]));
+        make("drivelab-suite-7", Some(""));
         make("drivelab-suite-mine", Some(TEXT));
         make("other", Some(TEXT));
         fs::create_dir(dir.path().join("drivelab-suite-5")).unwrap();
@@ -236,9 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_folder_is_empty() {
+    fn a_fresh_folder_is_empty_and_the_marker_takes_no_block() {
         let dir = tempfile::tempdir().unwrap();
         let place = Place::enter(dir.path()).unwrap();
+        assert_eq!(fs::metadata(place.path().join(MARKER)).unwrap().len(), 0);
         fs::create_dir(place.fresh("tree").unwrap().join("sub")).unwrap();
         assert_eq!(names(&place.fresh("tree").unwrap()), [""; 0]);
         Place::enter(&place.path().join("none")).unwrap_err();

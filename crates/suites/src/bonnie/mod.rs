@@ -7,6 +7,9 @@
 mod bulk;
 mod names;
 mod seeks;
+mod setup;
+
+use std::collections::BTreeMap;
 
 use drivelab_core::config::Value;
 use drivelab_core::record::{Better, Figure, Nature};
@@ -159,6 +162,10 @@ impl Plan for Bonnie {
             (phase, figures)
         };
         named_alike(names).into_iter().map(with_latency).collect()
+    }
+
+    fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
+        self.settings(seed, memory)
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
