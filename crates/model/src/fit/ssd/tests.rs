@@ -335,7 +335,7 @@ struct Met {
 }
 
 impl Met {
-    fn add(&mut self, what: &str, drawn: &[f64], truth: f64) {
+    fn add(&mut self, what: &str, drawn: &[f64], truth: f64) -> bool {
         let mut sorted = drawn.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
@@ -346,6 +346,7 @@ impl Met {
         self.all += 1;
         self.off.push(libm::log(middle / truth));
         self.widths.push(libm::log(high / low));
+        is_inside
     }
 
     /// The median logarithm of what lies between the lowest and the highest drive.
@@ -378,9 +379,11 @@ fn writes_of_drawn_drives_are_found_again() {
         let measured = [CACHED, STREAM, STEADY].map(|what| (what, simulated(&drive, what, 3)));
         let truth = [CACHED, STREAM, STEADY].map(|what| simulated(&drive, what, 4));
         let fit = fitted_small(&file_of(&rates, &measured));
-        assert!(fit.notes.is_empty(), "{:?}", fit.notes);
+        let is_warned = !fit.notes.is_empty();
+        assert!(fit.notes.iter().all(|it| it.contains("too narrow")), "{:?}", fit.notes);
         told.add("cached", &written(&fit, CACHED, 8), truth[0]);
-        told.add("sequential", &written(&fit, STREAM, 8), truth[1]);
+        let is_inside = told.add("sequential", &written(&fit, STREAM, 8), truth[1]);
+        assert!(is_inside || is_warned, "a rate that dies and wire limit is not named");
         steady.add("steady", &written(&fit, STEADY, 8), truth[2]);
         // Only one of the two was measured: the other follows from the priors.
         let (name, what, kept, truth) = if number % 2 == 0 {

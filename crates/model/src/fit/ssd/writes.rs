@@ -119,6 +119,7 @@ impl Search<'_> {
                 notes.push(cannot_tell(&goals.remove(worst), fitted[worst]));
                 continue;
             }
+            notes.extend(system.near_the_limit(middle, &of_middle));
             let solved = system.draws(draws, &corrections);
             let figure = |(goal, fitted): (&Goal, &f64)| FittedFigure {
                 name: goal.what.name(),
@@ -227,6 +228,21 @@ impl<'a> Solver<'a> {
             What::Steady { depth } => service.steady(numbers, writes, depth),
         };
         [limits.dies, limits.buffer].map(libm::log)
+    }
+
+    /// What is said of rates that dies and wire limit together: the fit takes one of them for the
+    /// limit, and is too sure of it.
+    fn near_the_limit(&self, numbers: &Numbers, writes: &WriteNumbers) -> Option<String> {
+        let is_near = |goal: &&Goal| {
+            let [_, buffer] = self.limits(numbers, writes, goal.what);
+            (buffer - TOO_FAR..buffer - NEAR).contains(&goal.measured)
+        };
+        let goal = self.goals.iter().find(is_near)?;
+        Some(format!(
+            "`{}` is within a tenth of what the drive takes over at most: dies and interface may \
+             limit it together, and its predicted range can be too narrow",
+            goal.what.name()
+        ))
     }
 
     /// How far the simulation is from the arithmetic where the draws are, for each figure; and how
