@@ -22,6 +22,26 @@ fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
 }
 
 #[test]
+fn a_drive_of_which_the_way_is_a_share_is_refused_unless_its_times_do_not_matter() {
+    let folder = folder();
+    drivelab(folder.path(), &["serve", "samsung-850evo", "--nbd", "unix:sock"]).failed(
+        3,
+        &["too slow to be samsung-850evo", "takes 15us or more", "% of the", "--lateness-bound"],
+    );
+    assert!(!folder.path().join("sock").exists());
+    let arguments = ["serve", "samsung-850evo", "--nbd", "unix:sock", "--lateness-bound", "1s"];
+    let mut served = begin(folder.path(), &arguments);
+    let mut said = BufReader::new(served.stderr.take().unwrap());
+    let mut words = String::new();
+    said.read_line(&mut words).unwrap();
+    assert!(words.starts_with("serving samsung-850evo"), "{words}");
+    signal("TERM", &served);
+    said.read_to_string(&mut words).unwrap();
+    assert!(words.contains("a client measures less than the drive"), "{words}");
+    assert!(served.wait().unwrap().success());
+}
+
+#[test]
 fn a_drive_that_nobody_could_reach_is_refused() {
     let folder = folder();
     drivelab(folder.path(), &["serve", "null"]).failed(2, &["no export given", "--nbd"]);

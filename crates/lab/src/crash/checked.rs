@@ -20,11 +20,17 @@ pub struct Checked {
 pub enum Look {
     /// The check found this.
     Found(Checked),
-    /// The check did not end within its limit of real time, which a busy machine can cause.
+    /// The check did not end in real time, and had not used up its processor time: the machine is
+    /// too busy.
     TooSlow,
     /// The guest was stopped.
     Stopped,
 }
+
+/// Why a check that used up its limit of processor time is a finding: where no power was cut it did
+/// not.
+const USED_UP: &str =
+    "the check used up its processor time (`check` in `[limits]`): it does not end";
 
 /// Longest reason, in characters.
 const REASON_MAX: usize = 300;
@@ -34,7 +40,9 @@ pub fn checked(ended: &Ended) -> Look {
     match ended.how {
         End::Stopped => Look::Stopped,
         End::TimedOut => Look::TooSlow,
-        End::PoweredOff | End::Crashed(_) | End::Deadlocked => Look::Found(found(ended)),
+        End::PoweredOff | End::Crashed(_) | End::Deadlocked | End::UsedUp => {
+            Look::Found(found(ended))
+        }
     }
 }
 
@@ -45,6 +53,7 @@ fn found(ended: &Ended) -> Checked {
         (End::Deadlocked, _) => {
             return corrupt("the check waits for something that cannot happen".into());
         }
+        (End::UsedUp, _) => return corrupt(USED_UP.into()),
         (End::Crashed(_), None) => return corrupt(panic(&ended.console)),
         (_, Some(printed)) => printed,
         (_, None) => return corrupt("the guest ended before its check".into()),
@@ -151,6 +160,7 @@ mod tests {
         check(crashed, None, console, (Finding::Corrupt, reason));
         let reason = "the check waits for something that cannot happen";
         check(End::Deadlocked, None, "", (Finding::Corrupt, reason));
+        check(End::UsedUp, None, "", (Finding::Corrupt, USED_UP));
         let reason = "the guest ended before its check";
         check(End::PoweredOff, None, "", (Finding::Corrupt, reason));
     }

@@ -56,8 +56,11 @@ pub fn worked(ended: &Ended) -> Result<Option<Worked>, Unusable> {
         End::Stopped => return Ok(None),
         End::Crashed(_) => return wrong("the guest's kernel crashed under the workload"),
         End::TimedOut => {
+            return wrong("the workload did not end in time: the machine is too busy");
+        }
+        End::UsedUp => {
             return wrong(
-                "the workload did not end in time (`workload` in `[limits]` is what it may take)",
+                "the workload used up its processor time (`workload` in `[limits]` is its limit)",
             );
         }
         End::Deadlocked => return wrong("the workload waits for something that cannot happen"),
@@ -148,6 +151,7 @@ mod tests {
         };
         check(End::PoweredOff, &[(1, BEGIN), (2, "drivelab-workload-end 7")], "exit code 7");
         check(End::TimedOut, &[(1, BEGIN)], "did not end in time");
+        check(End::UsedUp, &[(1, BEGIN)], "used up its processor time");
         let lines = [(1, "drivelab-begin"), (2, "not made"), (3, "drivelab-end 101")];
         check(End::PoweredOff, &lines, "not begun: not made");
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use drivelab_core::{Bytes, Span, Time};
 use thiserror::Error;
 
+use super::limit::Limit;
 use crate::calendar::CalendarError;
 use crate::machine::{BlockError, Hardware, QueueError};
 use crate::vhost::VhostError;
@@ -29,8 +30,8 @@ pub struct Guest<'a> {
     /// How far it may run without a message, where the times of its lines matter: each is noted at
     /// the next message.
     pub tick: Option<Span>,
-    /// Real time after which it is ended.
-    pub limit: Duration,
+    /// When it is ended.
+    pub limit: Limit,
     /// Ends it when set.
     pub stop: &'a AtomicBool,
 }
@@ -42,8 +43,10 @@ pub enum End {
     PoweredOff,
     /// Its kernel panicked, or refused to start.
     Crashed(ExitStatus),
-    /// It took too long: it hangs, or runs without calling the system.
+    /// It took too long in real time.
     TimedOut,
+    /// It used a processor for too long: it does not end, or has more to do.
+    UsedUp,
     /// It waits for something that cannot happen.
     Deadlocked,
     /// The user asked to stop.

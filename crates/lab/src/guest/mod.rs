@@ -5,6 +5,7 @@
 
 mod about;
 mod folder;
+mod limit;
 mod process;
 mod run;
 mod shared;
@@ -14,5 +15,6 @@ mod watch;
 
 pub(crate) use about::START_NS;
 pub use about::{End, Ended, Guest, GuestError, Line};
+pub use limit::Limit;
 pub use terminal::Terminal;
 pub use watch::{Then, Watch};

@@ -7,9 +7,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use drivelab_core::Time;
 use rustix::io::Errno;
+use rustix::param::clock_ticks_per_second;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -58,6 +60,16 @@ impl Process {
         Ok(self.reaped.is_some() || waitid(id, options)?.is_some())
     }
 
+    /// How long it and whatever it started have used a processor; nothing where the system does not
+    /// say.
+    pub(super) fn processor_time(&self) -> Duration {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Duration::ZERO };
+        let stats = entries
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+        let ticks: u64 = stats.filter_map(|stat| ticks_in_group(&stat, self.child.id())).sum();
+        Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64)
+    }
+
     /// Ends it and whatever it started, if it has not ended by itself; says how it ended.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.reaped {
@@ -77,6 +89,17 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.end();
     }
+}
+
+/// Processor time of a process of this group and of its children that have ended, of its `stat`
+/// (proc(5), fields 5 and 14 to 17).
+fn ticks_in_group(stat: &str, group: u32) -> Option<u64> {
+    // The second field, a name in parentheses, holds anything.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let is_member = fields.get(2)?.parse() == Ok(group);
+    let ticks = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok());
+    is_member.then(|| ticks.sum())
 }
 
 /// What a guest prints on one of its consoles.
@@ -210,6 +233,25 @@ impl Drop for Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_a_group_is_that_of_its_processes_and_their_children() {
+        let stat = "7 (a) b (c)) S 1 42 42 0 -1 4194560 9 0 0 0 100 20 3 4 20 0 1 0 5 6 7";
+        assert_eq!(ticks_in_group(stat, 42), Some(127));
+        assert_eq!(ticks_in_group(stat, 7), None);
+        assert_eq!(ticks_in_group("7 (a) S 1 42", 42), None);
+    }
+
+    #[test]
+    fn a_process_that_runs_uses_processor_time() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]).process_group(0);
+        let mut process = Process { child: command.spawn().unwrap(), reaped: None };
+        while process.processor_time() < Duration::from_millis(50) {
+            assert!(!process.has_ended().unwrap());
+        }
+        process.end().unwrap();
+    }
 
     #[test]
     fn a_line_was_printed_when_its_end_was() {

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::about::{CLOCK, DISK, End, Ended, Guest, GuestError, ROOT, START_NS, find_program};
 use super::folder::Folder;
+use super::limit::Meter;
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
@@ -163,8 +164,7 @@ impl<E: Into<GuestError>> From<E> for Stop {
 struct Run<'a, 't, D: 'static> {
     guest: &'a Guest<'a>,
     begun: Instant,
-    /// From when on what it may take is counted.
-    limited_from: Instant,
+    meter: Meter,
     process: Process,
     _pinned: Option<Pinned>,
     outputs: [Output; 2],
@@ -215,7 +215,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         Ok(Self {
             guest,
             begun,
-            limited_from: begun,
+            meter: Meter::new(guest.limit, begun, Duration::ZERO),
             process: process.map_err(GuestError::at("start the guest"))?,
             _pinned: pinned,
             outputs: [console, results],
@@ -335,8 +335,9 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             if self.guest.stop.load(Ordering::Relaxed) {
                 return Err(Stop::Ended(End::Stopped));
             }
-            if self.limited_from.elapsed() > self.guest.limit {
-                return Err(Stop::Ended(End::TimedOut));
+            let used = || self.process.processor_time();
+            if let Some(end) = self.meter.over(Instant::now(), used) {
+                return Err(Stop::Ended(end));
             }
             let (ready, heard) = self.poll()?;
             if heard {
@@ -360,7 +361,10 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         while let Some(line) = self.outputs[1].next_line() {
             match watch.line(&line, self.front.idle_disk()) {
                 Then::Continue => {}
-                Then::Exchanged => self.limited_from = Instant::now(),
+                Then::Exchanged => {
+                    let used = self.process.processor_time();
+                    self.meter = Meter::new(self.guest.limit, Instant::now(), used);
+                }
                 Then::Stop => return Err(Stop::Ended(End::Stopped)),
             }
         }

@@ -40,7 +40,8 @@ pub struct CrashTest {
     pub twice: usize,
     /// Those of which the two found something else; the latter counts.
     pub disagreements: Vec<Disagreement>,
-    /// Cuts whose check did not end within its limit of real time: nothing is known of them.
+    /// Cuts whose check did not end in real time, on a machine too busy for it: nothing is known of
+    /// them.
     pub too_slow: Vec<Cut>,
     /// Cuts of which a shared guest found something that no guest of its own confirmed.
     pub unconfirmed: usize,

@@ -71,8 +71,8 @@ impl CrashTest {
     fn too_slow(&self, look: Look) -> String {
         let Some(first) = self.too_slow.first() else { return String::new() };
         let text = format!(
-            "the check of {} cuts did not end within its limit of real time, first {first}: it \
-             hangs there, or the machine is busy; use --jobs 1, or raise `check` in `[limits]`",
+            "the check of {} cuts did not end in real time, first {first}, because the machine is \
+             busy; repeat them when it is not, or use --jobs 1",
             self.too_slow.len()
         );
         format!("\n{}\n", look.led("NOT CHECKED:", BAD, &text, 2))

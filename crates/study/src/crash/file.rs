@@ -66,9 +66,9 @@ pub struct CrashFile {
     pub workload: String,
     /// Checks what a cut has left.
     pub check: String,
-    /// Real time that the workload may take.
+    /// Processor time that the workload may take.
     pub workload_limit: Span,
-    /// Real time that a check may take.
+    /// Processor time that a check may take.
     pub check_limit: Span,
 }
 

@@ -63,7 +63,7 @@ impl<'a, 'r> Batch<'a, 'r> {
 /// What the end of a guest says of the cut that it did not finish.
 fn broken_by(ended: &Ended) -> Option<Finding> {
     match ended.how {
-        End::Crashed(_) | End::Deadlocked => Some(Finding::Corrupt),
+        End::Crashed(_) | End::Deadlocked | End::UsedUp => Some(Finding::Corrupt),
         End::PoweredOff | End::Stopped | End::TimedOut => None,
     }
 }

@@ -100,7 +100,8 @@ pub(crate) struct ServeArgs {
     spin: Spin,
 
     /// Lateness above which a completion counts as late [default: a twentieth of the drive's
-    /// typical random read, at least 150us, 500us without real-time scheduling].
+    /// typical random read, at least 150us, 500us without real-time scheduling]. With it, a drive
+    /// is served that is too fast for this host.
     #[arg(long, value_name = "DURATION")]
     lateness_bound: Option<Span>,
 
@@ -253,7 +254,7 @@ fn serve<B: Backend>(
     let server = Server::new(drive, settings)?;
     ui.note(&server.announcement(name));
     if let Some(short) = nature.typical_read.and_then(server::falls_short) {
-        ui.warn(&short);
+        ui.warn(&format!("{short}: a client measures less than the drive"));
     }
     if let Some(which) = &nature.one_drive {
         ui.note(which);
@@ -319,6 +320,15 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
         );
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
+    }
+    if let Some(short) = server::falls_short(typical)
+        && arguments.lateness_bound.is_none()
+    {
+        let message = format!("this host is too slow to be {spec}: {short}, more than a twentieth");
+        return Err(Failure::cannot_here(anyhow::anyhow!(message)).hint(
+            "run it in virtual time: drivelab run drive:NAME; or, where its data matter and its \
+             times do not, say how late it may be: --lateness-bound 5ms",
+        ));
     }
     let device = build()?;
     let attributes = target::attributes(&profile, device.about());

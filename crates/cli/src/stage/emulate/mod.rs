@@ -8,7 +8,7 @@ mod server;
 use std::path::Path;
 
 use drivelab_core::outline::Risk;
-use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
+use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, Nature, Phase, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
 use drivelab_serve::server::why_void;
@@ -82,7 +82,8 @@ impl Emulator {
         let Request { arm, task, .. } = request;
         let mut marks = record.marks;
         marks.insert(0, emulated());
-        marks.extend(why_void(&served).map(|message| Mark { id: MarkId::Void, message }));
+        let why = why_void(&served).filter(|_| measures_the_drive(&record.phases));
+        marks.extend(why.map(|message| Mark { id: MarkId::Void, message }));
         RunRecord {
             target: self.drives.spec(arm, task).to_string(),
             total: record.total.map(JobRecord::without_series),
@@ -154,7 +155,7 @@ impl Stage for Emulator {
              own kernel. No real drive was involved, and the verdict is only as good as the model.",
             self.drives.models().join(" and "),
         )];
-        notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
+        notes.extend(lateness(runs.iter().map(|run| &run.record)));
         notes.extend(views(runs.iter().map(|run| &run.record)));
         notes
     }
@@ -165,17 +166,32 @@ fn emulated() -> Mark {
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
+/// Whether a figure of these phases says something about the drive; a load has no phases. What the
+/// processor or the network answers is measured, however late the drive was.
+fn measures_the_drive(phases: &[Phase]) -> bool {
+    let of_drive = |nature| match nature {
+        Nature::Disk | Nature::DriveCache | Nature::JournalSync => true,
+        Nature::PageCache | Nature::Cpu | Nature::Network => false,
+    };
+    let natures = phases
+        .iter()
+        .flat_map(|phase| phase.figures.iter().map(|figure| figure.nature.unwrap_or(phase.nature)));
+    phases.is_empty() || natures.into_iter().any(of_drive)
+}
+
 /// How late the answers of all runs were.
-fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
-    let runs: Vec<&Served> = runs.collect();
-    let worst = |of: fn(&Served) -> Option<u64>| runs.iter().filter_map(|run| of(run)).max();
+fn lateness<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
+    let runs: Vec<&RunRecord> = runs.filter(|run| run.served.is_some()).collect();
+    let served = || runs.iter().filter_map(|run| run.served.as_ref());
+    let worst = |of: fn(&Served) -> Option<u64>| served().filter_map(of).max();
     let (p99, max) = (worst(|run| run.lateness_ns.p99)?, worst(|run| run.lateness_ns.max)?);
-    let bound = runs.iter().map(|run| run.lateness_bound_ns).min()?;
-    let void: Vec<String> = runs.iter().filter_map(|run| why_void(run)).collect();
+    let bound = served().map(|run| run.lateness_bound_ns).min()?;
+    let marks = runs.iter().flat_map(|run| &run.marks);
+    let void: Vec<&Mark> = marks.filter(|mark| mark.id == MarkId::Void).collect();
     let validity = match void.first() {
         None => "every run is valid".to_owned(),
-        Some(why) => {
-            format!("{} of {} runs are void, the first since {why}", void.len(), runs.len())
+        Some(Mark { message, .. }) => {
+            format!("{} of {} runs are void, the first since {message}", void.len(), runs.len())
         }
     };
     Some(format!(
@@ -216,28 +232,57 @@ fn in_us(span: Span) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::record::LatenessNs;
+    use drivelab_core::record::{Better, Figure, LatenessNs, RunConfig};
 
     use super::*;
 
     #[test]
     fn a_run_that_measured_the_host_is_counted_and_marked() {
-        let run = |p99: u64, valid| Served {
-            ios: 1000,
-            lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
-            model_ns: None,
-            lateness_bound_ns: 500_000,
-            late: 20,
-            added_ns: None,
-            valid,
-            scheduling: "fifo".into(),
+        let run = |p99: u64, why: Option<&str>| {
+            let served = Served {
+                ios: 1000,
+                lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
+                model_ns: None,
+                lateness_bound_ns: 500_000,
+                late: 20,
+                added_ns: None,
+                valid: why.is_none(),
+                scheduling: "fifo".into(),
+            };
+            let void = why.map(|why| Mark { id: MarkId::Void, message: why.into() });
+            let marks = void.into_iter().collect();
+            let own = measure::benchmark("", RunConfig::default(), Vec::new());
+            RunRecord { served: Some(served), marks, ..own }
         };
-        let (quiet, late) = (run(100_000, true), run(900_000, false));
+        let (quiet, late) = (run(100_000, None), run(900_000, Some("it was late")));
         let said = lateness([&quiet, &quiet].into_iter()).unwrap();
         assert!(said.contains("p99 100us") && said.contains("every run is valid"), "{said}");
         let said = lateness([&quiet, &late].into_iter()).unwrap();
         assert!(said.contains("p99 900us") && said.contains("1 of 2 runs are void"), "{said}");
-        assert!(said.contains("20 of 1000 completions"), "{said}");
+        assert!(said.contains("the first since it was late"), "{said}");
         assert_eq!(lateness([].into_iter()), None);
+    }
+
+    #[test]
+    fn the_drive_decides_about_figures_of_the_drive_alone() {
+        let check = |phase, figure, expected| {
+            let figure = Figure { nature: figure, ..Figure::new("a_ns", 1.0, Better::Less) };
+            let phase = Phase {
+                name: String::new(),
+                nature: phase,
+                figures: vec![figure],
+                lat_ns: None,
+                points: Vec::new(),
+                remarks: Vec::new(),
+            };
+            assert_eq!(measures_the_drive(std::slice::from_ref(&phase)), expected, "{phase:?}");
+        };
+        check(Nature::Disk, None, true);
+        check(Nature::JournalSync, None, true);
+        check(Nature::Network, None, false);
+        check(Nature::PageCache, Some(Nature::Cpu), false);
+        check(Nature::Network, Some(Nature::DriveCache), true);
+        check(Nature::Disk, Some(Nature::Cpu), false);
+        assert!(measures_the_drive(&[]), "a load on the drive has no phases");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
-use drivelab_lab::guest::{Ended, Guest, Watch};
+use drivelab_lab::guest::{Ended, Guest, Limit, Watch};
 use drivelab_lab::initramfs::Initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
@@ -120,7 +120,7 @@ impl Rig {
             tags: self.seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
             arguments,
             tick: None,
-            limit: Duration::from_nanos(limit.ns()),
+            limit: Limit::processor(Duration::from_nanos(limit.ns())),
             stop: interrupt::flag(),
         }
     }

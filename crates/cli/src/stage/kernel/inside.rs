@@ -10,7 +10,7 @@ use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
 use drivelab_engine::Ran;
 use drivelab_lab::chance::Chance;
-use drivelab_lab::guest::{End, Ended, Guest};
+use drivelab_lab::guest::{End, Ended, Guest, Limit};
 use drivelab_lab::initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_lab::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
@@ -101,7 +101,7 @@ impl Inside<'_> {
             tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
             arguments: &arguments,
             tick: None,
-            limit: Duration::from_nanos(self.limit.ns()),
+            limit: Limit::real(Duration::from_nanos(self.limit.ns())),
             stop: interrupt::flag(),
         };
         let about = drive.about().clone();
@@ -269,7 +269,7 @@ pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
             None => "the guest switched itself off before the run had ended".into(),
         },
         End::Crashed(status) => format!("the guest's kernel crashed: {status}"),
-        End::TimedOut => {
+        End::TimedOut | End::UsedUp => {
             "the guest did not end in time: it hangs, or time stands still in it".into()
         }
         End::Deadlocked => "the guest waits for something that cannot happen".into(),
@@ -285,7 +285,7 @@ pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
     let message = format!("{message}; its console ends with:\n  {last}");
     let failure = Failure::cannot_here(anyhow::anyhow!(message));
     match how {
-        End::TimedOut => failure.hint("allow it more real time: --wall-limit 30m"),
+        End::TimedOut | End::UsedUp => failure.hint("allow it more real time: --wall-limit 30m"),
         _ => failure.hint("keep the whole console: --console FILE"),
     }
 }

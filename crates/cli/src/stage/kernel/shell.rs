@@ -3,10 +3,9 @@
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use drivelab_core::Refusal;
-use drivelab_lab::guest::{End, Guest, Terminal};
+use drivelab_lab::guest::{End, Guest, Limit, Terminal};
 use drivelab_lab::initramfs::Initramfs;
 use drivelab_lab::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
@@ -38,7 +37,7 @@ pub(crate) fn shell(
         tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
         arguments: &["quiet".into()],
         tick: None,
-        limit: Duration::MAX,
+        limit: Limit::NONE,
         stop: interrupt::flag(),
     };
     let (input, mut output) = (io::stdin(), io::stdout());

@@ -23,15 +23,14 @@ pub(super) fn distorts(added: Span, own: Span) -> bool {
     added > own / SHARE
 }
 
-/// What to say of a drive whose typical answer is so short that the way to a client takes more
+/// What the way to a client is to a drive whose typical answer is so short that the way takes more
 /// than a twentieth of it.
 pub fn falls_short(typical: Span) -> Option<String> {
     let percent = 100 * WAY.ns() / typical.ns().max(1);
     distorts(WAY, typical).then(|| {
         format!(
             "the way to a client takes {WAY} or more per request, {percent} % of the {typical} \
-             that this drive takes for a random read: rates are lower than the drive's, and a run \
-             at low depth is void; for those run it in virtual time: drivelab run drive:NAME"
+             that this drive takes for a random read"
         )
     })
 }
@@ -43,6 +42,13 @@ pub fn why_void(served: &Served) -> Option<String> {
     }
     let added = Span::from_ns(served.added_ns.unwrap_or(0));
     let own = Span::from_ns(served.model_ns.map_or(0, |model| model.mean));
+    if served.ios == 0 {
+        return Some(
+            "no request reached the drive: memory answered all of it, so nothing was measured of \
+             the drive"
+                .into(),
+        );
+    }
     Some(if own > Span::ZERO && distorts(added, own) {
         // Nobody reads more digits.
         let [added, own] = [added, own].map(|span| Span::from_us(span.ns() / 1000));
@@ -97,6 +103,9 @@ mod tests {
         assert_eq!(why_void(&run(Some(30_000), 92_000, true)), None);
         let said = why_void(&run(Some(30_000), 92_000, false)).unwrap();
         assert!(said.contains("adds about 30us") && said.contains("takes 92us"), "{said}");
+        let none = Served { ios: 0, late: 0, model_ns: None, ..run(None, 0, false) };
+        let said = why_void(&none).unwrap();
+        assert!(said.starts_with("no request reached the drive"), "{said}");
         for late in [run(Some(30_000), 12_000_000, false), run(None, 92_000, false)] {
             let said = why_void(&late).unwrap();
             assert!(said.contains("20 of 1000") && said.contains("500us"), "{said}");
