@@ -26,7 +26,12 @@ fn a_drive_of_which_the_way_is_a_share_is_refused_unless_its_times_do_not_matter
     let folder = folder();
     drivelab(folder.path(), &["serve", "samsung-850evo", "--nbd", "unix:sock"]).failed(
         3,
-        &["too slow to be drive:samsung-850evo", "takes 15us or more", "% of the", "--lateness-bound"],
+        &[
+            "too slow to be drive:samsung-850evo",
+            "takes 15us or more",
+            "% of the",
+            "--lateness-bound",
+        ],
     );
     assert!(!folder.path().join("sock").exists());
     let arguments = ["serve", "samsung-850evo", "--nbd", "unix:sock", "--lateness-bound", "1s"];

@@ -118,6 +118,7 @@ mod tests {
             how,
             took: Span::ZERO,
             wall: Duration::ZERO,
+            processor: Duration::ZERO,
             requests: 0,
             trace_sha256: String::new(),
             console: console.into(),

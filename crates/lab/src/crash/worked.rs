@@ -108,6 +108,7 @@ mod tests {
             how,
             took: Span::ZERO,
             wall: Duration::ZERO,
+            processor: Duration::ZERO,
             requests: 0,
             trace_sha256: String::new(),
             console: "the console".into(),

@@ -71,6 +71,8 @@ pub struct Ended {
     pub took: Span,
     /// How long that was in real time.
     pub wall: Duration,
+    /// For how long it and its programs used a processor.
+    pub processor: Duration,
     /// The number of requests that it sent to its drive.
     pub requests: u64,
     /// The hash of the trace of its requests.

@@ -246,7 +246,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
                 Err(Stop::Failed(error)) => return Err(error),
             }
         };
-        let wall = self.begun.elapsed();
+        let (wall, processor) = (self.begun.elapsed(), self.process.processor_time());
         let status = self.process.end().map_err(GuestError::at("end the guest"))?;
         let how = match how {
             End::PoweredOff if !status.success() => End::Crashed(status),
@@ -261,6 +261,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             how,
             took: self.page.now().since(Time::ZERO),
             wall,
+            processor,
             requests: self.trace.requests(),
             trace_sha256: self.trace.finish(),
             console,

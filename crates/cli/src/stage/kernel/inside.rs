@@ -258,11 +258,12 @@ fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Failure> {
                 Failure::cannot_here(failure)
             })
         }
-        (how, printed) => Err(failed(how, printed.map(|(_, status)| status), &ended.console)),
+        (_, printed) => Err(failed(ended, printed.map(|(_, status)| status))),
     }
 }
 
-pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
+pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Failure {
+    let Ended { how, console, .. } = ended;
     let message = match how {
         End::PoweredOff => match status {
             Some(status) => format!("drivelab ended with exit code {status} in the guest"),
@@ -270,13 +271,18 @@ pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
         },
         End::Crashed(status) => format!("the guest's kernel crashed: {status}"),
         End::TimedOut | End::UsedUp => {
-            "the guest did not end in time: it hangs, or time stands still in it".into()
+            let [wall, processor] = [ended.wall, ended.processor].map(in_ms);
+            format!(
+                "the guest did not end in time: within {wall} of real time it used a processor for \
+                 {processor}, and its own clock came to {}",
+                ended.took
+            )
         }
         End::Deadlocked => "the guest waits for something that cannot happen".into(),
         End::Stopped => "interrupted".into(),
     };
     // A console that was shown need not be shown again.
-    if how == End::Stopped || console.is_empty() {
+    if *how == End::Stopped || console.is_empty() {
         return Failure::cannot_here(anyhow::anyhow!(message));
     }
     let lines: Vec<String> =
@@ -288,6 +294,11 @@ pub(super) fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
         End::TimedOut | End::UsedUp => failure.hint("allow it more real time: --wall-limit 30m"),
         _ => failure.hint("keep the whole console: --console FILE"),
     }
+}
+
+/// Whole milliseconds: nobody reads more digits.
+fn in_ms(duration: Duration) -> Span {
+    Span::from_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 1_000_000))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(crate) fn shell(
     let (ended, _) = guest.attend(disk, &seen.hardware, terminal).map_err(Refusal::from)?;
     match ended.how {
         End::PoweredOff => Ok(()),
-        how => Err(failed(how, None, &ended.console)),
+        _ => Err(failed(&ended, None)),
     }
 }
 
