@@ -112,12 +112,14 @@ fn candidates(place: Place, every: usize, moments: &Moments) -> Vec<Time> {
     }
 }
 
-/// `count` of them, evenly spaced; all where there are no more.
+/// `count` of them, evenly spaced, each from the middle of its part: a few cuts are not all early
+/// ones, after which less can be wrong. All where there are no more.
 fn spread(candidates: &[Time], count: usize) -> Vec<Time> {
     if candidates.len() <= count {
         return candidates.to_vec();
     }
-    (0..count).map(|number| candidates[candidates.len() * number / count]).collect()
+    let middle = |number| candidates.len() * (2 * number + 1) / (2 * count);
+    (0..count).map(|number| candidates[middle(number)]).collect()
 }
 
 #[cfg(test)]
@@ -187,6 +189,23 @@ mod tests {
         let cuts = plan(&file, &moments(), 2).cuts;
         let at = |ms: u64| Time::ZERO + Span::from_ms(ms) + TICK;
         assert_eq!(cuts.iter().map(|cut| cut.at).collect::<Vec<_>>(), [at(440), at(840)]);
+    }
+
+    #[test]
+    fn few_cuts_are_as_early_as_late() {
+        let check = |count, expected_ms: &[u64]| {
+            let lines: Vec<Time> =
+                (1..=12).map(|number| Time::ZERO + Span::from_ms(number)).collect();
+            let expected: Vec<Time> =
+                expected_ms.iter().map(|ms| Time::ZERO + Span::from_ms(*ms)).collect();
+            assert_eq!(spread(&lines, count), expected);
+        };
+        check(0, &[]);
+        check(1, &[7]);
+        check(2, &[4, 10]);
+        check(3, &[3, 7, 11]);
+        check(12, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        check(13, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     }
 
     #[test]
