@@ -6,6 +6,7 @@
 mod about;
 mod folder;
 mod limit;
+mod meter;
 mod process;
 mod run;
 mod shared;

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::about::{CLOCK, DISK, End, Ended, Guest, GuestError, ROOT, START_NS, find_program};
 use super::folder::Folder;
-use super::limit::Meter;
+use super::meter::Meter;
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
