@@ -67,7 +67,7 @@ impl Process {
         let stats = entries
             .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok());
         let ticks: u64 = stats.filter_map(|stat| ticks_in_group(&stat, self.child.id())).sum();
-        Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64)
+        Duration::from_millis(ticks.saturating_mul(1000) / clock_ticks_per_second())
     }
 
     /// Ends it and whatever it started, if it has not ended by itself; says how it ended.
