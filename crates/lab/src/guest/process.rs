@@ -232,6 +232,8 @@ impl Drop for Pinned {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -247,8 +249,10 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "while :; do :; done"]).process_group(0);
         let mut process = Process { child: command.spawn().unwrap(), reaped: None };
+        let begun = Instant::now();
         while process.processor_time() < Duration::from_millis(50) {
             assert!(!process.has_ended().unwrap());
+            assert!(begun.elapsed() < Duration::from_mins(2), "its time is not counted");
         }
         process.end().unwrap();
     }

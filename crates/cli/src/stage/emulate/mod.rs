@@ -82,7 +82,7 @@ impl Emulator {
         let Request { arm, task, .. } = request;
         let mut marks = record.marks;
         marks.insert(0, emulated());
-        let why = why_void(&served).filter(|_| measures_the_drive(&record.phases));
+        let why = why_void(&served).filter(|_| depends_on_drive(&record.phases, &served));
         marks.extend(why.map(|message| Mark { id: MarkId::Void, message }));
         RunRecord {
             target: self.drives.spec(arm, task).to_string(),
@@ -166,17 +166,18 @@ fn emulated() -> Mark {
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
-/// Whether a figure of these phases says something about the drive; a load has no phases. What the
-/// processor or the network answers is measured, however late the drive was.
-fn measures_the_drive(phases: &[Phase]) -> bool {
+/// Whether a figure of these phases depends on how late the drive was; a load has no phases. What
+/// memory holds does where some of it was written back: the kernel makes writers wait for that.
+fn depends_on_drive(phases: &[Phase], served: &Served) -> bool {
     let of_drive = |nature| match nature {
         Nature::Disk | Nature::DriveCache | Nature::JournalSync => true,
-        Nature::PageCache | Nature::Cpu | Nature::Network => false,
+        Nature::PageCache => served.ios > 0,
+        Nature::Cpu | Nature::Network => false,
     };
-    let natures = phases
+    let mut natures = phases
         .iter()
         .flat_map(|phase| phase.figures.iter().map(|figure| figure.nature.unwrap_or(phase.nature)));
-    phases.is_empty() || natures.into_iter().any(of_drive)
+    phases.is_empty() || natures.any(of_drive)
 }
 
 /// How late the answers of all runs were.
@@ -236,19 +237,23 @@ mod tests {
 
     use super::*;
 
+    fn served(ios: u64, p99: u64, valid: bool) -> Served {
+        Served {
+            ios,
+            lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
+            model_ns: None,
+            lateness_bound_ns: 500_000,
+            late: 20,
+            added_ns: None,
+            valid,
+            scheduling: "fifo".into(),
+        }
+    }
+
     #[test]
     fn a_run_that_measured_the_host_is_counted_and_marked() {
         let run = |p99: u64, why: Option<&str>| {
-            let served = Served {
-                ios: 1000,
-                lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
-                model_ns: None,
-                lateness_bound_ns: 500_000,
-                late: 20,
-                added_ns: None,
-                valid: why.is_none(),
-                scheduling: "fifo".into(),
-            };
+            let served = served(1000, p99, why.is_none());
             let void = why.map(|why| Mark { id: MarkId::Void, message: why.into() });
             let marks = void.into_iter().collect();
             let own = measure::benchmark("", RunConfig::default(), Vec::new());
@@ -265,24 +270,28 @@ mod tests {
 
     #[test]
     fn the_drive_decides_about_figures_of_the_drive_alone() {
-        let check = |phase, figure, expected| {
-            let figure = Figure { nature: figure, ..Figure::new("a_ns", 1.0, Better::Less) };
+        let check = |nature, figure, ios, expected| {
+            let own = Figure { nature: figure, ..Figure::new("a_ns", 1.0, Better::Less) };
             let phase = Phase {
                 name: String::new(),
-                nature: phase,
-                figures: vec![figure],
+                nature,
+                figures: vec![own],
                 lat_ns: None,
                 points: Vec::new(),
                 remarks: Vec::new(),
             };
-            assert_eq!(measures_the_drive(std::slice::from_ref(&phase)), expected, "{phase:?}");
+            let depends = depends_on_drive(&[phase], &served(ios, 900_000, false));
+            assert_eq!(depends, expected, "{nature:?}, {figure:?}, {ios} requests");
         };
-        check(Nature::Disk, None, true);
-        check(Nature::JournalSync, None, true);
-        check(Nature::Network, None, false);
-        check(Nature::PageCache, Some(Nature::Cpu), false);
-        check(Nature::Network, Some(Nature::DriveCache), true);
-        check(Nature::Disk, Some(Nature::Cpu), false);
-        assert!(measures_the_drive(&[]), "a load on the drive has no phases");
+        check(Nature::Disk, None, 0, true);
+        check(Nature::JournalSync, None, 9, true);
+        check(Nature::Network, None, 9, false);
+        check(Nature::PageCache, None, 0, false);
+        check(Nature::PageCache, None, 9, true);
+        check(Nature::PageCache, Some(Nature::Cpu), 9, false);
+        check(Nature::Network, Some(Nature::DriveCache), 9, true);
+        check(Nature::Disk, Some(Nature::Cpu), 9, false);
+        let late = served(9, 900_000, false);
+        assert!(depends_on_drive(&[], &late), "a load on the drive has no phases");
     }
 }
