@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::html::{escape, fold, scroll, table};
 use crate::figures;
-use crate::run::over_time::{Moment, moments};
+use crate::run::over_time::{Moment, full, moments};
 
 /// What the pictures of a run over time are, as HTML.
 pub(crate) const ABOUT: &str = "Above requests a second; below every latency, darker where more \
@@ -35,7 +35,7 @@ impl Time {
     /// The data of a run; nothing where there is no course to be seen.
     pub(crate) fn of(id: &str, arm: usize, job: &JobRecord) -> Option<Self> {
         let series = &job.lat_series;
-        let count = full(job)?;
+        let count = drawn(job)?;
         let filled = |at| series.interval(at).map(|(low, _)| low.ns());
         let mut places: BTreeMap<u64, u64> =
             (0..count).flat_map(filled).map(|low| (low, 0)).collect();
@@ -55,7 +55,7 @@ impl Time {
 
 /// Two places for the pictures of [`Time::of`] with this id, and their figures; `caption` is HTML.
 pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
-    if full(job).is_none() {
+    if drawn(job).is_none() {
         return String::new();
     }
     let plot = |which: &str, about: &str| {
@@ -74,17 +74,13 @@ pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
     )
 }
 
-/// Intervals that are full; nothing where they are too few to show a course.
-fn full(job: &JobRecord) -> Option<usize> {
-    // The interval in which the run ends is cut short.
-    let full =
-        usize::try_from(job.elapsed_ns / 1_000_000_000 / job.lat_series.interval_s()).ok()?;
-    let full = full.min(job.lat_series.len());
-    (full > 1).then_some(full)
+/// Intervals that are drawn: nothing where one is all, or none.
+fn drawn(job: &JobRecord) -> Option<usize> {
+    Some(full(job)).filter(|full| *full > 1)
 }
 
 fn rows(job: &JobRecord) -> String {
-    let (moments, each_s) = moments(job, ROWS_MAX).unwrap_or_default();
+    let (moments, each_s) = moments(job, ROWS_MAX);
     let span = |ns: Option<f64>| ns.map_or("\u{2013}".to_owned(), figures::span_ns);
     let row = |(place, moment): (u64, &Moment)| {
         vec![
@@ -94,4 +90,36 @@ fn rows(job: &JobRecord) -> String {
         ]
     };
     table(&["from", "IOPS", "longest p99"], (0..).zip(&moments).map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::Tally;
+    use drivelab_core::units::Span;
+
+    use super::*;
+
+    /// Ten requests of 100 us in each second.
+    fn steady(seconds: u64) -> JobRecord {
+        let mut tally = Tally { elapsed: Span::from_secs(seconds), ..Tally::default() };
+        (0..seconds).for_each(|second| tally.series.record(second, Span::from_us(100), 10));
+        tally.series.finish(seconds);
+        tally.record()
+    }
+
+    #[test]
+    fn each_interval_that_is_drawn_is_a_row() {
+        for seconds in 2..8 {
+            let job = steady(seconds);
+            let drawn = Time::of("a", 0, &job).unwrap().cells.len();
+            let rows = figure("a", "", &job).matches("<tr><td>").count();
+            assert_eq!((drawn as u64, rows as u64), (seconds, seconds));
+        }
+    }
+
+    #[test]
+    fn one_interval_is_no_course() {
+        assert_eq!(figure("a", "", &steady(1)), "");
+        assert!(Time::of("a", 0, &steady(1)).is_none());
+    }
 }

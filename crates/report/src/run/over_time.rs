@@ -8,7 +8,7 @@ use super::float;
 use crate::figures;
 use crate::text::{Align, Look, Table};
 
-/// With fewer intervals there is no course to be seen.
+/// With fewer intervals a line of marks shows no course.
 const LEAST: usize = 5;
 /// What stands beside the marks: the names and the ranges.
 const BESIDE: usize = 36;
@@ -28,7 +28,7 @@ pub(crate) struct Moment {
 /// nothing for runs that are short or of several acts.
 pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
     let places = look.columns().saturating_sub(BESIDE).max(LEAST);
-    let (moments, each_s) = moments(job, places)?;
+    let (moments, each_s) = (full(job) >= LEAST).then(|| moments(job, places))?;
     let unit = format!("{each_s} s a mark");
     let columns = [
         ("over time", Align::Left, 0),
@@ -47,7 +47,7 @@ pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
 /// Requests a second from left to right in at most `places` marks; empty where there is no course
 /// to be seen.
 pub fn spark(job: &JobRecord, places: usize) -> String {
-    let moments = moments(job, places).map(|(moments, _)| moments).unwrap_or_default();
+    let moments = if full(job) < LEAST { Vec::new() } else { moments(job, places).0 };
     let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
     marks(&iops, iops.iter().copied().flatten().fold(0.0, f64::max))
 }
@@ -59,16 +59,16 @@ fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<
     cells.map(|cell| (cell, Style::new())).to_vec()
 }
 
-/// The run in at most so many moments, and how many seconds each is.
-pub(crate) fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
-    let series = &job.lat_series;
-    // The interval in which the run ends is cut short: its count says nothing.
-    let full = usize::try_from(job.elapsed_ns / 1_000_000_000 / series.interval_s()).ok()?;
-    let full = full.min(series.len());
-    if full < LEAST {
-        return None;
-    }
-    let together = full.div_ceil(places);
+/// Intervals that are full: the one in which the run ends is cut short, and its count says nothing.
+pub(crate) fn full(job: &JobRecord) -> usize {
+    let full = job.elapsed_ns / 1_000_000_000 / job.lat_series.interval_s();
+    usize::try_from(full).map_or(0, |full| full.min(job.lat_series.len()))
+}
+
+/// The full intervals of a run in at most so many moments, and how many seconds each is.
+pub(crate) fn moments(job: &JobRecord, places: usize) -> (Vec<Moment>, u64) {
+    let (series, full) = (&job.lat_series, full(job));
+    let together = full.div_ceil(places).max(1);
     let each_s = series.interval_s() * together as u64;
     let intervals: Vec<usize> = (0..full).collect();
     let whole = intervals.chunks_exact(together).map(|chunk| {
@@ -77,7 +77,7 @@ pub(crate) fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u6
         let p99_ns = p99.map(|span| float(span.ns()));
         Moment { iops: float(ios) / float(each_s), p99_ns }
     });
-    Some((whole.collect(), each_s))
+    (whole.collect(), each_s)
 }
 
 /// A mark for each value, its height the share of `most`.
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_long_run_takes_more_seconds_a_mark() {
-        let (moments, each_s) = moments(&frozen(100), 44).unwrap();
+        let (moments, each_s) = moments(&frozen(100), 44);
         assert_eq!((moments.len(), each_s), (33, 3));
         assert!(moments[1].p99_ns.unwrap() > 8e8 && (moments[1].iops - 1000.0).abs() < 1.0);
         assert!(moments[2].p99_ns.unwrap() < 2e5);
