@@ -16,7 +16,7 @@ use drivelab_core::usage::Census as _;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
-    RunError, RunPlan,
+    RunError, RunPlan, with_own_descriptors,
 };
 use drivelab_host::Linux;
 
@@ -119,7 +119,8 @@ pub(crate) fn suite(
     let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
     // It looks at the flag at each step; then it needs the time to remove what it made.
     let whole = interrupt::shield();
-    let outcome = drivelab_suites::run(suite, setting, control);
+    // As in the original tools, no other thread uses its files; the one that waits for signals would.
+    let outcome = with_own_descriptors(|| drivelab_suites::run(suite, setting, control));
     drop(whole);
     let outcome = outcome?;
     let config = RunConfig {

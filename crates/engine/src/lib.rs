@@ -45,5 +45,6 @@ pub use plan::RunPlan;
 pub use program::{Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, lend, run, run_from, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
+pub use sys::descriptors::with_own_descriptors;
 pub use sys::ring::Ring;
 pub use virtual_target::VirtualTarget;
