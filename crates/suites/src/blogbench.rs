@@ -6,6 +6,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use drivelab_core::record::{Better, Figure, WrittenFiles};
@@ -56,7 +57,7 @@ const WRITE_BYTES: usize = 8192;
 const READ_BYTES: usize = 65_536;
 /// Rest of a thread that found nothing to do.
 const REST: Duration = Duration::from_secs(1);
-/// How soon a thread that rests sees that the time is over.
+/// How often the time that is left is shown.
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Plan for Blogbench {
@@ -95,6 +96,8 @@ impl Plan for Blogbench {
             folder,
             next: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            resting: Mutex::new(()),
+            ended: Condvar::new(),
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
         };
@@ -113,7 +116,7 @@ impl Plan for Blogbench {
                 _ if number < readers => server.read(rng, laps),
                 _ => {
                     let ended = self.keep_time(bench.control, laps, || server.scores(&scores));
-                    server.over.store(true, Ordering::Relaxed);
+                    server.end();
                     ended
                 }
             }
@@ -168,6 +171,9 @@ struct Server {
     /// The number of the next new blog.
     next: AtomicU64,
     over: AtomicBool,
+    /// Held by a thread that goes to rest, and by the one that ends them all.
+    resting: Mutex<()>,
+    ended: Condvar,
     written: AtomicU64,
     read: AtomicU64,
 }
@@ -183,13 +189,20 @@ impl Server {
         !self.over.load(Ordering::Relaxed)
     }
 
+    fn end(&self) {
+        let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.over.store(true, Ordering::Relaxed);
+        drop(resting);
+        self.ended.notify_all();
+    }
+
+    /// One sleep and not several: while the readers rest that found no blog yet, a third of all
+    /// blogs is written, so what a rest takes too long shows in the score.
     fn rest(&self, laps: &Laps<'_>) -> Done {
-        let begin = Instant::now();
-        while self.goes_on() && begin.elapsed() < REST {
-            laps.check()?;
-            std::thread::sleep(SLICE);
-        }
-        Ok(())
+        let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let woken = self.ended.wait_timeout_while(resting, REST, |()| self.goes_on());
+        drop(woken);
+        laps.check()
     }
 
     /// One that may exist; none while there are fewer than two, and now and then as in the
