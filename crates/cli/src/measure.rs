@@ -119,7 +119,7 @@ pub(crate) fn suite(
     let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
     // It looks at the flag at each step; then it needs the time to remove what it made.
     let whole = interrupt::shield();
-    // As in the original tools, no other thread uses its files; the one that waits for signals would.
+    // As in the original tools: the thread that waits for signals shares none of its files.
     let outcome = with_own_descriptors(|| drivelab_suites::run(suite, setting, control));
     drop(whole);
     let outcome = outcome?;

@@ -2,8 +2,8 @@
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Does `work` in a thread with a table of file descriptors of its own, so that each call costs what it
-/// costs in a process of one thread.
+/// Does `work` in a thread with a table of file descriptors of its own, so that each call costs
+/// what it costs in a process of one thread.
 ///
 /// What it opens must be closed when it returns, and so it must not open what is kept.
 pub fn with_own_descriptors<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -19,8 +19,8 @@ pub fn with_own_descriptors<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// Gives this thread a copy of the process's table of file descriptors, if the system allows it.
 ///
 /// In a shared table the kernel counts a reference to the file in each call, in an own one it need
-/// not, nor lock the position of a file: 2 to 3 % of a `pread` from the page cache, and 8 % of a `read`,
-/// `lseek` and `write` of 8 KiB in a tmpfs (`fdget` and `fdget_pos`, Linux's `fs/file.c`).
+/// not, nor lock the position of a file: 2 to 3 % of a `pread` from the page cache, and 8 % of a
+/// `read`, `lseek` and `write` of 8 KiB in a tmpfs (`fdget` and `fdget_pos`, Linux's `fs/file.c`).
 ///
 /// The calling thread must end before the run does, and files that other threads open from now on
 /// are not open here, nor files that it opens there. A file that was open before stays open until
