@@ -15,8 +15,11 @@ pub(crate) fn unix_s(text: &str) -> Option<u64> {
     let (hour, minute, second) = (next()?, next()?, next()?);
     let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month);
     let is_time = (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+    if !is_date || !is_time {
+        return None;
+    }
     let seconds = 86_400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
-    (is_date && is_time).then_some(seconds).filter(|it| is_date && *it >= DAY_S)
+    Some(seconds).filter(|it| *it >= DAY_S)
 }
 
 /// Days from 1970 (Howard Hinnant's `days_from_civil`, for years from 1970 on).
@@ -60,6 +63,10 @@ mod tests {
         check("0000-00-00 00:00:00", None);
         check("2015-13-01 10:11:12", None);
         check("yesterday", None);
+        // What would overflow, and what would be a date that it is not.
+        check("20277777777772/02/03 4:05:06", None);
+        check("18446744073709551615-12-31 23:59:59", None);
+        check("2015-07-01 18446744073709551615:11:12", None);
         assert_eq!(text(None), "1970-01-01 00:00:00");
         assert_eq!(text(Some(59)), text(None));
     }
@@ -73,6 +80,14 @@ mod tests {
         #[test]
         fn no_text_panics(text: String) {
             let _ = unix_s(&text);
+        }
+
+        #[test]
+        fn no_numbers_panic(n: [u64; 6]) {
+            let [year, month, day, hour, minute, second] = n;
+            let _ = unix_s(&format!("{year}-{month}-{day} {hour}:{minute}:{second}"));
+            let _ = unix_s(&format!("{year}-12-31 23:59:59"));
+            let _ = unix_s(&format!("2015-07-{day} {hour}:59:59"));
         }
     }
 }
