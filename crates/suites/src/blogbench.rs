@@ -196,8 +196,8 @@ impl Server {
         self.ended.notify_all();
     }
 
-    /// One sleep and not several: while the readers rest that found no blog yet, a third of all
-    /// blogs is written, so what a rest takes too long shows in the score.
+    /// One sleep and not several: while the readers rest that found no blog yet, a second brings as
+    /// many blogs as nine later ones, so what a rest takes too long shows in the score.
     fn rest(&self, laps: &Laps<'_>) -> Done {
         let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         let woken = self.ended.wait_timeout_while(resting, REST, |()| self.goes_on());

@@ -27,7 +27,8 @@ pub fn with_own_descriptors<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// it is closed in both tables; the copy is closed when the thread ends.
 pub(crate) fn unshare() {
     // SAFETY: a job's thread uses files that were open when it began, which their owners keep open
-    // until the thread has ended (`Arc<File>` of the target), and closes what it opens itself.
+    // until the thread has ended (`Arc<File>` of the target), and closes what it opens itself. What
+    // is done in `with_own_descriptors` does the same: a suite returns figures and no file.
     let _ = unsafe { unshare_unsafe(UnshareFlags::FILES) };
 }
 
