@@ -15,8 +15,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch, float,
-    merged, open_folder, suite_options,
+    At as _, Bench, Buffer, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch,
+    float, merged, open_folder, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -48,13 +48,18 @@ struct Kind {
     sizes: [u64; 2],
 }
 
+/// What files hold.
+#[repr(align(4096))]
+struct Garbage([u8; WRITE_BYTES]);
+
 const ARTICLE: Kind = Kind { name: "article", ending: "xml", sizes: [1024, 32_768] };
 const PICTURE: Kind = Kind { name: "picture", ending: "jpg", sizes: [8192, 65_536] };
 const COMMENT: Kind = Kind { name: "comment", ending: "xml", sizes: [2048, 10_240] };
 /// Most files of a kind in one blog.
 const FILES_MAX: u64 = 100;
 const WRITE_BYTES: usize = 8192;
-const READ_BYTES: usize = 65_536;
+static GARBAGE: Garbage = Garbage([0; WRITE_BYTES]);
+const READ_CHUNK: Bytes = Bytes::kib(64);
 /// Rest of a thread that found nothing to do.
 const REST: Duration = Duration::from_secs(1);
 /// How often the time that is left is shown.
@@ -263,7 +268,7 @@ impl Server {
     }
 
     fn read(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
-        let mut buffer = vec![0; READ_BYTES];
+        let mut buffer = Buffer::new(READ_CHUNK);
         while self.goes_on() {
             let blog = self.random_blog(&mut rng);
             if blog == 0 {
@@ -316,8 +321,7 @@ impl Server {
         let mut left = usize::try_from(size).expect("at most 64 KiB");
         while left > 0 {
             let length = left.min(WRITE_BYTES);
-            let zeros = &[0; WRITE_BYTES][..length];
-            left -= rustix::io::write(&file, zeros).at_path("write", path)?;
+            left -= rustix::io::write(&file, &GARBAGE.0[..length]).at_path("write", path)?;
         }
         drop(file);
         match rustix::fs::renameat(&self.dir, &temporary, &self.dir, &name) {

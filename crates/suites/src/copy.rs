@@ -11,8 +11,8 @@ use drivelab_core::config::Value;
 use drivelab_core::record::{Figure, Nature};
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch, copy_file,
-    float, has_space, open_folder, rate, suite_options,
+    At as _, Bench, Buffer, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch,
+    copy_file, float, has_space, open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, measures, within};
 
@@ -129,7 +129,7 @@ impl Copy {
         let name = format!("copy_{set}");
         let watch = Watch::new(bench.control, &name, tree.files());
         let mut laps = watch.laps();
-        let mut buffer = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
+        let mut buffer = Buffer::new(self.bs);
         let clock = Stopwatch::start();
         for (file, _) in tree.each_file() {
             let (from, to) = (from.join(file), to.join(file));

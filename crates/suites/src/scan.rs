@@ -8,7 +8,7 @@ use drivelab_core::Bytes;
 use drivelab_core::record::{Figure, Nature};
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
+    At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
     copy_file, float, rate, read_whole, suite_options,
 };
 use crate::plan::{Plan, measures, within};
@@ -29,7 +29,7 @@ suite_options! {
 
 /// Of the files that are copied, as in the article.
 const COPIED_BYTES: u64 = 100_000;
-const COPY_CHUNK: usize = 32 << 10;
+const COPY_CHUNK: Bytes = Bytes::kib(32);
 
 impl Plan for Scan {
     fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
@@ -97,7 +97,7 @@ impl Scan {
                 read.store(bytes?, Ordering::Relaxed);
                 return Ok(());
             }
-            let mut buffer = vec![0; COPY_CHUNK];
+            let mut buffer = Buffer::new(COPY_CHUNK);
             let files = copied.each_file().cycle();
             for (file, bytes) in files.take_while(|_| !over.load(Ordering::Relaxed)) {
                 let (from, to) = (from.join(file), to.join(file));
@@ -120,7 +120,7 @@ impl Scan {
     /// Reads every file of a folder and of those in it, in the order of the file system; how much
     /// there was.
     fn scan(&self, folder: &Path, laps: &mut Laps<'_>) -> Done<u64> {
-        let mut buffer = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
+        let mut buffer = Buffer::new(self.bs);
         let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).at("read", &folder)? {

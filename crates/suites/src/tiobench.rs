@@ -12,8 +12,8 @@ use drivelab_core::record::Nature;
 use rustix::fs::OFlags;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float, merged,
-    rate, suite_options,
+    At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float,
+    merged, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -140,7 +140,7 @@ impl Tiobench {
 
     fn read(&self, path: &PathBuf, blocks: impl Iterator<Item = u64>, laps: &mut Laps<'_>) -> Done {
         let file = self.open(path)?;
-        let mut buffer = vec![0; self.block_bytes()];
+        let mut buffer = Buffer::new(self.bs);
         for block in blocks {
             let at = block * self.bs.get();
             laps.time(|| file.read_exact_at(&mut buffer, at).at("read", path))?;

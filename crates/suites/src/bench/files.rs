@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use drivelab_core::{Bytes, Rng};
+use drivelab_core::Rng;
 use rustix::fs::{Mode, OFlags};
 
 use super::halt::{At as _, Done};
@@ -79,20 +79,6 @@ pub(crate) fn copy_file(
     }
 }
 
-/// Bytes of a page; the buffers of bonnie++ begin at one, which decides how fast the kernel copies.
-const PAGE_BYTES: usize = 4096;
-
-/// `bytes` zeros, and room to move their beginning to a page.
-pub(crate) fn room(bytes: Bytes) -> Vec<u8> {
-    vec![0; usize::try_from(bytes.get()).expect("chunks are limited to 1 MiB") + PAGE_BYTES]
-}
-
-/// The part of [`room`] that begins at a page.
-pub(crate) fn from_page(room: &mut [u8]) -> &mut [u8] {
-    let (skip, length) = (room.as_ptr().align_offset(PAGE_BYTES), room.len() - PAGE_BYTES);
-    &mut room[skip..skip + length]
-}
-
 /// Opens a folder, for names relative to it.
 pub(crate) fn open_folder(path: &Path) -> Done<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -102,16 +88,6 @@ pub(crate) fn open_folder(path: &Path) -> Done<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_chunk_begins_at_a_page_wherever_its_room_lies() {
-        for bytes in [Bytes::new(1), Bytes::kib(8), Bytes::mib(1)] {
-            let mut room = room(bytes);
-            let chunk = from_page(&mut room);
-            assert_eq!(chunk.len() as u64, bytes.get());
-            assert!(chunk.as_ptr().addr().is_multiple_of(PAGE_BYTES));
-        }
-    }
 
     #[test]
     fn what_is_written_is_read_back_and_copied() {

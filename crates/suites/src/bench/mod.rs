@@ -1,15 +1,18 @@
 //! What suites share: their folder, their clock, what they record, and how they end.
 
+mod buffer;
 mod cache;
 mod files;
 mod halt;
 mod options;
 mod place;
+mod threads;
 mod tree;
 mod watch;
 
+pub(crate) use buffer::Buffer;
 pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
-pub(crate) use files::{Content, copy_file, from_page, open_folder, read_whole, room, write_file};
+pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
 pub(crate) use halt::{At, Done, Halt};
 pub use options::SuiteOption;
 pub(crate) use options::{Auto, suite_options};

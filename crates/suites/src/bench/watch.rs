@@ -9,6 +9,7 @@ use drivelab_core::{Histogram, Span};
 use rustix::time::ClockId;
 
 use super::halt::{Done, Halt};
+use super::threads;
 
 /// How far a suite is.
 #[derive(Debug, Clone, Copy)]
@@ -93,21 +94,14 @@ impl<'a> Watch<'a> {
         count: u32,
         work: impl Fn(u32, &mut Laps<'_>) -> Done + Sync,
     ) -> Done<Vec<Histogram>> {
-        let one = |number: u32| {
-            let mut laps = self.laps();
+        let one = |number, mut laps: Laps<'_>| {
             let done = work(number, &mut laps);
             if done.is_err() {
                 self.failed.store(true, Ordering::Relaxed);
             }
             done.map(|()| laps.finish())
         };
-        let results: Vec<Done<Histogram>> = std::thread::scope(|scope| {
-            let one = &one;
-            let started: Vec<_> =
-                (0..count).map(|number| scope.spawn(move || one(number))).collect();
-            let panicked = "a panic of a thread is a panic of the suite";
-            started.into_iter().map(|thread| thread.join().expect(panicked)).collect()
-        });
+        let results = threads::in_order(count, || self.laps(), one);
         // The reason, and not that it ended the others.
         let is_reason = |result: &Done<_>| matches!(result, Err(Halt::Refused(_)));
         let (reasons, others): (Vec<_>, Vec<_>) = results.into_iter().partition(is_reason);

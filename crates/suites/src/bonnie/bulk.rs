@@ -8,7 +8,7 @@ use std::path::Path;
 use drivelab_core::record::Nature;
 
 use super::{Bonnie, Ended};
-use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, float, from_page, room};
+use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float};
 
 /// Bytes that one step of the phases that go byte by byte moves.
 const RUN_BYTES: u64 = 8192;
@@ -27,23 +27,22 @@ impl Bonnie {
             let putc = part("putc", Nature::Cpu, runs, bytes);
             putc.run(bench, create, |laps, file| each(laps, runs, || write_bytes(file, &path)))?;
         }
-        let mut room = room(self.chunk);
-        let buffer = from_page(&mut room);
+        let mut buffer = Buffer::new(self.chunk);
         part("put_block", Nature::Disk, chunks, whole).run(bench, create, |laps, file| {
             // Each chunk differs from the one before, by another byte.
             (0..chunks).try_for_each(|chunk| {
-                touch(buffer, chunk);
-                laps.time(|| file.write_all(buffer).at("write", &path))
+                touch(&mut buffer, chunk);
+                laps.time(|| file.write_all(&buffer).at("write", &path))
             })
         })?;
         let back = -i64::try_from(self.chunk.get()).expect("at most 1 MiB");
         part("rewrite", Nature::Disk, chunks, whole).run(bench, open, |laps, file| {
             (0..chunks).try_for_each(|chunk| {
                 laps.time(|| {
-                    file.read_exact(buffer).at("read", &path)?;
-                    touch(buffer, chunk);
+                    file.read_exact(&mut buffer).at("read", &path)?;
+                    touch(&mut buffer, chunk);
                     file.seek(SeekFrom::Current(back)).at("seek in", &path)?;
-                    file.write_all(buffer).at("write", &path)
+                    file.write_all(&buffer).at("write", &path)
                 })
             })
         })?;
@@ -52,7 +51,7 @@ impl Bonnie {
             getc.run(bench, open, |laps, file| each(laps, runs, || read_bytes(file, &path)))?;
         }
         part("get_block", warm, chunks, whole).run(bench, open, |laps, file| {
-            each(laps, chunks, || file.read_exact(buffer).at("read", &path))
+            each(laps, chunks, || file.read_exact(&mut buffer).at("read", &path))
         })?;
         if self.seeks > 0 {
             self.seek_phase(bench, &path, chunks, warm)?;

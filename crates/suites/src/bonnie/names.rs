@@ -10,7 +10,7 @@ use drivelab_core::record::Nature;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
 
 use super::{Bonnie, Ended, Filling};
-use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, from_page, open_folder, room};
+use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, open_folder};
 
 /// Most random characters of a name.
 const EXTRA_MAX: u64 = 12;
@@ -56,8 +56,7 @@ impl Bonnie {
             let path = bench.place.fresh("files")?;
             let folders = self.make_folders(path)?;
             let [create, stat, delete] = order.phases();
-            let mut room = room(self.n.chunk);
-            let buffer = from_page(&mut room);
+            let buffer = &mut *Buffer::new(self.n.chunk);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
                 names.iter().try_for_each(|name| {
                     laps.time(|| self.create(&folders, name, &names[0], buffer))

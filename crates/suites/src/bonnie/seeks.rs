@@ -16,7 +16,7 @@ use drivelab_core::record::Nature;
 
 use super::bulk::open;
 use super::{Bonnie, Ended};
-use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, merged};
+use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, merged};
 
 /// One access in so many updates the chunk.
 const UPDATE_ONE_IN: u32 = 10;
@@ -79,7 +79,7 @@ impl Bonnie {
     /// What one thread does, until there are no more tickets.
     fn seek(&self, seeker: Seeker, path: &Path, chunks: u64, laps: &mut Laps<'_>) -> Done {
         let Seeker { mut file, mut tickets } = seeker;
-        let mut buffer = vec![0; usize::try_from(self.chunk.get()).expect("at most 1 MiB")];
+        let mut buffer = Buffer::new(self.chunk);
         let mut ticket = [0; TICKET_BYTES];
         while next(&mut tickets, &mut ticket).at("read tickets for", path)? {
             let drawn = u32::from_ne_bytes(ticket);

@@ -1,0 +1,100 @@
+//! The threads of a phase: all there before the first begins.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, Builder, ScopedJoinHandle, Thread};
+
+use drivelab_core::Refusal;
+
+use super::halt::{Done, Halt};
+
+/// Starts `count` threads, has each `prepare`, and then lets them `work`, one after the other in the
+/// order of their numbers and within the time that it takes to wake them. Returns what they came
+/// to, in that order.
+///
+/// A thread comes into being under the lock of the process's memory. Started beside others that
+/// already work, the last one of a hundred began up to half a second after the first, which may be
+/// most of what a phase measures.
+pub(crate) fn in_order<P, T: Send>(
+    count: u32,
+    prepare: impl Fn() -> P + Sync,
+    work: impl Fn(u32, P) -> Done<T> + Sync,
+) -> Vec<Done<T>> {
+    let gate = Gate { there: AtomicU32::new(0), keeper: thread::current(), opens: OnceLock::new() };
+    thread::scope(|scope| {
+        let (gate, prepare, work) = (&gate, &prepare, &work);
+        let start = |number| {
+            let work = move || {
+                let prepared = prepare();
+                if gate.wait() { work(number, prepared) } else { Err(Halt::Interrupted) }
+            };
+            let cannot = |error| Refusal::machine(format_args!("cannot start a thread: {error}"));
+            Builder::new().spawn_scoped(scope, work).map_err(|error| Halt::from(cannot(error)))
+        };
+        let started: Vec<Done<_>> = (0..count).map(start).collect();
+        gate.open(&started);
+        let panicked = "a panic of a thread is a panic of the suite";
+        started.into_iter().map(|thread| thread?.join().expect(panicked)).collect()
+    })
+}
+
+/// Where threads wait until all are there.
+struct Gate {
+    there: AtomicU32,
+    /// The thread that opens it.
+    keeper: Thread,
+    /// Whether they are to work; nothing while it is shut.
+    opens: OnceLock<bool>,
+}
+
+impl Gate {
+    /// Waits until it opens; whether to work.
+    fn wait(&self) -> bool {
+        self.there.fetch_add(1, Ordering::Relaxed);
+        self.keeper.unpark();
+        loop {
+            match self.opens.get() {
+                Some(works) => return *works,
+                None => thread::park(),
+            }
+        }
+    }
+
+    /// Opens once all threads wait, at once if one of them could not be started: then none works.
+    fn open<T>(&self, started: &[Done<ScopedJoinHandle<'_, T>>]) {
+        let all = started.iter().all(Result::is_ok);
+        while all && (self.there.load(Ordering::Relaxed) as usize) < started.len() {
+            thread::park();
+        }
+        self.opens.get_or_init(|| all);
+        started.iter().flatten().for_each(|thread| thread.thread().unpark());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn all_are_prepared_before_one_works() {
+        let prepared = AtomicU32::new(0);
+        let prepare = || prepared.fetch_add(1, Ordering::Relaxed);
+        let seen =
+            in_order(20, prepare, |number, _| Ok((number, prepared.load(Ordering::Relaxed))));
+        let seen: Vec<_> = seen.into_iter().map(Result::unwrap).collect();
+        assert_eq!(seen, (0..20).map(|number| (number, 20)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn one_that_cannot_be_started_ends_the_others() {
+        let gate =
+            Gate { there: AtomicU32::new(0), keeper: thread::current(), opens: OnceLock::new() };
+        let told = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| told.lock().unwrap().push(gate.wait()));
+            gate.open(&[Ok(waiting), Err(Refusal::machine("no more threads").into())]);
+        });
+        assert_eq!(told.into_inner().unwrap(), [false]);
+    }
+}
