@@ -8,13 +8,12 @@ use drivelab_core::Refusal;
 
 use super::halt::{Done, Halt};
 
-/// Starts `count` threads, has each `prepare`, and then lets them `work`, one after the other in the
-/// order of their numbers and within the time that it takes to wake them. Returns what they came
-/// to, in that order.
+/// Starts `count` threads, has each `prepare`, and then lets them `work`: they are woken in the
+/// order of their numbers. Returns what they came to, in that order.
 ///
-/// A thread comes into being under the lock of the process's memory. Started beside others that
-/// already work, the last one of a hundred began up to half a second after the first, which may be
-/// most of what a phase measures.
+/// A thread is made under the lock of the process's memory. Beside others that already work, the
+/// last one of a hundred began up to half a second after the first, which may be most of what a
+/// phase measures.
 pub(crate) fn in_order<P, T: Send>(
     count: u32,
     prepare: impl Fn() -> P + Sync,
