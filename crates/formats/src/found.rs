@@ -60,7 +60,11 @@ impl Found {
 
     /// Records a line that was not understood.
     pub(crate) fn unknown(&mut self, line: usize, text: &str) {
-        self.unread(line, &quote(text.trim()));
+        if self.imported.unknown.len() == LISTED_MAX {
+            self.unlisted += 1;
+        } else {
+            self.unread(line, &quote(text.trim()));
+        }
     }
 
     /// Records why a line, or part of it, contains no number.

@@ -22,6 +22,7 @@ pub mod pgbench;
 pub mod phoronix;
 pub mod results;
 mod series;
+mod sign;
 mod single_run;
 pub mod sysbench;
 pub mod tiotest;

@@ -92,12 +92,11 @@ pub(super) fn is_header(text: &str) -> bool {
 /// Whether a line is CSV of this tool, complete or truncated.
 pub(super) fn is_csv(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
-    let versioned = text.split_once(',').is_some_and(|(first, _)| {
-        let first = first.trim();
-        first.len() == 4 && (first.starts_with("1.9") || first.starts_with("2.0"))
-    });
-    let commas = text.matches(',').count();
-    versioned || (commas >= COMMAS_MIN && is_size(text.split(',').nth(1).unwrap_or("")))
+    let Some((first, rest)) = text.split_once(',') else { return false };
+    let first = first.trim();
+    let versioned = first.len() == 4 && (first.starts_with("1.9") || first.starts_with("2.0"));
+    let size = || rest.split(',').next().unwrap_or("");
+    versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_size(size()))
 }
 
 /// A file size of 1.03: `4G`, `1000M`, `4G:64k`.

@@ -23,13 +23,14 @@ use row::Row;
 use value::Value;
 
 use crate::found::Found;
+use crate::sign::in_a_line;
 
 const HINT: &str =
     "the CSV line is the last line of bonnie++'s output, or its only output with `-q`";
 
 /// Whether a text contains a line of bonnie++ CSV, complete or truncated, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
-    text.lines().any(|line| layout::is_csv(line) || table::is_heading(line))
+    in_a_line(text, ",", layout::is_csv) || in_a_line(text, "------", table::is_heading)
 }
 
 /// Reads every line of CSV of a text, and skips the tables above it, which are rounded. If there is

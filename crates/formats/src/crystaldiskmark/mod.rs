@@ -15,6 +15,7 @@ use drivelab_core::foreign::{Imported, ImportedRun};
 
 use crate::date;
 use crate::found::Found;
+use crate::sign::in_a_line;
 use row::{Direction, Row};
 
 /// The beginning of its banner.
@@ -27,7 +28,7 @@ const SETTINGS: [&str; 9] =
 
 /// Whether a text contains its banner.
 pub fn is_crystaldiskmark(text: &str) -> bool {
-    text.lines().any(|line| version(line).is_some())
+    in_a_line(text, BANNER, |line| version(line).is_some())
 }
 
 /// The version in its banner.

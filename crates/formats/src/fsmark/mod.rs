@@ -8,6 +8,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Label, Phase, Remark, WrittenFiles};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
+use crate::sign::in_a_line;
 
 /// The columns, and those added by `-v`: shortest, mean and longest call.
 const COLUMNS: [&str; 5] = ["FSUse%", "Count", "Size", "Files/sec", "App Overhead"];
@@ -25,7 +26,7 @@ fn is_header(line: &str) -> bool {
 
 /// Whether a text contains a table of `fs_mark`.
 pub fn is_fsmark(text: &str) -> bool {
-    text.lines().any(is_header)
+    in_a_line(text, COLUMNS[0], is_header)
 }
 
 /// Reads every row of a text.

@@ -8,6 +8,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature, Phase};
 
 use crate::found::{Found, detail, figure, labelled, number, phase, put};
+use crate::sign::in_a_line;
 
 /// The drive in the first line of a result: `HD Tune: <model> Benchmark`.
 fn model(line: &str) -> Option<&str> {
@@ -19,7 +20,7 @@ fn model(line: &str) -> Option<&str> {
 
 /// Whether a text contains such a line.
 pub fn is_hdtune(text: &str) -> bool {
-    text.lines().any(|line| model(line).is_some())
+    in_a_line(text, "HD Tune", |line| model(line).is_some())
 }
 
 /// Reads every result of a text, each as a run of the drive that it names.

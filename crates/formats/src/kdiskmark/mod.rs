@@ -6,6 +6,7 @@ use drivelab_core::record::{Label, Remark};
 
 use crate::crystaldiskmark::row::{Direction, Row};
 use crate::found::Found;
+use crate::sign::in_a_line;
 
 /// The beginnings of lines that describe the settings.
 const SETTINGS: [&str; 8] =
@@ -23,7 +24,7 @@ fn version(line: &str) -> Option<&str> {
 
 /// Whether a text contains its banner.
 pub fn is_kdiskmark(text: &str) -> bool {
-    text.lines().any(|line| version(line).is_some())
+    in_a_line(text, "KDiskMark (", |line| version(line).is_some())
 }
 
 /// Reads every report of a text, each as a run.

@@ -7,6 +7,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
 use crate::found::{Found, detail, figure, labelled, number, phase, put, slug};
+use crate::sign::in_a_line;
 
 /// Indented lines that describe a run and are not compared.
 const DESCRIPTIONS: [&str; 17] = [
@@ -47,7 +48,7 @@ fn version(line: &str) -> Option<&str> {
 
 /// Whether a text contains the output of sysbench.
 pub fn is_sysbench(text: &str) -> bool {
-    text.lines().any(|line| version(line).is_some())
+    in_a_line(text, "sysbench ", |line| version(line).is_some())
 }
 
 /// Reads every run of a text.

@@ -8,6 +8,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark};
 
 use crate::found::{Found, detail, figure, labelled, number, put, transfer};
+use crate::sign::in_a_line;
 
 /// A kind of access, as named by the tables and by `-T`, longest first.
 const KINDS: [(&str, &str, &str); 4] = [
@@ -17,14 +18,16 @@ const KINDS: [(&str, &str, &str); 4] = [
     ("Read", "read", "read"),
 ];
 const MIB: f64 = 1_048_576.0;
+const BANNER: &str = "Tiotest results for ";
 
 /// Whether a text contains results of `tiotest`.
 pub fn is_tiotest(text: &str) -> bool {
-    text.lines().any(|line| is_banner(line.trim()) || terse(line).is_some())
+    in_a_line(text, BANNER, |line| is_banner(line.trim()))
+        || in_a_line(text, ":", |line| terse(line).is_some())
 }
 
 fn is_banner(line: &str) -> bool {
-    line.starts_with("Tiotest results for ")
+    line.starts_with(BANNER)
 }
 
 /// Reads every run of a text.

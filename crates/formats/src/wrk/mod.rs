@@ -5,6 +5,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
 
 use crate::found::{Found, decimal, detail, figure, labelled, put};
+use crate::sign::in_a_line;
 
 /// Units of time in milliseconds, and of amounts, which are binary.
 const TIMES: [(&str, f64); 5] =
@@ -26,7 +27,7 @@ fn is_begin(line: &str) -> bool {
 
 /// Whether a text contains the output of wrk.
 pub fn is_wrk(text: &str) -> bool {
-    text.lines().any(is_begin)
+    in_a_line(text, " test @ ", is_begin)
 }
 
 /// Reads every run of a text.
