@@ -60,20 +60,21 @@ impl Found {
 
     /// Records a line that was not understood.
     pub(crate) fn unknown(&mut self, line: usize, text: &str) {
-        if self.imported.unknown.len() == LISTED_MAX {
-            self.unlisted += 1;
-        } else {
-            self.unread(line, &quote(text.trim()));
-        }
+        self.list(line, || quote(text.trim()));
     }
 
     /// Records why a line, or part of it, contains no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
+        self.list(line, || why.to_owned());
+    }
+
+    /// What is beyond the listed ones is only counted: a file may have millions of such lines.
+    fn list(&mut self, line: usize, why: impl FnOnce() -> String) {
         if self.imported.unknown.len() == LISTED_MAX {
             self.unlisted += 1;
             return;
         }
-        let unknown = format!("line {line}: {why}");
+        let unknown = format!("line {line}: {}", why());
         if !self.imported.unknown.contains(&unknown) {
             self.imported.unknown.push(unknown);
         }

@@ -95,8 +95,8 @@ pub(super) fn is_csv(text: &str) -> bool {
     let Some((first, rest)) = text.split_once(',') else { return false };
     let first = first.trim();
     let versioned = first.len() == 4 && (first.starts_with("1.9") || first.starts_with("2.0"));
-    let size = || rest.split(',').next().unwrap_or("");
-    versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_size(size()))
+    let size = rest.split(',').next().unwrap_or("");
+    versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_size(size))
 }
 
 /// A file size of 1.03: `4G`, `1000M`, `4G:64k`.

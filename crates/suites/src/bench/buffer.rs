@@ -6,8 +6,8 @@ use drivelab_core::Bytes;
 
 const PAGE_BYTES: usize = 4096;
 
-/// At first zeros. It begins at a page, as the buffers of bonnie++ do: an allocator puts
-/// it 16 bytes into one, and then the kernel copies up to 4 % more slowly (reads and writes of 8 to
+/// At first zeros. It begins at a page, as the buffers of bonnie++ do. An allocator puts it 16
+/// bytes into one, and then the kernel copies up to 4 % more slowly (reads and writes of 8 to
 /// 64 KiB on an AMD EPYC, files in memory).
 #[derive(Debug)]
 pub(crate) struct Buffer {

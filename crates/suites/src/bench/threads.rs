@@ -11,9 +11,9 @@ use super::halt::{Done, Halt};
 /// Starts `count` threads, has each `prepare`, and then lets them `work`: they are woken in the
 /// order of their numbers. Returns what they came to, in that order.
 ///
-/// A thread is made under the lock of the process's memory. Beside others that already work, the
-/// last one of a hundred began up to half a second after the first, which may be most of what a
-/// phase measures.
+/// Beside others that already work, the last one of a hundred began up to half a second after the
+/// first, which may be most of what a phase measures: a thread maps memory when it begins, for
+/// which it needs a lock that all of the process share.
 pub(crate) fn in_order<P, T: Send>(
     count: u32,
     prepare: impl Fn() -> P + Sync,
