@@ -27,7 +27,12 @@ pub(crate) fn in_order<P, T: Send>(
                 let prepared = prepare();
                 if gate.wait() { work(number, prepared) } else { Err(Halt::Interrupted) }
             };
-            let cannot = |error| Refusal::machine(format_args!("cannot start a thread: {error}"));
+            let cannot = |error: std::io::Error| {
+                let hint = "ask for fewer threads, or raise the limit of processes (`ulimit -u`)";
+                Refusal::machine(format_args!("cannot start {count} threads"))
+                    .because(error)
+                    .hint(hint)
+            };
             Builder::new().spawn_scoped(scope, work).map_err(|error| Halt::from(cannot(error)))
         };
         let started: Vec<Done<_>> = (0..count).map(start).collect();
