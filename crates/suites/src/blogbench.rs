@@ -3,6 +3,7 @@
 //! After Blogbench 1.1, whose readers read 64 KiB in one call; those of 1.2 read 8 bytes, so that
 //! its score of reads counts system calls.
 
+use std::fmt::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -113,12 +114,12 @@ impl Plan for Blogbench {
         let clock = Stopwatch::start();
         let [writers, rewriters, commenters, readers] = self.ends();
         let lat = watch.threads(readers + 1, |number, laps| {
-            let rng = bench.rng(u64::from(number));
+            let own = Own { rng: bench.rng(u64::from(number)), name: String::new() };
             match number {
-                _ if number < writers => server.write(rng, laps),
-                _ if number < rewriters => server.rewrite(rng, laps),
-                _ if number < commenters => server.comment(rng, laps),
-                _ if number < readers => server.read(rng, laps),
+                _ if number < writers => server.write(own, laps),
+                _ if number < rewriters => server.rewrite(own, laps),
+                _ if number < commenters => server.comment(own, laps),
+                _ if number < readers => server.read(own, laps),
                 _ => {
                     let ended = self.keep_time(bench.control, laps, || server.scores(&scores));
                     server.end();
@@ -183,6 +184,15 @@ struct Server {
     read: AtomicU64,
 }
 
+/// What a thread has for itself.
+#[derive(Debug)]
+struct Own {
+    rng: Rng,
+    /// The file that it works on. Kept from one to the next: a name that is allocated for each file
+    /// takes a lock of the allocator, and a hundred readers wait for one another there.
+    name: String,
+}
+
 impl Server {
     fn scores(&self, scores: &[AtomicU64; 2]) {
         for (score, counted) in scores.iter().zip([&self.written, &self.read]) {
@@ -219,7 +229,7 @@ impl Server {
         }
     }
 
-    fn write(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+    fn write(&self, mut own: Own, laps: &mut Laps<'_>) -> Done {
         while self.goes_on() {
             let blog = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("blog-{blog}");
@@ -228,8 +238,8 @@ impl Server {
                 Err(error) => return Err(error).at("create", &self.folder.join(name)),
             }
             let written = laps.time(|| {
-                let articles = self.create_all(blog, ARTICLE, &mut rng)?;
-                Ok(articles && self.create_all(blog, PICTURE, &mut rng)?)
+                let articles = self.create_all(blog, ARTICLE, &mut own)?;
+                Ok(articles && self.create_all(blog, PICTURE, &mut own)?)
             })?;
             if written {
                 self.written.fetch_add(1, Ordering::Relaxed);
@@ -240,15 +250,19 @@ impl Server {
         Ok(())
     }
 
-    fn rewrite(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+    fn rewrite(&self, mut own: Own, laps: &mut Laps<'_>) -> Done {
         while self.goes_on() {
             laps.check()?;
-            let blog = self.random_blog(&mut rng);
+            let blog = self.random_blog(&mut own.rng);
             let mut worked = blog != 0;
-            if worked && rng.below(2) == 0 {
-                worked = self.create(blog, PICTURE, rng.between(1, FILES_MAX), &mut rng)?;
+            if worked && own.rng.below(2) == 0 {
+                let number = own.rng.between(1, FILES_MAX);
+                worked = self.create(blog, PICTURE, number, &mut own)?;
             }
-            worked = worked && self.create(blog, ARTICLE, rng.between(1, FILES_MAX), &mut rng)?;
+            if worked {
+                let number = own.rng.between(1, FILES_MAX);
+                worked = self.create(blog, ARTICLE, number, &mut own)?;
+            }
             if !worked {
                 self.rest(laps)?;
             }
@@ -256,36 +270,36 @@ impl Server {
         Ok(())
     }
 
-    fn comment(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+    fn comment(&self, mut own: Own, laps: &mut Laps<'_>) -> Done {
         while self.goes_on() {
             laps.check()?;
-            let blog = self.random_blog(&mut rng);
-            if !self.create_all(blog, COMMENT, &mut rng)? {
+            let blog = self.random_blog(&mut own.rng);
+            if !self.create_all(blog, COMMENT, &mut own)? {
                 self.rest(laps)?;
             }
         }
         Ok(())
     }
 
-    fn read(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+    fn read(&self, mut own: Own, laps: &mut Laps<'_>) -> Done {
         let mut buffer = Buffer::new(READ_CHUNK);
         while self.goes_on() {
-            let blog = self.random_blog(&mut rng);
+            let blog = self.random_blog(&mut own.rng);
             if blog == 0 {
                 self.rest(laps)?;
                 continue;
             }
             laps.time(|| {
-                if rng.below(2) == 0 {
+                if own.rng.below(2) == 0 {
                     let mut number = 1;
-                    while self.read_one(blog, COMMENT, number, &mut buffer)? {
+                    while self.read_one(blog, COMMENT, number, &mut own.name, &mut buffer)? {
                         number += 1;
                     }
                 }
                 let mut number = 1;
                 loop {
-                    self.read_one(blog, PICTURE, number, &mut buffer)?;
-                    if !self.read_one(blog, ARTICLE, number, &mut buffer)? {
+                    self.read_one(blog, PICTURE, number, &mut own.name, &mut buffer)?;
+                    if !self.read_one(blog, ARTICLE, number, &mut own.name, &mut buffer)? {
                         return Ok(());
                     }
                     number += 1;
@@ -297,9 +311,9 @@ impl Server {
     }
 
     /// Makes up to a hundred files, the last first; whether the blog is there.
-    fn create_all(&self, blog: u64, kind: Kind, rng: &mut Rng) -> Done<bool> {
-        for number in (1..=rng.between(1, FILES_MAX)).rev() {
-            if !self.create(blog, kind, number, rng)? {
+    fn create_all(&self, blog: u64, kind: Kind, own: &mut Own) -> Done<bool> {
+        for number in (1..=own.rng.between(1, FILES_MAX)).rev() {
+            if !self.create(blog, kind, number, own)? {
                 return Ok(false);
             }
         }
@@ -307,14 +321,16 @@ impl Server {
     }
 
     /// Makes a file under another name and renames it; whether the blog is there.
-    fn create(&self, blog: u64, kind: Kind, number: u64, rng: &mut Rng) -> Done<bool> {
-        let name = kind.file(blog, number);
-        let temporary = format!("{name}.tmp");
-        let size = rng.between(kind.sizes[0], kind.sizes[1] - 1);
+    fn create(&self, blog: u64, kind: Kind, number: u64, own: &mut Own) -> Done<bool> {
+        kind.name_file(blog, number, &mut own.name);
+        let length = own.name.len();
+        own.name.push_str(".tmp");
+        let (temporary, name) = (own.name.as_str(), &own.name[..length]);
+        let size = own.rng.between(kind.sizes[0], kind.sizes[1] - 1);
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        let path = || self.folder.join(&temporary);
-        let file = match rustix::fs::openat(&self.dir, &temporary, flags, mode) {
+        let path = || self.folder.join(temporary);
+        let file = match rustix::fs::openat(&self.dir, temporary, flags, mode) {
             Err(Errno::NOENT) => return Ok(false),
             file => file.at_path("create", path)?,
         };
@@ -324,10 +340,10 @@ impl Server {
             left -= rustix::io::write(&file, &GARBAGE.0[..length]).at_path("write", path)?;
         }
         drop(file);
-        match rustix::fs::renameat(&self.dir, &temporary, &self.dir, &name) {
+        match rustix::fs::renameat(&self.dir, temporary, &self.dir, name) {
             // Another thread renamed the same file; as in the original neither is kept.
             Err(Errno::NOENT) => {
-                for name in [&temporary, &name] {
+                for name in [temporary, name] {
                     let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
                 }
                 Ok(false)
@@ -337,11 +353,19 @@ impl Server {
     }
 
     /// Reads a whole file; whether it is there.
-    fn read_one(&self, blog: u64, kind: Kind, number: u64, buffer: &mut [u8]) -> Done<bool> {
-        let name = kind.file(blog, number);
+    fn read_one(
+        &self,
+        blog: u64,
+        kind: Kind,
+        number: u64,
+        name: &mut String,
+        buffer: &mut [u8],
+    ) -> Done<bool> {
+        kind.name_file(blog, number, name);
+        let name = name.as_str();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let path = || self.folder.join(&name);
-        let file = match rustix::fs::openat(&self.dir, &name, flags, Mode::empty()) {
+        let path = || self.folder.join(name);
+        let file = match rustix::fs::openat(&self.dir, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(false),
             file => file.at_path("open", path)?,
         };
@@ -351,7 +375,10 @@ impl Server {
 }
 
 impl Kind {
-    fn file(self, blog: u64, number: u64) -> String {
-        format!("blog-{blog}/{}-{number}.{}", self.name, self.ending)
+    /// Writes the name of a file of a blog over `name`.
+    fn name_file(self, blog: u64, number: u64, name: &mut String) {
+        name.clear();
+        write!(name, "blog-{blog}/{}-{number}.{}", self.name, self.ending)
+            .expect("memory is enough for a name");
     }
 }
