@@ -88,9 +88,9 @@ fn what_a_suite_of_files_cannot_use_is_refused() {
     run(&[".", "--suite", "fsmark", "--loops", "2"]).failed(2, &["--loops"]);
     run(&[".", "--suite", "fsmark", "--iodepth", "2"]).failed(2, &["--iodepth"]);
     run(&["drive:generic-10k", "--suite", "fsmark"]).failed(2, &["name a folder"]);
-    run(&["none", "--suite", "fsmark"]).failed(2, &["none"]);
     file(folder.path(), "data", "");
     run(&["data", "--suite", "fsmark"]).failed(2, &["not a folder"]);
+    run(&["none/here", "--suite", "fsmark"]).failed(2, &["does not exist", "`mkdir -p none/here`"]);
 }
 
 /// Suites that make several hundred files.

@@ -323,9 +323,9 @@ impl Server {
     /// Makes a file under another name and renames it; whether the blog is there.
     fn create(&self, blog: u64, kind: Kind, number: u64, own: &mut Own) -> Done<bool> {
         kind.name_file(blog, number, &mut own.name);
-        let length = own.name.len();
+        let end = own.name.len();
         own.name.push_str(".tmp");
-        let (temporary, name) = (own.name.as_str(), &own.name[..length]);
+        let (temporary, name) = (own.name.as_str(), &own.name[..end]);
         let size = own.rng.between(kind.sizes[0], kind.sizes[1] - 1);
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;

@@ -99,7 +99,11 @@ impl Drop for Place {
 /// A file system without locks on folders leaves the lock on the marker.
 fn lock_folder(dir: &Path) -> Result<File, Refusal> {
     let held = File::open(dir).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Refusal::at_path("use", dir, error),
+        ErrorKind::NotFound => {
+            let dir = dir.display();
+            Refusal::request(format_args!("the folder `{dir}` does not exist"))
+                .hint(format!("create it on the disk to measure: `mkdir -p {dir}`"))
+        }
         _ => Refusal::at_path("read", dir, error),
     })?;
     if !held.metadata().is_ok_and(|about| about.is_dir()) {
