@@ -1,0 +1,227 @@
+//! Files that are replaced whole or not at all.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+
+use super::folder::{Folder, Identity};
+
+/// Replaces the file at `path`, or leaves it as it was; it is on the disk when this returns.
+///
+/// A link is followed, and a pipe or a device is written to. The file keeps its permissions.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = create(path)?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Removes the file at `path`, where there is one, and writes that down.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    let (folder, name) = match Folder::holding(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    match folder.remove_file(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| folder.sync()),
+    }
+}
+
+/// Begins to replace the file at `path`: it is as it was until [`NewFile::finish`].
+pub fn create(path: &Path) -> io::Result<NewFile> {
+    let path = behind_links(path)?;
+    let existing = match path.metadata() {
+        Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        Ok(about) if !about.is_file() => return NewFile::in_place(&path),
+        Ok(about) => Some(about),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let (folder, target) = Folder::holding(&path)?;
+    let (temporary, file) = match make_temporary(&folder, &target) {
+        // A file that this user may write in a folder that this user may not.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && existing.is_some() => {
+            return NewFile::in_place(&path);
+        }
+        made => made?,
+    };
+    let new = NewFile { file, pending: Some(Pending { folder, target, temporary }) };
+    if let Some(about) = existing {
+        // Only root may give files away; the owner's rights on the file matter more than its name.
+        let _ =
+            fchown(&new.file, Some(Uid::from_raw(about.uid())), Some(Gid::from_raw(about.gid())));
+        fchmod(&new.file, Mode::from_raw_mode(about.permissions().mode() & 0o7777))?;
+    }
+    Ok(new)
+}
+
+/// A file that is being written. Dropped without [`NewFile::finish`], it was never there.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    /// None where it is written in place: a pipe or a device.
+    pending: Option<Pending>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    folder: Folder,
+    target: OsString,
+    temporary: OsString,
+}
+
+impl NewFile {
+    fn in_place(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        Ok(Self { file, pending: None })
+    }
+
+    /// The file itself.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Puts it in the place of the earlier one.
+    pub fn finish(mut self) -> io::Result<()> {
+        let Some(pending) = &self.pending else { return Ok(()) };
+        self.file.sync_all()?;
+        pending.folder.rename(&pending.temporary, &pending.target)?;
+        let folder = self.pending.take().map(|pending| pending.folder);
+        folder.map_or(Ok(()), |folder| folder.sync())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.file.write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(Pending { folder, temporary, .. }) = &self.pending
+            && let Ok(own) = Identity::of(&self.file)
+        {
+            // The error that led here is the one to report.
+            let _ = folder.remove_file_if(temporary, own);
+        }
+    }
+}
+
+/// Maximum number of links that lead to a file, as the kernel has it.
+const LINKS_MAX: u32 = 40;
+
+/// What the links at `path` lead to, which need not exist.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match path.read_link() {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+/// Maximum length of a file's name in bytes, on any file system of Linux.
+const NAME_MAX: usize = 255;
+/// Temporary files that are tried: those of killed processes of the same number may be there.
+const TRIES: u32 = 1000;
+
+/// Makes a file for what will be called `target`; no other process and thread has the same.
+fn make_temporary(folder: &Folder, target: &OsStr) -> io::Result<(OsString, File)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    for _ in 0..TRIES {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let ending = format!(".{}-{number}.partial", std::process::id());
+        let target = target.as_bytes();
+        let kept = &target[..target.len().min(NAME_MAX - 1 - ending.len())];
+        let name = OsString::from_vec([b".", kept, ending.as_bytes()].concat());
+        match folder.create_new(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((name, made?)),
+        }
+    }
+    Err(io::Error::other("its folder holds too many temporary files (`.NAME.N-N.partial`)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        replace(&path, b"one").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let mut new = create(&path).unwrap();
+        new.write_all(b"half of").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        drop(new);
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(dir.path())),
+            (b"one".into(), vec!["file".into()])
+        );
+        replace(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(names(dir.path()), ["file"]);
+        remove_file(&path).unwrap();
+        remove_file(&path).unwrap();
+        remove_file(&dir.path().join("none/file")).unwrap();
+        assert_eq!(names(dir.path()), [""; 0]);
+    }
+
+    #[test]
+    fn links_are_followed_and_devices_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        symlink("sub/file", at("link")).unwrap();
+        replace(&at("link"), b"first").unwrap();
+        replace(&at("link"), b"content").unwrap();
+        assert_eq!(fs::read(at("sub/file")).unwrap(), b"content");
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        symlink("loop", at("loop")).unwrap();
+        replace(&at("loop"), b"x").unwrap_err();
+        replace(Path::new("/dev/null"), b"x").unwrap();
+        replace(&at("sub"), b"x").unwrap_err();
+        replace(&at("none/file"), b"x").unwrap_err();
+    }
+
+    #[test]
+    fn two_that_replace_one_file_at_once_both_write_it_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("n".repeat(255));
+        let (mut one, mut two) = (create(&path).unwrap(), create(&path).unwrap());
+        one.write_all(b"one").unwrap();
+        two.write_all(b"two").unwrap();
+        one.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        two.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(dir.path()).len(), 1);
+    }
+}
