@@ -77,6 +77,15 @@ fn a_kernel_without_ublk_is_named_with_what_to_load() {
 }
 
 #[test]
+fn a_size_that_no_client_can_read_is_refused() {
+    let folder = folder();
+    for size in ["0", "1000", "65T", "9223372036854775807", "18446744073709551615"] {
+        drivelab(folder.path(), &["serve", "null", "--nbd", "unix:sock", "--size", size])
+            .failed(2, &["--size", "multiple of 512", "such as 1G"]);
+    }
+}
+
+#[test]
 fn what_another_server_has_is_not_taken_from_it() {
     let folder = folder();
     let mut first = begin(
@@ -206,7 +215,7 @@ fn a_server_without_descriptors_left_serves_again_when_there_are_some() {
         (0..40).map(|_| UnixStream::connect(folder.path().join("n")).unwrap()).collect();
     drop(idle);
     let mut control = UnixStream::connect(folder.path().join("c")).unwrap();
-    control.write_all(b"GET /stats HTTP/1.1\r\n\r\n").unwrap();
+    control.write_all(b"GET /stats HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut answer = String::new();
     control.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
@@ -288,6 +297,9 @@ fn options_that_would_change_nothing_are_refused() {
     drivelab(folder.path(), &dispatch).failed(2, &["--dispatch", "cannot be used with"]);
     let fault = ["serve", "null", "--nbd", "unix:sock", "--fault", r#"{"kind": "stall"}"#];
     drivelab(folder.path(), &fault).failed(2, &["duration_ms"]);
+    let fault = r#"{"kind": "slow", "factor": 2, "duration_ms": 1000}"#;
+    drivelab(folder.path(), &["serve", "null", "--nbd", "unix:sock", "--fault", fault])
+        .failed(2, &["`duration_ms` means nothing for `slow`", "until it is removed"]);
     drivelab(folder.path(), &["serve", "--backing", "no", "--nbd", "unix:sock"])
         .failed(2, &["no", "truncate -s 1G no"]);
 }

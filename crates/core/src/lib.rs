@@ -13,6 +13,7 @@ pub mod factor;
 pub mod foreign;
 pub mod histogram;
 pub mod label;
+pub mod loopback;
 pub mod matrix;
 pub mod measurements;
 pub mod plan;

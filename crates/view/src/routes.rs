@@ -35,8 +35,8 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
     let guarded = move |request: Request, next: Next| {
         let headers = headers.clone();
         async move {
-            let mut response = match guard::refusal(request.headers()) {
-                Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+            let mut response = match guard::refusal(&request) {
+                Some(refused) => refused,
                 None => next.run(request).await,
             };
             response.headers_mut().extend(headers);

@@ -1,5 +1,7 @@
 //! The part of HTTP/1.1 that the control port needs: one request, with a small body.
 
+use drivelab_core::loopback::{Head, Refused};
+
 /// The longest head and the longest body that are accepted.
 const LONGEST_HEAD: usize = 8 << 10;
 const LONGEST_BODY: usize = 64 << 10;
@@ -13,8 +15,7 @@ pub struct HttpRequest {
     pub path: String,
     /// The body.
     pub body: String,
-    host: Option<String>,
-    origin: Option<String>,
+    headers: Vec<(String, Vec<u8>)>,
 }
 
 /// Why it cannot be read.
@@ -48,45 +49,57 @@ pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
         return Err(Bad::Malformed);
     }
     let path = target.split('?').next().unwrap_or_default().to_owned();
-    let (method, body) = (method.to_owned(), String::new());
-    let mut request = HttpRequest { method, path, body, host: None, origin: None };
-    let mut length = 0;
-    for header in head.headers {
-        let value = std::str::from_utf8(header.value).map_err(|_| Bad::Malformed)?.trim();
+    let mut length = None;
+    for header in &*head.headers {
         match header.name.to_ascii_lowercase().as_str() {
-            "host" => request.host = Some(value.to_owned()),
-            "origin" => request.origin = Some(value.to_owned()),
-            "content-length" => length = value.parse().map_err(|_| Bad::Malformed)?,
+            "content-length" => {
+                let stated = body_length(header.value)?;
+                // RFC 9112, 6.3: two lengths that differ cannot be recovered from.
+                if length.is_some_and(|length| length != stated) {
+                    return Err(Bad::Malformed);
+                }
+                length = Some(stated);
+            }
             "transfer-encoding" => return Err(Bad::Malformed),
             _ => {}
         }
     }
+    let length = length.unwrap_or(0);
     if length > LONGEST_BODY {
         return Err(Bad::TooLarge);
     }
     let Some(body) = bytes[end..].get(..length) else { return Ok(None) };
     let body = std::str::from_utf8(body).map_err(|_| Bad::Malformed)?.to_owned();
-    Ok(Some(HttpRequest { body, ..request }))
+    let headers = head.headers.iter().map(|it| (it.name.to_owned(), it.value.to_owned())).collect();
+    Ok(Some(HttpRequest { method: method.to_owned(), path, body, headers }))
+}
+
+/// RFC 9110, 8.6: digits alone.
+fn body_length(value: &[u8]) -> Result<usize, Bad> {
+    let value = std::str::from_utf8(value).map_err(|_| Bad::Malformed)?.trim();
+    if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Bad::Malformed);
+    }
+    // More digits than a number holds are a body that is too large as well.
+    value.parse().map_err(|_| Bad::TooLarge)
 }
 
 impl HttpRequest {
-    /// Whether it was addressed to this machine and, if a browser sent it, comes from a page of
-    /// this machine: otherwise any web page could make the browser send requests to a local port.
-    pub fn is_local(&self) -> bool {
-        let host = self.host.as_deref().is_none_or(names_this_machine);
-        let of_this_machine = |origin: &str| {
-            origin.split_once("://").is_some_and(|(_, host)| names_this_machine(host))
-        };
-        host && self.origin.as_deref().is_none_or(of_this_machine)
+    /// Checks that it was addressed to this machine and, if a browser sent it, does not come from a
+    /// page of another server.
+    pub fn check_local(&self) -> Result<(), Refused> {
+        self.head().check()
     }
-}
 
-fn names_this_machine(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    matches!(host, "localhost" | "127.0.0.1" | "::1")
+    /// Checks that it names one host, as every request of HTTP/1.1 must.
+    pub fn check_host(&self) -> Result<(), Refused> {
+        self.head().host().map(|_| ())
+    }
+
+    fn head(&self) -> Head<'_> {
+        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+        Head { method: &self.method, authority: None, headers: headers.collect() }
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +123,11 @@ mod tests {
         check("GET /stats HTTP/1.1\r\nno colon\r\n\r\n", Bad::Malformed);
         check("GET stats HTTP/1.1\r\n\r\n", Bad::Malformed);
         check("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", Bad::Malformed);
+        check("POST / HTTP/1.1\r\nContent-Length: +2\r\n\r\n{}", Bad::Malformed);
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 1\r\n\r\n{}",
+            Bad::Malformed,
+        );
         check("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", Bad::TooLarge);
         check(&"x".repeat(10_000), Bad::TooLarge);
         check(&format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(65)), Bad::TooLarge);

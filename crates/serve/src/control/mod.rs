@@ -79,11 +79,11 @@ pub enum Via {
 
 /// The action of a request that arrived at `now`, or the answer that refuses it.
 pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Response> {
-    if via == Via::Port && !request.is_local() {
-        let what = "the Host or Origin header names another machine: only local programs may \
-                    connect";
-        return Err(Response::error(403, what));
-    }
+    let checked = match via {
+        Via::Port => request.check_local(),
+        Via::SocketFile => request.check_host(),
+    };
+    checked.map_err(|refused| Response::error(refused.status(), &refused.to_string()))?;
     let bad = |what: String| Response::error(400, &what);
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/stats") => Ok(Action::Stats),
@@ -162,7 +162,28 @@ mod tests {
         check("[::1]:1", Ok("Stats"));
         check("evil.example", Err(403));
         check("127.0.0.1.evil.example:80", Err(403));
+        check("[::1].evil", Err(400));
+        check("localhost:+80", Err(400));
+        check("", Err(400));
         let by_file = outcome_via(Via::SocketFile, "GET", "/stats", "evil.example", "");
         assert_eq!(by_file, Ok("Stats".to_owned()), "no browser reaches a socket file");
+        let by_file = outcome_via(Via::SocketFile, "GET", "/stats", "[::1].evil", "");
+        assert_eq!(by_file, Err(400), "the host must be valid there, too");
+    }
+
+    #[test]
+    fn one_host_and_no_page_of_another_server() {
+        let check = |headers: &str, expected: u16| {
+            let text = format!("GET /stats HTTP/1.1\r\n{headers}\r\n");
+            let request = parse(text.as_bytes()).unwrap().unwrap();
+            let status =
+                route(Time::ZERO, Via::Port, &request).map_or_else(|it| it.status, |_| 200);
+            assert_eq!(status, expected, "{headers:?}");
+        };
+        check("Host: localhost:9000\r\n", 200);
+        check("", 400);
+        check("Host: evil.example\r\nHost: localhost\r\n", 400);
+        check("Host: localhost:9000\r\nOrigin: http://localhost:3000\r\n", 403);
+        check("Host: localhost:9000\r\nSec-Fetch-Site: cross-site\r\n", 403);
     }
 }

@@ -54,8 +54,11 @@ impl Running {
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = UnixStream::connect(&self.control).unwrap();
         let length = body.len();
-        write!(stream, "{method} {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer.split("\r\n\r\n").nth(1).unwrap().trim().to_owned()
@@ -132,7 +135,11 @@ fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
     let mut chatter = UnixStream::connect(&running.control).unwrap();
     let body = r#"{"when": {"writes": 1000000}}"#;
     let length = body.len();
-    write!(chatter, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    write!(
+        chatter,
+        "POST /power-cut HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
     chatter.set_nonblocking(true).unwrap();
     let more = vec![b'x'; 64 << 10];
     let (mut sent, mut refused) = (0, 0);
@@ -211,6 +218,18 @@ fn what_all_clients_hold_is_bounded_and_a_small_one_is_served_all_the_same() {
 }
 
 #[test]
+fn clients_of_the_drive_do_not_lock_out_the_control_port() {
+    let running = Running::start("share");
+    let clients: Vec<UnixStream> = (0..300).map(|_| running.connect()).collect();
+    // The server has decided about all of them once the last one is served or refused.
+    let _ = (&clients[299]).read(&mut [0; 1]).unwrap();
+    let stats: serde_json::Value = serde_json::from_str(&running.ask("GET", "/stats", "")).unwrap();
+    assert_eq!(stats["ios"], 0, "{stats}");
+    let answer = running.ask("POST", "/power-cut", "{}");
+    assert!(answer.contains("dropped_writes"), "{answer}");
+}
+
+#[test]
 fn garbage_ends_its_own_connection_only() {
     let running = Running::start("garbage");
     let mut other = running.client();
@@ -260,8 +279,11 @@ fn the_power_goes_after_as_many_writes_as_were_asked_for() {
         let mut stream = UnixStream::connect(&control).unwrap();
         let body = r#"{"when": {"writes": 3}, "seed": 1}"#;
         let length = body.len();
-        write!(stream, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "POST /power-cut HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
