@@ -1,17 +1,18 @@
 //! Where a server listens: a unix socket, or a port that only this machine can reach.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use drivelab_core::Refusal;
+use rustix::fs::Mode;
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::net::{SocketFlags, accept_with, sockopt};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, sockopt};
 
 /// `unix:PATH` or `HOST:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,12 @@ impl fmt::Display for Endpoint {
 pub(super) struct Listener {
     socket: OwnedFd,
     endpoint: Endpoint,
+    /// The socket file as it was made.
+    file: Option<FileId>,
 }
+
+/// Connections that wait to be accepted, as the standard library has it.
+const BACKLOG: i32 = 128;
 
 impl Listener {
     pub(super) fn bind(endpoint: &Endpoint) -> Result<Self, Refusal> {
@@ -97,27 +103,66 @@ impl Listener {
 fn bind_tcp(address: SocketAddr) -> io::Result<Listener> {
     let listener = TcpListener::bind(address)?;
     let endpoint = Endpoint::Tcp(listener.local_addr()?);
-    Ok(Listener { socket: listener.into(), endpoint })
+    Ok(Listener { socket: listener.into(), endpoint, file: None })
 }
 
 fn bind_unix(path: &Path) -> io::Result<Listener> {
-    let found = path.metadata();
-    let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
-    if found.is_ok() && !is_socket {
-        let what = "it is not a socket";
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+    if let Ok(found) = path.symlink_metadata() {
+        if !found.file_type().is_socket() {
+            let what = "it is not a socket";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+        }
+        if is_left_behind(path)? && FileId::of(path) == Some(FileId::from(&found)) {
+            std::fs::remove_file(path)?;
+        }
     }
-    // A socket that no process answers on was left behind.
-    if is_socket && UnixStream::connect(path).is_err() {
-        std::fs::remove_file(path)?;
+    let address = SocketAddrUnix::new(path)?;
+    let socket = unix_socket()?;
+    // Linux gives the file the mode of the socket, so it is never open to other users.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &address)?;
+    let file = FileId::of(path);
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(Listener { socket, endpoint: Endpoint::Unix(path.to_owned()), file })
+}
+
+/// Whether no process listens at a socket file any more, which Linux says with one error alone: any
+/// other one, such as that of a datagram socket or of a full queue, is of a socket in use.
+fn is_left_behind(path: &Path) -> io::Result<bool> {
+    let connected = rustix::net::connect(unix_socket()?, &SocketAddrUnix::new(path)?);
+    Ok(connected == Err(Errno::CONNREFUSED))
+}
+
+fn unix_socket() -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// Device and inode of a file, which its name may lose to another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|found| Self::from(&found))
     }
-    let socket = UnixListener::bind(path)?.into();
-    Ok(Listener { socket, endpoint: Endpoint::Unix(path.to_owned()) })
+}
+
+impl From<&Metadata> for FileId {
+    fn from(found: &Metadata) -> Self {
+        Self { device: found.dev(), inode: found.ino() }
+    }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Endpoint::Unix(path) = &self.endpoint {
+        if let Endpoint::Unix(path) = &self.endpoint
+            && self.file.is_some()
+            && FileId::of(path) == self.file
+        {
             // If another process has already removed it, there is nothing to do.
             let _ = std::fs::remove_file(path);
         }
@@ -147,5 +192,51 @@ mod tests {
         check("192.0.2.1:10809", None);
         check("unix:", None);
         check("10809", None);
+    }
+
+    fn bound(path: &Path) -> Result<Listener, String> {
+        Listener::bind(&Endpoint::Unix(path.to_owned())).map_err(|refusal| {
+            let source = refusal.source.map(|source| source.to_string());
+            format!("{}: {}", refusal.message, source.unwrap_or_default())
+        })
+    }
+
+    #[test]
+    fn only_a_socket_that_refuses_connections_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        drop(bound(&path).unwrap());
+        assert!(!path.exists(), "the socket is removed at the end");
+        let datagrams = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+        let inode = path.symlink_metadata().unwrap().ino();
+        assert!(bound(&path).unwrap_err().contains("in use"), "a datagram socket is in use");
+        assert_eq!(path.symlink_metadata().unwrap().ino(), inode, "and is still there");
+        drop(datagrams);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(bound(&link).unwrap_err().contains("not a socket"), "links are not followed");
+    }
+
+    #[test]
+    fn the_socket_of_another_server_is_not_removed_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let first = bound(&path).unwrap();
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        let second = bound(&path).unwrap();
+        drop(first);
+        assert!(path.exists(), "the second server still listens there");
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn other_users_cannot_connect() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _listener = bound(&path).unwrap();
+        // A umask can only clear more bits.
+        assert_eq!(path.metadata().unwrap().mode() & 0o077, 0);
     }
 }
