@@ -135,6 +135,21 @@ pub trait Medium: Debug {
     /// Makes the range read as zeros and frees its storage.
     fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()>;
 
+    /// Writes zeros, and keeps the storage of the range where the medium has storage to keep.
+    fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        const PIECE: Sectors = Sectors::new(16);
+        let zeros = [0; 16 * 512];
+        let end = lba + sectors;
+        let mut first = lba;
+        while first < end {
+            let piece = end.min(first + PIECE);
+            let bytes = usize::try_from((piece.get() - first.get()) * 512).expect("a piece");
+            self.write(first, &zeros[..bytes])?;
+            first = piece;
+        }
+        Ok(())
+    }
+
     /// Lists stretches of data and holes in turn from `lba` on, at most `sectors` in sum and at
     /// most `limit` stretches.
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>>;

@@ -11,7 +11,7 @@ pub use drive::{DriveInterface, DriveKind, FlashState};
 pub use figures::{Figures, MEAN_MS, QUANTILES};
 
 use crate::record::{Mark, RunRecord};
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Sectors, Span};
 use crate::workload::{Pace, Rw};
 
 /// Measurements of one drive.
@@ -123,7 +123,7 @@ impl Measurements {
         if let Some(rpm) = rpm.filter(|rpm| !RPM.contains(rpm)) {
             return Err(format!("{rpm} rpm: expected 100 to 100000"));
         }
-        if !((1 << 20)..=(1 << 46)).contains(&capacity_bytes) {
+        if !((1 << 20)..=Sectors::DRIVE_MAX.bytes().get()).contains(&capacity_bytes) {
             return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
         }
         Ok(Self {

@@ -72,6 +72,9 @@ impl Lba {
 }
 
 impl Sectors {
+    /// The largest capacity of a drive that is modelled or served: 64 TiB.
+    pub const DRIVE_MAX: Self = Self(1 << 37);
+
     /// None.
     pub const ZERO: Self = Self(0);
 
@@ -88,6 +91,18 @@ impl Sectors {
     /// The sectors needed for `amount`; the last one may be partly used.
     pub const fn holding(amount: Bytes) -> Self {
         Self(amount.get().div_ceil(SECTOR_BYTES))
+    }
+
+    /// The capacity of a drive of `size` bytes.
+    ///
+    /// # Errors
+    /// No drive has this size: clients read sizes as signed numbers, and in whole sectors.
+    pub fn of_drive(size: Bytes) -> Result<Self, String> {
+        let is_whole = size.get().is_multiple_of(SECTOR_BYTES);
+        if size == Bytes::ZERO || size > Self::DRIVE_MAX.bytes() || !is_whole {
+            return Err(format!("{size} is not a multiple of 512 from 512 bytes to 64 TiB"));
+        }
+        Ok(Self::holding(size))
     }
 
     /// Their size.
@@ -145,6 +160,21 @@ mod tests {
         assert_eq!(Lba::new(8).byte_offset(), Bytes::kib(4));
         assert_eq!(Sectors::holding(Bytes::new(513)), Sectors::new(2));
         assert_eq!(Sectors::new(8).bytes(), Bytes::kib(4));
+    }
+
+    #[test]
+    fn a_drive_has_whole_sectors_and_a_size_that_clients_can_read() {
+        let check = |size: u64, expected: Option<u64>| {
+            let found = Sectors::of_drive(Bytes::new(size)).ok().map(Sectors::get);
+            assert_eq!(found, expected, "{size}");
+        };
+        check(512, Some(1));
+        check(1 << 46, Some(1 << 37));
+        check(0, None);
+        check(513, None);
+        check((1 << 46) + 512, None);
+        check(i64::MAX as u64, None);
+        check(u64::MAX, None);
     }
 
     #[test]

@@ -178,7 +178,7 @@ pub(super) struct Capacity(pub(super) Sectors);
 impl Value for Capacity {
     fn read(text: &str) -> Result<Self, String> {
         let bytes = Bytes::read(&text.replace('_', ""))?;
-        let sane = (Bytes::mib(1)..=Bytes::gib(64 << 10)).contains(&bytes);
+        let sane = (Bytes::mib(1)..=Sectors::DRIVE_MAX.bytes()).contains(&bytes);
         if !sane || !bytes.get().is_multiple_of(512) {
             return Err(format!("`{text}` is not a multiple of 512 from 1 MiB to 64 TiB"));
         }

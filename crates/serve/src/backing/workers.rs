@@ -129,12 +129,15 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
             Ok(Some(buffer[range].into()))
         }
         Op::Write => {
-            let Some(Data::Bytes(bytes)) = &command.data else {
-                return Err(io::ErrorKind::InvalidInput.into());
-            };
-            let (mut buffer, range) = aligned(bytes.len());
-            buffer[range.clone()].copy_from_slice(bytes);
-            file.write_all_at(&buffer[range], at)?;
+            match &command.data {
+                Some(Data::Bytes(bytes)) => {
+                    let (mut buffer, range) = aligned(bytes.len());
+                    buffer[range.clone()].copy_from_slice(bytes);
+                    file.write_all_at(&buffer[range], at)?;
+                }
+                Some(Data::Zeros(_)) => write_zeros(file, at, length)?,
+                None => return Err(io::ErrorKind::InvalidInput.into()),
+            }
             if command.fua {
                 file.sync_data()?;
             }
@@ -149,9 +152,12 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
 fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     match rustix::fs::fallocate(file, flags, at, length) {
-        Err(rustix::io::Errno::OPNOTSUPP) => {}
-        other => return Ok(other?),
+        Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, at, length),
+        other => Ok(other?),
     }
+}
+
+fn write_zeros(file: &File, at: u64, length: u64) -> io::Result<()> {
     let (zeros, range) = aligned(ZEROS);
     let mut done = 0;
     while done < length {

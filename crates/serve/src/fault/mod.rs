@@ -16,6 +16,7 @@ use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 pub use spec::{Fault, FaultError, Kind, Listed};
 
 use sector::Sector;
+use spec::{GREATEST_FACTOR, LONGEST_STALL};
 
 /// The number of a fault.
 pub type FaultId = u64;
@@ -58,6 +59,18 @@ pub(crate) const SLOW_PARTS: u64 = 1_000;
 
 impl Plan {
     const NONE: Self = Self { result: Ok(()), lies: false, stall: Span::ZERO, slow: SLOW_PARTS };
+
+    /// All stalls together are as long as one may be: forgotten faults must not hold a command for
+    /// good.
+    fn add_stall(&mut self, stall: Span) {
+        self.stall = Span::from_ns(self.stall.ns().saturating_add(stall.ns())).min(LONGEST_STALL);
+    }
+
+    /// All factors together are as large as one may be.
+    fn add_factor(&mut self, factor: u64) {
+        let product = self.slow.saturating_mul(factor) / SLOW_PARTS;
+        self.slow = product.min(GREATEST_FACTOR * SLOW_PARTS);
+    }
 
     /// When a command that the drive has completed is answered.
     pub(crate) fn due(&self, submitted: Time, done: Time) -> Time {
@@ -168,8 +181,8 @@ impl Faults {
         };
         for (id, fault, strikes) in self.striking(op, lba, sectors, of_plan) {
             match fault.kind {
-                Kind::Stall => plan.stall += fault.duration,
-                Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
+                Kind::Stall => plan.add_stall(fault.duration),
+                Kind::Slow => plan.add_factor(fault.factor),
                 Kind::LyingFlush => plan.lies = true,
                 _ => {
                     let first = fault.range.map_or(lba, |(first, _)| first.max(lba));
@@ -302,5 +315,25 @@ impl Active {
         medium.write(Lba::new(sector), &bytes)?;
         self.settled.insert(sector, Sector::Rotten);
         Ok(bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_faults_hold_a_command_no_longer_than_one_may() {
+        let mut faults = Faults::new(1);
+        for text in
+            [r#"{"kind": "slow", "factor": 1e6}"#, r#"{"kind": "stall", "duration_ms": 86400000}"#]
+        {
+            for _ in 0..1000 {
+                faults.add(Time::ZERO, Fault::from_json(text).unwrap());
+            }
+        }
+        let plan = faults.plan(Time::ZERO, Op::Read, Lba::ZERO, Sectors::new(8));
+        let due = plan.due(Time::ZERO, Time::ZERO + Span::from_us(100));
+        assert_eq!(due, Time::ZERO + Span::from_us(100) * 1_000_000 + LONGEST_STALL);
     }
 }

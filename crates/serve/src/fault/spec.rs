@@ -58,6 +58,16 @@ impl Kind {
             Self::LyingFlush => op == Op::Flush,
         }
     }
+
+    /// Whether `duration_ms` says something about it.
+    fn has_duration(self) -> bool {
+        self == Self::Stall
+    }
+
+    /// Whether `factor` says something about it.
+    fn has_factor(self) -> bool {
+        self == Self::Slow
+    }
 }
 
 /// One fault.
@@ -101,7 +111,8 @@ struct Keys {
 
 /// A day in ms, and a factor of a million: larger values are mistakes.
 const LONGEST_MS: f64 = 86_400_000.0;
-const GREATEST_FACTOR: f64 = 1e6;
+pub(super) const LONGEST_STALL: Span = Span::from_ms(86_400_000);
+pub(super) const GREATEST_FACTOR: u64 = 1_000_000;
 
 impl Fault {
     /// Reads the body of `POST /faults`.
@@ -115,16 +126,34 @@ impl Fault {
         };
         let parts = scaled("probability", keys.probability, 1.0, 1e9)?;
         let duration = scaled("duration_ms", keys.duration_ms, LONGEST_MS, 1e6)?;
-        #[expect(clippy::cast_precision_loss, reason = "a thousand")]
-        let factor = scaled("factor", keys.factor, GREATEST_FACTOR, SLOW_PARTS as f64)?;
-        if keys.kind == Kind::Stall && duration.is_none() {
+        #[expect(clippy::cast_precision_loss, reason = "a million and a thousand")]
+        let factor = scaled("factor", keys.factor, GREATEST_FACTOR as f64, SLOW_PARTS as f64)?;
+        let kind = keys.kind;
+        let meaningless = |key: &str| {
+            FaultError(format!("`{key}` means nothing for `{kind}`: it lasts until it is removed"))
+        };
+        if duration.is_some() && !kind.has_duration() {
+            return Err(meaningless("duration_ms"));
+        }
+        if factor.is_some() && !kind.has_factor() {
+            return Err(FaultError(format!(
+                "`factor` means nothing for `{kind}`, only for `slow`"
+            )));
+        }
+        if kind.has_duration() && duration.is_none() {
             return Err(wrong("duration_ms", "(length of the stall) is missing"));
         }
-        if keys.kind == Kind::Slow && factor.is_none() {
+        if kind.has_factor() && factor.is_none() {
             return Err(wrong("factor", "(how much slower) is missing"));
         }
-        if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
+        if factor.is_some_and(|factor| factor < SLOW_PARTS) {
+            return Err(wrong("factor", "is below 1: no fault makes a drive faster"));
+        }
+        if keys.op.is_some_and(|op| !kind.strikes(op)) {
             return Err(wrong("op", "does not apply to this kind of fault"));
+        }
+        if keys.range.is_some() && (kind == Kind::LyingFlush || keys.op == Some(Op::Flush)) {
+            return Err(wrong("range", "means nothing for flushes, which have no address"));
         }
         // In bytes: within one sector, rounding outwards would turn any two numbers into a range.
         if keys.range.is_some_and(|[start, end]| start >= end) {
@@ -135,7 +164,7 @@ impl Fault {
             (Lba::at_byte(Bytes::new(start)), Lba::new(end))
         });
         Ok(Self {
-            kind: keys.kind,
+            kind,
             op: keys.op,
             range,
             probability: parts.map_or(Ratio::ONE, Ratio::from_billionths),
@@ -179,8 +208,8 @@ impl From<&Fault> for Keys {
     #[expect(clippy::cast_precision_loss, reason = "below a day in ns, and a factor of 10^9")]
     fn from(fault: &Fault) -> Self {
         let bytes = |lba: Lba| lba.get().saturating_mul(SECTOR_BYTES);
-        let stalls = fault.duration > Span::ZERO;
-        let slows = fault.factor != SLOW_PARTS;
+        let stalls = fault.kind.has_duration();
+        let slows = fault.kind.has_factor();
         Self {
             kind: fault.kind,
             op: fault.op,
@@ -226,7 +255,35 @@ mod tests {
         check(r#"{"kind": "read-error", "range": [512, 512]}"#, "`range`");
         check(r#"{"kind": "torn", "range": [9, 1]}"#, "`range`");
         check(r#"["torn"]"#, "expected a map");
+        check(r#"{"kind": "slow", "factor": 0.5}"#, "`factor` is below 1");
+        check(r#"{"kind": "slow", "factor": 2, "duration_ms": 1000}"#, "until it is removed");
+        check(r#"{"kind": "lying-flush", "range": [0, 512]}"#, "`range` means nothing");
+        check(
+            r#"{"kind": "stall", "duration_ms": 1, "op": "flush", "range": [0, 512]}"#,
+            "`range` means nothing",
+        );
         check(r#"{"kind": "read-error", "rnage": [0, 512]}"#, "rnage");
+    }
+
+    #[test]
+    fn a_key_that_means_nothing_for_its_kind_is_refused() {
+        for (kind, _) in Kind::NAMES {
+            let check = |key: &str, has_meaning: bool, own: &str| {
+                let text = format!("{{\"kind\": \"{kind}\", \"{key}\": 2{own}}}");
+                let read = Fault::from_json(&text);
+                assert_eq!(read.is_ok(), has_meaning, "{text}: {read:?}");
+            };
+            check(
+                "duration_ms",
+                *kind == "stall",
+                if *kind == "slow" { ", \"factor\": 2" } else { "" },
+            );
+            check(
+                "factor",
+                *kind == "slow",
+                if *kind == "stall" { ", \"duration_ms\": 2" } else { "" },
+            );
+        }
     }
 
     #[test]
@@ -234,6 +291,7 @@ mod tests {
         for text in [
             r#"{"kind":"stall","op":"read","range":[0,512],"probability":0.5,"duration_ms":2.5}"#,
             r#"{"kind":"slow","probability":1.0,"factor":2.5}"#,
+            r#"{"kind":"slow","probability":1.0,"factor":1.0}"#,
             r#"{"kind":"lying-flush","probability":1.0}"#,
             r#"{"kind":"bit-rot","range":[0,4096],"probability":0.25}"#,
         ] {

@@ -9,6 +9,7 @@ use crate::task::{BlockRequest, Task};
 
 const EPERM: i32 = 1;
 const EINVAL: i32 = 22;
+const EFBIG: i32 = 27;
 const ENOSPC: i32 = 28;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
@@ -76,12 +77,16 @@ fn read<T: zerocopy::FromBytes>(body: &[u8]) -> Result<(T, &[u8]), i32> {
     T::read_from_prefix(body).map_err(|_| EINVAL)
 }
 
-/// The size of a drive is fixed; setting any other attribute has no effect.
+/// Size, mode and owner are fixed; setting a time has no effect.
 fn set_attributes(body: &[u8], size: Bytes) -> Result<Message, i32> {
     /// `FATTR_SIZE`.
     const SETS_SIZE: u32 = 1 << 3;
     let (asked, _) = read::<SetAttributes>(body)?;
     if asked.valid & SETS_SIZE != 0 && asked.size != size.get() {
+        return Err(EPERM);
+    }
+    // A success without an effect would be a promise that is not kept.
+    if asked.changes_owner_or_mode() {
         return Err(EPERM);
     }
     Ok(Message::Answer(wire::attributes(size)))
@@ -124,14 +129,23 @@ fn ask_fallocate(body: &[u8], size: u64) -> Result<Message, i32> {
     const PUNCH_HOLE: u32 = 2;
     const ZERO_RANGE: u32 = 0x10;
     let (Fallocate { offset, length, mode, .. }, _) = read::<Fallocate>(body)?;
+    let operation = mode & !KEEP_SIZE;
+    if !matches!(operation, 0 | PUNCH_HOLE | ZERO_RANGE) {
+        return Err(EOPNOTSUPP);
+    }
+    // Beyond the end there is nothing to punch, and nothing to zero in a file that keeps its size.
+    // Everything else would make the drive larger.
+    let clips = operation == PUNCH_HOLE || mode & KEEP_SIZE != 0 && operation == ZERO_RANGE;
+    let end = offset.checked_add(length).ok_or(EFBIG)?;
+    if end > size && !clips {
+        return Err(ENOSPC);
+    }
     let length = length.min(size.saturating_sub(offset));
     let request = |task| Ok(Message::Request(BlockRequest::new(task, offset, length)));
-    match mode & !KEEP_SIZE {
-        _ if length == 0 => Ok(Message::DONE),
-        PUNCH_HOLE => request(Task::Free),
-        ZERO_RANGE => request(Task::Zero),
-        0 => Ok(Message::DONE),
-        _ => Err(EOPNOTSUPP),
+    match operation {
+        PUNCH_HOLE if length > 0 => request(Task::Free),
+        ZERO_RANGE if length > 0 => request(Task::Zero),
+        _ => Ok(Message::DONE),
     }
 }
 
@@ -208,6 +222,46 @@ mod tests {
         assert_eq!(fallocate(0x11), asked(Task::Zero));
         assert_eq!(fallocate(8), Message::Error(EOPNOTSUPP));
         assert_eq!(parse(999, &[], &[]), Message::Error(ENOSYS));
+    }
+
+    #[test]
+    fn a_drive_is_not_made_larger() {
+        let end = SIZE.get();
+        let check = |offset: u64, length: u64, mode: u64, expected: Result<(), i32>| {
+            let found = match parse(opcode::FALLOCATE, &[1, offset, length, mode], &[]) {
+                Message::Error(errno) => Err(errno),
+                _ => Ok(()),
+            };
+            assert_eq!(found, expected, "{offset}+{length}, mode {mode:#x}");
+        };
+        check(0, end, 0, Ok(()));
+        check(0, 2 * end, 0, Err(ENOSPC));
+        check(0, 2 * end, 1, Err(ENOSPC));
+        check(end, 512, 0, Err(ENOSPC));
+        check(0, 2 * end, 0x10, Err(ENOSPC));
+        check(0, 2 * end, 0x11, Ok(()));
+        check(0, 2 * end, 3, Ok(()));
+        check(512, u64::MAX, 0, Err(EFBIG));
+        check(end, 512, 8, Err(EOPNOTSUPP));
+    }
+
+    #[test]
+    fn mode_and_owner_cannot_be_changed() {
+        let own = u64::from(rustix::process::getuid().as_raw());
+        let check = |valid: u64, mode: u64, uid: u64, is_done: bool| {
+            // `valid`, handle, size, lock owner, times; then nanoseconds, mode, unused, owners.
+            let gid = u64::from(rustix::process::getgid().as_raw());
+            let numbers = [valid, 0, 0, 0, 0, 0, 0, 0, mode << 32, uid << 32, gid];
+            let answer = parse(opcode::SETATTR, &numbers, &[]);
+            assert_eq!(matches!(answer, Message::Answer(_)), is_done, "{valid} {mode:o} {uid}");
+        };
+        check(1, 0o600, own, true);
+        check(1, 0o100_600, own, true);
+        check(1, 0o666, own, false);
+        check(2, 0o666, own, true);
+        check(2, 0o600, own + 1, false);
+        check(4, 0o666, own + 1, true);
+        check(1 << 4, 0, 0, true);
     }
 
     proptest::proptest! {

@@ -21,6 +21,8 @@ const ALLOW_MMAP: u32 = 1 << 4;
 const OPEN_FLAGS: u32 = 1 | 1 << 6;
 /// `S_IFREG | 0600`.
 const MODE: u32 = 0o100_600;
+/// Bits of a mode that `chmod` sets.
+const PERMISSIONS: u32 = 0o7777;
 
 /// `struct fuse_in_header`.
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable)]
@@ -60,7 +62,7 @@ struct InitReply {
     unused: [u32; 7],
 }
 
-/// `struct fuse_setattr_in`, as far as the size.
+/// `struct fuse_setattr_in`, as far as the owner.
 #[derive(FromBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub(super) struct SetAttributes {
@@ -68,6 +70,13 @@ pub(super) struct SetAttributes {
     _padding: u32,
     _handle: u64,
     pub(super) size: u64,
+    _lock_owner: u64,
+    _times_s: [u64; 3],
+    _times_ns: [u32; 3],
+    pub(super) mode: u32,
+    _unused: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
 }
 
 /// `struct fuse_read_in` and `struct fuse_write_in`, which the data follow.
@@ -156,6 +165,19 @@ pub(super) fn init(message: &[u8]) -> Vec<u8> {
 
 pub(super) fn opened(handle: u64) -> Vec<u8> {
     OpenReply { handle, flags: OPEN_FLAGS, backing: 0 }.as_bytes().to_vec()
+}
+
+impl SetAttributes {
+    /// Whether it asks for a mode or an owner that the file does not have.
+    pub(super) fn changes_owner_or_mode(&self) -> bool {
+        /// `FATTR_MODE`, `FATTR_UID` and `FATTR_GID`.
+        const SETS: [u32; 3] = [1, 1 << 1, 1 << 2];
+        let [sets_mode, sets_uid, sets_gid] = SETS;
+        let differs = |bit: u32, asked: u32, is: u32| self.valid & bit != 0 && asked != is;
+        differs(sets_mode, self.mode & PERMISSIONS, MODE & PERMISSIONS)
+            || differs(sets_uid, self.uid, rustix::process::getuid().as_raw())
+            || differs(sets_gid, self.gid, rustix::process::getgid().as_raw())
+    }
 }
 
 /// The file's attributes, valid for an hour.

@@ -98,6 +98,10 @@ impl Medium for Fork {
         Ok(())
     }
 
+    fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        self.free(lba, sectors)
+    }
+
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let mut extents = Vec::new();
         for piece in self.pieces(lba, sectors) {

@@ -131,6 +131,11 @@ impl Medium for Memory {
         Ok(())
     }
 
+    /// Memory has no storage to reserve: what is not there reads as zeros.
+    fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        self.free(lba, sectors)
+    }
+
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let mut extents = Vec::new();
         if sectors.get() / PAGE > 2 * self.pages.len() as u64 {

@@ -50,6 +50,25 @@ mod tests {
     }
 
     #[test]
+    fn zeros_that_are_written_take_no_memory() {
+        let capacity = Sectors::new(1 << 30);
+        let mut memory = Memory::new(capacity, Bytes::mib(1));
+        let mut fork = Fork::new(Rc::new(Memory::new(capacity, Bytes::mib(1))), Bytes::mib(1));
+        for medium in [&mut memory as &mut dyn Medium, &mut fork] {
+            medium.write(Lba::new(100), &[7; 512]).unwrap();
+            medium.write_zeros(Lba::new(3), Sectors::new((1 << 30) - 3)).unwrap();
+            check_holds(medium, 99, &[0; 1024]);
+        }
+        for mut medium in media("zeros", Sectors::new(1 << 12)) {
+            medium.write(Lba::new(0), &vec![7; 512 * 1024]).unwrap();
+            medium.write_zeros(Lba::new(1), Sectors::new(1000)).unwrap();
+            check_holds(&*medium, 0, &[7; 512]);
+            check_holds(&*medium, 1, &vec![0; 512 * 1000]);
+            check_holds(&*medium, 1001, &[7; 512 * 23]);
+        }
+    }
+
+    #[test]
     fn extents_cover_the_range_and_tell_holes_from_data() {
         for mut medium in media("extents", Sectors::new(1 << 20)) {
             medium.write(Lba::new(4096), &vec![7; 65536]).unwrap();

@@ -180,6 +180,11 @@ impl Client {
         }
     }
 
+    /// Whether it came to the control port.
+    pub(super) fn is_control(&self) -> bool {
+        matches!(self.protocol, Protocol::Http { .. })
+    }
+
     /// Whether everything has been sent: a control connection carries one request.
     pub(super) fn is_finished(&self) -> bool {
         match &self.protocol {

@@ -92,6 +92,8 @@ const CLIENT_MEMORY: Bytes = Bytes::mib(256);
 
 /// Maximum number of clients; further ones are refused.
 const CLIENTS_MAX: usize = 256;
+/// The control port's own share: the power can be cut however many clients the drive has.
+const CONTROL_CLIENTS_MAX: usize = 64;
 
 /// How often the loop checks whether it must stop, and whether clients are idle, in ns.
 const LOOK_ROUND_NS: i64 = 100_000_000;

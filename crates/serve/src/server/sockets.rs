@@ -9,7 +9,10 @@ use rustix::io::Errno;
 use super::client::{Client, ClientId, Protocol};
 use super::endpoint::{Endpoint, Listener};
 use super::memory::OWN_BYTES;
-use super::{Backend, CLIENTS_MAX, CONTROL_LISTENER, Cutting, FIRST_CLIENT, NBD_LISTENER, Server};
+use super::{
+    Backend, CLIENTS_MAX, CONTROL_CLIENTS_MAX, CONTROL_LISTENER, Cutting, FIRST_CLIENT,
+    NBD_LISTENER, Server,
+};
 use crate::control::{self, Action, HttpRequest, Response, Via};
 use crate::drive::{PowerCut, ServedDrive};
 use crate::nbd::{Limits, Session};
@@ -44,7 +47,7 @@ impl<B: Backend> Server<B> {
             };
             let free = self.clients.iter().position(Option::is_none);
             let slot = free.unwrap_or(self.clients.len());
-            if slot >= CLIENTS_MAX {
+            if !self.has_share(listener) {
                 continue;
             }
             let protocol = match socket.endpoint() {
@@ -66,6 +69,17 @@ impl<B: Backend> Server<B> {
             }
             self.clients[slot] = Some(Client::new(stream, id, self.clock.now(), protocol));
             self.touched.push(slot);
+        }
+    }
+
+    /// Whether one more client of this listener may stay.
+    fn has_share(&self, listener: u64) -> bool {
+        let clients = self.clients.iter().flatten();
+        let control = clients.clone().filter(|client| client.is_control()).count();
+        if listener == NBD_LISTENER {
+            clients.count() - control < CLIENTS_MAX
+        } else {
+            control < CONTROL_CLIENTS_MAX
         }
     }
 

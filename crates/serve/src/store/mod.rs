@@ -215,7 +215,7 @@ impl Store {
         }
         match write.bytes(start, end) {
             Some(bytes) => self.medium.write(Lba::new(start), bytes),
-            None => self.medium.free(Lba::new(start), Sectors::new(end - start)),
+            None => self.medium.write_zeros(Lba::new(start), Sectors::new(end - start)),
         }
     }
 

@@ -34,6 +34,10 @@ impl Medium for Shared {
         self.0.borrow_mut().free(lba, sectors)
     }
 
+    fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        self.0.borrow_mut().write_zeros(lba, sectors)
+    }
+
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         self.0.borrow().extents(lba, sectors, limit)
     }

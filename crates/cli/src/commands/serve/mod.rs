@@ -295,11 +295,11 @@ fn has_stopped(error: std::io::Error) -> Failure {
 fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
-        if size == Bytes::ZERO {
-            let failure = Failure::bad_words("--size 0: a drive needs at least one sector");
-            return Err(failure.hint("omit --size, or give a size such as 1G"));
-        }
-        return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
+        let capacity = Sectors::of_drive(size).map_err(|wrong| {
+            let failure = Failure::bad_words(format!("--size: {wrong}"));
+            failure.hint("omit --size, or give a size such as 1G")
+        })?;
+        return Ok((Box::new(Null::new(capacity)), Nature::OTHER));
     }
     if arguments.size.is_some() {
         let failure = Failure::bad_words("the profile determines the size of a modelled drive");

@@ -68,8 +68,8 @@ enum Step {
 pub(super) type Sector = [u8; SECTOR];
 const SECTOR: usize = 512;
 
-/// Zeros are written in pieces of this size, so that a request for gigabytes of them does not take
-/// gigabytes of memory.
+/// Zeros are written in pieces of this size, so that a request for gigabytes of them is a sequence
+/// of writes as a drive accepts them.
 const PIECE: u64 = 4 << 20;
 
 impl Job {
@@ -214,9 +214,8 @@ impl Job {
                 let whole = self.whole_sectors();
                 let start = whole.start + self.zeroed / SECTOR_BYTES;
                 let piece = start..whole.end.min(start + PIECE / SECTOR_BYTES);
-                let bytes = usize::try_from((piece.end - piece.start) * SECTOR_BYTES);
-                let zeros = vec![0; bytes.expect("a small piece")].into_boxed_slice();
-                self.of(token, Op::Write, piece, Some(Data::Bytes(zeros)))
+                let zeros = Data::Zeros(Sectors::new(piece.end - piece.start));
+                self.of(token, Op::Write, piece, Some(zeros))
             }
         }
     }
