@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Phase;
+use crate::record::{Phase, Work};
 use crate::{Request, Span, Time};
 
 /// The content of one result file.
@@ -62,6 +62,9 @@ pub struct ImportedRun {
     pub host: Option<String>,
     /// Its settings, under the tool's own names (`file_size`), as its own format needs them again.
     pub setup: BTreeMap<String, String>,
+    /// What it did, as far as the file says so.
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    pub work: Work,
     /// Its numbers.
     pub phases: Vec<Phase>,
 }

@@ -16,6 +16,7 @@ mod nature;
 mod specimen;
 mod tally;
 mod verification;
+mod work;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Phase, Point, Remark, label_names, metric_name};
@@ -32,6 +33,7 @@ pub use nature::{Nature, ReadBack, WrittenFiles};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
+pub use work::{NOT_SET, SUITE, Work, WorkDifference, differences, scope, short, size};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -127,6 +129,9 @@ pub struct RunConfig {
     /// The command, as passed to the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What else is known of the work: every option of a suite with the value that was in force.
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    pub work: Work,
 }
 
 /// A suite and its options.
