@@ -64,6 +64,10 @@ ids! {
     Depends = "depends",
     /// What the arms were declared to differ in was the same in both: the verdict is withheld.
     FactorUnchanged = "factor-unchanged",
+    /// The arms did different work that was not declared: the verdict is withheld.
+    WorkDiffers = "work-differs",
+    /// The runs of an arm did different work that was not declared: the verdict is withheld.
+    WorkMixed = "work-mixed",
     /// One arm completed nothing in a block in which the other did: the verdict is withheld.
     RunsEmpty = "runs-empty",
     /// Too many runs measured the host that served the drive: the verdict is withheld.

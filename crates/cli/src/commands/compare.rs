@@ -56,8 +56,9 @@ pub(crate) struct CompareArgs {
     /// Its name in earlier versions.
     #[arg(long, hide = true, value_parser = renamed_to_margin)]
     mei: Option<Ratio>,
-    /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...): other
-    /// differences cause a warning. Without it, more than one difference does.
+    /// What the arms are meant to differ in: a setting of the drive (scheduler, controller,
+    /// queue-depth, ...) or of the work (rw, bs, iodepth, threads, ...). Other differences of
+    /// settings cause a warning, and other differences of the work withhold the verdict.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     factor: Vec<String>,
     /// A CSV file with columns `block,arm,value[,metric[,better]]`.
@@ -104,11 +105,12 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         primary: arguments.primary.clone(),
         margin: arguments.margin.to_f64(),
         seed: arguments.seed,
-        factors: factors(&arguments.factor)?,
+        factors: arguments.factor.clone(),
         unpaired: unpaired.or(gathered.unpaired()).map(str::to_owned),
     };
     let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;
     if arguments.aa {
+        refuse_unequal(&result)?;
         return show_noise_floor(&result, arguments.margin, arguments.seed, ui);
     }
     if ui.json {
@@ -117,15 +119,6 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         ui.result(&comparison::text(&result, ui.look()))?;
     }
     Ok(Exit::of(&result.primary().adjusted.comparison))
-}
-
-/// The factors by their own names.
-pub(crate) fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
-    let read = |name: &String| {
-        let known = drivelab_core::factor::read(name).map_err(Failure::bad_words)?;
-        Ok(known.to_owned())
-    };
-    given.iter().map(read).collect()
 }
 
 fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
@@ -272,6 +265,17 @@ pub(crate) fn from_arms(
 
 fn refused(error: Refusal, path: &Path) -> Failure {
     Failure::bad_request(error).hint(format!("read from `{}`", path.display()))
+}
+
+/// Runs whose verdict is withheld are not equal runs.
+fn refuse_unequal(result: &CompareResult) -> Result<(), Failure> {
+    match result.withheld.iter().find(|it| it.outcomes.contains(&result.primary)) {
+        None => Ok(()),
+        Some(reason) => {
+            Err(Failure::bad_words(format!("these are not equal runs: {}", reason.message))
+                .hint("put runs of the same work into both arms"))
+        }
+    }
 }
 
 /// What equal runs differ by is no effect: anything below is noise of this host.

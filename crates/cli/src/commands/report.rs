@@ -13,7 +13,7 @@ use drivelab_report::text::json_text;
 use drivelab_study::repeat::command;
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::compare::{ArmFiles, arms, factors, found, from_arms};
+use crate::commands::compare::{ArmFiles, arms, found, from_arms};
 use crate::commands::completion;
 use crate::commands::results::Content;
 use crate::commands::study::again::{self, Again};
@@ -202,7 +202,7 @@ pub(crate) fn compared(
         primary: arguments.primary.clone(),
         margin: arguments.margin.to_f64(),
         seed: 1,
-        factors: factors(&arguments.factor)?,
+        factors: arguments.factor.clone(),
         unpaired: gathered.unpaired().map(str::to_owned),
     };
     let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;

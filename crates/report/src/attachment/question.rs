@@ -35,6 +35,8 @@ pub struct Question {
     /// Whether a study asks, which declares what its arms set; else nothing is declared but by
     /// `factors`.
     pub is_study: bool,
+    /// Whether they are known to differ in their work, which is then what differs.
+    pub does_other_work: bool,
     /// Arms that are compared, by place.
     pub pairs: Vec<(usize, usize)>,
     /// Every run.

@@ -32,6 +32,7 @@ fn question(arms: &[(&str, &str)], is_study: bool) -> Question {
     let samples =
         samples.map(|(arm, (_, text))| Sample { arm, group: 0, facts: facts(&parts(text).0) });
     Question {
+        does_other_work: false,
         arms: arms.iter().map(arm).collect(),
         factors: Vec::new(),
         is_study,

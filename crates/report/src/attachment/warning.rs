@@ -170,7 +170,7 @@ impl Pair<'_> {
             });
         }
         match causes.len() {
-            0 => known.then(|| self.alike()),
+            0 => (known && !self.question.does_other_work).then(|| self.alike()),
             1 => None,
             _ => Some(format!(
                 "{} differ in {}: the effect cannot be attributed to one of them. {}",

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Refusal, factor};
 use drivelab_stats::Role;
 
 use super::column::{Column, columns};
 use super::result::CompareResult;
-use super::{ArmRuns, Input, Source};
-use crate::attachment;
+use super::{ArmRuns, Input, Source, withheld};
+use crate::attachment::{self, Difference};
 use crate::outcome::{Question, Rules, Together, judge, judge_unpaired, withhold};
 use crate::specimens::{Sampled, Simulated};
 use crate::suggest;
@@ -25,7 +25,8 @@ pub struct CompareOptions {
     pub margin: f64,
     /// Seed of the random sign flips (above 16 blocks).
     pub seed: u64,
-    /// What the arms are meant to differ in, where that is said.
+    /// What the arms are meant to differ in, where that is said: settings of how they were
+    /// attached, and keys of their work.
     pub factors: Vec<String>,
     /// Why the runs are no pairs, where the caller knows that.
     pub unpaired: Option<String>,
@@ -41,6 +42,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
     if let Some(why) = unpaired.as_deref().filter(|_| input.by_host) {
         return Err(of_several_machines(why));
     }
+    let asked = withheld::Asked::new(input, &options.factors)?;
     let columns = columns(input);
     let gate = primary(input, &columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
@@ -82,10 +84,11 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
     };
     let primary = outcomes.iter().position(decides);
-    let question =
-        attachment::Question { factors: options.factors.clone(), ..input.attached.clone() };
-    let attached = attachment::difference(&question);
+    let attached = attached(input, options, &asked);
     withhold(&mut outcomes, &attached.unchanged);
+    let withheld = withheld::reasons(&asked, &series, &outcomes);
+    withheld::withhold(&mut outcomes, &withheld);
+    notes.extend(withheld::notes(&asked));
     Ok(CompareResult {
         attached,
         source: input.source.clone(),
@@ -98,8 +101,20 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         facts,
         together: Together::of(&outcomes),
         outcomes,
+        work: withheld::rows(&asked),
+        withheld,
         unpaired,
         notes,
+    })
+}
+
+/// How the arms were attached, and whether that is what they are meant to differ in.
+fn attached(input: &Input, options: &CompareOptions, asked: &withheld::Asked<'_>) -> Difference {
+    let known = options.factors.iter().filter(|name| factor::find(name).is_some());
+    attachment::difference(&attachment::Question {
+        factors: known.cloned().collect(),
+        does_other_work: asked.differ(),
+        ..input.attached.clone()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::record::{Figure, Label, Remark};
+use drivelab_core::record::{Better, Figure, Label, Remark};
 
 use super::result::SeriesFacts;
 use super::{ArmRuns, Input};
@@ -13,6 +13,8 @@ use crate::outcome::{Series, geometric_mean};
 pub(super) enum Difference<'a> {
     /// An arm has them in another unit.
     Unit { arm: usize, unit: &'a str, first: &'a str },
+    /// An arm has them with the other direction.
+    Direction { arm: usize, better: Better },
     /// The tool of one arm alone gets them wrong.
     Defect { arm: usize, remark: &'a Remark },
 }
@@ -23,6 +25,13 @@ impl Difference<'_> {
         match self {
             Self::Unit { arm, unit, first } => {
                 format!("it is in `{unit}` in `{}`, elsewhere in `{first}`", name(*arm))
+            }
+            Self::Direction { arm, better } => {
+                let [this, other] = match better {
+                    Better::Less => ["less", "more"],
+                    Better::More | Better::Neither => ["more", "less"],
+                };
+                format!("{this} is better in `{}`, elsewhere {other}", name(*arm))
             }
             Self::Defect { arm, remark } => {
                 format!("in `{}` alone the tool gets it wrong ({})", name(*arm), remark.why)
@@ -47,6 +56,8 @@ pub(super) struct Column<'a> {
     unusable: Option<f64>,
     /// Another unit than the first, and the arm that has it.
     other_unit: Option<(usize, String)>,
+    /// Another direction than the first, and the arm that has it.
+    other_direction: Option<(usize, Better)>,
     /// By arm: what its tool gets wrong.
     defects: Vec<Option<&'a Remark>>,
 }
@@ -83,6 +94,7 @@ impl<'a> Column<'a> {
             all: vec![Vec::new(); arms],
             unusable: None,
             other_unit: None,
+            other_direction: None,
             defects: vec![None; arms],
         }
     }
@@ -96,6 +108,9 @@ impl<'a> Column<'a> {
         }
         if figure.unit() != self.first.unit() {
             self.other_unit = Some((arm, figure.unit().to_owned()));
+        }
+        if figure.better != self.first.better {
+            self.other_direction = Some((arm, figure.better));
         }
         for remark in &figure.remarks {
             if remark.label == Label::ToolDefect {
@@ -128,6 +143,9 @@ impl<'a> Column<'a> {
     pub(super) fn difference(&self) -> Option<Difference<'_>> {
         if let Some((arm, unit)) = &self.other_unit {
             return Some(Difference::Unit { arm: *arm, unit, first: self.first.unit() });
+        }
+        if let Some((arm, better)) = self.other_direction {
+            return Some(Difference::Direction { arm, better });
         }
         let defect = self.defects.iter().enumerate().find_map(|(arm, it)| Some((arm, (*it)?)));
         let is_of_all = self.defects.iter().all(Option::is_some);

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Source;
 use super::result::CompareResult;
+use super::{Source, Withheld, WorkRow};
 use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
 use drivelab_core::record::label_names;
@@ -26,6 +26,10 @@ struct CompareJson<'a> {
     metrics: Vec<MetricJson<'a>>,
     /// How the arms were attached.
     attached: &'a Difference,
+    /// The keys in which the work of the runs differs, with the values of each arm.
+    work: &'a [WorkRow],
+    /// Why verdicts are withheld, and what to do about it.
+    withheld: &'a [Withheld],
     notes: &'a [String],
     drivelab: &'static str,
 }
@@ -59,6 +63,8 @@ pub fn json(result: &CompareResult) -> String {
         arms: names.iter().map(|name| ArmJson { name }).collect(),
         metrics: metrics.collect(),
         attached: &result.attached,
+        work: &result.work,
+        withheld: &result.withheld,
         notes: &result.notes,
         drivelab: crate::VERSION,
     })

@@ -9,6 +9,7 @@ mod json;
 mod page;
 mod result;
 mod text;
+mod withheld;
 mod words;
 
 pub use analyse::{CompareOptions, analyse};
@@ -23,6 +24,7 @@ pub use page::About;
 pub(crate) use page::page;
 pub use result::{CompareResult, SeriesFacts};
 pub use text::text;
+pub use withheld::{Withheld, WorkRow};
 pub(crate) use words::words;
 
 #[cfg(test)]

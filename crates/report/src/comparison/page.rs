@@ -6,7 +6,7 @@ use drivelab_core::record::RunRecord;
 use super::result::CompareResult;
 use super::words::words;
 use crate::figures;
-use crate::outcome::{Outcome, Series, gather, geometric_mean};
+use crate::outcome::{Outcome, Series, geometric_mean};
 use crate::page::badge::class;
 use crate::page::data::{Data, latency};
 use crate::page::html::{self, escape, fold, latency_plot, legend, list, section};
@@ -156,9 +156,8 @@ fn over_time(
 }
 
 fn caveats(result: &CompareResult) -> String {
-    let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
     let lists =
-        list("Warnings", "warnings", &gather(named)) + &list("Notes", "notes", &result.notes);
+        list("Warnings", "warnings", &result.warnings()) + &list("Notes", "notes", &result.notes);
     if lists.is_empty() { lists } else { section("Caveats", "", &lists) }
 }
 

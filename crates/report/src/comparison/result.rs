@@ -1,10 +1,10 @@
 //! What a comparison of results showed.
 
-use drivelab_stats::Verdict;
+use drivelab_stats::{Verdict, WarningId};
 
-use super::Source;
+use super::{Source, Withheld, WorkRow};
 use crate::attachment::Difference;
-use crate::outcome::{Outcome, Series, Together};
+use crate::outcome::{Outcome, Series, Together, gather};
 use drivelab_core::record::{Label, Remark};
 
 /// The result of a comparison.
@@ -33,6 +33,10 @@ pub struct CompareResult {
     pub primary: usize,
     /// How the arms were attached.
     pub attached: Difference,
+    /// The keys in which the work of the runs differs.
+    pub work: Vec<WorkRow>,
+    /// Why verdicts are withheld.
+    pub withheld: Vec<Withheld>,
     /// Why the runs were compared without pairing them.
     pub unpaired: Option<String>,
     /// What else a reader must know.
@@ -64,6 +68,19 @@ impl CompareResult {
     /// What is concluded: the verdict on the primary metric of the last arm.
     pub fn verdict(&self) -> Verdict {
         self.primary().verdict()
+    }
+
+    /// Whether the verdict of an outcome is withheld, and by a reason that is said first.
+    pub fn is_withheld(&self, outcome: &Outcome) -> bool {
+        let place = self.outcomes.iter().position(|it| std::ptr::eq(it, outcome));
+        place.is_some_and(|place| self.withheld.iter().any(|it| it.outcomes.contains(&place)))
+    }
+
+    /// The warnings that no reason to withhold has said already.
+    pub fn warnings(&self) -> Vec<String> {
+        let named = self.outcomes.iter().map(|o| (self.series[o.series].name.as_str(), o));
+        let said: Vec<WarningId> = self.withheld.iter().map(|it| it.id).collect();
+        gather(named, &said)
     }
 
     /// The arms' names.

@@ -6,7 +6,7 @@ use super::result::{CompareResult, SeriesFacts};
 use super::words::words;
 use crate::attachment;
 use crate::figures;
-use crate::outcome::{Outcome, direction, gather};
+use crate::outcome::{Outcome, direction};
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::{Label, label_names};
@@ -143,8 +143,7 @@ fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
 
 fn footnotes(result: &CompareResult, look: Look) -> String {
     let mut text = String::new();
-    let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
-    text += &look.each("Warning:", DOUBT, &gather(named));
+    text += &look.each("Warning:", DOUBT, &result.warnings());
     text += &look.each("Note:", BOLD, &result.notes);
     let details = result.facts.iter().filter(|facts| facts.is_detail).count();
     let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };

@@ -2,7 +2,9 @@
 
 use drivelab_stats::Verdict;
 
+use super::Withheld;
 use super::result::CompareResult;
+use crate::figures::capital;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
 use crate::specimens;
@@ -11,6 +13,7 @@ use drivelab_core::record::{Label, Nature};
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub(crate) fn words(result: &CompareResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
+    sentences.extend(withheld(result));
     sentences.extend(decides(result));
     sentences.extend(other_arms(result));
     sentences.extend(other_metrics(result));
@@ -23,6 +26,7 @@ fn answer(result: &CompareResult) -> Sentence {
     let series = &result.series[outcome.series];
     let verdict = outcome.verdict();
     let lead = match outcome.adjusted.comparison.n {
+        _ if result.is_withheld(outcome) => "The verdict is withheld",
         1 => "Nothing can be concluded from one run each",
         _ => lead(outcome, false),
     };
@@ -32,6 +36,15 @@ fn answer(result: &CompareResult) -> Sentence {
         claim(outcome, series, &result.names())
     );
     Sentence::new(lead, body, Some(verdict))
+}
+
+/// Why verdicts are withheld, and what to type next.
+fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence> {
+    let sentence = |it: &Withheld| {
+        let body = format!("{}. {}.", it.message, capital(&it.hint));
+        Sentence::new("Withheld:", body, None)
+    };
+    result.withheld.iter().map(sentence)
 }
 
 /// What the spread between drives goes back to, where the verdict depends on it.
@@ -61,6 +74,7 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
         .filter(|outcome| {
             let facts = &result.facts[outcome.series];
             outcome.to == primary.to
+                && !result.is_withheld(outcome)
                 && outcome.series != primary.series
                 && !facts.is_detail
                 && !facts.is(Label::NotDisk)

@@ -10,8 +10,11 @@ const NAMES_MAX: usize = 3;
 /// Every different warning with the comparisons it is about, in order of first appearance.
 ///
 /// Claims that do not hold together are told at once: each has a p of its own, which stands with
-/// the comparison.
-pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>) -> Vec<String> {
+/// the comparison. `said` are those that are told elsewhere.
+pub(crate) fn gather<'a>(
+    outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>,
+    said: &[WarningId],
+) -> Vec<String> {
     let mut gathered: Vec<(&Warning, Vec<&str>)> = Vec::new();
     let is_same = |one: &Warning, other: &Warning| {
         one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
@@ -19,7 +22,8 @@ pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>)
     for (name, outcome) in outcomes {
         // That it depends on the drive is the verdict, and is told as such.
         let warnings = outcome.adjusted.comparison.warnings.iter();
-        for warning in warnings.filter(|warning| warning.id != WarningId::Depends) {
+        let is_new = |id: WarningId| id != WarningId::Depends && !said.contains(&id);
+        for warning in warnings.filter(|warning| is_new(warning.id)) {
             match gathered.iter_mut().find(|(known, _)| is_same(known, warning)) {
                 Some((_, names)) if names.contains(&name) => {}
                 Some((_, names)) => names.push(name),

@@ -269,7 +269,7 @@ fn plot(result: &StudyResult, place: usize) -> String {
 
 fn remarks(result: &StudyResult) -> String {
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
-    let warnings = gather(outcomes.map(|o| (result.series_of(o).name.as_str(), o)));
+    let warnings = gather(outcomes.map(|o| (result.series_of(o).name.as_str(), o)), &[]);
     let doubts = result.experiment.cells.as_ref().map_or(&[][..], |cells| &cells.doubts);
     let risks: Vec<String> =
         result.experiment.risks.iter().map(|risk| risk.sentence.clone()).collect();

@@ -203,8 +203,7 @@ fn of_comparison(result: &CompareResult) -> Sheet {
     let names = result.names();
     let outcomes: Vec<&Outcome> = result.outcomes.iter().collect();
     let (shown, numbers) = compared(&outcomes, &result.series, &names);
-    let pairs = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
-    let warnings = gather(pairs);
+    let warnings = result.warnings();
     Sheet {
         title: format!("{} against {}", names[1..].join(", "), names[0]),
         sentences: comparison::words(result),
@@ -226,7 +225,8 @@ fn of_study(result: &StudyResult) -> Sheet {
         title: result.experiment.title.clone(),
         sentences,
         tables: vec![("Metrics".to_owned(), shown)],
-        notes: [gather(pairs), result.attached.warnings.clone(), result.notes.clone()].concat(),
+        notes: [gather(pairs, &[]), result.attached.warnings.clone(), result.notes.clone()]
+            .concat(),
         numbers,
     }
 }

@@ -21,7 +21,7 @@ pub use text::text;
 
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{
-    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord,
+    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord, Work,
 };
 use drivelab_stats::quantile_reportable;
 
@@ -99,7 +99,8 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
         let phases = vec![as_phase("", record)];
         let (arm, ended_unix_s) = (arm.to_owned(), record.ended_unix_s);
         let host = record.host.as_ref().map(|host| host.id.clone());
-        runs.push(ImportedRun { arm, ended_unix_s, host, phases, ..ImportedRun::default() });
+        let work = Work::of(record);
+        runs.push(ImportedRun { arm, ended_unix_s, host, work, phases, ..ImportedRun::default() });
     }
     let tool = "drivelab".to_owned();
     Imported { tool, tool_version: version.unwrap_or_default(), runs, ..Imported::default() }
@@ -111,7 +112,11 @@ pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
     let phases = records.iter().map(phase).collect();
     let mut hosts = records.iter().filter_map(|record| record.host.as_ref());
     let host = hosts.next().map(|host| host.id.clone());
-    let run = ImportedRun { arm: arm.to_owned(), host, phases, ..ImportedRun::default() };
+    let mut work = Work::default();
+    for record in records {
+        work.add(&format!("{}.", record_name(record)), &Work::of(record));
+    }
+    let run = ImportedRun { arm: arm.to_owned(), host, work, phases, ..ImportedRun::default() };
     Imported { runs: vec![run], ..results(arm, records.iter().take(1)) }
 }
 

@@ -174,7 +174,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let named = outcomes.map(|o| (result.series_of(o).name.as_str(), o));
-    text += &look.each("Warning:", DOUBT, &gather(named));
+    text += &look.each("Warning:", DOUBT, &gather(named, &[]));
     let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
     text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(

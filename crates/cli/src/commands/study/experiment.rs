@@ -95,6 +95,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         ArmSettings { name: arm.name.clone(), declares }
     };
     Question {
+        does_other_work: false,
         arms: study.arms.iter().map(arm).collect(),
         factors: study.factors.clone(),
         is_study: true,

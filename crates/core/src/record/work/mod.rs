@@ -8,7 +8,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::RunRecord;
 use crate::units::Bytes;
 
 /// The work of a run: fio's option names where fio has the option, else the tool's own names.
@@ -51,11 +50,6 @@ const FIRST: [&str; 18] = [
 ];
 
 impl Work {
-    /// The work of a run of drivelab, or of the imported run that was kept as one.
-    pub fn of(record: &RunRecord) -> Self {
-        own::work(record)
-    }
-
     /// States a key; an empty value states nothing.
     pub fn set(&mut self, key: &str, value: impl fmt::Display) {
         let value = value.to_string();

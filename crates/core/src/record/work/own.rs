@@ -8,7 +8,14 @@ use crate::workload::{Pace, Workload};
 /// The engine of a modelled drive: where a run was made, not what it did.
 const VIRTUAL: &str = "virtual";
 
-pub(super) fn work(record: &RunRecord) -> Work {
+impl Work {
+    /// The work of a run of drivelab.
+    pub fn of(record: &RunRecord) -> Self {
+        work(record)
+    }
+}
+
+fn work(record: &RunRecord) -> Work {
     let config = &record.config;
     let mut work = Work::default();
     if let Some(load) = &config.workload {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Figure, Label};
+use drivelab_core::record::{Figure, Label, Work};
 
 use super::hosts::{self, OnHosts};
 use super::sequence::{ALTERNATED, Order, order};
@@ -129,12 +129,13 @@ fn input<'a>(
         let is_single = runs.len() == 1;
         let times: Vec<Option<u64>> =
             runs.iter().map(|run| run.iter().filter_map(|it| it.ended_unix_s).max()).collect();
+        let works: Vec<Work> = runs.iter().map(|run| work(run, are_one)).collect();
         let figures = runs
             .iter()
             .map(|run| run.iter().flat_map(|run| figures(run, is_single, are_one)).collect());
         let mut runs = in_order(figures.collect());
-        for (run, time) in runs.iter_mut().zip(times) {
-            run.ended_unix_s = time;
+        for (run, (time, work)) in runs.iter_mut().zip(times.into_iter().zip(works)) {
+            (run.ended_unix_s, run.work) = (time, work);
         }
         ArmRuns { name, runs }
     });
@@ -145,6 +146,16 @@ fn input<'a>(
         return Ok(Input { by_host, order_note: Some(hosts::BLOCKS.to_owned()), ..input });
     }
     Ok(paired_by_order(input))
+}
+
+/// What a run did; of several configurations each, as their metrics are called.
+fn work(configurations: &[&ImportedRun], is_one: bool) -> Work {
+    let mut work = Work::default();
+    for run in configurations {
+        let prefix = if is_one { String::new() } else { format!("{}/", run.arm) };
+        work.add(&prefix, &run.work);
+    }
+    work
 }
 
 fn figures(run: &ImportedRun, is_single: bool, is_one: bool) -> Vec<Figure> {

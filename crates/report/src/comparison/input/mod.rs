@@ -11,7 +11,7 @@ pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{Figure, Specimen};
+use drivelab_core::record::{Figure, Specimen, Work};
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
@@ -84,6 +84,8 @@ pub struct RunFigures {
     pub ended_unix_s: Option<u64>,
     /// The drive that was simulated, and what was asked of it as the run's record spells it.
     pub simulated: Option<(String, Specimen)>,
+    /// What it did, as far as that is known.
+    pub work: Work,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -111,6 +113,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
         figures,
         ended_unix_s: None,
         simulated: None,
+        work: Work::default(),
     };
     named.map(run).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{self, Figure};
+use drivelab_core::record::{self, Figure, Work};
 use drivelab_stats::Better;
 
 use super::{ArmRuns, Input, RunFigures, Source, checked};
@@ -169,6 +169,7 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             figures: vec![figure],
             ended_unix_s: None,
             simulated: None,
+            work: Work::default(),
         }
     });
     runs.collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{Figure, MarkId, RunRecord};
+use drivelab_core::record::{Figure, MarkId, RunRecord, Work};
 use drivelab_stats::Provenance;
 
 use super::hosts::{self, OnHosts};
@@ -24,13 +24,14 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
     });
     let ran_on: Vec<OnHosts> = ran_on.collect();
     let by_host = hosts::are_blocks(&ran_on)?;
-    let mut notes = work_note(arms);
+    let mut notes = Vec::new();
     let named = arms.iter().map(|(name, records)| {
         let figures = records.iter().map(|run| figures(&run.record)).collect();
         let mut runs = in_order(figures);
         for (run, Dated { record, ended_unix_s }) in runs.iter_mut().zip(records) {
             run.simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
             run.ended_unix_s = *ended_unix_s;
+            run.work = Work::of(record);
         }
         ArmRuns { name: name.clone(), runs }
     });
@@ -118,16 +119,6 @@ fn attached(arms: &[(String, Vec<Dated>)]) -> Question {
         samples: samples.collect(),
         ..Question::default()
     }
-}
-
-/// A note where the arms did not do the same work, which may be the question or a slip.
-fn work_note(arms: &[(String, Vec<Dated>)]) -> Vec<String> {
-    let records = arms.iter().flat_map(|(_, runs)| runs).map(|run| &run.record);
-    let mut works = records.map(|record| &record.config.workload);
-    let Some(first) = works.next() else { return Vec::new() };
-    let note = "The runs did not all do the same work (kind, block size, depth, region or time \
-                differ): the ratios also reflect the difference in work.";
-    if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 
 fn figures(record: &RunRecord) -> Vec<Figure> {

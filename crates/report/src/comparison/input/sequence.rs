@@ -69,6 +69,7 @@ mod tests {
             figures: Vec::new(),
             ended_unix_s: Some(*time),
             simulated: None,
+            work: drivelab_core::record::Work::default(),
         };
         let arm =
             |times: &&[u64]| ArmRuns { name: String::new(), runs: times.iter().map(run).collect() };
