@@ -4,20 +4,19 @@
 //! its score of reads counts system calls.
 
 use std::fmt::Write as _;
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use drivelab_core::record::{Better, Figure, WrittenFiles};
 use drivelab_core::{Bytes, Histogram, Rng, Span};
+use drivelab_files::Folder;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
     At as _, Bench, Buffer, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch,
-    float, merged, open_folder, suite_options,
+    float, merged, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -98,7 +97,6 @@ impl Plan for Blogbench {
         bench.begin()?;
         rustix::fs::sync();
         let server = Server {
-            dir: open_folder(&folder)?,
             folder,
             next: AtomicU64::new(0),
             over: AtomicBool::new(false),
@@ -172,8 +170,7 @@ impl Blogbench {
 /// What the threads share.
 #[derive(Debug)]
 struct Server {
-    folder: PathBuf,
-    dir: OwnedFd,
+    folder: Folder,
     /// The number of the next new blog.
     next: AtomicU64,
     over: AtomicBool,
@@ -233,9 +230,9 @@ impl Server {
         while self.goes_on() {
             let blog = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("blog-{blog}");
-            match rustix::fs::mkdirat(&self.dir, &name, Mode::RWXU) {
+            match rustix::fs::mkdirat(&self.folder, &name, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error).at("create", &self.folder.join(name)),
+                Err(error) => return Err(error).at("create", &self.folder.path().join(name)),
             }
             let written = laps.time(|| {
                 let articles = self.create_all(blog, ARTICLE, &mut own)?;
@@ -329,8 +326,8 @@ impl Server {
         let size = own.rng.between(kind.sizes[0], kind.sizes[1] - 1);
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        let path = || self.folder.join(temporary);
-        let file = match rustix::fs::openat(&self.dir, temporary, flags, mode) {
+        let path = || self.folder.path().join(temporary);
+        let file = match rustix::fs::openat(&self.folder, temporary, flags, mode) {
             Err(Errno::NOENT) => return Ok(false),
             file => file.at_path("create", path)?,
         };
@@ -340,11 +337,11 @@ impl Server {
             left -= rustix::io::write(&file, &GARBAGE.0[..length]).at_path("write", path)?;
         }
         drop(file);
-        match rustix::fs::renameat(&self.dir, temporary, &self.dir, name) {
+        match rustix::fs::renameat(&self.folder, temporary, &self.folder, name) {
             // Another thread renamed the same file; as in the original neither is kept.
             Err(Errno::NOENT) => {
                 for name in [temporary, name] {
-                    let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+                    let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::empty());
                 }
                 Ok(false)
             }
@@ -364,8 +361,8 @@ impl Server {
         kind.name_file(blog, number, name);
         let name = name.as_str();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let path = || self.folder.join(name);
-        let file = match rustix::fs::openat(&self.dir, name, flags, Mode::empty()) {
+        let path = || self.folder.path().join(name);
+        let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(false),
             file => file.at_path("open", path)?,
         };

@@ -4,11 +4,12 @@
 //! A copy has two ends: when the last file is closed, which is when a file manager says that it is
 //! done, and when everything is on the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drivelab_core::Bytes;
 use drivelab_core::config::Value;
 use drivelab_core::record::{Figure, Nature};
+use drivelab_files::Folder;
 
 use crate::bench::{
     At as _, Bench, Buffer, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch,
@@ -91,14 +92,14 @@ impl Plan for Copy {
             None
         } else {
             let place = Place::enter(Path::new(&self.to))?;
-            has_space(place.path(), Bytes::new(self.largest()))?;
+            has_space(&place, Bytes::new(self.largest()))?;
             Some(place)
         };
         let content = Content::new(&mut bench.rng(0));
         for set in &self.sets.0 {
             let from = bench.place.fresh("from")?;
             let to = second.as_ref().unwrap_or(&bench.place).fresh("to")?;
-            self.copy(bench, *set, [from, to], &content)?;
+            self.copy(bench, *set, [&from, &to], &content)?;
         }
         bench.place.fresh("from")?;
         second.map_or(Ok(()), Place::leave)?;
@@ -120,11 +121,11 @@ impl Copy {
         &self,
         bench: &mut Bench<'_>,
         (set, bytes): (&str, u64),
-        [from, to]: [PathBuf; 2],
+        [from, to]: [&Folder; 2],
         content: &Content,
     ) -> Done {
         let tree = Tree::flat(self.files(bytes), bytes);
-        tree.make(bench.control, &from, content)?;
+        tree.make(bench.control, from, content)?;
         bench.begin()?;
         let name = format!("copy_{set}");
         let watch = Watch::new(bench.control, &name, tree.files());
@@ -132,11 +133,10 @@ impl Copy {
         let mut buffer = Buffer::new(self.bs);
         let clock = Stopwatch::start();
         for (file, _) in tree.each_file() {
-            let (from, to) = (from.join(file), to.join(file));
-            laps.time(|| copy_file(&from, &to, &mut buffer, &|| watch.check()))?;
+            laps.time(|| copy_file([from, to], file, &mut buffer, &|| watch.check()))?;
         }
         let closed = clock.stop();
-        rustix::fs::syncfs(open_folder(&to)?).at("sync", &to)?;
+        rustix::fs::syncfs(open_folder(to, Path::new(""))?).at("sync", to.path())?;
         let took = clock.stop();
         let copied = float(tree.bytes());
         let closed = rate("closed_bytes_per_s", copied, closed, "");

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use drivelab_core::record::WrittenFiles;
 use drivelab_core::{Bytes, Histogram, Rng};
-use rustix::fs::{CWD, Mode, OFlags};
+use drivelab_files::Folder;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
@@ -45,6 +46,8 @@ suite_options! {
     }
 }
 
+/// The folder that all files are in.
+const FILES: &str = "files";
 /// Time after which the next subfolder is begun, where no number of files says so.
 const DIR_TIME: Duration = Duration::from_secs(180);
 
@@ -81,7 +84,7 @@ impl Plan for FsMark {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let top = bench.place.fresh("files")?;
+        let top = bench.place.fresh(FILES)?;
         let files = u64::from(self.files) * u64::from(self.threads);
         let written = if self.sync == 0 { WrittenFiles::NotSynced } else { WrittenFiles::Synced };
         for number in 1..=self.loops {
@@ -112,22 +115,23 @@ impl FsMark {
         bench: &Bench<'_>,
         name: &str,
         number: u32,
-        top: &Path,
+        top: &Folder,
     ) -> Done<(Took, Histogram)> {
         let steps = u64::from(self.files) * u64::from(self.threads);
         let watch = Watch::new(bench.control, name, steps);
         let part = |thread: u32| bench.rng(u64::from(number) << 32 | u64::from(thread));
         let clock = Stopwatch::start();
-        let lat =
-            watch.threads(self.threads, |thread, laps| self.write(top, part(thread), laps))?;
+        let lat = watch.threads(self.threads, |thread, laps| {
+            self.write([bench.place.folder(), top], part(thread), laps)
+        })?;
         let took = clock.stop();
         Ok((took, merged(&lat)))
     }
 
     /// What one thread does in one loop.
-    fn write(&self, folder: &Path, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+    fn write(&self, [own, folder]: [&Folder; 2], mut rng: Rng, laps: &mut Laps<'_>) -> Done {
         let zeros = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
-        let dir = open_folder(folder)?;
+        let dir = open_folder(folder, Path::new(""))?;
         let mut subfolders = self.subfolders(&mut rng);
         let mut names = Vec::with_capacity(self.files as usize);
         for _ in 0..self.files {
@@ -137,13 +141,13 @@ impl FsMark {
                 // As the original does: for each file, within the time, its folder too.
                 let (at, made): (BorrowedFd<'_>, _) = match below {
                     Some(_) => (dir.as_fd(), Path::new(&name[..2])),
-                    None => (CWD, folder),
+                    None => (own.as_fd(), Path::new(FILES)),
                 };
                 match rustix::fs::mkdirat(at, made, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error).at("create", &folder.join(made)),
+                    Err(error) => return Err(error).at("create", &folder.path().join(made)),
                 }
-                self.one_file(&dir, folder, &name, &zeros)?;
+                self.one_file(&dir, folder.path(), &name, &zeros)?;
                 names.push(name);
                 Ok(())
             })?;
@@ -159,7 +163,7 @@ impl FsMark {
         }
         names.iter().try_for_each(|name| {
             laps.check()?;
-            let path = || folder.join(name);
+            let path = || folder.path().join(name);
             let file = rustix::fs::openat(&dir, name, OFlags::RDONLY, Mode::empty());
             rustix::fs::fsync(file.at_path("open", path)?).at_path("sync", path)
         })

@@ -1,16 +1,20 @@
 //! A source tree that is unpacked, walked and removed.
 
-use std::fs::{self, FileTimes, Permissions};
+use std::ffi::{CStr, OsStr};
+use std::fs::{FileTimes, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use drivelab_core::Bytes;
 use drivelab_core::record::Nature;
+use drivelab_files::Folder;
+use rustix::fs::{AtFlags, FileType, StatxFlags};
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch, float,
-    open_folder, rate, suite_options, write_file,
+    At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch,
+    each_name, float, make_below, open_folder, rate, suite_options, write_file,
 };
 use crate::plan::{Plan, measures, within};
 
@@ -54,6 +58,7 @@ impl Plan for Metadata {
         let content = Content::new(&mut bench.rng(0));
         let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
         let top = bench.place.fresh("tree")?;
+        let own = bench.place.folder().try_clone().at("open", bench.place.folder().path())?;
         let unpack = |laps: &mut Laps<'_>| {
             tree.entries
                 .iter()
@@ -64,8 +69,8 @@ impl Plan for Metadata {
         let walking = bench.looking_up();
         phase(bench, &tree, ("walk", walking), |laps| walk(&top, laps))?;
         phase(bench, &tree, ("remove", Nature::JournalSync), |laps| {
-            remove(&top, laps)?;
-            sync(top.parent().unwrap_or(&top))
+            remove(&own, Path::new("tree"), laps)?;
+            sync(&own)
         })
     }
 }
@@ -89,47 +94,58 @@ fn phase(
     Ok(())
 }
 
-fn sync(folder: &Path) -> Done {
-    rustix::fs::syncfs(open_folder(folder)?).at("sync", folder)
+fn sync(folder: &Folder) -> Done {
+    rustix::fs::syncfs(open_folder(folder, Path::new(""))?).at("sync", folder.path())
 }
 
 /// As tar does: data, then time and mode of files.
-fn unpack(entry: &Entry, top: &Path, content: &Content) -> Done {
-    let path = top.join(&entry.path);
-    let Some(bytes) = entry.bytes else {
-        return fs::create_dir(&path).at("create", &path);
-    };
-    let file = write_file(&path, bytes, CHUNK, content)?;
+fn unpack(entry: &Entry, top: &Folder, content: &Content) -> Done {
+    let Some(bytes) = entry.bytes else { return make_below(top, &entry.path) };
+    let path = || top.path().join(&entry.path);
+    let file = write_file(top, &entry.path, bytes, CHUNK, content)?;
     let time = SystemTime::UNIX_EPOCH + PACKED;
     let times = FileTimes::new().set_accessed(time).set_modified(time);
-    file.set_times(times).at("set the times of", &path)?;
-    file.set_permissions(Permissions::from_mode(0o644)).at("set the mode of", &path)
+    file.set_times(times).at_path("set the times of", path)?;
+    file.set_permissions(Permissions::from_mode(0o644)).at_path("set the mode of", path)
 }
 
 /// Looks everything up, as `find -size` or `git status` do.
-fn walk(top: &Path, laps: &mut Laps<'_>) -> Done {
-    let mut folders = vec![top.to_owned()];
+fn walk(top: &Folder, laps: &mut Laps<'_>) -> Done {
+    let (flags, wanted) = (AtFlags::SYMLINK_NOFOLLOW, StatxFlags::ALL);
+    let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).at("read", &folder)? {
-            let entry = entry.at("read", &folder)?;
-            let about = laps.time(|| entry.metadata().at("look at", &entry.path()))?;
-            if about.is_dir() {
-                folders.push(entry.path());
+        let opened = open_folder(top, &folder)?;
+        let path = || top.path().join(&folder);
+        each_name(&opened, path, |name, _| {
+            let look = || rustix::fs::statx(&opened, name, flags, wanted);
+            let about = laps.time(|| look().at_path("look at", || join(&path(), name)))?;
+            if FileType::from_raw_mode(about.stx_mode.into()) == FileType::Directory {
+                folders.push(join(&folder, name));
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
 
-fn remove(folder: &Path, laps: &mut Laps<'_>) -> Done {
-    for entry in fs::read_dir(folder).at("read", folder)? {
-        let entry = entry.at("read", folder)?;
-        let path = entry.path();
-        if entry.file_type().at("read", &path)?.is_dir() {
-            remove(&path, laps)?;
-        } else {
-            laps.time(|| fs::remove_file(&path).at("remove", &path))?;
-        }
-    }
-    laps.time(|| fs::remove_dir(folder).at("remove", folder))
+fn remove(top: &Folder, folder: &Path, laps: &mut Laps<'_>) -> Done {
+    let opened = open_folder(top, folder)?;
+    each_name(
+        &opened,
+        || top.path().join(folder),
+        |name, kind| {
+            let path = join(folder, name);
+            if kind == FileType::Directory {
+                return remove(top, &path, laps);
+            }
+            let unlink = || rustix::fs::unlinkat(top, &path, AtFlags::empty());
+            laps.time(|| unlink().at_path("remove", || top.path().join(&path)))
+        },
+    )?;
+    let unlink = || rustix::fs::unlinkat(top, folder, AtFlags::REMOVEDIR);
+    laps.time(|| unlink().at_path("remove", || top.path().join(folder)))
+}
+
+fn join(folder: &Path, name: &CStr) -> PathBuf {
+    folder.join(OsStr::from_bytes(name.to_bytes()))
 }

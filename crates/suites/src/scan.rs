@@ -1,15 +1,18 @@
 //! A virus scanner's read of a whole tree, alone and beside a copy on the same disk.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::Bytes;
 use drivelab_core::record::{Figure, Nature};
+use drivelab_files::Folder;
+use rustix::fs::{FileType, OFlags};
 
 use crate::bench::{
-    At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
-    copy_file, float, rate, read_whole, suite_options,
+    Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
+    copy_file, each_name, float, open_below, open_folder, rate, read_whole, suite_options,
 };
 use crate::plan::{Plan, measures, within};
 
@@ -82,7 +85,7 @@ impl Plan for Scan {
 
 impl Scan {
     /// Scans while another thread copies; both rates are those until the scan ended.
-    fn beside(&self, bench: &mut Bench<'_>, top: &Path, tree: &Tree, content: &Content) -> Done {
+    fn beside(&self, bench: &mut Bench<'_>, top: &Folder, tree: &Tree, content: &Content) -> Done {
         let (from, to) = (bench.place.fresh("from")?, bench.place.fresh("to")?);
         let copied = Tree::flat(u64::from(self.copy), COPIED_BYTES);
         copied.make(bench.control, &from, content)?;
@@ -100,8 +103,7 @@ impl Scan {
             let mut buffer = Buffer::new(COPY_CHUNK);
             let files = copied.each_file().cycle();
             for (file, bytes) in files.take_while(|_| !over.load(Ordering::Relaxed)) {
-                let (from, to) = (from.join(file), to.join(file));
-                laps.time(|| copy_file(&from, &to, &mut buffer, &|| watch.check()))?;
+                laps.time(|| copy_file([&from, &to], file, &mut buffer, &|| watch.check()))?;
                 written.fetch_add(bytes, Ordering::Relaxed);
             }
             Ok(())
@@ -119,22 +121,27 @@ impl Scan {
 
     /// Reads every file of a folder and of those in it, in the order of the file system; how much
     /// there was.
-    fn scan(&self, folder: &Path, laps: &mut Laps<'_>) -> Done<u64> {
+    fn scan(&self, top: &Folder, laps: &mut Laps<'_>) -> Done<u64> {
         let mut buffer = Buffer::new(self.bs);
-        let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+        let (mut bytes, mut folders) = (0, vec![PathBuf::new()]);
         while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).at("read", &folder)? {
-                let entry = entry.at("read", &folder)?;
-                let path = entry.path();
-                if entry.file_type().at("read", &path)?.is_dir() {
-                    folders.push(path);
-                } else {
+            let opened = open_folder(top, &folder)?;
+            each_name(
+                &opened,
+                || top.path().join(&folder),
+                |name, kind| {
+                    let path = folder.join(OsStr::from_bytes(name.to_bytes()));
+                    if kind == FileType::Directory {
+                        folders.push(path);
+                        return Ok(());
+                    }
                     bytes += laps.time(|| {
-                        let mut file = File::open(&path).at("open", &path)?;
-                        read_whole(&mut file, &path, &mut buffer)
+                        let mut file = open_below(top, &path, OFlags::RDONLY)?;
+                        read_whole(&mut file, &mut buffer, || top.path().join(&path))
                     })?;
-                }
-            }
+                    Ok(())
+                },
+            )?;
         }
         Ok(bytes)
     }

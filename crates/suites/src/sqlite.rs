@@ -65,7 +65,7 @@ impl Plan for Sqlite {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let top = bench.place.fresh("databases")?;
+        let top = bench.place.fresh_by_name("databases")?;
         let databases: Vec<_> =
             (0..self.threads).map(|thread| top.join(format!("benchmark-{thread}.db"))).collect();
         for database in &databases {

@@ -214,7 +214,7 @@ pub struct Outcome {
 /// It cannot be carried out there: the folder is as it was.
 pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<Outcome, Refusal> {
     let place = Place::enter(setting.dir)?;
-    has_space(setting.dir, suite.plan.needs(setting.memory))?;
+    has_space(&place, suite.plan.needs(setting.memory))?;
     let mut bench = Bench {
         place,
         control,

@@ -1,7 +1,8 @@
 //! Every suite, small: what it says it measures, and what it leaves behind.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::record::{MarkId, Nature, Phase};
@@ -88,6 +89,76 @@ fn a_suite_that_is_stopped_keeps_the_phases_that_ended_and_leaves_nothing() {
     }
     assert_eq!(counts[0], 0);
     assert!(counts.iter().any(|count| (1..all).contains(count)), "{counts:?}");
+}
+
+/// Everything below a folder with what it holds; of links where they lead.
+fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            found.push((entry.path(), Vec::new()));
+            found.extend(tree(&entry.path()));
+        } else {
+            found.push((entry.path(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_link_in_the_place_of_a_suite_s_folder_leads_it_nowhere() {
+    // One of each suite; those that sync the whole machine wait for other programs.
+    let name = |text: &str| text.split(',').next().map(str::to_owned);
+    let mut suites = SMALL.to_vec();
+    suites.dedup_by_key(|text| name(text));
+    for text in suites {
+        for at in [1, 3] {
+            let dir = tempfile::tempdir().unwrap();
+            let (victim, bench) = (dir.path().join("victim"), dir.path().join("bench"));
+            for folder in ["blogs", "files/sub", "from", "to", "tree", "large", "databases"] {
+                fs::create_dir_all(victim.join(folder)).unwrap();
+                fs::write(victim.join(folder).join("thesis"), "of years").unwrap();
+            }
+            fs::write(victim.join(".drivelab-suite"), "").unwrap();
+            fs::create_dir(&bench).unwrap();
+            let before = tree(&victim);
+            let (stop, shown) = (AtomicBool::new(false), AtomicU64::new(0));
+            let swap = |_: &crate::Step<'_>| {
+                if shown.fetch_add(1, Ordering::Relaxed) + 1 == at {
+                    let own = bench.join("drivelab-suite-1");
+                    fs::rename(&own, bench.join("moved")).unwrap();
+                    std::os::unix::fs::symlink(&victim, own).unwrap();
+                }
+            };
+            let setting = Setting { dir: &bench, seed: 1, memory: Bytes::gib(1), in_memory: false };
+            let suite: Suite = text.parse().unwrap();
+            let ended = run(&suite, setting, Control { stop: &stop, progress: &swap });
+            if text.starts_with("sqlite") {
+                // It opens its files by name, and works only where no other user may do this.
+                continue;
+            }
+            assert_eq!(tree(&victim), before, "{text}, at {at}");
+            if shown.into_inner() >= at {
+                let refusal = ended.unwrap_err();
+                assert!(refusal.message.contains("cannot remove"), "{text}: {refusal:?}");
+                assert!(is_empty(&bench.join("moved")), "{text}, at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_suite_that_opens_by_name_is_refused_where_others_may_move_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let suite: Suite = "sqlite,repeat=1,rows=1,drop=never".parse().unwrap();
+    let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: false };
+    let stop = AtomicBool::new(false);
+    let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap_err();
+    assert!(refusal.message.contains("other users may rename files"), "{refusal:?}");
+    assert!(is_empty(dir.path()));
 }
 
 #[test]

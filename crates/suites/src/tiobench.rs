@@ -3,8 +3,8 @@
 //! After tiotest 0.3.3: a random phase counts what it moved. Versions of 2003 to 2023 counted the
 //! whole file.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use drivelab_core::Bytes;
@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use crate::bench::{
     At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float,
-    merged, rate, suite_options,
+    merged, open_below, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -73,8 +73,6 @@ impl Plan for Tiobench {
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let top = bench.place.fresh("files")?;
-        let paths: Vec<PathBuf> =
-            (0..self.threads).map(|thread| top.join(format!("thread{thread}"))).collect();
         let content = Content::new(&mut bench.rng(0));
         for (place, (name, writes, random)) in PHASES.into_iter().enumerate() {
             bench.begin()?;
@@ -87,11 +85,14 @@ impl Plan for Tiobench {
                 let mut rng = bench.rng(seed);
                 let mut block = |number| if random { rng.below(self.blocks()) } else { number };
                 let blocks = (0..each).map(&mut block);
-                let path = &paths[thread as usize];
+                let path = PathBuf::from(format!("thread{thread}"));
+                let flags = if self.osync { OFlags::SYNC } else { OFlags::empty() };
+                let file = open_below(&top, &path, OFlags::RDWR | OFlags::CREATE | flags)?;
+                let path = || top.path().join(&path);
                 if writes {
-                    self.write(path, blocks, &content, laps)
+                    self.write(&file, path, blocks, &content, laps)
                 } else {
-                    self.read(path, blocks, laps)
+                    self.read(&file, path, blocks, laps)
                 }
             })?;
             let took = clock.stop();
@@ -114,36 +115,33 @@ impl Tiobench {
         usize::try_from(self.bs.get()).expect("at most 1 MiB")
     }
 
-    fn open(&self, path: &PathBuf) -> Done<File> {
-        let mut options = OpenOptions::new();
-        if self.osync {
-            options.custom_flags(i32::try_from(OFlags::SYNC.bits()).expect("a flag of open(2)"));
-        }
-        options.read(true).write(true).create(true).truncate(false).open(path).at("open", path)
-    }
-
     fn write(
         &self,
-        path: &PathBuf,
+        file: &File,
+        path: impl Fn() -> PathBuf,
         blocks: impl Iterator<Item = u64>,
         content: &Content,
         laps: &mut Laps<'_>,
     ) -> Done {
-        let file = self.open(path)?;
         for block in blocks {
             let buffer = content.block(block, self.block_bytes());
             let at = block * self.bs.get();
-            laps.time(|| file.write_all_at(buffer, at).at("write", path))?;
+            laps.time(|| file.write_all_at(buffer, at).at_path("write", &path))?;
         }
-        file.sync_all().at("sync", path)
+        file.sync_all().at_path("sync", path)
     }
 
-    fn read(&self, path: &PathBuf, blocks: impl Iterator<Item = u64>, laps: &mut Laps<'_>) -> Done {
-        let file = self.open(path)?;
+    fn read(
+        &self,
+        file: &File,
+        path: impl Fn() -> PathBuf,
+        blocks: impl Iterator<Item = u64>,
+        laps: &mut Laps<'_>,
+    ) -> Done {
         let mut buffer = Buffer::new(self.bs);
         for block in blocks {
             let at = block * self.bs.get();
-            laps.time(|| file.read_exact_at(&mut buffer, at).at("read", path))?;
+            laps.time(|| file.read_exact_at(&mut buffer, at).at_path("read", &path))?;
         }
         Ok(())
     }

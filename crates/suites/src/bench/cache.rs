@@ -1,11 +1,11 @@
 //! Getting what was written out of the host's memory, as far as this process may.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 
 use drivelab_core::config::{Choice, Value};
 use drivelab_core::record::{Mark, MarkId};
+use drivelab_files::Folder;
 use rustix::fs::{Access, Advice};
 
 /// When the page cache is dropped.
@@ -65,22 +65,22 @@ pub(crate) fn drops_everything() -> bool {
 }
 
 /// Writes out what lies below `folder`, and drops it from memory.
-pub(crate) fn drop_below(folder: &Path) -> io::Result<Dropped> {
-    rustix::fs::syncfs(File::open(folder)?)?;
-    if fs::write(DROP_CACHES, "3\n").is_ok() {
+pub(crate) fn drop_below(folder: &Folder) -> io::Result<Dropped> {
+    rustix::fs::syncfs(folder)?;
+    let everything = OpenOptions::new().write(true).open(DROP_CACHES);
+    if everything.and_then(|mut file| file.write_all(b"3\n")).is_ok() {
         return Ok(Dropped::All);
     }
     Ok(if drop_data(folder).is_ok() { Dropped::Data } else { Dropped::Nothing })
 }
 
-fn drop_data(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            drop_data(&entry.path())?;
-        } else if kind.is_file() {
-            rustix::fs::fadvise(File::open(entry.path())?, 0, None, Advice::DontNeed)?;
+fn drop_data(folder: &Folder) -> io::Result<()> {
+    for entry in folder.entries()? {
+        if entry.is_folder {
+            drop_data(&folder.folder(&entry.name)?)?;
+        } else if let Ok(file) = folder.read(&entry.name) {
+            // Not a link, which holds nothing.
+            rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?;
         }
     }
     Ok(())
@@ -88,6 +88,8 @@ fn drop_data(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -95,7 +97,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("sub")).unwrap();
         fs::write(dir.path().join("sub/file"), "data").unwrap();
-        drop_data(dir.path()).unwrap();
+        drop_data(&Folder::open(dir.path()).unwrap()).unwrap();
         assert!(Dropped::Data.mark().unwrap().message.contains("posix_fadvise"));
         assert_eq!(Dropped::All.mark(), None);
     }

@@ -1,12 +1,14 @@
 //! Files written, read and copied with plain system calls, chunk by chunk.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use drivelab_core::Rng;
-use rustix::fs::{Mode, OFlags};
+use drivelab_files::Folder;
+use rustix::fs::{FileType, Mode, OFlags, RawDir};
 
 use super::halt::{At as _, Done};
 
@@ -31,15 +33,29 @@ impl Content {
     }
 }
 
+/// Opens a file below a folder of the suite: one system call, as by its whole name.
+pub(crate) fn open_below(top: &Folder, path: &Path, flags: OFlags) -> Done<File> {
+    let mode = Mode::from_raw_mode(0o666);
+    let what = if flags.contains(OFlags::CREATE) { "create" } else { "open" };
+    let file = rustix::fs::openat(top, path, flags | OFlags::CLOEXEC, mode);
+    file.map(File::from).at_path(what, || top.path().join(path))
+}
+
 /// Makes a file of `size` bytes in writes of at most `chunk`.
-pub(crate) fn write_file(path: &Path, size: u64, chunk: usize, content: &Content) -> Done<File> {
-    let mut file = File::create_new(path).at("create", path)?;
+pub(crate) fn write_file(
+    top: &Folder,
+    path: &Path,
+    size: u64,
+    chunk: usize,
+    content: &Content,
+) -> Done<File> {
+    let mut file = open_below(top, path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     let chunk = chunk.min(CONTENT_BYTES);
     let (mut left, mut number) = (size, 0);
     while left > 0 {
         let block = content.block(number, chunk);
         let length = usize::try_from(left).map_or(block.len(), |left| left.min(block.len()));
-        file.write_all(&block[..length]).at("write", path)?;
+        file.write_all(&block[..length]).at_path("write", || top.path().join(path))?;
         number += 1;
         left -= length as u64;
     }
@@ -47,42 +63,76 @@ pub(crate) fn write_file(path: &Path, size: u64, chunk: usize, content: &Content
 }
 
 /// Reads an open file to its end in reads of `buffer`; how much there was.
-pub(crate) fn read_whole(file: &mut File, path: &Path, buffer: &mut [u8]) -> Done<u64> {
+pub(crate) fn read_whole(
+    file: &mut File,
+    buffer: &mut [u8],
+    path: impl Fn() -> PathBuf,
+) -> Done<u64> {
     let mut bytes = 0;
     loop {
-        match file.read(buffer).at("read", path)? {
+        match file.read(buffer).at_path("read", &path)? {
             0 => return Ok(bytes),
             length => bytes += length as u64,
         }
     }
 }
 
-/// Copies a file in reads and writes of `buffer`; how much there was. A large one takes seconds, so
-/// `check` is asked after each of them.
+/// Copies a file from one folder to another in reads and writes of `buffer`; how much there was. A
+/// large one takes seconds, so `check` is asked after each of them.
 pub(crate) fn copy_file(
-    from: &Path,
-    to: &Path,
+    [from, to]: [&Folder; 2],
+    path: &Path,
     buffer: &mut [u8],
     check: &dyn Fn() -> Done,
 ) -> Done<u64> {
-    let mut source = File::open(from).at("read", from)?;
-    let mut target = File::create(to).at("create", to)?;
+    let mut source = open_below(from, path, OFlags::RDONLY)?;
+    let mut target = open_below(to, path, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
     let mut bytes = 0;
     loop {
-        let length = source.read(buffer).at("read", from)?;
+        let length = source.read(buffer).at_path("read", || from.path().join(path))?;
         if length == 0 {
             return Ok(bytes);
         }
-        target.write_all(&buffer[..length]).at("write", to)?;
+        target.write_all(&buffer[..length]).at_path("write", || to.path().join(path))?;
         bytes += length as u64;
         check()?;
     }
 }
 
-/// Opens a folder, for names relative to it.
-pub(crate) fn open_folder(path: &Path) -> Done<OwnedFd> {
+/// Opens a folder below one of the suite, for names relative to it; the empty path is that itself.
+pub(crate) fn open_folder(top: &Folder, path: &Path) -> Done<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).at("open", path)
+    let name = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let folder = rustix::fs::openat(top, name, flags, Mode::empty());
+    folder.at_path("open", || top.path().join(path))
+}
+
+/// Makes a folder below one of the suite.
+pub(crate) fn make_below(top: &Folder, path: &Path) -> Done {
+    let made = rustix::fs::mkdirat(top, path, Mode::from_raw_mode(0o777));
+    made.at_path("create", || top.path().join(path))
+}
+
+/// Bytes of names that are read from a folder at once, as glibc's `readdir` does.
+const READDIR_BYTES: usize = 32 << 10;
+
+/// The names in a folder, each with what it is, in the order of the file system.
+pub(crate) fn each_name(
+    folder: impl AsFd,
+    path: impl Fn() -> PathBuf,
+    mut work: impl FnMut(&CStr, FileType) -> Done,
+) -> Done {
+    let mut buffer = Vec::with_capacity(READDIR_BYTES);
+    let mut entries = RawDir::new(&folder, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry.at_path("read", &path)?;
+        // Names of ours do not begin with a dot.
+        let name = entry.file_name();
+        if name.to_bytes().first() != Some(&b'.') {
+            work(name, entry.file_type())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -93,15 +143,18 @@ mod tests {
     fn what_is_written_is_read_back_and_copied() {
         let dir = tempfile::tempdir().unwrap();
         let content = Content::new(&mut Rng::new(1));
-        let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+        let top = Folder::open(dir.path()).unwrap();
+        let (one, two) = (top.make_folder("one").unwrap(), top.make_folder("two").unwrap());
+        let file = Path::new("file");
         for size in [0, 1, 100_000, 3 << 20] {
-            drop(write_file(&one, size, 32 << 10, &content).unwrap());
+            drop(write_file(&one, file, size, 32 << 10, &content).unwrap());
             let mut buffer = vec![0; 32 << 10];
-            assert_eq!(copy_file(&one, &two, &mut buffer, &|| Ok(())).unwrap(), size);
-            let mut file = File::open(&two).unwrap();
-            assert_eq!(read_whole(&mut file, &two, &mut buffer).unwrap(), size);
-            assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
-            std::fs::remove_file(&one).unwrap();
+            assert_eq!(copy_file([&one, &two], file, &mut buffer, &|| Ok(())).unwrap(), size);
+            let mut copied = open_below(&two, file, OFlags::RDONLY).unwrap();
+            assert_eq!(read_whole(&mut copied, &mut buffer, PathBuf::new).unwrap(), size);
+            let held = |folder: &Folder| std::fs::read(folder.path().join(file)).unwrap();
+            assert_eq!(held(&one), held(&two));
+            one.remove_file(file).unwrap();
         }
     }
 }

@@ -12,7 +12,9 @@ mod watch;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
-pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
+pub(crate) use files::{
+    Content, copy_file, each_name, make_below, open_below, open_folder, read_whole, write_file,
+};
 pub(crate) use halt::{At, Done, Halt};
 pub use options::SuiteOption;
 pub(crate) use options::{Auto, suite_options};
@@ -66,8 +68,8 @@ impl Bench<'_> {
             CacheDrop::Phases => true,
         };
         if is_due {
-            let folder = self.place.path();
-            self.dropped = Some(cache::drop_below(folder).at("drop from memory", folder)?);
+            let folder = self.place.folder();
+            self.dropped = Some(cache::drop_below(folder).at("drop from memory", folder.path())?);
         }
         self.control.check()
     }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Rng;
+use drivelab_files::Folder;
 
-use super::files::{Content, write_file};
-use super::halt::{At as _, Done};
+use super::files::{Content, make_below, write_file};
+use super::halt::Done;
 use super::watch::{Control, Step};
 
 /// One file or folder of a tree; a folder comes before what is in it.
@@ -66,17 +67,16 @@ impl Tree {
     }
 
     /// Makes it below `top`, unmeasured.
-    pub(crate) fn make(&self, control: Control<'_>, top: &Path, content: &Content) -> Done {
+    pub(crate) fn make(&self, control: Control<'_>, top: &Folder, content: &Content) -> Done {
         let of = self.entries.len() as u64;
         for (done, entry) in (0..).zip(&self.entries) {
             control.check()?;
             if done % 256 == 0 {
                 (control.progress)(&Step { phase: "writing the tree", done, of });
             }
-            let path = top.join(&entry.path);
             match entry.bytes {
-                None => std::fs::create_dir(&path).at("create", &path)?,
-                Some(bytes) => drop(write_file(&path, bytes, CHUNK, content)?),
+                None => make_below(top, &entry.path)?,
+                Some(bytes) => drop(write_file(top, &entry.path, bytes, CHUNK, content)?),
             }
         }
         Ok(())

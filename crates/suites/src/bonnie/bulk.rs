@@ -1,27 +1,32 @@
 //! The phases on the large file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use drivelab_core::record::Nature;
+use drivelab_files::Folder;
+use rustix::fs::{Mode, OFlags};
 
 use super::{Bonnie, Ended};
-use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float};
+use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float, open_below};
 
+/// The large file.
+pub(super) const FILE: &str = "file";
 /// Bytes that one step of the phases that go byte by byte moves.
 const RUN_BYTES: u64 = 8192;
 
 impl Bonnie {
     pub(super) fn large_file(&self, bench: &mut Bench<'_>) -> Done {
-        let path = bench.place.fresh("large")?.join("file");
+        let folder = &bench.place.fresh("large")?;
+        let path = folder.path().join(FILE);
         let size = self.size(bench.memory);
         let chunks = size.get() / self.chunk.get();
         let whole = float(size.get()) / 1024.0;
         let runs = self.putc.get() / RUN_BYTES;
         let bytes = float(runs * RUN_BYTES) / 1024.0;
-        let part = |name, nature, steps, amount| Part { path: &path, name, nature, steps, amount };
+        let part =
+            |name, nature, steps, amount| Part { folder, path: &path, name, nature, steps, amount };
         let warm = bench.reading(size);
         if runs > 0 {
             let putc = part("putc", Nature::Cpu, runs, bytes);
@@ -54,14 +59,16 @@ impl Bonnie {
             each(laps, chunks, || file.read_exact(&mut buffer).at("read", &path))
         })?;
         if self.seeks > 0 {
-            self.seek_phase(bench, &path, chunks, warm)?;
+            self.seek_phase(bench, folder, chunks, warm)?;
         }
-        std::fs::remove_file(&path).at("remove", &path)
+        folder.remove_file(FILE).at("remove", &path)
     }
 }
 
 /// One phase on the file.
 struct Part<'a> {
+    folder: &'a Folder,
+    /// For messages.
     path: &'a Path,
     name: &'a str,
     nature: Nature,
@@ -75,14 +82,14 @@ impl Part<'_> {
     fn run(
         self,
         bench: &mut Bench<'_>,
-        open: fn(&Path) -> Done<File>,
+        open: fn(&Folder) -> Done<File>,
         work: impl FnOnce(&mut Laps<'_>, &mut File) -> Done,
     ) -> Done {
-        let Part { path, name, nature, steps, amount } = self;
+        let Part { folder, path, name, nature, steps, amount } = self;
         bench.begin()?;
         let watch = Watch::new(bench.control, name, steps);
         let mut laps = watch.laps();
-        let mut file = open(path)?;
+        let mut file = open(folder)?;
         let clock = Stopwatch::start();
         work(&mut laps, &mut file)?;
         file.sync_all().at("sync", path)?;
@@ -98,14 +105,15 @@ fn each(laps: &mut Laps<'_>, steps: u64, mut step: impl FnMut() -> Done) -> Done
     (0..steps).try_for_each(|_| laps.time(&mut step))
 }
 
-fn create(path: &Path) -> Done<File> {
-    let _ = std::fs::remove_file(path);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600).open(path).at("create", path)
+fn create(folder: &Folder) -> Done<File> {
+    let _ = folder.remove_file(FILE);
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, FILE, flags, Mode::RUSR | Mode::WUSR);
+    file.map(File::from).at_path("create", || folder.path().join(FILE))
 }
 
-pub(super) fn open(path: &Path) -> Done<File> {
-    OpenOptions::new().read(true).write(true).open(path).at("open", path)
+pub(super) fn open(folder: &Folder) -> Done<File> {
+    open_below(folder, Path::new(FILE), OFlags::RDWR)
 }
 
 fn touch(buffer: &mut [u8], chunk: u64) {

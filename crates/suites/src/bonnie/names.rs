@@ -1,23 +1,23 @@
 //! The phases on small files.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Rng;
 use drivelab_core::record::Nature;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
+use drivelab_files::Folder;
+use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{Bonnie, Ended, Filling};
-use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, open_folder};
+use crate::bench::{
+    At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, each_name, make_below, open_folder,
+};
 
 /// Most random characters of a name.
 const EXTRA_MAX: u64 = 12;
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-/// Bytes of names that are read from a folder at once, as glibc's `readdir` does.
-const READDIR_BYTES: usize = 32 << 10;
 
 /// A file and the folder it is in.
 #[derive(Debug, Clone)]
@@ -31,8 +31,7 @@ struct Name {
 
 /// The folders of one half of the phases.
 struct Folders {
-    path: PathBuf,
-    top: OwnedFd,
+    top: Folder,
     /// Open for syncs, where files are synced.
     synced: Vec<OwnedFd>,
 }
@@ -50,11 +49,11 @@ impl Folders {
 impl Bonnie {
     /// In order first, then in random order.
     pub(super) fn small_files(&self, bench: &mut Bench<'_>) -> Done {
+        let own = bench.place.folder().try_clone().at("open", bench.place.folder().path())?;
         for order in [Order::Sequential, Order::Random] {
             let mut rng = bench.rng(1 + order as u64);
             let mut names = self.names(order, &mut rng);
-            let path = bench.place.fresh("files")?;
-            let folders = self.make_folders(path)?;
+            let folders = self.make_folders(bench.place.fresh("files")?)?;
             let [create, stat, delete] = order.phases();
             let buffer = &mut *Buffer::new(self.n.chunk);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
@@ -77,7 +76,7 @@ impl Bonnie {
             self.phase(bench, (stat, looking_up), |laps| match order {
                 Order::Sequential => self.stat_folders(&folders, laps, buffer),
                 Order::Random => names.iter().try_for_each(|name| {
-                    laps.time(|| stat_one(&folders.top, &folders.path, &name.path, buffer))
+                    laps.time(|| stat_one(&folders.top, folders.top.path(), &name.path, buffer))
                 }),
             })?;
             if order == Order::Random {
@@ -95,9 +94,9 @@ impl Bonnie {
                     }
                 }
                 // What is still open would be freed only after the sync, in the next phase.
-                let path = folders.path.clone();
+                let path = folders.top.path().to_owned();
                 drop(folders);
-                std::fs::remove_dir(&path).at("remove", &path)?;
+                rustix::fs::unlinkat(&own, "files", AtFlags::REMOVEDIR).at("remove", &path)?;
                 rustix::fs::sync();
                 Ok(())
             })?;
@@ -142,21 +141,20 @@ impl Bonnie {
         (0..self.n.count).map(name).collect()
     }
 
-    fn make_folders(&self, path: PathBuf) -> Done<Folders> {
-        let top = open_folder(&path)?;
+    fn make_folders(&self, top: Folder) -> Done<Folders> {
         let below: Vec<PathBuf> = match self.n.folders {
-            1 => vec![path.clone()],
-            count => (0..count).map(|number| path.join(format!("{number:05}"))).collect(),
+            1 => vec![PathBuf::new()],
+            count => (0..count).map(|number| format!("{number:05}").into()).collect(),
         };
         if self.n.folders > 1 {
-            below.iter().try_for_each(|folder| std::fs::create_dir(folder).at("create", folder))?;
+            below.iter().try_for_each(|folder| make_below(&top, folder))?;
         }
-        let opened = below.iter().filter(|_| self.fsync).map(|folder| open_folder(folder));
-        Ok(Folders { top, synced: opened.collect::<Done<_>>()?, path })
+        let opened = below.iter().filter(|_| self.fsync).map(|folder| open_folder(&top, folder));
+        Ok(Folders { synced: opened.collect::<Done<_>>()?, top })
     }
 
     fn create(&self, folders: &Folders, name: &Name, first: &Name, zeros: &[u8]) -> Done {
-        let (dir, path) = (&folders.top, || join(&folders.path, &name.path));
+        let (dir, path) = (&folders.top, || join(folders.top.path(), &name.path));
         let is_first = name.path == first.path;
         match self.n.filling {
             Filling::HardLinks if !is_first => {
@@ -175,7 +173,7 @@ impl Bonnie {
     }
 
     fn create_file(&self, folders: &Folders, name: &Name, zeros: &[u8]) -> Done {
-        let path = || join(&folders.path, &name.path);
+        let path = || join(folders.top.path(), &name.path);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(&folders.top, &name.path, flags, mode);
@@ -195,7 +193,7 @@ impl Bonnie {
     /// Every file of every folder, in the order of the file system.
     fn stat_folders(&self, folders: &Folders, laps: &mut Laps<'_>, buffer: &mut [u8]) -> Done {
         self.each_folder(folders, |_, dir, path| {
-            each_name(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer)))
+            names_in(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer)))
         })
     }
 
@@ -203,7 +201,7 @@ impl Bonnie {
         self.each_folder(folders, |number, dir, path| {
             let delete =
                 |name: &CStr| laps.time(|| delete_one(folders, dir, name, number as usize));
-            each_name(dir, path, delete)?;
+            names_in(dir, path, delete)?;
             self.remove_folder(folders, number)
         })
     }
@@ -211,14 +209,15 @@ impl Bonnie {
     fn each_folder(
         &self,
         folders: &Folders,
-        mut work: impl FnMut(u32, &OwnedFd, &Path) -> Done,
+        mut work: impl FnMut(u32, BorrowedFd<'_>, &Path) -> Done,
     ) -> Done {
         if self.n.folders == 1 {
-            return work(0, &folders.top, &folders.path);
+            return work(0, folders.top.as_fd(), folders.top.path());
         }
         (0..self.n.folders).try_for_each(|number| {
-            let path = folders.path.join(format!("{number:05}"));
-            work(number, &open_folder(&path)?, &path)
+            let name = PathBuf::from(format!("{number:05}"));
+            let folder = open_folder(&folders.top, &name)?;
+            work(number, folder.as_fd(), &folders.top.path().join(name))
         })
     }
 
@@ -227,8 +226,9 @@ impl Bonnie {
         if self.n.folders == 1 {
             return Ok(());
         }
-        let path = folders.path.join(format!("{number:05}"));
-        std::fs::remove_dir(&path).at("remove", &path)
+        let name = format!("{number:05}");
+        let removed = rustix::fs::unlinkat(&folders.top, &name, AtFlags::REMOVEDIR);
+        removed.at_path("remove", || folders.top.path().join(name))
     }
 }
 
@@ -237,9 +237,9 @@ fn join(folder: &Path, name: &CStr) -> PathBuf {
 }
 
 /// Looks a file up, and reads it where it holds something.
-fn stat_one(dir: &OwnedFd, folder: &Path, name: &CStr, buffer: &mut [u8]) -> Done {
+fn stat_one(dir: impl AsFd, folder: &Path, name: &CStr, buffer: &mut [u8]) -> Done {
     let path = || join(folder, name);
-    let about = rustix::fs::statat(dir, name, AtFlags::empty()).at_path("look at", path)?;
+    let about = rustix::fs::statat(&dir, name, AtFlags::empty()).at_path("look at", path)?;
     if about.st_size == 0 {
         return Ok(());
     }
@@ -261,26 +261,17 @@ fn part_of(left: u64, chunk: usize) -> usize {
     usize::try_from(left).map_or(chunk, |left| left.min(chunk))
 }
 
-fn delete_one(folders: &Folders, dir: &OwnedFd, name: &CStr, number: usize) -> Done {
-    let path = || join(&folders.path, name);
+fn delete_one(folders: &Folders, dir: impl AsFd, name: &CStr, number: usize) -> Done {
+    let path = || join(folders.top.path(), name);
     rustix::fs::unlinkat(dir, name, AtFlags::empty()).at_path("remove", path)?;
     folders.sync(number, &path)
 }
 
-fn each_name(dir: &OwnedFd, path: &Path, mut work: impl FnMut(&CStr) -> Done) -> Done {
+/// Opens the folder as the original does, and gives its names.
+fn names_in(dir: BorrowedFd<'_>, path: &Path, mut work: impl FnMut(&CStr) -> Done) -> Done {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(dir, ".", flags, Mode::empty()).at("read", path)?;
-    let mut buffer = Vec::with_capacity(READDIR_BYTES);
-    let mut entries = RawDir::new(&folder, buffer.spare_capacity_mut());
-    while let Some(entry) = entries.next() {
-        let entry = entry.at("read", path)?;
-        // Names of ours do not begin with a dot.
-        let name = entry.file_name();
-        if name.to_bytes().first() != Some(&b'.') {
-            work(name)?;
-        }
-    }
-    Ok(())
+    each_name(folder, || path.to_owned(), |name, _| work(name))
 }
 
 fn character(rng: &mut Rng) -> char {

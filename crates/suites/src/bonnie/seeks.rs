@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use drivelab_core::Rng;
 use drivelab_core::record::Nature;
+use drivelab_files::Folder;
 
-use super::bulk::open;
+use super::bulk::{FILE, open};
 use super::{Bonnie, Ended};
 use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, merged};
 
@@ -39,16 +40,17 @@ impl Bonnie {
     pub(super) fn seek_phase(
         &self,
         bench: &mut Bench<'_>,
-        path: &Path,
+        folder: &Folder,
         chunks: u64,
         nature: Nature,
     ) -> Done {
+        let path = &folder.path().join(FILE);
         bench.begin()?;
         let tickets = tickets(self.seeks, &mut bench.rng(0));
         let (reader, writer) = io::pipe().at("make a pipe for", path)?;
         let seeker = |_| {
             let tickets = reader.try_clone().at("make a pipe for", path)?;
-            Ok(Mutex::new(Some(Seeker { file: open(path)?, tickets })))
+            Ok(Mutex::new(Some(Seeker { file: open(folder)?, tickets })))
         };
         let seekers = (0..self.seekers).map(seeker).collect::<Done<Vec<_>>>()?;
         // Only the threads hold it now: when all have ended, nobody waits for room in the pipe.
@@ -61,7 +63,7 @@ impl Bonnie {
                 return self.seek(take(seeker), path, chunks, laps);
             }
             // When all are handed out the original's main thread closes the file too, with a sync.
-            let (file, writer) = (open(path)?, take(&writer));
+            let (file, writer) = (open(folder)?, take(&writer));
             for _ in 0..WAIT.as_millis() / SLICE.as_millis() {
                 laps.check()?;
                 std::thread::sleep(SLICE);
