@@ -269,9 +269,15 @@ pub(crate) fn try_out(plans: &[RunPlan]) -> Result<(), Failure> {
 }
 
 /// Makes a file of `size` bytes at `path` where there is nothing.
-pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<(), Failure> {
+pub(crate) fn lay_out_if_missing(
+    path: &Path,
+    size: Bytes,
+    seed: u64,
+    direct: bool,
+) -> Result<(), Failure> {
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
-    drivelab_engine::lay_out(path, size, seed, &control).map_err(|error| failure(error.into()))
+    drivelab_engine::lay_out(path, size, seed, direct, &control)
+        .map_err(|error| failure(error.into()))
 }
 
 /// Says what the guard in front of `allowed` cannot see.

@@ -107,8 +107,10 @@ impl Hardware {
             let sizes = existing.map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
             self.size = sizes.into_iter().flatten().min();
         }
+        let usual = self.study.matrix.as_ref().is_none_or(|matrix| matrix.direct);
+        let direct = self.study.arms.iter().any(|arm| arm.direct.unwrap_or(usual));
         for path in paths {
-            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.study.seed)?;
+            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.study.seed, direct)?;
         }
         if self.size.is_none() {
             let sizes =

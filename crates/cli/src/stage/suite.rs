@@ -233,7 +233,7 @@ pub(crate) fn on_path(
         return Err(Failure::bad_words(message).hint(format!("name a file in it: {path}/testfile")));
     }
     let size = recipe.end().unwrap_or(Bytes::gib(1));
-    measure::lay_out_if_missing(path, size, seed)?;
+    measure::lay_out_if_missing(path, size, seed, true)?;
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let ground = Ground { capacity: Bytes::new(length.at_path("open", path)?), seed };
     let (mut attached, mut ioengine) = (None, String::new());

@@ -59,7 +59,7 @@ impl Group<'_> {
             capacity: target.capacity,
             memory,
             holes: target.holes,
-            laid_out: target.laid_out,
+            laid_out: target.laid_out.is_some(),
             write_back: target.disk.as_ref().is_some_and(|disk| disk.write_back),
             stand_in: target.stand_in.as_deref(),
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
 
-use super::layout::LayoutError;
+use super::unmade::LayoutError;
 use crate::guard::GuardError;
 
 /// Why a path cannot be measured.
@@ -14,6 +14,8 @@ use crate::guard::GuardError;
 pub enum OpenError {
     #[error("{} does not exist", .path.display())]
     Missing { path: PathBuf },
+    #[error("{} does not exist, and no file is laid out among the devices", .path.display())]
+    AmongDevices { path: PathBuf },
     #[error("{} is a {kind}, which has no blocks to read or write", .path.display())]
     NoBlocks { path: PathBuf, kind: &'static str },
     #[error("{} is empty: there is nothing to read", .path.display())]
@@ -55,6 +57,13 @@ impl OpenError {
     /// What to type next, where we know.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::AmongDevices { .. } => {
+                "check the name: `drivelab inspect` lists the drives; or name a file on a disk"
+                    .into()
+            }
+            Self::Missing { path } if path.starts_with("/dev") => {
+                "check the name: `drivelab inspect` lists the drives".into()
+            }
             Self::Missing { .. } => {
                 "check the name, or add `--size 1G` to lay out a file of that size".into()
             }

@@ -3,19 +3,22 @@
 //! It is written as `NAME.unfinished`, locked, and renamed when it is complete: no process ever
 //! opens half of it. Of several runs that begin at once, one lays it out and the others wait.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use drivelab_core::Rng;
 use drivelab_core::label::SECTOR;
 use drivelab_core::units::{Bytes, Span};
+use drivelab_files::{Folder, Identity};
 
+use super::error::OpenError;
+use super::unmade::LayoutError;
 use crate::file::pattern;
 use crate::guard;
 use crate::load::{Control, Phase, Progress};
@@ -28,110 +31,99 @@ const LOOK_ROUND: Duration = Duration::from_millis(50);
 /// Maximum length of a file's name in bytes, on any file system of Linux.
 const NAME_MAX: usize = 255;
 
-/// Why a file could not be laid out. No part of it remains.
-#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
-#[derive(Debug, thiserror::Error)]
-pub enum LayoutError {
-    #[error("no space for a file of {size} at {} ({written} were written)", .path.display())]
-    Full {
-        path: PathBuf,
-        size: Bytes,
-        written: Bytes,
-        #[source]
-        source: io::Error,
-    },
-    #[error("laying out {} was interrupted; the unfinished file was removed", .path.display())]
-    Stopped { path: PathBuf },
-    #[error("{} contains data that drivelab did not write and would be overwritten by the layout",
-        .path.display())]
-    SomebodysData { path: PathBuf },
-    #[error("cannot write {}", .path.display())]
-    System {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl LayoutError {
-    /// What to type next, if known.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Full { .. } => Some("free some space, or lower `--size`".into()),
-            Self::SomebodysData { .. } => Some("move it away, or name another target".into()),
-            Self::Stopped { .. } | Self::System { .. } => None,
-        }
-    }
-}
-
 /// A file that is removed unless it was finished, and locked while it is open.
 struct UnfinishedFile {
     file: File,
-    path: PathBuf,
+    folder: Folder,
+    name: OsString,
     keep: bool,
 }
 
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
-        if !self.keep {
+        if !self.keep
+            && let Ok(own) = Identity::of(&self.file)
+        {
             // The error that led here is the one to report.
-            let _ = fs::remove_file(&self.path);
+            let _ = self.folder.remove_file_if(&self.name, own);
         }
     }
 }
 
 impl UnfinishedFile {
-    /// The unfinished file of the target at `target`, once no other process is working on it.
-    fn of(target: &Path, control: &Control<'_>) -> Result<Self, LayoutError> {
-        let path = name_of(target);
-        let system = |source| LayoutError::System { path: target.into(), source };
+    /// The unfinished file of the target `name` in `folder`, once no other process works on it.
+    fn of(folder: Folder, name: &OsStr, control: &Control<'_>) -> Result<Self, LayoutError> {
+        let target = folder.path().join(name);
+        let system = |source| LayoutError::System { path: target.clone(), source };
+        let name = name_of(name);
         loop {
-            // Neither waits for the other end of a pipe nor follows a link.
-            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-            let mut options = OpenOptions::new();
-            let options = options.read(true).write(true).create(true).truncate(false);
-            let file = options.custom_flags(flags).open(&path).map_err(system)?;
-            lock(&file, target, control)?;
-            let own = file.metadata().map_err(system)?;
-            let there = fs::symlink_metadata(&path);
-            if there.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino())) {
-                return Ok(Self { file, path, keep: false });
+            let file = folder.create_or_open(&name).map_err(system)?;
+            lock(&file, &target, control)?;
+            let own = Identity::of(&file).map_err(system)?;
+            if folder.identity_of(&name).is_ok_and(|there| there == own) {
+                return Ok(Self { file, folder, name, keep: false });
             }
             // The process that had it locked has finished it, or abandoned it.
         }
     }
 
-    /// Empties the remains of a killed process; refuses a file that is not ours.
+    /// Empties the remains of a killed process; refuses a file that is not ours, or that has
+    /// another name too.
     fn empty(&mut self) -> Result<(), LayoutError> {
-        let system = |source| LayoutError::System { path: self.path.clone(), source };
+        let path = self.folder.path().join(&self.name);
+        let system = |source| LayoutError::System { path: path.clone(), source };
         let meta = self.file.metadata().map_err(system)?;
         let ours = meta.len() == 0
             || guard::holds_only_ours(&self.file, meta.len(), &|| false).map_err(system)?;
-        if !meta.is_file() || !ours {
+        if !meta.is_file() || meta.nlink() > 1 || !ours {
             self.keep = true;
-            return Err(LayoutError::SomebodysData { path: self.path.clone() });
+            return Err(LayoutError::SomebodysData { path });
         }
         self.file.set_len(0).map_err(system)
     }
 
-    fn finish(mut self, target: &Path) -> Result<(), LayoutError> {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        let system = |source| LayoutError::System { path: target.into(), source };
-        match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
-            Ok(()) => {}
-            // A file system that cannot guarantee it; the name was checked to be free before.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-                fs::rename(&self.path, target).map_err(system)?;
-            }
-            Err(error) => return Err(system(error.into())),
-        }
+    fn finish(mut self, target: &OsStr) -> Result<LaidOut, LayoutError> {
+        let path = self.folder.path().join(target);
+        let system = |source| LayoutError::System { path: path.clone(), source };
+        let folder = self.folder.try_clone().map_err(system)?;
+        let identity = Identity::of(&self.file).map_err(system)?;
+        folder.rename_new(&self.name, target).map_err(system)?;
         self.keep = true;
         // From now on, processes that open it by its name share it.
         let _ = self.file.unlock();
         // A power failure would otherwise lose the file's name.
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-        Ok(())
+        let _ = folder.sync();
+        Ok(LaidOut { folder, name: target.to_owned(), identity, keep: false })
+    }
+}
+
+/// A file that was laid out for a run. It is removed with this value unless the run takes place.
+#[derive(Debug)]
+pub(crate) struct LaidOut {
+    folder: Folder,
+    name: OsString,
+    identity: Identity,
+    keep: bool,
+}
+
+impl LaidOut {
+    /// Whether `file` is this one.
+    pub(super) fn is(&self, file: &File) -> bool {
+        Identity::of(file).is_ok_and(|it| it == self.identity)
+    }
+
+    /// Keeps it: the run takes place.
+    pub(crate) fn keep(&mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for LaidOut {
+    fn drop(&mut self) {
+        if !self.keep {
+            // The error that led here is the one to report.
+            let _ = self.folder.remove_file_if(&self.name, self.identity);
+        }
     }
 }
 
@@ -146,36 +138,53 @@ fn lock(file: &File, target: &Path, control: &Control<'_>) -> Result<(), LayoutE
     Ok(())
 }
 
-fn name_of(target: &Path) -> PathBuf {
+fn name_of(target: &OsStr) -> OsString {
     const ENDING: &[u8] = b".unfinished";
-    let name = target.file_name().unwrap_or_default().as_bytes();
+    let name = target.as_bytes();
     let kept = &name[..name.len().min(NAME_MAX - ENDING.len())];
-    target.with_file_name(OsString::from_vec([kept, ENDING].concat()))
+    OsString::from_vec([kept, ENDING].concat())
 }
 
-/// Creates a file of `size` bytes of our random data, written and synced; returns false if another
-/// process created it meanwhile.
+/// Creates a file of `size` bytes of our random data, written and synced; returns nothing if
+/// another process created it meanwhile. Before anything is written, `check` has the empty file.
 ///
 /// A sparse file would be faster and useless: reading its holes never reaches the disk.
 pub(super) fn lay_out(
     path: &Path,
     size: Bytes,
     seed: u64,
+    check: &dyn Fn(&File) -> Result<(), OpenError>,
     control: &Control<'_>,
-) -> Result<bool, LayoutError> {
-    let mut unfinished = UnfinishedFile::of(path, control)?;
+) -> Result<Option<LaidOut>, OpenError> {
+    let system = |source| LayoutError::System { path: path.into(), source };
+    let (folder, name) = Folder::holding(path).map_err(system)?;
+    refuse_devices(&folder, path)?;
+    let mut unfinished = UnfinishedFile::of(folder, &name, control)?;
     unfinished.empty()?;
     if path.symlink_metadata().is_ok() {
         return if path.exists() {
-            Ok(false)
+            Ok(None)
         } else {
-            let source = io::Error::other("it is a dangling symbolic link");
-            Err(LayoutError::System { path: path.into(), source })
+            Err(system(io::Error::other("it is a dangling symbolic link")).into())
         };
     }
+    check(&unfinished.file)?;
     fill(&unfinished.file, path, 0..size.get(), seed, control)?;
-    unfinished.finish(path)?;
-    Ok(true)
+    Ok(Some(unfinished.finish(&name)?))
+}
+
+/// The folder of devices: a file in it would take the name of a drive that comes later, and memory.
+const DEVICES: &str = "/dev";
+/// The part of it in which programs keep files, in memory that they share.
+const SHARED: &str = "/dev/shm";
+
+/// Refuses a folder among the devices.
+fn refuse_devices(folder: &Folder, path: &Path) -> Result<(), OpenError> {
+    let name = std::fs::read_link(folder.by_descriptor()).unwrap_or_default();
+    if name.starts_with(DEVICES) && !name.starts_with(SHARED) {
+        return Err(OpenError::AmongDevices { path: path.into() });
+    }
+    Ok(())
 }
 
 /// Writes our random data to `range` of `file`, from the sector in which it begins, and syncs it.
@@ -259,6 +268,7 @@ fn full_or_system(path: &Path, size: Bytes, written: Bytes, source: io::Error) -
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -267,8 +277,52 @@ mod tests {
 
     fn lay_out_with(stop: bool, path: &Path, size: Bytes) -> Result<(), LayoutError> {
         let stop = AtomicBool::new(stop);
-        lay_out(path, size, 1, &Control { stop: &stop, progress: &|_| {} })
-            .map(|made| assert!(made))
+        let control = Control { stop: &stop, progress: &|_| {} };
+        match lay_out(path, size, 1, &|_| Ok(()), &control) {
+            Ok(made) => {
+                made.expect("nothing was there").keep();
+                Ok(())
+            }
+            Err(OpenError::Layout(error)) => Err(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn what_was_laid_out_for_a_refused_run_is_removed_and_what_took_its_name_is_not() {
+        let scratch = Scratch::new("layout");
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &|_| {} };
+        let lay_out = |path: &Path| lay_out(path, Bytes::mib(1), 1, &|_| Ok(()), &control).unwrap();
+        let path = scratch.path("refused");
+        drop(lay_out(&path));
+        assert!(!path.exists());
+        let made = lay_out(&path);
+        fs::rename(&path, scratch.path("moved")).unwrap();
+        fs::write(&path, "of others").unwrap();
+        drop(made);
+        assert_eq!(fs::read(&path).unwrap(), b"of others");
+        assert!(scratch.path("moved").exists());
+    }
+
+    #[test]
+    fn nothing_is_laid_out_among_the_devices() {
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &|_| {} };
+        let path = Path::new("/dev/drivelab-no-such-disk");
+        let refused = lay_out(path, Bytes::mib(1), 1, &|_| Ok(()), &control).unwrap_err();
+        assert!(matches!(refused, OpenError::AmongDevices { .. }), "{refused}");
+        assert!(!path.exists() && !path.with_extension("unfinished").exists());
+    }
+
+    #[test]
+    fn a_file_with_another_name_is_not_filled() {
+        let scratch = Scratch::new("layout");
+        let (victim, path) = (scratch.file("empty", b""), scratch.path("data"));
+        fs::hard_link(&victim, scratch.path("data.unfinished")).unwrap();
+        let refused = lay_out_with(false, &path, Bytes::mib(1)).unwrap_err();
+        assert!(matches!(refused, LayoutError::SomebodysData { .. }), "{refused}");
+        assert_eq!(fs::metadata(victim).unwrap().len(), 0);
     }
 
     #[test]
@@ -294,7 +348,7 @@ mod tests {
         assert!(!path.exists());
         let huge = lay_out_with(false, &path, Bytes::new(1 << 60)).unwrap_err();
         assert!(matches!(huge, LayoutError::Full { .. }), "{huge}");
-        assert!(!path.exists() && !name_of(&path).exists());
+        assert!(!path.exists() && !scratch.path("stopped.unfinished").exists());
     }
 
     #[test]
@@ -304,15 +358,15 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", &path).unwrap();
         let error = lay_out_with(false, &path, Bytes::mib(1)).unwrap_err();
         assert!(matches!(error, LayoutError::System { .. }), "{error}");
-        assert!(!name_of(&path).exists() && !scratch.path("nowhere").exists());
+        assert!(!scratch.path("link.unfinished").exists() && !scratch.path("nowhere").exists());
     }
 
     #[test]
     fn the_unfinished_file_has_a_name_of_its_own_and_a_short_one() {
         let check =
-            |target: &str, name: &str| assert_eq!(name_of(Path::new(target)), Path::new(name));
+            |target: &str, name: &str| assert_eq!(name_of(OsStr::new(target)), OsStr::new(name));
         check("data", "data.unfinished");
-        check("/mnt/data.img", "/mnt/data.img.unfinished");
+        check("data.img", "data.img.unfinished");
         let long = "n".repeat(255);
         check(&long, &format!("{}.unfinished", "n".repeat(244)));
     }

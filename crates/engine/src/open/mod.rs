@@ -6,11 +6,13 @@ mod error;
 mod file_system;
 mod holes;
 mod layout;
+mod unmade;
 mod writing;
 
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
-pub use layout::LayoutError;
+pub(crate) use layout::LaidOut;
+pub use unmade::LayoutError;
 pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
 
 use std::fs::File;
@@ -38,13 +40,21 @@ pub(crate) struct OpenTarget {
     pub(crate) file_system: FileSystem,
     /// Bytes that were never written, so that reading them reaches no disk.
     pub(crate) holes: Bytes,
-    pub(crate) laid_out: bool,
+    /// Set where it was made for this run.
+    pub(crate) laid_out: Option<LaidOut>,
     pub(crate) trim: Trim,
     pub(crate) stand_in: Option<String>,
     pub(crate) disk: Option<Disk>,
 }
 
 impl OpenTarget {
+    /// Keeps a file that was laid out for the run, which takes place.
+    pub(crate) fn keep_file(&mut self) {
+        if let Some(made) = &mut self.laid_out {
+            made.keep();
+        }
+    }
+
     pub(crate) fn number(&self) -> Option<DeviceNumber> {
         Some(self.disk.as_ref()?.number)
     }
@@ -65,7 +75,9 @@ pub(crate) fn open(
     if capacity.get() == 0 {
         return Err(OpenError::Empty { path: path.into() });
     }
-    if workload.rw.writes() && !laid_out && !device && !plan.allow_overwrite {
+    // By its name another file may have been opened.
+    let laid_out = laid_out.filter(|made| made.is(&file));
+    if workload.rw.writes() && laid_out.is_none() && !device && !plan.allow_overwrite {
         guard_contents(path, &file, capacity, control)?;
     }
     if workload.rw.trims() && device {
@@ -77,7 +89,7 @@ pub(crate) fn open(
     // may request that, and without it the run is just as good.
     let _ = add_flag(&file, OFlags::NOATIME);
     let memory_align = if plan.direct {
-        set_direct(path, workload, &file, file_system)?
+        set_direct(path, Some(workload), &file, file_system)?
     } else {
         if !plan.conduct.keep_cache {
             // As in fio: begin without the file's pages in the page cache. This is advice only.
@@ -119,7 +131,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
         memory_align: 1,
         file_system: FileSystem::NONE,
         holes: Bytes::ZERO,
-        laid_out: false,
+        laid_out: None,
         trim: Trim::Punch,
         stand_in: Some("the null target, which answers at once".into()),
         disk: None,
@@ -128,27 +140,37 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
 
 /// Lays out the file if it is missing, and refuses anything without blocks before it is opened:
 /// opening a pipe waits, and opening a tape rewinds it.
-fn lay_out_if_missing(plan: &RunPlan, control: &Control<'_>) -> Result<bool, OpenError> {
+fn lay_out_if_missing(plan: &RunPlan, control: &Control<'_>) -> Result<Option<LaidOut>, OpenError> {
     let path = plan.path.as_path();
     match std::fs::metadata(path) {
-        Ok(meta) => has_blocks(path, meta.file_type()).map(|()| false),
+        Ok(meta) => has_blocks(path, meta.file_type()).map(|()| None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match plan.file_size() {
-            Some(size) => make(path, size, plan.seed, control),
+            Some(size) => {
+                let check =
+                    |file: &File| check_direct(path, plan.direct, Some(&plan.workload), file);
+                make(path, size, plan.seed, &check, control)
+            }
             None => Err(OpenError::Missing { path: path.into() }),
         },
         Err(source) => Err(OpenError::system("stat", path)(source)),
     }
 }
 
-fn make(path: &Path, size: Bytes, seed: u64, control: &Control<'_>) -> Result<bool, OpenError> {
+fn make(
+    path: &Path,
+    size: Bytes,
+    seed: u64,
+    check: &dyn Fn(&File) -> Result<(), OpenError>,
+    control: &Control<'_>,
+) -> Result<Option<LaidOut>, OpenError> {
     if size.get() == 0 {
         return Err(OpenError::Empty { path: path.into() });
     }
-    Ok(layout::lay_out(path, size, seed, control)?)
+    layout::lay_out(path, size, seed, check, control)
 }
 
 /// Creates a file of `size` bytes at `path` if nothing is there: completely written, with random
-/// data.
+/// data; on a file system that is capable of direct I/O, where that is wanted.
 ///
 /// # Errors
 /// There is not enough space, or it cannot be written.
@@ -156,9 +178,34 @@ pub fn lay_out(
     path: &Path,
     size: Bytes,
     seed: u64,
+    direct: bool,
     control: &Control<'_>,
 ) -> Result<(), OpenError> {
-    if path.exists() { Ok(()) } else { make(path, size, seed, control).map(drop) }
+    if path.exists() {
+        return Ok(());
+    }
+    let made = make(path, size, seed, &|file| check_direct(path, direct, None, file), control)?;
+    if let Some(mut made) = made {
+        made.keep();
+    }
+    Ok(())
+}
+
+/// Refuses a file on a file system without direct I/O before anything is written to it.
+fn check_direct(
+    path: &Path,
+    direct: bool,
+    workload: Option<&Workload>,
+    file: &File,
+) -> Result<(), OpenError> {
+    if !direct {
+        return Ok(());
+    }
+    let system = |operation| OpenError::system(operation, path);
+    let before = rustix::fs::fcntl_getfl(file).map_err(|error| system("read")(error.into()))?;
+    let on = FileSystem::of(file).map_err(system("stat"))?;
+    set_direct(path, workload, file, on)?;
+    rustix::fs::fcntl_setfl(file, before).map_err(|error| system("write")(error.into()))
 }
 
 /// Opens it; for writing only if the guard permits, with the facts on which that was decided.
@@ -194,7 +241,7 @@ fn guard_contents(
 /// Switches to direct I/O; returns the alignment that buffers need.
 fn set_direct(
     path: &Path,
-    workload: &Workload,
+    workload: Option<&Workload>,
     file: &File,
     on: FileSystem,
 ) -> Result<usize, OpenError> {
@@ -213,7 +260,9 @@ fn set_direct(
     if align.offset == 0 {
         return Err(OpenError::NoDirect { path: refused_path, file_system });
     }
-    alignment::check(workload, align.offset, path)?;
+    if let Some(workload) = workload {
+        alignment::check(workload, align.offset, path)?;
+    }
     Ok(align.memory)
 }
 

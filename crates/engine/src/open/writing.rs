@@ -136,8 +136,9 @@ pub struct Room<'a> {
 pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), OpenError> {
     let Room { path, size, seed, .. } = room;
     let missing = std::fs::metadata(path).is_err_and(|it| it.kind() == io::ErrorKind::NotFound);
+    let mut made = None;
     if missing {
-        layout::lay_out(path, size, seed, control)?;
+        made = layout::lay_out(path, size, seed, &|_| Ok(()), control)?;
     }
     let file = open_for_writing(path, room.allow_destructive, room.census)?;
     alone(path, &file, room.census)?;
@@ -159,6 +160,9 @@ pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes),
     let from = if ours { held.get().min(size.get()) } else { 0 };
     if from < size.get() {
         layout::fill(&file, path, from..size.get(), seed, control)?;
+    }
+    if let Some(made) = &mut made {
+        made.keep();
     }
     Ok((file, size))
 }

@@ -98,7 +98,11 @@ fn begin(
     for plan in plans {
         groups.push(prepare(plan, census, control)?);
     }
-    let Some(done) = jobs::run(&groups, census, control, line)? else { return Ok(None) };
+    let done = jobs::run(&groups, census, control, line)?;
+    for group in &mut groups {
+        group.target.keep_file();
+    }
+    let Some(done) = done else { return Ok(None) };
     let late = done.late;
     let cpu = (plans.len() == 1).then_some(done.cpu);
     let moved = |device| -> u64 {
@@ -127,7 +131,9 @@ pub fn try_out(
     for plan in plans {
         fits(std::slice::from_ref(plan), memory)?;
         let plan = RunPlan { verify_state: None, ..plan.clone() };
-        prepare(&plan, census, control)?.check_requests()?;
+        let mut group = prepare(&plan, census, control)?;
+        group.check_requests()?;
+        group.target.keep_file();
     }
     Ok(())
 }

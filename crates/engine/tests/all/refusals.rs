@@ -96,6 +96,28 @@ fn memory_is_no_disk() {
 }
 
 #[test]
+fn nothing_stays_of_a_file_that_was_laid_out_for_a_refused_run() {
+    let sized = || WorkloadOptions { size: Some(Bytes::mib(1)), ..reading() };
+    let shm = Path::new("/dev/shm").join(format!("drivelab-refuse-new-{}", std::process::id()));
+    check(attempt(&shm, sized(), true), "in memory", "--direct=0");
+    assert!(!shm.exists() && !shm.with_extension("unfinished").exists());
+    // This is known only once the file is there.
+    let scratch = Scratch::new("refuse");
+    let large = WorkloadOptions { bs: Some(Bytes::mib(2)), ..sized() };
+    check(attempt(&scratch.path("new"), large, false), "too small for one block", "");
+    assert!(!scratch.path("new").exists());
+}
+
+#[test]
+fn a_missing_device_is_not_made_a_file() {
+    let path = Path::new("/dev/drivelab-no-such-disk");
+    let sized = WorkloadOptions { size: Some(Bytes::mib(1)), ..writing() };
+    check(attempt(path, sized, false), "no file is laid out among the devices", "check the name");
+    check(attempt(path, writing(), false), "does not exist", "lists the drives");
+    assert!(!path.exists());
+}
+
+#[test]
 fn absurd_sizes_are_refused() {
     let scratch = Scratch::new("refuse");
     let path = scratch.file("small", &[0; 8192]);

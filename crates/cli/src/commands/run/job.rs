@@ -133,7 +133,11 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure>
         }
     }
     for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
-        measure::lay_out_if_missing(Path::new(target), Bytes::new(largest), jobs[0].seed)?;
+        let (path, size) = (Path::new(target), Bytes::new(largest));
+        let of_file =
+            jobs.iter().filter(|job| targets(job, arguments).iter().any(|it| it == target));
+        let direct = of_file.into_iter().any(|job| job.direct);
+        measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?;
     }
     Ok(())
 }
