@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::Span;
 use drivelab_core::csv::{Line, ParseError, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::single_run::SINGLE_RUN;
 
@@ -27,6 +28,11 @@ const NAME_MAX: usize = 120;
 /// hundred.
 const RUN_MAX: usize = 1000;
 
+/// Maximum number of keys of the work of all runs of one file: a key takes a hundred bytes.
+const WORK_MAX: usize = 500_000;
+/// Maximum number of characters of the value of such a key.
+const VALUE_MAX: usize = 1000;
+
 /// A result file during reading.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -34,8 +40,9 @@ pub(crate) struct Found {
     versions: Vec<String>,
     /// Number of unknown lines beyond the listed ones.
     unlisted: usize,
-    /// Number of figures of the runs that are kept.
+    /// Number of figures of the runs that are kept, and of keys of their work.
     figures: usize,
+    keys: usize,
     /// Number of runs beyond those that are kept.
     dropped: usize,
 }
@@ -43,7 +50,7 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn new(tool: &str) -> Self {
         let imported = Imported { tool: tool.into(), ..Imported::default() };
-        Self { imported, versions: Vec::new(), unlisted: 0, figures: 0, dropped: 0 }
+        Self { imported, versions: Vec::new(), unlisted: 0, figures: 0, keys: 0, dropped: 0 }
     }
 
     /// Names the tool that measured, if it is not the one that wrote the file.
@@ -91,10 +98,16 @@ impl Found {
         self.add(ImportedRun { line, arm: arm.to_owned(), phases, ..ImportedRun::default() });
     }
 
+    /// The same of a run whose settings the file states.
+    pub(crate) fn run_of(&mut self, line: usize, arm: &str, work: Work, phases: Vec<Phase>) {
+        self.add(ImportedRun { line, arm: arm.to_owned(), work, phases, ..ImportedRun::default() });
+    }
+
     /// Adds a run, unless it has no figures.
     pub(crate) fn add(&mut self, mut run: ImportedRun) {
         run.phases.retain(|phase| !phase.figures.is_empty());
         run.arm.truncate(short(&run.arm).len());
+        run.work = self.bounded(&run.work);
         if run.phases.is_empty() {
         } else if self.is_full() {
             self.drop_run();
@@ -102,6 +115,18 @@ impl Found {
             self.figures += run.phases.iter().map(|phase| phase.figures.len()).sum::<usize>();
             self.imported.runs.push(run);
         }
+    }
+
+    /// The work without values that are too long; nothing where the file has too many keys.
+    fn bounded(&mut self, work: &Work) -> Work {
+        let mut kept = Work::default();
+        for (key, value) in work.iter() {
+            if self.keys < WORK_MAX {
+                self.keys += 1;
+                kept.set(short(key), value.chars().take(VALUE_MAX).collect::<String>());
+            }
+        }
+        kept
     }
 
     /// Whether no further runs are kept: a reader may then only count them.
@@ -173,6 +198,15 @@ pub(crate) fn figure(name: &str, value: f64, unit: &str, better: Better) -> Figu
 /// A number that only accompanies another one.
 pub(crate) fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figure {
     Figure { is_detail: true, ..figure(name, value, unit, better) }
+}
+
+/// A time of a tool that counts seconds, in the spelling of drivelab: `10` and `10 s` are `10s`.
+pub(crate) fn seconds(text: &str) -> String {
+    let text: String = text.split_whitespace().collect();
+    let text = text.strip_suffix("ec").unwrap_or(&text).to_owned();
+    let with_unit =
+        if text.ends_with(|c: char| c.is_ascii_digit()) { format!("{text}s") } else { text };
+    with_unit.parse::<Span>().map_or(with_unit, |span| span.to_string())
 }
 
 /// A phase without remarks.

@@ -170,6 +170,46 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_each_tool_are_work_in_one_spelling() {
+        let check = |text: &str, expected: &str| {
+            let imported = parse(text).unwrap();
+            assert_eq!(imported.runs[0].work.to_string(), expected, "{text}");
+        };
+        check(
+            "#  fs_mark  -d  /mnt  -n  200  -s  65536\n\
+             #\tVersion 3.3, 4 thread(s) starting at Sun Nov 22 23:15:34 2026\n\
+             #\tSync method: INBAND FSYNC: fsync() per file in write loop.\n\
+             #\tFiles info: size 65536 bytes, written with an IO size of 16384 bytes per write\n\
+             FSUse% Count Size Files/sec App Overhead\n72 200 65536 168.4 3613\n",
+            "bs=16k threads=4 sync=INBAND FSYNC size=64k files=200",
+        );
+        check(
+            "Frequency = 10 secs\nSpawning 3 writers...\nSpawning 100 readers...\n\
+             Benchmarking for 30 iterations.\nFinal score for writes:  5\n",
+            "interval=10s iterations=30 readers=100 writers=3",
+        );
+        check(
+            "KDiskMark (3.1.4): https://a\n[Read]\n\
+             Sequential 1 MiB (Q= 8, T= 1): 494.318 MB/s [ 482.7 IOPS] < 16497.09 us>\n\
+             Profile: Default\n   Test: 1 GiB (x5) [Interval: 5 sec]\n",
+            "size=1G data=random interval=5s loops=5 profile=Default",
+        );
+        check(
+            "sysbench 1.0.20 (using LuaJIT)\nRunning the test with following options:\n\
+             Number of threads: 8\nRunning memory speed test with the following options:\n  \
+             block size: 1KiB\n  total size: 102400MiB\n  operation: write\n  scope: global\n\
+             Total operations: 5 ( 3.00 per second)\n",
+            "threads=8 memory_block_size=1k memory_oper=write memory_scope=global \
+             memory_total_size=100G",
+        );
+        check(
+            "Tiotest results for 4 concurrent io threads:\n\
+             | Write        2048 MBs |   30.0 s |  68.267 MB/s |   0.1 %  |   2.5 % |\n",
+            "threads=4 write.size=2G",
+        );
+    }
+
+    #[test]
     fn what_is_no_result_is_refused() {
         let check = |text, expected: &str| {
             let error = parse(text).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Remark, Work, size};
 
 use crate::found::{Found, detail, figure, labelled, number, put};
 
@@ -43,12 +43,13 @@ pub fn is_ab(text: &str) -> bool {
 /// Reads every run of a text.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("ab");
-    let (mut begin, mut figures) = (0, Vec::new());
+    let (mut begin, mut figures, mut work) = (0, Vec::new(), Work::default());
     for line in lines(text)? {
         let text = line.text.trim();
+        setting(&mut work, text);
         if let Some((_, version)) = text.split_once(BANNER) {
             found.version(version.split_whitespace().next().unwrap_or(""));
-            add(&mut found, begin, std::mem::take(&mut figures));
+            add(&mut found, begin, std::mem::take(&mut work), std::mem::take(&mut figures));
             begin = line.number;
         } else if let Some(count) = text
             .strip_prefix("Failed requests:")
@@ -64,15 +65,35 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             found.unknown(line.number, text);
         }
     }
-    add(&mut found, begin, figures);
+    add(&mut found, begin, work, figures);
     found.finish("give the complete output of a call of `ab` that finished")
 }
 
-fn add(found: &mut Found, line: usize, figures: Vec<Figure>) {
+/// What a line says of the settings.
+fn setting(work: &mut Work, text: &str) {
+    let Some((key, value)) = text.split_once(':') else { return };
+    let value = value.trim();
+    match key {
+        "Concurrency Level" => {
+            work.set("concurrency", value);
+            if work.get("keepalive").is_none() {
+                work.set_switch("keepalive", false);
+            }
+        }
+        "Document Path" => work.set("path", value),
+        "Document Length" => work.set("document_size", size(value.trim_end_matches(" bytes"))),
+        "Keep-Alive requests" => work.set_switch("keepalive", true),
+        // A test that ends by time ends at any number.
+        "Complete requests" if value.ends_with("00") => work.set("requests", value),
+        _ => {}
+    }
+}
+
+fn add(found: &mut Found, line: usize, work: Work, figures: Vec<Figure>) {
     let why = "one small page is served from memory: it measures the CPU";
     let mut phase = labelled("requests", Nature::Cpu, why, figures);
     phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
-    found.run(line, "", vec![phase]);
+    found.run_of(line, "", work, vec![phase]);
 }
 
 /// The figure of a line, if it has one.

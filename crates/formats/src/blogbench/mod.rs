@@ -2,9 +2,9 @@
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Phase, WrittenFiles};
+use drivelab_core::record::{Better, Phase, Work, WrittenFiles};
 
-use crate::found::{Found, figure, labelled, number};
+use crate::found::{Found, figure, labelled, number, seconds};
 
 const WRITES: &str = "Final score for writes:";
 const READS: &str = "Final score for reads :";
@@ -20,7 +20,7 @@ pub fn is_blogbench(text: &str) -> bool {
 /// Reads the scores of every run of a text; the rows of its intervals are skipped.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("blogbench");
-    let (mut begin, mut phases) = (0, Vec::<Phase>::new());
+    let (mut begin, mut phases, mut work) = (0, Vec::<Phase>::new(), Work::default());
     for line in lines(text)? {
         let text = line.text.trim();
         let score = [(WRITES, "writes"), (READS, "reads")]
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let is_interval = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace());
         if let Some((name, score)) = score {
             if phases.iter().any(|phase| phase.name == name) {
-                found.run(begin, "", std::mem::take(&mut phases));
+                found.run_of(begin, "", work.clone(), std::mem::take(&mut phases));
                 begin = 0;
             }
             if begin == 0 {
@@ -38,7 +38,14 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             let figures = vec![figure(name, number(line, score)?, "blogs", Better::More)];
             let why = "nothing is synced: memory answers until it is full";
             phases.push(labelled(name, WrittenFiles::NotSynced.nature(), why, figures));
-        } else if !is_interval && !SETTINGS.iter().any(|start| text.starts_with(start)) {
+        } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
+            // Those of the next run come after the scores of this one.
+            if begin > 0 && text.starts_with(SETTINGS[0]) {
+                found.run_of(begin, "", work.clone(), std::mem::take(&mut phases));
+                begin = 0;
+            }
+            setting(&mut work, text);
+        } else if !is_interval {
             found.unknown(line.number, text);
         }
     }
@@ -47,8 +54,19 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                     not say which version it was: compare reads only of the same version.";
         found.note(note.to_owned());
     }
-    found.run(begin, "", phases);
+    found.run_of(begin, "", work, phases);
     found.finish("give the complete output: the scores are its last lines")
+}
+
+/// `Frequency = 10 secs`, `Spawning 3 writers...`, `Benchmarking for 30 iterations.`
+fn setting(work: &mut Work, text: &str) {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["Frequency", "=", count, _] => work.set("interval", seconds(count)),
+        ["Spawning", count, which] => work.set(which.trim_end_matches('.'), count),
+        ["Benchmarking", "for", count, _] => work.set("iterations", count),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -15,10 +15,12 @@ mod write;
 
 pub use write::write;
 
+use std::collections::BTreeMap;
+
 use column::{Kind, PHASES};
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Figure, Nature, Phase};
+use drivelab_core::record::{Figure, Nature, Phase, Work, size};
 use row::Row;
 use value::Value;
 
@@ -101,7 +103,35 @@ fn add(mut row: Row, found: &mut Found) {
     };
     let phases = PHASES.iter().enumerate().map(phase).collect();
     let Row { line, machine: arm, setup, .. } = row;
-    found.add(ImportedRun { line, arm, setup, phases, ..ImportedRun::default() });
+    let work = work(&setup);
+    found.add(ImportedRun { line, arm, setup, work, phases, ..ImportedRun::default() });
+}
+
+/// The settings that are work, with what bonnie++ leaves out because it is the default.
+fn work(setup: &BTreeMap<String, String>) -> Work {
+    const OF_FILE: [(&str, &str, &str); 4] = [
+        ("file_size", "size", ""),
+        ("io_chunk_size", "chunk", "8k"),
+        ("seeks", "seeks", ""),
+        ("seek_procs", "seek_procs", ""),
+    ];
+    const OF_NAMES: [(&str, &str, &str); 5] = [
+        ("num_files", "num_files", ""),
+        ("max_size", "max_size", "0"),
+        ("min_size", "min_size", "0"),
+        ("num_dirs", "num_dirs", "1"),
+        ("file_chunk_size", "file_chunk_size", "8k"),
+    ];
+    let mut work = Work::default();
+    work.set("concurrency", setup.get("concurrency").map_or("", String::as_str));
+    for (given, keys) in [("file_size", &OF_FILE[..]), ("num_files", &OF_NAMES)] {
+        if setup.contains_key(given) {
+            for (name, key, default) in keys {
+                work.set(key, size(setup.get(*name).map_or(default, String::as_str)));
+            }
+        }
+    }
+    work
 }
 
 #[cfg(test)]

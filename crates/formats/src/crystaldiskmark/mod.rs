@@ -6,6 +6,7 @@
 
 mod form;
 pub(crate) mod row;
+pub(crate) mod settings;
 mod write;
 
 pub use write::write;
@@ -69,6 +70,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             setting(&mut run, trimmed);
         } else if let Some(direction) = Direction::of_section(trimmed) {
             section = Some(direction);
+            settings::mixture(&mut run.work, trimmed);
         } else {
             let is_row = match Row::new(line, section)? {
                 Some(row) => row.add(&mut run.phases, Vec::new(), line)?,
@@ -97,6 +99,7 @@ const KEPT: [&str; 8] = ["Profile", "Test", "Test Size", "Mode", "Time", "Date",
 
 fn setting(run: &mut ImportedRun, text: &str) {
     let Some((name, value)) = text.split_once(':') else { return };
+    settings::read(&mut run.work, name.trim(), value.trim());
     if name.trim() == "Date" {
         run.ended_unix_s = date::unix_s(value);
     }

@@ -3,12 +3,15 @@
 //! Each measured time span is a run. Its rates are computed as in diskspd's own text: the requests
 //! and bytes of all threads and targets divided by the measured seconds.
 
+mod profile;
+
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Nature, Phase};
+use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
 
 use crate::found::{Found, decimal, detail, figure, put, transfer};
 use crate::xml::{Step, walk};
+use profile::Profile;
 
 /// Percentiles that are compared, as diskspd writes them.
 const PERCENTILES: [(&str, &str); 4] =
@@ -22,7 +25,7 @@ pub fn is_diskspd(text: &str) -> bool {
 /// Reads every time span of a document.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("diskspd");
-    let mut span = Span::default();
+    let (mut span, mut profile) = (Span::default(), Profile::default());
     walk(text, |path, line, step| {
         if path.first() != Some(&"Results") {
             let hint = "give the complete output of diskspd with `-Rxml`";
@@ -30,8 +33,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
         match (&path[1..], step) {
             (["System", "Tool", "Version"], Step::Close(text)) => found.version(&text),
+            (["Profile", inner @ ..], step) => profile.take(inner, step),
             (["TimeSpan"], Step::Open) => span = Span { line, ..Span::default() },
-            (["TimeSpan"], Step::Close(_)) => std::mem::take(&mut span).finish(&mut found),
+            (["TimeSpan"], Step::Close(_)) => {
+                std::mem::take(&mut span).finish(profile.next(), &mut found);
+            }
             (["TimeSpan", inner @ ..], Step::Close(text)) => span.take(inner, line, &text)?,
             _ => {}
         }
@@ -97,7 +103,7 @@ impl Span {
         Ok(())
     }
 
-    fn finish(self, found: &mut Found) {
+    fn finish(self, work: Work, found: &mut Found) {
         let (reads, writes) = (&self.reads, &self.writes);
         if !(self.seconds > 0.0 && reads.requests + writes.requests > 0.0) {
             return found.unknown(self.line, "a time span without requests");
@@ -120,7 +126,7 @@ impl Span {
         figures.extend(self.details);
         figures.retain(|figure| figure.value.is_finite());
         let phase: Phase = transfer("", bytes / self.seconds, figures);
-        found.run(self.line, "", vec![phase]);
+        found.run_of(self.line, "", work, vec![phase]);
     }
 }
 

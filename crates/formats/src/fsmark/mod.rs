@@ -5,7 +5,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Label, Phase, Remark, WrittenFiles};
+use drivelab_core::record::{Better, Label, Phase, Remark, Work, WrittenFiles};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
 use crate::sign::in_a_line;
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             table = Some(line.number);
         } else if let Some(begin) = row_of {
             // The iterations of one call (`-L`) are its trials.
-            found.run(begin, "", vec![setup.row(line)?]);
+            found.run_of(begin, "", setup.work.clone(), vec![setup.row(line)?]);
         } else {
             found.unknown(line.number, text);
         }
@@ -58,6 +58,7 @@ struct Setup {
     threads: u32,
     /// `NO SYNC: ...`, `INBAND FSYNC: ...`; empty if not stated.
     sync: String,
+    work: Work,
 }
 
 impl Setup {
@@ -67,9 +68,30 @@ impl Setup {
             found.version(version);
             let threads = rest.split_once("thread").map_or("", |(count, _)| count);
             self.threads = threads.trim().parse().unwrap_or(1);
+            self.work.set("threads", self.threads);
         } else if let Some(method) = comment.strip_prefix("Sync method:") {
             method.trim().clone_into(&mut self.sync);
+            self.work.set("sync", method.split(':').next().unwrap_or_default());
+        } else if let Some(info) = comment.strip_prefix("Files info:") {
+            let number = |after: &str| {
+                let rest = info.split_once(after)?.1;
+                Some(rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default())
+            };
+            self.work.set_size("size", number("size ").unwrap_or_default());
+            self.work.set_size("bs", number("IO size of ").unwrap_or_default());
+        } else if let Some(rest) = comment.strip_prefix("Directories:") {
+            self.work.set("directories", rest);
+        } else if comment.contains("fs_mark") {
+            self.command(comment);
         }
+    }
+
+    /// `fs_mark -d /mnt -n 1000`, of which only the number of files stands nowhere else. It is the
+    /// first line of a run.
+    fn command(&mut self, text: &str) {
+        self.work = Work::default();
+        let mut words = text.split_whitespace().skip_while(|word| *word != "-n");
+        self.work.set("files", words.nth(1).unwrap_or_default());
     }
 
     fn row(&self, line: Line) -> Result<Phase, ParseError> {

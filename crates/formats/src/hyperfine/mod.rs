@@ -7,7 +7,7 @@ use std::fmt;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Label, Nature, Phase, Remark, Work};
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
@@ -119,7 +119,7 @@ impl Command {
         let arm = self.arm();
         let times = &self.times;
         if times.kept.is_empty() && is_time(&self.mean) {
-            return found.run(0, &arm, vec![self.mean()]);
+            return found.run_of(0, &arm, self.work(), vec![self.mean()]);
         }
         let mut has_failed = false;
         let failed =
@@ -129,7 +129,7 @@ impl Command {
             if failed(place) {
                 has_failed = true;
             } else if is_time(time) {
-                found.run(0, &arm, vec![wall(*time)]);
+                found.run_of(0, &arm, self.work(), vec![wall(*time)]);
             }
         }
         if has_failed {
@@ -140,6 +140,16 @@ impl Command {
     /// The command, with its parameters if they are not part of it.
     fn arm(&self) -> String {
         format!("{}{}", self.line, self.parameters)
+    }
+
+    fn work(&self) -> Work {
+        let mut work = Work::default().with("command", &self.line);
+        for parameter in self.parameters.split(' ') {
+            if let Some((name, value)) = parameter.split_once('=') {
+                work.set(name, value);
+            }
+        }
+        work
     }
 
     fn mean(&self) -> Phase {

@@ -2,9 +2,10 @@
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Label, Remark};
+use drivelab_core::record::{Label, Remark, Work};
 
 use crate::crystaldiskmark::row::{Direction, Row};
+use crate::crystaldiskmark::settings;
 use crate::found::Found;
 use crate::sign::in_a_line;
 
@@ -30,20 +31,25 @@ pub fn is_kdiskmark(text: &str) -> bool {
 /// Reads every report of a text, each as a run.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("KDiskMark");
-    let (mut begin, mut phases) = (0, Vec::new());
+    let (mut begin, mut phases, mut work) = (0, Vec::new(), Work::default());
     let mut section = None;
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some(version) = version(text) {
             found.version(version);
-            found.run(begin, "", std::mem::take(&mut phases));
+            found.run_of(begin, "", std::mem::take(&mut work), std::mem::take(&mut phases));
             (begin, section) = (line.number, None);
         } else if let Some(profile) = text.strip_prefix("Profile:") {
             let of_runs = if profile.contains("Default") { "mean" } else { "fastest" };
+            work.set("profile", profile);
             found.note(format!("Profile{profile}: the figures are the {of_runs} of its runs."));
         } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
+            if let Some((name, value)) = text.split_once(':') {
+                settings::read(&mut work, name.trim(), value.trim());
+            }
         } else if let Some(direction) = Direction::of_section(text) {
             section = Some(direction);
+            settings::mixture(&mut work, text);
         } else {
             let is_row = match Row::new(line, section)? {
                 Some(row) => row.add(&mut phases, defect(&row).into_iter().collect(), line)?,
@@ -54,7 +60,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
         }
     }
-    found.run(begin, "", phases);
+    found.run_of(begin, "", work, phases);
     found.finish("save the result as text after the test finished")
 }
 

@@ -2,9 +2,9 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Nature};
+use drivelab_core::record::{Better, Figure, Nature, Work};
 
-use crate::found::{Found, detail, figure, number, phase, put, slug};
+use crate::found::{Found, detail, figure, number, phase, put, seconds, slug};
 
 /// The first line of a summary.
 const BEGIN: &str = "transaction type:";
@@ -24,6 +24,18 @@ const SETTINGS: [&str; 12] = [
     "number of transactions actually processed:",
 ];
 
+/// The settings that are work, and their names as options.
+const WORK: [(&str, &str); 8] = [
+    ("scaling factor:", "scale"),
+    ("partition method:", "partition_method"),
+    ("number of partitions:", "partitions"),
+    ("query mode:", "protocol"),
+    ("number of clients:", "clients"),
+    ("number of threads:", "threads"),
+    ("maximum number of tries:", "max_tries"),
+    ("number of transactions per client:", "transactions"),
+];
+
 /// Whether a text contains a summary of pgbench.
 pub fn is_pgbench(text: &str) -> bool {
     text.contains(BEGIN) && text.contains("\ntps = ")
@@ -37,10 +49,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let text = line.text.trim();
         if let Some(kind) = text.strip_prefix(BEGIN) {
             std::mem::take(&mut run).finish(&mut found);
-            run = Run { line: line.number, kind: kind.trim().to_owned(), figures: Vec::new() };
+            run = Run::new(line.number, kind.trim());
         } else if let Some(version) = text.strip_prefix("pgbench (") {
             found.version(version.split([' ', ')']).next().unwrap_or(""));
         } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
+            run.setting(text);
         } else if let Some(failed) = text.strip_prefix("number of failed transactions:") {
             if !failed.trim_start().starts_with("0 ") {
                 found.note(format!("Line {}: transactions failed:{failed}.", line.number));
@@ -61,9 +74,26 @@ struct Run {
     kind: String,
     /// Figures named without their phase.
     figures: Vec<Figure>,
+    work: Work,
 }
 
 impl Run {
+    fn new(line: usize, kind: &str) -> Self {
+        let work = Work::default().with("script", kind);
+        Self { line, kind: kind.to_owned(), figures: Vec::new(), work }
+    }
+
+    fn setting(&mut self, text: &str) {
+        if let Some(time) = text.strip_prefix("duration:") {
+            self.work.set("runtime", seconds(time));
+        }
+        for (start, key) in WORK {
+            if let Some(value) = text.strip_prefix(start) {
+                self.work.set(key, value);
+            }
+        }
+    }
+
     /// Takes a figure; returns whether the line is one.
     fn take(&mut self, line: Line) -> Result<bool, ParseError> {
         let text = line.text.trim();
@@ -105,7 +135,7 @@ impl Run {
         }
         let is_read_only = self.kind.to_lowercase().contains("select only");
         let nature = if is_read_only { Nature::PageCache } else { Nature::JournalSync };
-        found.run(self.line, "", vec![phase(name, nature, self.figures)]);
+        found.run_of(self.line, "", self.work, vec![phase(name, nature, self.figures)]);
     }
 }
 

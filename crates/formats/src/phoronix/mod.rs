@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::date;
 use crate::found::{FIGURES_MAX, Found, decimal, figure, phase, slug};
@@ -36,6 +36,7 @@ struct Test {
     description: String,
     scale: String,
     proportion: String,
+    arguments: String,
     entries: Vec<Entry>,
     /// Number of entries beyond those that are kept.
     more: usize,
@@ -57,6 +58,7 @@ struct Entry {
 struct System {
     line: usize,
     name: String,
+    work: Work,
     runs: Vec<Vec<Phase>>,
 }
 
@@ -72,13 +74,13 @@ struct Systems {
 }
 
 impl Systems {
-    fn runs_of(&mut self, entry: &Entry) -> &mut Vec<Vec<Phase>> {
+    fn of(&mut self, entry: &Entry) -> &mut System {
         let place = *self.places.entry(entry.system.clone()).or_insert_with(|| {
             let (line, name) = (entry.line, entry.system.clone());
-            self.all.push(System { line, name, runs: Vec::new() });
+            self.all.push(System { line, name, work: Work::default(), runs: Vec::new() });
             self.all.len() - 1
         });
-        &mut self.all[place].runs
+        &mut self.all[place]
     }
 }
 
@@ -118,8 +120,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     for system in systems.all {
         let ended_unix_s = systems.times.get(&system.name).copied();
         for phases in system.runs {
-            let (line, arm) = (system.line, system.name.clone());
-            found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
+            let (line, arm, work) = (system.line, system.name.clone(), system.work.clone());
+            let run =
+                ImportedRun { line, arm, ended_unix_s, work, phases, ..ImportedRun::default() };
+            found.add(run);
         }
     }
     found.finish("give `composite.xml` of a test run that finished")
@@ -145,6 +149,7 @@ impl Test {
             (["Description"], _) => self.description = text,
             (["Scale"], _) => self.scale = text,
             (["Proportion"], _) => self.proportion = text,
+            (["Arguments"], _) => self.arguments = text,
             (["Data", "Entry", "Identifier"], Some(entry)) => entry.system = text,
             (["Data", "Entry", "Value"], Some(entry)) => entry.value = text,
             (["Data", "Entry", "RawString"], Some(entry)) => entry.raw = text,
@@ -198,9 +203,13 @@ impl Test {
                 continue;
             };
             systems.figures += trials.len();
-            let runs = systems.runs_of(entry);
-            runs.resize_with(runs.len().max(trials.len()), Vec::new);
             let own = Own::read(&entry.json).filter(|_| is_own);
+            let System { runs, work, .. } = systems.of(entry);
+            runs.resize_with(runs.len().max(trials.len()), Vec::new);
+            match &own {
+                Some(own) => work.add("", own.work()),
+                None => work.set(&format!("{name}.arguments"), &self.arguments),
+            }
             for (run, value) in runs.iter_mut().zip(trials) {
                 let figure = figure(&name, value, &self.scale, better);
                 let mut phase = match (&own, &meaning) {

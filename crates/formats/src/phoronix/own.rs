@@ -1,6 +1,6 @@
 //! Data that drivelab adds to an exported result, so that nothing is lost on the way back.
 
-use drivelab_core::record::{Figure, Nature, Remark};
+use drivelab_core::record::{Figure, Nature, Remark, Work};
 use serde::{Deserialize, Serialize};
 
 /// The origin of tests that drivelab names.
@@ -25,12 +25,16 @@ struct Known {
     is_detail: bool,
     #[serde(default)]
     remarks: Vec<Remark>,
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    work: Work,
 }
 
 impl Own {
-    pub(super) fn new(figure: &Figure) -> Self {
+    /// A figure of runs that did this work.
+    pub(super) fn new(figure: &Figure, work: &Work) -> Self {
         let Figure { unit, nature, is_detail, remarks, .. } = figure.clone();
-        Self { drivelab: Known { unit, nature, is_detail, remarks } }
+        let work = work.clone();
+        Self { drivelab: Known { unit, nature, is_detail, remarks, work } }
     }
 
     pub(super) fn to_json(&self) -> String {
@@ -39,6 +43,11 @@ impl Own {
 
     pub(super) fn read(json: &str) -> Option<Self> {
         serde_json::from_str(json).ok()
+    }
+
+    /// What the runs did.
+    pub(super) fn work(&self) -> &Work {
+        &self.drivelab.work
     }
 
     /// What a figure measures, if known.

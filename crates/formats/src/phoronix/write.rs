@@ -1,7 +1,7 @@
 //! `composite.xml` in the order of its schema (`result-file.xsd` of the suite's own sources).
 
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Remark};
+use drivelab_core::record::{Better, Figure, Label, Remark, Work};
 
 use super::own::{CLIENT, ORIGIN, Own};
 use crate::date;
@@ -34,13 +34,13 @@ pub fn write(results: &Imported) -> Exported {
         text += "  </System>\n";
     }
     for series in &table.series {
-        result(&mut text, series, &table.arms);
+        result(&mut text, series, &table.arms, results);
     }
     text += "</PhoronixTestSuite>\n";
     Exported { text, ..Exported::default() }
 }
 
-fn result(text: &mut String, series: &Series, arms: &[String]) {
+fn result(text: &mut String, series: &Series, arms: &[String], results: &Imported) {
     let figure = &series.figure;
     *text += "  <Result>\n";
     element(text, 4, "Identifier", &format!("{ORIGIN}{}", figure.name));
@@ -65,10 +65,18 @@ fn result(text: &mut String, series: &Series, arms: &[String]) {
         element(text, 8, "Identifier", &system(arm));
         element(text, 8, "Value", &mean(&trials).to_string());
         element(text, 8, "RawString", &raw.join(":"));
-        element(text, 8, "JSON", &Own::new(&without_own(&values[0].1)).to_json());
+        let work = work(results, arm);
+        element(text, 8, "JSON", &Own::new(&without_own(&values[0].1), &work).to_json());
         *text += "      </Entry>\n";
     }
     *text += "    </Data>\n  </Result>\n";
+}
+
+/// What the runs of an arm did, where all did the same.
+fn work(results: &Imported, arm: &str) -> Work {
+    let mut works = results.runs.iter().filter(|run| run.arm == arm).map(|run| &run.work);
+    let first = works.next().cloned().unwrap_or_default();
+    if works.all(|work| *work == first) { first } else { Work::default() }
 }
 
 /// A figure without the remark that follows from the number of trials.

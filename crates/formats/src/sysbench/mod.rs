@@ -2,9 +2,11 @@
 //!
 //! Settings and progress begin their line, figures are indented below a heading.
 
+mod settings;
+
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::found::{Found, detail, figure, labelled, number, phase, put, slug};
 use crate::sign::in_a_line;
@@ -83,6 +85,7 @@ struct Run {
     kind: Kind,
     /// Figures named without their phase.
     figures: Vec<Figure>,
+    work: Work,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +101,7 @@ enum Kind {
 impl Run {
     fn take(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
         let text = line.text.trim();
+        settings::read(&mut self.work, text);
         if let Some(flags) = text.strip_prefix("Extra file open flags:") {
             self.is_direct = flags.contains("direct");
             return Ok(());
@@ -215,7 +219,7 @@ impl Run {
             figure.name = format!("{name}_{}", figure.name);
         }
         let phase = self.phase(&name, found);
-        found.run(self.line, "", vec![phase]);
+        found.run_of(self.line, "", self.work, vec![phase]);
     }
 
     fn phase(&mut self, name: &str, found: &mut Found) -> Phase {

@@ -5,7 +5,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark, Work};
 
 use crate::found::{Found, detail, figure, labelled, number, put, transfer};
 use crate::sign::in_a_line;
@@ -42,6 +42,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         if is_banner(text) {
             std::mem::take(&mut run).finish(&mut found);
             run.line = line.number;
+            let threads = text[BANNER.len()..].split_whitespace().next();
+            threads.unwrap_or_default().clone_into(&mut run.threads);
         } else if let Some((name, values)) = terse(text) {
             if run.access(name).is_some() {
                 std::mem::take(&mut run).finish(&mut found);
@@ -67,6 +69,8 @@ fn terse(line: &str) -> Option<(&'static str, &str)> {
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
+    /// As the banner states it.
+    threads: String,
     accesses: Vec<Access>,
 }
 
@@ -151,12 +155,16 @@ impl Run {
     fn finish(self, found: &mut Found) {
         let whole = |access: &&Access| !access.name.starts_with("random_");
         let whole_mib = self.accesses.iter().find(whole).map(|access| access.mib);
+        let mut work = Work::default().with("threads", &self.threads);
+        for access in &self.accesses {
+            work.set_size(&format!("{}.size", access.name), &format!("{}M", access.mib));
+        }
         let phases = self
             .accesses
             .into_iter()
             .filter(|access| access.mib_per_s > 0.0 && access.mib_per_s.is_finite());
         let phases = phases.map(|access| access.phase(whole_mib)).collect();
-        found.run(self.line, "", phases);
+        found.run_of(self.line, "", work, phases);
     }
 }
 

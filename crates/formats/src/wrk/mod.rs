@@ -2,9 +2,9 @@
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Remark, Work};
 
-use crate::found::{Found, decimal, detail, figure, labelled, put};
+use crate::found::{Found, decimal, detail, figure, labelled, put, seconds};
 use crate::sign::in_a_line;
 
 /// Units of time in milliseconds, and of amounts, which are binary.
@@ -33,21 +33,24 @@ pub fn is_wrk(text: &str) -> bool {
 /// Reads every run of a text.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("wrk");
-    let (mut begin, mut figures) = (0, Vec::new());
+    let (mut begin, mut figures, mut work) = (0, Vec::new(), Work::default());
     for line in lines(text)? {
         let text = line.text.trim();
         if is_begin(text) {
-            add(&mut found, begin, std::mem::take(&mut figures));
+            add(&mut found, begin, std::mem::take(&mut work), std::mem::take(&mut figures));
             begin = line.number;
+            of_banner(&mut work, text);
         } else if text.starts_with("Socket errors:") || text.starts_with("Non-2xx or 3xx") {
             found.note(format!("Line {}: {text}.", line.number));
         } else if let Some(row) = row(line)? {
             row.into_iter().try_for_each(|figure| put(&mut figures, figure, line.number))?;
-        } else if !is_setting(text) {
+        } else if is_setting(text) {
+            of_load(&mut work, text);
+        } else {
             found.unknown(line.number, text);
         }
     }
-    add(&mut found, begin, figures);
+    add(&mut found, begin, work, figures);
     found.finish("give the complete output of a call of wrk that finished")
 }
 
@@ -58,11 +61,30 @@ fn is_setting(text: &str) -> bool {
         || SETTINGS.iter().any(|start| text.starts_with(start))
 }
 
-fn add(found: &mut Found, line: usize, figures: Vec<Figure>) {
+/// `Running 30s test @ http://127.0.0.1:8080/index.html`: how long, and which page of any server.
+fn of_banner(work: &mut Work, text: &str) {
+    let Some((time, url)) = text.split_once(" test @ ") else { return };
+    let time = time.trim_start_matches('\u{feff}').trim_start_matches("Running ");
+    work.set("runtime", seconds(time));
+    let behind_host = url.split_once("://").map_or(url, |(_, rest)| rest).split_once('/');
+    work.set("path", format!("/{}", behind_host.map_or("", |(_, path)| path.trim())));
+}
+
+/// `12 threads and 400 connections`.
+fn of_load(work: &mut Work, text: &str) {
+    if let [threads, "threads", "and", connections, "connections"] =
+        text.split_whitespace().collect::<Vec<_>>()[..]
+    {
+        work.set("threads", threads);
+        work.set("connections", connections);
+    }
+}
+
+fn add(found: &mut Found, line: usize, work: Work, figures: Vec<Figure>) {
     let why = "pages are served from memory: it measures the CPU";
     let mut phase = labelled("requests", Nature::Cpu, why, figures);
     phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
-    found.run(line, "", vec![phase]);
+    found.run_of(line, "", work, vec![phase]);
 }
 
 /// A number with its unit.

@@ -1,5 +1,7 @@
 //! Imported results for scripts: schema `drivelab.import/1`.
 
+use std::collections::BTreeMap;
+
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, label_names};
 use serde::Serialize;
@@ -16,6 +18,8 @@ struct ImportJson<'a> {
     tool: &'a str,
     tool_version: &'a str,
     results: Vec<ResultJson<'a>>,
+    /// What the runs of each arm did: the values of each key.
+    work: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a str>>>,
     unknown: &'a [String],
     notes: &'a [String],
 }
@@ -41,9 +45,23 @@ pub fn json(results: &Imported) -> String {
         tool: &results.tool,
         tool_version: &results.tool_version,
         results: rows.iter().map(ResultJson::new).collect(),
+        work: work(results),
         unknown: &results.unknown,
         notes: &results.notes,
     })
+}
+
+fn work(results: &Imported) -> BTreeMap<&str, BTreeMap<&str, Vec<&str>>> {
+    let mut arms: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for run in &results.runs {
+        for (key, value) in run.work.iter() {
+            let values = arms.entry(&run.arm).or_default().entry(key).or_default();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+    }
+    arms
 }
 
 impl<'a> ResultJson<'a> {

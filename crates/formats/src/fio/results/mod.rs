@@ -8,12 +8,13 @@
 //! unless the job has `lat_percentiles=1`.
 
 mod output;
+mod work;
 
 use std::collections::BTreeMap;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::found::Found;
 use output::{Job, Latency, Output, Side};
@@ -107,8 +108,13 @@ fn read(output: &Output, line: usize, found: &mut Found) {
             phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
         }
     }
+    let mut work = Work::default();
+    for (name, jobs) in &sections {
+        let prefix = if sections.len() > 1 { format!("{name}.") } else { String::new() };
+        work.add(&prefix, &work::of(jobs[0], output));
+    }
     let ended_unix_s = output.timestamp;
-    found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
+    found.add(ImportedRun { line, arm, ended_unix_s, work, phases, ..ImportedRun::default() });
     for job in &output.jobs.kept {
         for note in doubts(job, output) {
             found.note(note);

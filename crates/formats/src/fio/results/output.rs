@@ -1,5 +1,7 @@
 //! fio's JSON, in one set of units: nanoseconds and bytes.
 
+use std::collections::BTreeMap;
+
 use drivelab_core::csv::{ParseError, quote};
 use serde::{Deserialize, Deserializer};
 
@@ -9,8 +11,8 @@ use crate::json::{First, first, pairs};
 const JOBS_MAX: usize = 1 << 14;
 /// Maximum number of bins of a histogram: fio's has 1856, 29 groups of 64.
 const BINS_MAX: usize = 1 << 12;
-/// The options that decide what a job measured.
-const OPTIONS: [&str; 6] = ["ioengine", "direct", "fsync", "fdatasync", "end_fsync", "sync"];
+/// Maximum number of options of a job that are kept; fio has some two hundred that are not reports.
+const OPTIONS_MAX: usize = 256;
 /// The percentiles that are compared, by fio's key.
 const PERCENTILES: [&str; 3] = ["50.000000", "99.000000", "99.900000"];
 
@@ -76,14 +78,22 @@ pub(super) struct Latency {
     pub(super) bins: Vec<(u64, u64)>,
 }
 
-/// The values of [`OPTIONS`]; an option that is given twice has the last one.
+/// The options by name; one that is given twice has the last value.
 #[derive(Default)]
-pub(super) struct Options([Option<String>; OPTIONS.len()]);
+pub(super) struct Options(BTreeMap<String, String>);
 
 impl Options {
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let place = OPTIONS.iter().position(|option| *option == name)?;
-        self.0[place].as_deref()
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whether fio wrote any: versions before 3 do not.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -99,8 +109,8 @@ pub(super) struct Percentiles {
 fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Options, D::Error> {
     let mut options = Options::default();
     pairs(input, |name, value: String| {
-        if let Some(place) = OPTIONS.iter().position(|option| *option == name) {
-            options.0[place] = Some(value);
+        if options.0.len() < OPTIONS_MAX || options.0.contains_key(name) {
+            options.0.insert(name.to_owned(), value);
         }
         Ok(())
     })?;

@@ -289,3 +289,38 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn options_are_work_with_their_defaults_and_in_one_spelling() {
+    let work = |options: &str| {
+        let text = document(&[job("a", options, &[("read", &side(100, 1000))])]);
+        parse(&text).unwrap().runs[0].work.clone()
+    };
+    let plain = work(r#""rw": "randread", "name": "a", "filename": "/dev/sda", "bs": "4096""#);
+    let same = work(r#""readwrite": "randread", "blocksize": "4k", "randseed": "7""#);
+    assert_eq!(plain, same);
+    let check = |options: &str, key: &str, expected: Option<&str>| {
+        assert_eq!(work(options).get(key), expected, "{options}");
+    };
+    check("", "direct", Some("1"));
+    check("", "iodepth", Some("1"));
+    check("", "size", None);
+    check(r#""runtime": "60""#, "runtime", Some("1m"));
+    check(r#""runtime": "1m""#, "runtime", Some("1m"));
+    check(r#""time_based": """#, "time_based", Some("1"));
+    check(r#""buffered": "1""#, "direct", Some("0"));
+    check(r#""rw": "rw", "rwmixwrite": "30""#, "rwmixread", Some("70"));
+    check(r#""rw": "read""#, "rwmixread", None);
+    check(r#""bs": "4K,64K""#, "bs", Some("4k,64k"));
+    check(r#""write_lat_log": "x", "filename": "x""#, "filename", None);
+}
+
+#[test]
+fn jobs_of_several_sections_have_each_their_work() {
+    let read = side(100, 1000);
+    let jobs = [("log", "write"), ("scan", "read")]
+        .map(|(name, rw)| job(name, &format!("\"rw\": \"{rw}\""), &[("read", &read)]));
+    let imported = parse(&document(&jobs)).unwrap();
+    let work = &imported.runs[0].work;
+    assert_eq!((work.get("log.rw"), work.get("scan.rw")), (Some("write"), Some("read")));
+}
