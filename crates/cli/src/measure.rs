@@ -129,6 +129,7 @@ pub(crate) fn suite(
         numjobs: 1,
         seed,
         suite: Some(SuiteConfig { name: suite.name().into(), options: suite.options().collect() }),
+        work: suite.work(),
         ..RunConfig::default()
     };
     let record = benchmark(&dir.display().to_string(), config, outcome.phases);

@@ -10,7 +10,7 @@ use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::matrix::Matrix;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Step;
-use drivelab_core::record::{Figure, Nature, Phase, RunRecord};
+use drivelab_core::record::{self, Figure, Nature, Phase, RunRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -93,6 +93,7 @@ pub struct KeptPart<'a> {
 #[derive(Default)]
 struct OfStep {
     host: Option<String>,
+    work: record::Work,
     figures: Vec<Figure>,
 }
 
@@ -229,18 +230,29 @@ impl KeptStudy {
             if let Some(host) = &run.record.host {
                 of_step.host = Some(host.id.clone());
             }
+            let mut work = record::Work::of(&run.record);
+            if let Some(command) = workload.work.command() {
+                // As the study has it: what a run was filled with differs from block to block.
+                let own = study.arms.get(step.arm).and_then(|arm| arm.command.as_ref());
+                let text = command.run.to_string();
+                work.set(
+                    "command",
+                    own.map_or(text.clone(), |own| text.replace("{command}", &own.to_string())),
+                );
+            }
+            of_step.work.add(&format!("{}.", workload.name), &work);
             of_step.figures.extend(metrics(&run.record).into_iter().map(|figure| Figure {
                 name: format!("{}.{}", workload.name, figure.name),
                 unit: figure.unit().to_owned(),
                 ..figure
             }));
         }
-        let run = |((arm, ..), OfStep { host, figures }): ((usize, _, _), OfStep)| {
+        let run = |((arm, ..), OfStep { host, work, figures }): ((usize, _, _), OfStep)| {
             let arm = study.arms.get(arm)?.name.clone();
             let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
             let phases =
                 vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
-            Some(ImportedRun { arm, host, phases, ..ImportedRun::default() })
+            Some(ImportedRun { arm, host, work, phases, ..ImportedRun::default() })
         };
         let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();
         if runs.is_empty() {

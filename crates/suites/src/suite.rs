@@ -6,10 +6,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use drivelab_core::config::nearest;
+use drivelab_core::config::{Value as _, nearest};
 use drivelab_core::outline::{Line, Tone};
-use drivelab_core::record::{Mark, MarkId, Phase, metric_name};
-use drivelab_core::{Bytes, Refusal};
+use drivelab_core::record::{Mark, MarkId, Phase, SUITE, Work, metric_name, size};
+use drivelab_core::{Bytes, Refusal, Span};
 
 use crate::bench::{
     Bench, CacheDrop, Control, Halt, Place, SuiteOption, drops_everything, has_space,
@@ -133,6 +133,19 @@ impl Suite {
         self.given.iter().cloned()
     }
 
+    /// Every option with the value in force, in one spelling: a value that is given and equals the
+    /// default is the same work as none.
+    pub fn work(&self) -> Work {
+        let mut work = Work::default();
+        work.set("suite", self.about.name);
+        for option in self.about.options {
+            let given = self.given.iter().find(|(key, _)| key == option.key);
+            let text = given.map_or(option.default, |(_, value)| value);
+            work.set(&format!("{SUITE}{}", option.key), spelled(option.default, text));
+        }
+        work
+    }
+
     /// What the original tool writes of its settings into its results, under its own names; of a
     /// run on a machine with so much memory, if that is known.
     pub fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
@@ -153,6 +166,23 @@ impl Suite {
 
 /// What a run says of the steps of a phase.
 const LATENCIES: [&str; 3] = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
+
+/// A value in the one spelling of its kind, which the default shows.
+fn spelled(default: &str, text: &str) -> String {
+    let is_number = |text: &str| text.ends_with(|c: char| c.is_ascii_digit());
+    if matches!(default, "on" | "off") {
+        return bool::read(text)
+            .map_or_else(|_| text.to_owned(), |is_on| u8::from(is_on).to_string());
+    }
+    if default == "auto" || (!is_number(default) && Bytes::read(default).is_ok()) {
+        return size(text);
+    }
+    if !is_number(default) && Span::read(default).is_ok() {
+        return Span::read(text).map_or_else(|_| text.to_owned(), |span| span.to_string());
+    }
+    let digits = text.replace('_', "");
+    digits.parse::<u64>().map_or_else(|_| text.to_owned(), |count| count.to_string())
+}
 
 fn unknown(what: &str, word: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
     let list = known.clone().collect::<Vec<_>>().join("`, `");

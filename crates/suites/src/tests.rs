@@ -205,3 +205,17 @@ fn a_suite_reads_back_as_it_is_shown_and_names_what_it_does_not_know() {
     assert!(SUITES.iter().all(|suite| !suite.options.is_empty()));
     assert!(crate::help().len() > SUITES.len());
 }
+
+#[test]
+fn an_option_that_equals_its_default_is_the_same_work_as_none() {
+    let work = |text: &str| text.parse::<Suite>().unwrap().work();
+    let check = |one: &str, other: &str, is_same: bool| {
+        assert_eq!(work(one) == work(other), is_same, "{one} {other}");
+    };
+    check("fsmark", "fsmark,threads=1,size=51200", true);
+    check("fsmark", "fsmark,threads=4", false);
+    check("bonnie,size=1G", "bonnie,size=1024M,fsync=no", true);
+    check("bonnie,size=1G", "bonnie,size=2G", false);
+    check("blogbench", "blogbench,drop=never", false);
+    assert_eq!(work("fsmark").get("suite.size"), Some("50k"));
+}

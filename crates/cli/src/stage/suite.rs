@@ -10,7 +10,7 @@ use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
 use drivelab_core::recipe::embedded::{self, RECIPES};
 use drivelab_core::recipe::{Adjust, Done, Ground, Outcome, Part, Recipe, Test};
 use drivelab_core::record::{
-    Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SuiteConfig,
+    Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Shape;
@@ -125,6 +125,50 @@ pub(crate) fn tree(suite: &drivelab_suites::Suite) -> Suite {
         needs: Needs::Tree,
         writes: true,
         time: None,
+    }
+}
+
+/// Every option with the value in force; of a recipe in a file also what its tests do, because
+/// another file may have its name.
+fn work(suite: &Suite) -> Work {
+    let mut work = Work::default();
+    work.set("suite", &suite.name);
+    let Needs::Blocks(recipe) = &suite.needs else { return work };
+    let each = |of: &dyn Fn(&Test) -> String| {
+        let mut values: Vec<String> = recipe.tests.iter().map(of).collect();
+        values.dedup();
+        values.join(", ")
+    };
+    let size = |test: &Test| test.workload.size.map(|size| size.to_string()).unwrap_or_default();
+    for (key, value) in [
+        ("size", each(&size)),
+        ("runtime", each(&|test| test.workload.runtime.to_string())),
+        ("loops", each(&|test| test.loops.to_string())),
+        ("pause", recipe.pause.to_string()),
+    ] {
+        work.set(&format!("{SUITE}{key}"), value);
+    }
+    if embedded::text(&suite.name).is_none() {
+        for test in &recipe.tests {
+            let load = Work::of_load(&test.workload).with("numjobs", test.numjobs);
+            work.add(&format!("{}.", test.name), &load);
+        }
+    }
+    work
+}
+
+/// The work of a run of a suite, where its record is of a version that did not write it.
+pub(crate) fn complete(record: &mut RunRecord) {
+    let Some(SuiteConfig { name, options }) = &record.config.suite else { return };
+    if !record.config.work.is_empty() {
+        return;
+    }
+    let given: Vec<(String, String)> = options.clone().into_iter().collect();
+    if let Ok(suite) = drivelab_suites::Suite::new(name, &given) {
+        record.config.work = suite.work();
+    } else if options.is_empty() && embedded::text(name).is_some() {
+        let known = find(name, &Adjust::default());
+        record.config.work = known.map(|suite| work(&suite)).unwrap_or_default();
     }
 }
 
@@ -294,6 +338,7 @@ fn record(suite: &Suite, target: &str, ioengine: &str, seed: u64, outcome: Outco
         numjobs: 1,
         seed,
         suite: Some(SuiteConfig { name: suite.name.clone(), options }),
+        work: work(suite),
         ..RunConfig::default()
     };
     let mut marks = outcome.marks;

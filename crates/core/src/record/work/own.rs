@@ -13,6 +13,13 @@ impl Work {
     pub fn of(record: &RunRecord) -> Self {
         work(record)
     }
+
+    /// The work of one job of a load.
+    pub fn of_load(load: &Workload) -> Self {
+        let mut work = Self::default();
+        of_load(&mut work, load);
+        work
+    }
 }
 
 fn work(record: &RunRecord) -> Work {
