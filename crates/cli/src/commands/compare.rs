@@ -12,8 +12,10 @@ use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::commands::archive::keep::ArchiveArgs;
+use crate::commands::arms::{ArmFiles, arms, several_files};
 use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::stage::suite;
 use crate::ui::Ui;
 
 /// Compare existing results and print a verdict.
@@ -135,12 +137,6 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
     comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
 }
 
-/// One arm and its files.
-pub(crate) struct ArmFiles<'a> {
-    pub(crate) name: String,
-    pub(crate) files: Vec<&'a Path>,
-}
-
 /// What is compared.
 pub(crate) struct Gathered {
     pub(crate) input: Input,
@@ -153,56 +149,6 @@ impl Gathered {
     pub(crate) fn unpaired(&self) -> Option<&'static str> {
         let why = "each study was made in its own time, so their runs are no pairs";
         self.has_studies.then_some(why)
-    }
-}
-
-/// The arms by what was typed: one a file, or one on each side of `--`.
-pub(crate) fn arms<'a>(
-    first: &'a [PathBuf],
-    others: &'a [PathBuf],
-) -> Result<Vec<ArmFiles<'a>>, Failure> {
-    if first.is_empty() {
-        return Err(Failure::bad_words("nothing to compare")
-            .hint("give two results: drivelab compare before.json after.json"));
-    }
-    if let Some(option) = others.iter().find(|path| is_option(path)) {
-        let message = format!("`{}` follows `--`, where only files can stand", option.display());
-        return Err(Failure::bad_words(message)
-            .hint("put options first: drivelab compare --unpaired before/*.json -- after/*.json"));
-    }
-    let groups: Vec<Vec<&Path>> = if others.is_empty() {
-        first.iter().map(|path| vec![path.as_path()]).collect()
-    } else {
-        [first, others].map(|files| files.iter().map(PathBuf::as_path).collect()).into()
-    };
-    let mut arms: Vec<ArmFiles> =
-        groups.into_iter().map(|files| ArmFiles { name: arm_name(&files), files }).collect();
-    // `old/run.json` and `new/run.json`: the paths tell them apart.
-    for place in 0..arms.len() {
-        let is_same = |(other, arm): (usize, &ArmFiles)| {
-            other != place && arm.name == results::stem(arms[place].files[0])
-        };
-        if arms.iter().enumerate().any(is_same) {
-            arms[place].name = arms[place].files[0].display().to_string();
-        }
-    }
-    Ok(arms)
-}
-
-/// Whether this is an option, and no file of such a name.
-fn is_option(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with("--")) && !path.exists()
-}
-
-/// The name of the file, or of the folder that all files lie in.
-fn arm_name(files: &[&Path]) -> String {
-    let folder = files[0].parent().filter(|folder| folder.file_name().is_some());
-    match folder {
-        Some(folder) if files.len() > 1 && files.iter().all(|it| it.parent() == Some(folder)) => {
-            results::name(folder, Path::file_name)
-        }
-        _ if files[0].is_dir() => results::name(files[0], Path::file_name),
-        _ => results::stem(files[0]),
     }
 }
 
@@ -234,7 +180,12 @@ pub(crate) fn from_arms(
         for (path, content) in found {
             has_studies |= matches!(content, Content::Study(..));
             match content {
-                Content::Runs(of_file) => records.extend(of_file),
+                Content::Runs(mut of_file) => {
+                    for run in &mut of_file {
+                        suite::complete(&mut run.record);
+                    }
+                    records.extend(of_file);
+                }
                 other => others.push(results::imported(&path, other)?),
             }
         }
@@ -247,7 +198,11 @@ pub(crate) fn from_arms(
     let has_runs = foreign.iter().all(|arm| arm.files.is_empty());
     let input = match &mut foreign[..] {
         _ if has_runs => comparison::from_runs(&runs),
-        [arm] if arm.files.len() == 1 => comparison::from_lines(&arm.files[0]),
+        [arm] if arm.files.len() == 1 => {
+            let input = comparison::from_lines(&arm.files[0]);
+            // The arms of one study are what the study says.
+            input.map(|input| Input { work_is_declared: has_studies, ..input })
+        }
         foreign => {
             // A mixture: runs of drivelab are results as any others.
             for (arm, (name, records)) in foreign.iter_mut().zip(&runs) {
@@ -259,7 +214,8 @@ pub(crate) fn from_arms(
             comparison::from_foreign(foreign)
         }
     };
-    let input = input.map_err(|error| refused(error, arms[0].files[0]))?;
+    let mut input = input.map_err(|error| refused(error, arms[0].files[0]))?;
+    input.notes.extend(several_files(arms, &input));
     Ok(Gathered { input, has_studies })
 }
 

@@ -1,6 +1,7 @@
 //! One file a verb: its arguments, whose comments are its help, and what it does.
 
 pub(crate) mod archive;
+pub(crate) mod arms;
 pub(crate) mod compare;
 pub(crate) mod completion;
 pub(crate) mod crash;

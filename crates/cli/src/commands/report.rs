@@ -13,7 +13,8 @@ use drivelab_report::text::json_text;
 use drivelab_study::repeat::command;
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::compare::{ArmFiles, arms, found, from_arms};
+use crate::commands::arms::{ArmFiles, arms};
+use crate::commands::compare::{found, from_arms};
 use crate::commands::completion;
 use crate::commands::results::Content;
 use crate::commands::study::again::{self, Again};

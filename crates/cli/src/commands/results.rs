@@ -166,9 +166,17 @@ pub(crate) fn stem(what: &Path) -> String {
 pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failure> {
     let stem = stem(path);
     let mut results = match content {
-        Content::Runs(runs) => of_runs(&stem, runs.iter().map(|run| &run.record)),
+        Content::Runs(mut runs) => {
+            for run in &mut runs {
+                suite::complete(&mut run.record);
+            }
+            of_runs(&stem, runs.iter().map(|run| &run.record))
+        }
         Content::Results(results) => results,
-        Content::Study(kept, _) => {
+        Content::Study(mut kept, _) => {
+            for run in &mut kept.runs {
+                suite::complete(&mut run.record);
+            }
             let study = kept.study(&DriveKeys)?;
             kept.results(&study, run::metrics)?
         }

@@ -17,7 +17,7 @@ use drivelab_view::{Chosen, Pages};
 
 use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::commands::compare::ArmFiles;
+use crate::commands::arms::ArmFiles;
 use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};

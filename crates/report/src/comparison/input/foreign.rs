@@ -81,7 +81,27 @@ pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
         let runs = runs.into_iter().map(|run| vec![run]).collect();
         (name, runs)
     });
-    input(arms.collect(), true, std::iter::once(imported))
+    let mut input = input(arms.collect(), true, std::iter::once(imported))?;
+    for ArmRuns { name, runs } in &mut input.arms {
+        for run in runs {
+            run.work = without_name(&run.work, name);
+        }
+    }
+    Ok(input)
+}
+
+/// The work without what the name of the arm says: hyperfine names its arms by command and
+/// parameters, and compares nothing else.
+fn without_name(work: &Work, name: &str) -> Work {
+    let mut rest = Work::default();
+    for (key, value) in work.iter() {
+        let is_named = name.contains(&format!(" {key}={value}"))
+            || (key == "command" && name.starts_with(value));
+        if !is_named {
+            rest.set(key, value);
+        }
+    }
+    rest
 }
 
 /// Each arm with its runs; of several configurations together, where they are not one.

@@ -36,14 +36,25 @@ pub struct Input {
     /// Whether the blocks are of machines, each of which ran every arm: only within them may runs
     /// be compared.
     pub by_host: bool,
+    /// Whether the arms are meant to differ in whatever their work differs in: a study says so.
+    pub work_is_declared: bool,
 }
 
 impl Input {
     /// Figures of which nothing else is known.
     fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
         let (provenance, attached) = (Provenance::Unknown, Question::default());
-        let (not_alternated, order_note, by_host) = (None, None, false);
-        Self { source, arms, notes, provenance, attached, not_alternated, order_note, by_host }
+        Self {
+            source,
+            arms,
+            notes,
+            provenance,
+            attached,
+            not_alternated: None,
+            order_note: None,
+            by_host: false,
+            work_is_declared: false,
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub struct WorkRow {
 pub(in crate::comparison) struct Asked<'a> {
     arms: &'a [ArmRuns],
     factors: &'a [String],
+    /// The arms are those of one study, which says what they are.
+    all: bool,
     differences: Vec<WorkDifference>,
 }
 
@@ -52,7 +54,8 @@ impl<'a> Asked<'a> {
                 return Err(unknown(factor, &keys));
             }
         }
-        Ok(Self { arms: &input.arms, factors, differences: differences(&works) })
+        let all = input.work_is_declared;
+        Ok(Self { arms: &input.arms, factors, all, differences: differences(&works) })
     }
 
     /// Whether arms are known to differ in their work.
@@ -61,7 +64,7 @@ impl<'a> Asked<'a> {
     }
 
     fn is_declared(&self, key: &str) -> bool {
-        self.factors.iter().any(|factor| is_meant(factor, key))
+        self.all || self.factors.iter().any(|factor| is_meant(factor, key))
     }
 
     /// The undeclared differences between two arms that are about a metric.
@@ -101,7 +104,8 @@ fn unknown(factor: &str, keys: &[&str]) -> Refusal {
 
 /// Whether a key is about the part of a run that yields a metric.
 fn concerns(key: &str, metric: &str) -> bool {
-    metric.starts_with(scope(key))
+    let scope = scope(key);
+    metric.starts_with(scope) || metric == scope.trim_end_matches(['.', '/'])
 }
 
 /// Every key in which arms differ or runs of an arm do.

@@ -1,0 +1,193 @@
+//! The arms of a comparison by what was typed, and their names.
+
+use std::path::{Path, PathBuf};
+
+use drivelab_report::comparison::Input;
+use drivelab_report::run::quoted;
+
+use crate::commands::results;
+use crate::failure::Failure;
+
+/// One arm and its files.
+pub(crate) struct ArmFiles<'a> {
+    pub(crate) name: String,
+    pub(crate) files: Vec<&'a Path>,
+}
+
+/// The arms by what was typed: one a file, or one on each side of `--`.
+pub(crate) fn arms<'a>(
+    first: &'a [PathBuf],
+    others: &'a [PathBuf],
+) -> Result<Vec<ArmFiles<'a>>, Failure> {
+    if first.is_empty() {
+        return Err(Failure::bad_words("nothing to compare")
+            .hint("give two results: drivelab compare before.json after.json"));
+    }
+    if let Some(option) = others.iter().find(|path| is_option(path)) {
+        let message = format!("`{}` follows `--`, where only files can stand", option.display());
+        return Err(Failure::bad_words(message)
+            .hint("put options first: drivelab compare --unpaired before/*.json -- after/*.json"));
+    }
+    let groups: Vec<Vec<&Path>> = if others.is_empty() {
+        first.iter().map(|path| vec![path.as_path()]).collect()
+    } else {
+        [first, others].map(|files| files.iter().map(PathBuf::as_path).collect()).into()
+    };
+    let arms = names(&groups).into_iter().zip(groups);
+    Ok(arms.map(|(name, files)| ArmFiles { name, files }).collect())
+}
+
+/// Whether this is an option, and no file of such a name.
+fn is_option(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("--")) && !path.exists()
+}
+
+/// One name an arm, all different: the folder or the file, else the beginning that the names of its
+/// files share, else the path; what is equal even so is numbered.
+fn names(groups: &[Vec<&Path>]) -> Vec<String> {
+    let ways: [fn(&[&Path]) -> String; 3] = [by_folder, by_beginning, by_path];
+    for way in ways {
+        let names: Vec<String> = groups.iter().map(|files| way(files)).collect();
+        if !names.iter().any(String::is_empty) && are_different(&names) {
+            return names;
+        }
+    }
+    let names: Vec<String> = groups.iter().map(|files| by_path(files)).collect();
+    let numbered = names.iter().enumerate().map(|(place, name)| {
+        if names.iter().filter(|other| *other == name).count() == 1 {
+            return name.clone();
+        }
+        let number = names[..=place].iter().filter(|other| *other == name).count();
+        format!("{name}-{number}")
+    });
+    let numbered: Vec<String> = numbered.collect();
+    if are_different(&numbered) {
+        return numbered;
+    }
+    // A file may be called as the number of another.
+    (1..).zip(&names).map(|(place, name)| format!("{place}: {name}")).collect()
+}
+
+fn are_different(names: &[String]) -> bool {
+    names.iter().enumerate().all(|(place, name)| !names[..place].contains(name))
+}
+
+/// The name of the file, or of the folder that all files lie in.
+fn by_folder(files: &[&Path]) -> String {
+    let folder = files[0].parent().filter(|folder| folder.file_name().is_some());
+    match folder {
+        Some(folder) if files.len() > 1 && files.iter().all(|it| it.parent() == Some(folder)) => {
+            results::name(folder, Path::file_name)
+        }
+        _ => by_beginning(files),
+    }
+}
+
+/// The beginning that the names of the files share: `before` of `before1.json` and `before2.json`.
+fn by_beginning(files: &[&Path]) -> String {
+    let of_file = |file: &&Path| {
+        if file.is_dir() { results::name(file, Path::file_name) } else { results::stem(file) }
+    };
+    let names: Vec<String> = files.iter().map(of_file).collect();
+    let shared = shared(&names);
+    if shared.is_empty() { names[0].clone() } else { shared.to_owned() }
+}
+
+/// The same with the path, which distinguishes `old/run.json` from `new/run.json`.
+fn by_path(files: &[&Path]) -> String {
+    match files {
+        [file] => file.display().to_string(),
+        files => {
+            let beginning = by_beginning(files);
+            let folder = files[0].parent().unwrap_or(Path::new(""));
+            folder.join(beginning).display().to_string()
+        }
+    }
+}
+
+/// The common beginning of names, without the number and the sign that follow it.
+fn shared(names: &[String]) -> &str {
+    let (first, others) = names.split_first().expect("an arm has files");
+    if others.is_empty() {
+        return first;
+    }
+    let common = |other: &String| {
+        let same = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+        same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
+    };
+    let length = others.iter().map(common).min().unwrap_or(0);
+    without_number(&first[..length])
+}
+
+/// A name without the number of the run at its end: `before` of `before-12`.
+fn without_number(name: &str) -> &str {
+    let is_separator = |c: char| matches!(c, '-' | '_' | '.' | ' ' | '#');
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(is_separator);
+    if plain.is_empty() { name } else { plain }
+}
+
+/// A hint where the shell made one arm of each file: runs that belong together have no `--` between
+/// their arms.
+pub(crate) fn several_files(arms: &[ArmFiles], input: &Input) -> Option<String> {
+    let are_single = arms.len() > 2
+        && arms.iter().all(|arm| arm.files.len() == 1)
+        && input.arms.iter().all(|arm| arm.runs.len() == 1);
+    if !are_single {
+        return None;
+    }
+    let mut groups: Vec<(String, Vec<&Path>)> = Vec::new();
+    for arm in arms {
+        let stem = results::stem(arm.files[0]);
+        let name = without_number(&stem);
+        match groups.iter_mut().find(|(known, _)| known == name) {
+            Some((_, files)) => files.push(arm.files[0]),
+            None => groups.push((name.to_owned(), vec![arm.files[0]])),
+        }
+    }
+    let [(_, first), (_, others)] = &groups[..] else { return None };
+    let words = |files: &[&Path]| {
+        let words = files.iter().map(|file| quoted(&file.display().to_string()));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Some(format!(
+        "Each of the {} files is an arm with one run. To compare them as two arms with several \
+         runs each, put `--` between them: drivelab compare {} -- {}",
+        arms.len(),
+        words(first),
+        words(others)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(first: &[&str], others: &[&str], expected: &[&str]) {
+        let [first, others] =
+            [first, others].map(|files| files.iter().map(PathBuf::from).collect::<Vec<_>>());
+        let found = arms(&first, &others).unwrap();
+        let names: Vec<&str> = found.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn names_of_arms_are_never_equal() {
+        check(&["before.json", "after.json"], &[], &["before", "after"]);
+        check(
+            &["d/before1.json", "d/before2.json"],
+            &["d/after1.json", "d/after2.json"],
+            &["before", "after"],
+        );
+        check(
+            &["before1.json", "before2.json"],
+            &["after1.json", "after2.json"],
+            &["before", "after"],
+        );
+        check(&["old/1.json", "old/2.json"], &["new/1.json", "new/2.json"], &["old", "new"]);
+        check(&["old/run.json", "new/run.json"], &[], &["old/run.json", "new/run.json"]);
+        check(&["a/x/1.json", "a/x/2.json"], &["b/x/1.json", "b/x/2.json"], &["a/x/1", "b/x/1"]);
+        check(&["run.json", "run.json"], &[], &["run.json-1", "run.json-2"]);
+        check(&["r-01.json", "r-02.json"], &["s-01.json"], &["r", "s-01"]);
+        check(&["label:one", "label:two"], &[], &["one", "two"]);
+    }
+}
