@@ -7,10 +7,13 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock, fstat};
 
 use super::folder::{Folder, Identity};
+use super::owners::trusted;
 
 /// The file that says whose a folder is.
 #[derive(Debug)]
@@ -20,6 +23,9 @@ pub struct Marker {
     /// What it may hold: this, or the beginning of it. It is made empty.
     pub text: &'static str,
 }
+
+/// Names that are tried: those of killed processes of the same number may be there.
+const TRIES: u32 = 1000;
 
 /// A folder of our own, which is removed with all that is in it, once.
 #[derive(Debug)]
@@ -48,6 +54,36 @@ impl Marked {
             let _ = parent.remove_folder_if(name, *identity);
         }
         made.map_err(|unmarked| unmarked.why)
+    }
+
+    /// Makes a folder whose name begins so and is new, and removes those that processes which no
+    /// longer run left there.
+    pub fn make_new(parent: &Folder, prefix: &str, marker: &'static Marker) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        for _ in 0..TRIES {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{prefix}{}-{number}", std::process::id());
+            match Self::make(parent, name, marker) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => {
+                    let made = made?;
+                    // What cannot be removed only takes space.
+                    let _ = made
+                        .remove_left_behind(|name| name.as_bytes().starts_with(prefix.as_bytes()));
+                    return Ok(made);
+                }
+            }
+        }
+        Err(io::Error::other(format!("it holds too many folders named `{prefix}N-N`")))
+    }
+
+    /// Makes such a folder in the one for temporary files, for programs that use it by its name.
+    pub fn temporary(prefix: &str, marker: &'static Marker) -> io::Result<Self> {
+        let parent = trusted(&std::env::temp_dir()).map_err(|why| {
+            let advice = "set TMPDIR to a folder that only you and root can change, such as /tmp";
+            io::Error::other(format!("{why}; {advice}"))
+        })?;
+        Self::make_new(&Folder::open(&parent)?, prefix, marker)
     }
 
     fn mark(
@@ -118,16 +154,16 @@ impl Marked {
     /// Removes the folders in this one's parent that `is_name` and that processes which no longer
     /// run left there.
     pub fn remove_left_behind(&self, is_name: impl Fn(&OsStr) -> bool) -> io::Result<()> {
-        let owner = self.owner()?;
+        let (owner, mut all) = (self.owner()?, Ok(()));
         for entry in self.parent.entries()? {
             if !entry.is_folder || !is_name(&entry.name) || entry.name == self.name {
                 continue;
             }
             if let Some(left) = Self::left_behind(&self.parent, &entry.name, self.marker, &owner) {
-                left.remove()?;
+                all = all.and(left.remove());
             }
         }
-        Ok(())
+        all
     }
 
     /// To whom files belong that this process makes in it.

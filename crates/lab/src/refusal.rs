@@ -18,6 +18,8 @@ impl From<CacheError> for Refusal {
             CacheError::System { operation, path, source } => {
                 Self::at_path(operation, &path, source)
             }
+            CacheError::Untrusted { .. } => Self::machine(error)
+                .hint("name a folder that only you and root can change: --cache DIR"),
             CacheError::Changed { .. } => {
                 Self::machine(error).hint("build it again: drivelab lab kernel build --again")
             }

@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::stage::kernel::{Carried, cache, find, shell};
 use crate::stage::program::{self, Step};
 use crate::target;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
 #[derive(Debug, Args)]
@@ -105,8 +105,7 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
             let source = source.map_or(Source::Package, Source::Archive);
             let jobs =
                 jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
-            let build = Build { source, jobs, again, stop: interrupt::flag() };
-            build.run(&cache, &|step| ui.note(&format!("lab kernel: {step}"))).map_err(Into::into)
+            build(&cache, &Build { source, jobs, again, stop: interrupt::flag() }, ui)
         }
         Verb::Kernel(KernelVerb::Import { file }) => cache.import(&file).map_err(Into::into),
         Verb::Kernel(KernelVerb::Where) => find(&cache),
@@ -123,6 +122,23 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
         kernel.source,
         kernel.sha256
     ))
+}
+
+fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
+    let bar = Progress::steps(kernel::COMPILED_ABOUT, "lab kernel");
+    // It looks at the flag; then it needs the time to remove what it made.
+    let _whole = interrupt::shield();
+    let progress = |progress: kernel::Progress<'_>| match progress {
+        kernel::Progress::Step(step) => ui.note(&format!("lab kernel: {step}")),
+        kernel::Progress::Compiled(count) => {
+            bar.at(count.min(kernel::COMPILED_ABOUT), "files compiled");
+        }
+        kernel::Progress::Removing(folder) => ui.note(&format!(
+            "lab kernel: removing `{}`; what is left of it, the next build removes",
+            folder.display()
+        )),
+    };
+    Ok(build.run(cache, &progress)?)
 }
 
 /// Runs where its results are read by the drivelab that started the guest.

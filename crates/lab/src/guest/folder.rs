@@ -1,74 +1,60 @@
 //! The folder of a run, which no killed run leaves for long.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use tempfile::TempDir;
+use drivelab_files::{Folder, Marked, Marker};
 
 const PREFIX: &str = "drivelab-lab-";
-/// A folder this young may not be locked yet by the run that makes it.
-const YOUNG: Duration = Duration::from_secs(60);
+static MARKER: Marker = Marker { name: ".drivelab-lab", text: "" };
 
 /// A folder that is removed with this value; where that was killed, by a later run.
+///
+/// The guest uses it by its name, so it is in a folder for temporary files in which no other user
+/// can rename it.
 #[derive(Debug)]
-pub(super) struct Folder {
-    folder: TempDir,
-    /// Says that the folder is in use, for as long as this process lives.
-    _lock: File,
-}
+pub(super) struct RunFolder(Marked);
 
-impl Folder {
-    /// Makes a folder in `parent`, and removes those of runs that were killed.
-    pub(super) fn new(parent: &Path) -> io::Result<Self> {
-        remove_leftovers(parent, YOUNG);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let lock = File::open(folder.path())?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Self { folder, _lock: lock })
+impl RunFolder {
+    /// Makes a folder among temporary files, and removes those of runs that were killed.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(Marked::temporary(PREFIX, &MARKER)?))
+    }
+
+    /// The folder, for files that we make in it.
+    pub(super) fn folder(&self) -> &Folder {
+        self.0.folder()
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-/// Removes folders that no process has locked; what cannot be removed only takes space.
-fn remove_leftovers(parent: &Path, young: Duration) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_old = |about: fs::Metadata| {
-            about.is_dir()
-                && about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= young))
-        };
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX)
-            || !entry.metadata().is_ok_and(is_old)
-        {
-            continue;
-        }
-        let Ok(folder) = File::open(entry.path()) else { continue };
-        if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        self.folder().path()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn folders_of_killed_runs_are_removed_and_those_in_use_are_not() {
+    fn folders_of_killed_runs_are_removed_and_those_of_users_are_not() {
         let parent = tempfile::tempdir().unwrap();
-        let used = Folder::new(parent.path()).unwrap();
-        let left = parent.path().join("drivelab-lab-x");
-        fs::create_dir_all(left.join("sub")).unwrap();
-        fs::create_dir(parent.path().join("other")).unwrap();
-        remove_leftovers(parent.path(), YOUNG);
-        assert!(left.exists(), "it may be new");
-        remove_leftovers(parent.path(), Duration::ZERO);
-        assert!(!left.exists() && used.path().exists() && parent.path().join("other").exists());
+        let make = |name: &str, is_marked: bool| {
+            let folder = parent.path().join(name);
+            fs::create_dir_all(folder.join("deep")).unwrap();
+            fs::write(folder.join("deep/thesis.txt"), "x").unwrap();
+            if is_marked {
+                fs::write(folder.join(MARKER.name), "").unwrap();
+            }
+            folder
+        };
+        let (left, notes) = (make("drivelab-lab-9-0", true), make("drivelab-lab-notes", false));
+        let folder = Folder::open(parent.path()).unwrap();
+        let used = RunFolder(Marked::make_new(&folder, PREFIX, &MARKER).unwrap());
+        assert!(!left.exists() && notes.join("deep/thesis.txt").exists());
+        let again = RunFolder(Marked::make_new(&folder, PREFIX, &MARKER).unwrap());
+        assert!(used.path().exists() && again.path().exists());
         let path = used.path().to_owned();
         drop(used);
         assert!(!path.exists());

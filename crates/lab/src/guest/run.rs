@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::about::{CLOCK, DISK, End, Ended, Guest, GuestError, ROOT, START_NS, find_program};
-use super::folder::Folder;
+use super::folder::RunFolder;
 use super::meter::Meter;
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
@@ -79,10 +79,9 @@ impl Guest<'_> {
         trace: Trace<'t>,
         beside: Beside<'t, D>,
     ) -> Result<(Ended, D), GuestError> {
-        let folder = Folder::new(&std::env::temp_dir());
-        let folder = folder.map_err(GuestError::at("make a folder for the guest"))?;
-        let root = folder.path().join(ROOT);
-        std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
+        let folder = RunFolder::new().map_err(GuestError::at("make a folder for the guest"))?;
+        let root = folder.folder().write_new(ROOT, self.initramfs);
+        root.map_err(GuestError::at("write the guest's root"))?;
         Run::start(self, folder.path(), disk, hardware, trace, beside)?.finish()
     }
 }

@@ -1,13 +1,14 @@
 //! Builds the kernel: source, patches, configuration, make.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use drivelab_files::{Folder, Marked, Marker, replace};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
@@ -87,10 +88,25 @@ fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {
     move |source| BuildError::System { operation, source }
 }
 
+/// How far a build is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// A step begins.
+    Step(&'a str),
+    /// The number of files that are compiled.
+    Compiled(u64),
+    /// The build was stopped: what it made is removed, from this folder.
+    Removing(&'a Path),
+}
+
+/// About the number of files that are compiled, with this configuration.
+pub const COMPILED_ABOUT: u64 = 930;
+
 /// How often the stop flag is looked at; a build takes minutes.
 const LOOK: Duration = Duration::from_millis(100);
 /// Folders of builds begin with this; those that a killed build left are removed by the next.
-const FOLDER: &str = "building-";
+const PREFIX: &str = "building-";
+static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
 /// The same kernel from the same source, whoever builds it, where and when.
 const IDENTITY: [(&str, &str); 3] = [
     ("KBUILD_BUILD_USER", "drivelab"),
@@ -99,48 +115,74 @@ const IDENTITY: [(&str, &str); 3] = [
 ];
 
 impl Build<'_> {
-    /// Builds the kernel, or finds it; `progress` receives the name of each step.
-    pub fn run(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, BuildError> {
+    /// Builds the kernel, or finds it; `progress` receives how far it is.
+    ///
+    /// One that is stopped removes what it made before it returns.
+    pub fn run(
+        &self,
+        cache: &Cache,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Kernel, BuildError> {
         let needs = missing(Path::new("/"));
         let needs: Vec<Missing> = needs.into_iter().filter(|it| it.need == Need::Build).collect();
         if !needs.is_empty() {
             return Err(BuildError::Missing(needs));
         }
+        self.run_below(cache, progress)
+    }
+
+    /// Builds in a folder of its own in the cache, and removes that.
+    fn run_below(
+        &self,
+        cache: &Cache,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Kernel, BuildError> {
         let folder = cache.folder()?;
-        let _lock = lock(folder)?;
-        remove_leftovers(folder);
-        let work = tempfile::Builder::new().prefix(FOLDER).tempdir_in(folder);
-        let work = work.map_err(at("make a folder for the build"))?;
-        let steps = Steps { folder: work.path(), log: folder.join("build.log"), stop: self.stop };
-        File::create(&steps.log).map_err(at("write the log of the build"))?;
+        let _lock = lock(&folder)?;
+        let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
+        let log = folder.join("build.log");
+        replace(&log, b"").map_err(at("write the log of the build"))?;
+        let steps = Steps { folder: work.folder().path(), log, stop: self.stop, progress };
+        let built = self.build(cache, &work, &steps);
+        if let Err(BuildError::Stopped) = built {
+            progress(Progress::Removing(steps.folder));
+        }
+        // What cannot be removed only takes space, and the next build tries again.
+        let _ = work.remove();
+        built
+    }
+
+    fn build(&self, cache: &Cache, work: &Marked, steps: &Steps<'_>) -> Result<Kernel, BuildError> {
+        let progress = |step| (steps.progress)(Progress::Step(step));
         progress("source");
-        let (archive, source) = self.find_source(&steps)?;
+        let (archive, source) = self.find_source(steps)?;
         if !self.again
             && let Some(kernel) = cache.find_source(&source)?
         {
             return Ok(kernel);
         }
         progress("unpacking");
-        let tree = unpack(&steps, &archive)?;
+        let tree = unpack(work.folder(), steps, &archive)?;
         progress("patches");
         for (name, text) in PATCHES {
-            let file = work.path().join(name);
-            fs::write(&file, text).map_err(at("write a patch"))?;
-            let file = file.display().to_string();
-            steps.run("patch", &["-p1", "--forward", "--batch", "-i", &file], &tree)?;
+            let written = work.folder().write_new(name, text.as_bytes());
+            written.map_err(at("write a patch"))?;
+            let file = steps.folder.join(name).display().to_string();
+            let options = ["-p1", "--forward", "--batch", "-i", &file];
+            steps.run("patch", &options, tree.path())?;
         }
         progress("configuration");
-        self.configure(&steps, &tree)?;
+        self.configure(steps, &tree)?;
         progress("kernel");
-        self.make(&steps, &tree, "linux")?;
-        Ok(cache.add(&tree.join("linux"), &source)?)
+        self.make(steps, &tree, "linux")?;
+        Ok(cache.add(&tree.path().join("linux"), &source)?)
     }
 
-    fn configure(&self, steps: &Steps<'_>, tree: &Path) -> Result<(), BuildError> {
-        let wanted = tree.join("drivelab.config");
-        fs::write(&wanted, CONFIG).map_err(at("write the configuration"))?;
+    fn configure(&self, steps: &Steps<'_>, tree: &Folder) -> Result<(), BuildError> {
+        let written = tree.write_new("drivelab.config", CONFIG.as_bytes());
+        written.map_err(at("write the configuration"))?;
         self.make(steps, tree, "allnoconfig")?;
-        let config = fs::read_to_string(tree.join(".config"));
+        let config = fs::read_to_string(tree.path().join(".config"));
         let config = config.map_err(at("read the configuration"))?;
         match lost(CONFIG, &config) {
             Some(option) => Err(BuildError::Lost(option.to_owned())),
@@ -148,11 +190,11 @@ impl Build<'_> {
         }
     }
 
-    fn make(&self, steps: &Steps<'_>, tree: &Path, target: &str) -> Result<(), BuildError> {
+    fn make(&self, steps: &Steps<'_>, tree: &Folder, target: &str) -> Result<(), BuildError> {
         let jobs = format!("-j{}", self.jobs.max(1));
         let version = format!("LOCALVERSION={}", release_suffix());
         let config = "KCONFIG_ALLCONFIG=drivelab.config";
-        steps.run("make", &["ARCH=um", &jobs, &version, config, target], tree)
+        steps.run("make", &["ARCH=um", &jobs, &version, config, target], tree.path())
     }
 
     /// The archive of the source, and what names it.
@@ -190,7 +232,7 @@ impl Build<'_> {
 
 /// Holds off other builds in this folder until it is dropped.
 fn lock(folder: &Path) -> Result<File, BuildError> {
-    let file = OpenOptions::new().create(true).append(true).open(folder.join("lock"));
+    let file = Folder::open(folder).and_then(|folder| folder.create_or_open("lock"));
     let file = file.map_err(at("lock the cache"))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
@@ -199,21 +241,17 @@ fn lock(folder: &Path) -> Result<File, BuildError> {
     }
 }
 
-/// Removes what killed builds left; the caller has the lock.
-fn remove_leftovers(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(FOLDER)) {
-        // What cannot be removed only takes space.
-        let _ = fs::remove_dir_all(entry.path());
-    }
+/// Makes a folder for a build, and removes those that killed builds left.
+fn work_folder(folder: &Path) -> io::Result<Marked> {
+    Marked::make_new(&Folder::open(folder)?, PREFIX, &MARKER)
 }
 
 /// Unpacks an archive; gives the only folder in it.
-fn unpack(steps: &Steps<'_>, archive: &Path) -> Result<PathBuf, BuildError> {
-    let into = steps.folder.join("tree");
-    fs::create_dir(&into).map_err(at("make a folder for the source"))?;
-    steps.run("tar", &["-xf", &archive.display().to_string(), "--strip-components=1"], &into)?;
-    Ok(into)
+fn unpack(work: &Folder, steps: &Steps<'_>, archive: &Path) -> Result<Folder, BuildError> {
+    let tree = work.make_folder("tree").map_err(at("make a folder for the source"))?;
+    let archive = archive.display().to_string();
+    steps.run("tar", &["-xf", &archive, "--strip-components=1"], tree.path())?;
+    Ok(tree)
 }
 
 /// The first option of `wanted` that `config` does not have as it should.
@@ -231,6 +269,7 @@ struct Steps<'a> {
     folder: &'a Path,
     log: PathBuf,
     stop: &'a AtomicBool,
+    progress: &'a dyn Fn(Progress<'_>),
 }
 
 impl Steps<'_> {
@@ -245,6 +284,7 @@ impl Steps<'_> {
         command.args(arguments).current_dir(folder).process_group(0).stdin(Stdio::null());
         command.stdout(out).stderr(err).envs(IDENTITY).env("LC_ALL", "C");
         let mut child = Group(command.spawn().map_err(at("start a step of the build"))?);
+        let mut compiled = Compiled::of(&self.log);
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(BuildError::Stopped);
@@ -259,6 +299,9 @@ impl Steps<'_> {
                     });
                 }
                 None => std::thread::sleep(LOOK),
+            }
+            if let Some(count) = compiled.more() {
+                (self.progress)(Progress::Compiled(count));
             }
         }
     }
@@ -282,6 +325,34 @@ impl Steps<'_> {
         let lines = log.lines().rev();
         let errors = lines.clone().find(|line| line.contains("error") || line.starts_with("E: "));
         errors.or_else(|| lines.clone().find(|line| !line.trim().is_empty())).unwrap_or("").into()
+    }
+}
+
+/// Counts the files that a step has compiled, from what it prints.
+struct Compiled {
+    log: Option<File>,
+    count: u64,
+    /// The beginning of a line whose end has not been printed.
+    rest: Vec<u8>,
+}
+
+impl Compiled {
+    /// Of what is printed to `log` from here on.
+    fn of(log: &Path) -> Self {
+        let mut file = File::open(log).ok();
+        let at_end = file.as_mut().map(|file| file.seek(SeekFrom::End(0)));
+        Self { log: file.filter(|_| matches!(at_end, Some(Ok(_)))), count: 0, rest: Vec::new() }
+    }
+
+    /// The count, if it has grown.
+    fn more(&mut self) -> Option<u64> {
+        let before = self.count;
+        self.log.as_mut()?.read_to_end(&mut self.rest).ok()?;
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let lines = self.rest[..whole].split(|byte| *byte == b'\n');
+        self.count += lines.filter(|line| line.starts_with(b"  CC ")).count() as u64;
+        self.rest.drain(..whole);
+        (self.count > before).then_some(self.count)
     }
 }
 
@@ -317,10 +388,75 @@ mod tests {
         let held = lock(folder.path()).unwrap();
         assert!(matches!(lock(folder.path()), Err(BuildError::Busy)));
         drop(held);
-        fs::create_dir_all(folder.path().join("building-x/tree")).unwrap();
-        fs::create_dir(folder.path().join("kept")).unwrap();
-        remove_leftovers(folder.path());
-        assert!(!folder.path().join("building-x").exists() && folder.path().join("kept").exists());
+        let at = |name: &str| folder.path().join(name);
+        for name in ["building-1-0/tree", "building-notes", "kept"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        fs::write(at("building-1-0/.drivelab-build"), "").unwrap();
+        fs::write(at("building-notes/thesis"), "x").unwrap();
+        let work = work_folder(folder.path()).unwrap();
+        assert!(!at("building-1-0").exists() && at("building-notes/thesis").exists());
+        let path = work.folder().path().to_owned();
+        work.remove().unwrap();
+        assert!(!path.exists() && at("kept").exists());
+    }
+
+    #[test]
+    fn a_build_that_is_stopped_says_what_it_removes_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("linux.tar");
+        fs::write(&archive, "not an archive").unwrap();
+        let cache = Cache::new(folder.path().join("kernels"));
+        let seen = std::cell::RefCell::new(Vec::new());
+        let progress = |progress: Progress<'_>| {
+            if let Progress::Removing(folder) = progress {
+                assert!(folder.join("tree").exists());
+                seen.borrow_mut().push(folder.to_owned());
+            }
+        };
+        let check = |stop, expected: fn(&BuildError) -> bool| {
+            let stop = &AtomicBool::new(stop);
+            let source = Source::Archive(archive.clone());
+            let build = Build { source, jobs: 1, again: false, stop };
+            let error = build.run_below(&cache, &progress).unwrap_err();
+            assert!(expected(&error), "{error}");
+            let left = fs::read_dir(folder.path().join("kernels")).unwrap();
+            let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+            left.sort();
+            assert_eq!(left, ["build.log", "lock"]);
+        };
+        check(true, |error| matches!(error, BuildError::Stopped));
+        check(false, |error| matches!(error, BuildError::Failed { .. }));
+        let [removed] = &seen.into_inner()[..] else { panic!("it was said once") };
+        assert!(!removed.exists());
+    }
+
+    #[test]
+    fn a_cache_that_others_can_change_is_not_built_in() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let (stop, source) = (&AtomicBool::new(false), Source::Package);
+        let build = Build { source, jobs: 1, again: false, stop };
+        let cache = Cache::new(folder.path().join("kernels"));
+        let error = build.run_below(&cache, &|_| ()).unwrap_err();
+        assert!(error.to_string().contains("other users may rename files in"), "{error}");
+    }
+
+    #[test]
+    fn files_are_counted_as_they_are_compiled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "  CC      before.o\n").unwrap();
+        let mut compiled = Compiled::of(&path);
+        let mut log = OpenOptions::new().append(true).open(&path).unwrap();
+        let mut check = |text: &str, expected| {
+            log.write_all(text.as_bytes()).unwrap();
+            assert_eq!(compiled.more(), expected, "{text}");
+        };
+        check("  CC      a.o\n  HOSTCC  x\n  CC ", Some(1));
+        check("     b.o", None);
+        check("\n  CC      c.o\n", Some(3));
     }
 
     #[test]
@@ -328,7 +464,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (log, stop) = (folder.path().join("log"), AtomicBool::new(false));
         File::create(&log).unwrap();
-        let steps = Steps { folder: folder.path(), log, stop: &stop };
+        let steps = Steps { folder: folder.path(), log, stop: &stop, progress: &|_| () };
         steps.run("sh", &["-c", "echo fine"], folder.path()).unwrap();
         let script = "echo 'x.c:1: error: no'; echo more; exit 2";
         let error = steps.run("sh", &["-c", script], folder.path()).unwrap_err();

@@ -3,11 +3,12 @@
 //! A folder per recipe holds a folder per source; `current` names the source that was added last.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivelab_files::{Untrusted, replace, trusted};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -41,6 +42,14 @@ pub enum CacheError {
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
+    },
+    /// Other users can put other files in the place of a kernel.
+    #[error("kernels are not kept in `{}`: {why}", path.display())]
+    Untrusted {
+        /// The cache.
+        path: PathBuf,
+        /// Why not.
+        why: Untrusted,
     },
     /// The kernel is not the one that was stored.
     #[error("`{}` was changed after it was stored", path.display())]
@@ -87,10 +96,14 @@ impl Cache {
         Self { folder }
     }
 
-    /// The folder, created if missing.
-    pub(super) fn folder(&self) -> Result<&Path, CacheError> {
+    /// The folder, created if missing; its name leads to it as long as this user wants it so,
+    /// because programs are built in it and started from it by their names.
+    pub(super) fn folder(&self) -> Result<PathBuf, CacheError> {
         fs::create_dir_all(&self.folder).map_err(CacheError::at("create", &self.folder))?;
-        Ok(&self.folder)
+        trusted(&self.folder).map_err(|why| match why {
+            Untrusted::System(error) => CacheError::at("read", &self.folder)(error),
+            why => CacheError::Untrusted { path: self.folder.clone(), why },
+        })
     }
 
     fn of_recipe(&self) -> PathBuf {
@@ -131,27 +144,29 @@ impl Cache {
     /// Keeps a kernel that was built from `source`.
     pub(super) fn add(&self, file: &Path, source: &str) -> Result<Kernel, CacheError> {
         let release = release_of(file)?;
-        let folder = self.of_recipe().join(source);
+        let of_recipe = self.folder()?.join(recipe());
+        let folder = of_recipe.join(source);
         let path = folder.join(PROGRAM);
         let bytes = fs::read(file).map_err(CacheError::at("read", file))?;
         fs::create_dir_all(&folder).map_err(CacheError::at("create", &folder))?;
-        replace(&path, &bytes)?;
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&path, executable).map_err(CacheError::at("change", &path))?;
+        write_program(&path, &bytes).map_err(CacheError::at("write", &path))?;
         let (source, sha256) = (source.to_owned(), sha256(&bytes));
         let kernel = Kernel { path, release, source, recipe: recipe(), sha256 };
         let about = serde_json::to_string_pretty(&kernel).expect("plain fields");
-        replace(&folder.join(ABOUT), about.as_bytes())?;
-        replace(&self.of_recipe().join(CURRENT), kernel.source.as_bytes())?;
+        let replace = |path: &Path, text: &str| {
+            replace(path, text.as_bytes()).map_err(CacheError::at("write", path))
+        };
+        replace(&folder.join(ABOUT), &about)?;
+        replace(&of_recipe.join(CURRENT), &kernel.source)?;
         Ok(kernel)
     }
 }
 
-/// Writes a file whole or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
-    let partial = path.with_extension("partial");
-    fs::write(&partial, bytes).map_err(CacheError::at("write", &partial))?;
-    fs::rename(&partial, path).map_err(CacheError::at("write", path))
+fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = drivelab_files::create(path)?;
+    file.write_all(bytes)?;
+    file.file().set_permissions(fs::Permissions::from_mode(0o755))?;
+    file.finish()
 }
 
 /// What a kernel calls itself: UML prints it and ends.
