@@ -16,7 +16,7 @@ use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 pub use spec::{Fault, FaultError, Kind, Listed};
 
 use sector::Sector;
-use spec::{GREATEST_FACTOR, LONGEST_STALL};
+use spec::{GREATEST_FACTOR, LONGEST_STALL, SLOW_PARTS};
 
 /// The number of a fault.
 pub type FaultId = u64;
@@ -53,9 +53,6 @@ pub(crate) struct Plan {
     stall: Span,
     slow: u64,
 }
-
-/// Denominator of a slow-down factor: it is stored in whole thousandths.
-pub(crate) const SLOW_PARTS: u64 = 1_000;
 
 impl Plan {
     const NONE: Self = Self { result: Ok(()), lies: false, stall: Span::ZERO, slow: SLOW_PARTS };

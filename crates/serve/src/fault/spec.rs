@@ -7,7 +7,6 @@ use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, Lba, Op, Ratio, Sectors, Span, choice_as_text};
 use serde::{Deserialize, Serialize};
 
-use super::SLOW_PARTS;
 use crate::json;
 
 /// The kind of a fault.
@@ -108,6 +107,9 @@ struct Keys {
     #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
 }
+
+/// Denominator of a slow-down factor: it is stored in whole thousandths.
+pub(super) const SLOW_PARTS: u64 = 1_000;
 
 /// A day in ms, and a factor of a million: larger values are mistakes.
 const LONGEST_MS: f64 = 86_400_000.0;
