@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::sys::time_page;
+use crate::sys::time_page::{self, TimePage};
 
 /// A device of our own kernel (`crates/lab/kernel/patches/virtual-clock.patch`).
 const DEVICE: &str = "/dev/virtual-clock";
@@ -17,7 +16,7 @@ const READINGS: u32 = 2;
 
 /// The time that a guest's kernel keeps in a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Page(&'static AtomicU64);
+pub(super) struct Page(TimePage);
 
 /// The latest reading of a thread, and how often it was read.
 #[derive(Debug, Clone, Copy)]
@@ -41,9 +40,13 @@ impl Page {
     #[inline]
     pub(super) fn now(self) -> u64 {
         LATEST.with(|latest| {
-            let (now, next) = read(self.0, latest.get(), || {
-                black_box(Instant::now());
-            });
+            let (now, next) = read(
+                || self.0.ns(),
+                latest.get(),
+                || {
+                    black_box(Instant::now());
+                },
+            );
             latest.set(next);
             now
         })
@@ -54,14 +57,14 @@ impl Page {
 /// that only looks at the page would wait for ever for it to change, so a thread that has seen one
 /// instant often enough makes `call`.
 #[inline]
-fn read(page: &AtomicU64, latest: Latest, call: impl FnOnce()) -> (u64, Latest) {
-    let mut ns = page.load(Ordering::Relaxed);
+fn read(page: impl Fn() -> u64, latest: Latest, call: impl FnOnce()) -> (u64, Latest) {
+    let mut ns = page();
     if ns == latest.ns {
         if latest.readings < READINGS {
             return (ns, Latest { ns, readings: latest.readings + 1 });
         }
         call();
-        ns = page.load(Ordering::Relaxed);
+        ns = page();
     }
     (ns, Latest { ns, readings: 1 })
 }
@@ -72,14 +75,18 @@ mod tests {
 
     #[test]
     fn a_thread_that_only_looks_at_the_clock_makes_it_move() {
-        let page = AtomicU64::new(1_000);
+        let page = Cell::new(1_000);
         let calls = Cell::new(0);
         let mut latest = Latest { ns: 0, readings: 0 };
         let mut now = || {
-            let (now, next) = read(&page, latest, || {
-                calls.set(calls.get() + 1);
-                page.fetch_add(256, Ordering::Relaxed);
-            });
+            let (now, next) = read(
+                || page.get(),
+                latest,
+                || {
+                    calls.set(calls.get() + 1);
+                    page.set(page.get() + 256);
+                },
+            );
             latest = next;
             now
         };
@@ -87,7 +94,7 @@ mod tests {
         assert_eq!(calls.get(), 0, "a completion and the next request");
         assert_eq!([now(), now(), now()], [1_256, 1_256, 1_512]);
         assert_eq!(calls.get(), 2);
-        page.store(9_000, Ordering::Relaxed);
+        page.set(9_000);
         assert_eq!([now(), now()], [9_000; 2]);
         assert_eq!(calls.get(), 2, "it moved by itself");
     }
