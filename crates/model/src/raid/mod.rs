@@ -152,10 +152,13 @@ impl<D: Device> Array<D> {
         let group = &mut self.groups[child.group];
         debug_assert!(group.left > 0, "an access too many is done");
         group.left -= 1;
-        // The reads before a write do not say where the write went.
         let request = &mut self.requests[group.request];
         if child.op != Op::Read || group.writes.is_empty() {
             request.add(result, served_by);
+        } else if let Err(error) = result {
+            // The reads before a write do not say where the write went, but without what they were
+            // for the parity is wrong.
+            request.fail(error);
         }
         if group.left == 0 && !group.writes.is_empty() {
             let (writes, fua) = (std::mem::take(&mut group.writes), group.fua);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_core::{Destaged, Device, Lba, Op, Request, Sectors, Span, Time};
+use drivelab_core::{Destaged, Device, IoError, Lba, Op, Request, Sectors, Span, Time};
 
 use super::layout::{Extent, index};
 use super::plan::{Group, plan};
@@ -296,4 +296,21 @@ fn an_array_that_is_looked_at_late_ends_as_one_that_is_looked_at_in_time() {
     };
     assert_eq!(ends(true), ends(false));
     assert_eq!(ends(true).len(), 6);
+}
+
+#[test]
+fn a_write_fails_where_a_read_for_its_parity_does() {
+    let result = |reads_fail: bool| {
+        let mut array = array(Level::Raid5, 3, None);
+        array.inner.reads_fail = reads_fail;
+        array.submit(Time::ZERO, Request::write(0, Lba::ZERO, Sectors::new(1))).unwrap();
+        let mut completed = Vec::new();
+        while let Some(next) = array.next_event() {
+            array.advance(next, &mut completed);
+        }
+        assert_eq!(completed.len(), 1, "{completed:?}");
+        completed[0].result
+    };
+    assert_eq!(result(false), Ok(()));
+    assert_eq!(result(true), Err(IoError::Medium));
 }

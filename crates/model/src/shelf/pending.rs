@@ -35,6 +35,11 @@ impl Pending {
         }
     }
 
+    /// A step before a part failed: so does the whole.
+    pub(crate) fn fail(&mut self, error: IoError) {
+        self.result = self.result.and(Err(error));
+    }
+
     pub(crate) fn completion(&self, at: Time) -> Completion {
         debug_assert_eq!(self.left, 0, "a part is still to be done");
         let served_by = self.served_by.unwrap_or(ServedBy::Unknown);

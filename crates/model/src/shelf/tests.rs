@@ -1,6 +1,8 @@
 //! What drives behind one bus may and may not do, in closed forms.
 
-use drivelab_core::{Completion, Device, Lba, Op, Request, Rng, Sectors, ServedBy, Span, Time};
+use drivelab_core::{
+    Completion, Device, IoError, Lba, Op, Request, Rng, Sectors, ServedBy, Span, Time,
+};
 
 use super::{Bus, Member, Rates, Sharing, Shelf, Switching};
 use crate::profile::Profile;
@@ -12,12 +14,14 @@ pub(crate) struct Recorder {
     service: Span,
     under_way: Vec<(Time, Request)>,
     pub(crate) log: Vec<(Time, Request)>,
+    /// Whether every read fails.
+    pub(crate) reads_fail: bool,
 }
 
 impl Recorder {
     pub(crate) fn new(sectors: u64, service: Span) -> Self {
         let capacity = Sectors::new(sectors);
-        Self { capacity, service, under_way: Vec::new(), log: Vec::new() }
+        Self { capacity, service, under_way: Vec::new(), log: Vec::new(), reads_fail: false }
     }
 }
 
@@ -40,7 +44,9 @@ impl Device for Recorder {
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         self.under_way.retain(|(at, request)| {
             if *at <= now {
-                let (result, served_by) = (Ok(()), ServedBy::Medium);
+                let fails = self.reads_fail && request.op == Op::Read;
+                let result = if fails { Err(IoError::Medium) } else { Ok(()) };
+                let served_by = ServedBy::Medium;
                 completed.push(Completion { id: request.id, at: *at, result, served_by });
             }
             *at > now
