@@ -251,6 +251,8 @@ pub struct Counters {
     pub throttled: u64,
     /// Bytes that the device read and wrote.
     pub moved_bytes: Option<u64>,
+    /// Whether the kernel counts them (`queue/iostats`), if that is known.
+    pub is_counted: Option<bool>,
 }
 
 /// Processor time in the kernel's ticks.

@@ -89,6 +89,7 @@ pub(crate) fn marks(counters: CountersAround, ours: Option<u64>) -> Vec<Mark> {
         (MarkId::Steal, stolen(begin, end)),
         (MarkId::Throttled, throttled(begin, end)),
         (MarkId::Busy, busy(begin, end, ours)),
+        (MarkId::Uncounted, uncounted(begin, end)),
     ];
     marks_of(said).collect()
 }
@@ -117,6 +118,16 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
     Some(format!(
         "the device transferred {moved} MiB during the run, {others} MiB of it for other processes"
     ))
+}
+
+/// Without counters nothing shows that others used the device.
+fn uncounted(begin: Counters, end: Counters) -> Option<String> {
+    let is_off = [begin, end].iter().any(|counters| counters.is_counted == Some(false));
+    is_off.then(|| {
+        "the kernel does not count the I/O of this device (`queue/iostats` is 0): whether other \
+         programs used it is unknown"
+            .to_owned()
+    })
 }
 
 /// The processor time of a measurement.
@@ -175,7 +186,8 @@ mod tests {
     use super::*;
     use crate::quiet::Quiet;
 
-    const STILL: Counters = Counters { ticks: Some(NONE), throttled: 0, moved_bytes: Some(0) };
+    const STILL: Counters =
+        Counters { ticks: Some(NONE), throttled: 0, moved_bytes: Some(0), is_counted: Some(true) };
     const NONE: Ticks = Ticks { stolen: 0, idle: 0, all: 0 };
     const GIB: u64 = 1 << 30;
 
@@ -193,6 +205,8 @@ mod tests {
         check(Counters { moved_bytes: Some(GIB), ..STILL }, None, &[]);
         check(Counters { moved_bytes: Some(8 << 20), ..STILL }, Some(0), &[]);
         check(Counters { moved_bytes: None, ..STILL }, Some(GIB), &[]);
+        check(Counters { is_counted: None, ..STILL }, Some(GIB), &[]);
+        check(Counters { is_counted: Some(false), ..STILL }, Some(GIB), &[MarkId::Uncounted]);
         check(Counters { ticks: Some(Ticks { stolen: 1, all: 100, ..NONE }), ..STILL }, None, &[]);
         check(
             Counters { ticks: Some(Ticks { stolen: 5, all: 100, ..NONE }), ..STILL },

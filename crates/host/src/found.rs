@@ -90,4 +90,6 @@ ids! {
     KernelForced = "kernel-forced",
     /// Another program is using the disk.
     DeviceBusy = "device-busy",
+    /// The kernel does not count the disk's requests.
+    IostatsOff = "iostats-off",
 }

@@ -31,6 +31,7 @@ const WEIGHTED_MS: usize = 10;
 struct Counters {
     columns: [u64; WEIGHTED_MS + 1],
     in_flight: InFlight,
+    iostats: Option<bool>,
 }
 
 /// The counters of all disks at one moment.
@@ -64,6 +65,9 @@ pub struct Rate {
     pub write_lat_ns: Option<u64>,
     /// Share of the time in which any request was in flight.
     pub busy: f64,
+    /// Whether the kernel counts its requests; if it does not, all figures are 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iostats: Option<bool>,
 }
 
 impl Sample {
@@ -75,8 +79,9 @@ impl Sample {
         for (name, counters) in &mut sample.disks {
             // The table has only the sum of both.
             let block = root.node(&format!("sys/block/{name}"));
-            if let Some(split) = block.map(|block| InFlight::read(&block)) {
-                counters.in_flight = split;
+            if let Some(block) = block {
+                counters.in_flight = InFlight::read(&block);
+                counters.iostats = block.child("queue").and_then(|queue| queue.flag("iostats"));
             }
         }
         sample
@@ -88,7 +93,7 @@ impl Sample {
             let name = words.next()?.to_owned();
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
             let columns = numbers.first_chunk().copied()?;
-            Some((name, Counters { columns, in_flight: InFlight::default() }))
+            Some((name, Counters { columns, ..Counters::default() }))
         });
         Self { disks: disks.collect() }
     }
@@ -121,7 +126,7 @@ impl Counters {
                 _ => now.saturating_sub(*then),
             };
         }
-        Self { columns, in_flight: self.in_flight }
+        Self { columns, ..self }
     }
 }
 
@@ -143,6 +148,7 @@ fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) ->
         read_lat_ns: mean(READ_MS, READS),
         write_lat_ns: mean(WRITE_MS, WRITES),
         busy: (columns[BUSY_MS] as f64 / 1e3 / seconds).min(1.0),
+        iostats: done.iostats,
     }
 }
 

@@ -148,6 +148,8 @@ fn settings() {
     check("proc/cmdline = libata.force=udma6", KernelForced);
     check_none("proc/cmdline = libata.force=2:udma6");
     check("B/inflight =        3        1", DeviceBusy);
+    check("B/queue/iostats = 0", IostatsOff);
+    check_none("B/queue/iostats = 1");
     let nvme = Tree::named("nvme-x2");
     nvme.add(
         "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/nvme0n1/queue/scheduler \

@@ -160,6 +160,7 @@ fn the_machine_and_what_it_counts_are_read() {
          sys/fs/cgroup/cpu.stat = nr_throttled 3\\n\n\
          sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = powersave\n\
          sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 4\n\
+         sys/dev/block/8:0/queue/iostats = 0\n\
          sys/dev/block/8:0/stat = 10 0 16 5 20 0 32 9 0 1 2\n",
     );
     let linux = Linux::below(tree.folder.path());
@@ -172,6 +173,7 @@ fn the_machine_and_what_it_counts_are_read() {
     assert_eq!((host.memory_bytes, host.id.as_str()), (24_684_092 << 10, "unknown"));
     let counters = linux.counters(DeviceNumber::parse("8:0"));
     assert_eq!((counters.throttled, counters.moved_bytes), (9, Some(48 * 512)));
+    assert_eq!(counters.is_counted, Some(false));
     assert_eq!(counters.ticks.unwrap().stolen, 8);
     let none = Linux::below("/nowhere");
     assert_eq!((none.machine().memory, none.host().kernel.as_str()), (Bytes::ZERO, "unknown"));

@@ -41,6 +41,9 @@ pub struct Queue {
     pub optimal_io_bytes: Option<u64>,
     /// Bytes by which the start of the disk misses a physical sector.
     pub alignment_offset_bytes: Option<i64>,
+    /// Whether the kernel counts its requests.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub iostats: Option<bool>,
     /// How a zoned disk is managed: `none`, `host-aware`, `host-managed`.
     pub zoned: Option<String>,
 }
@@ -84,6 +87,7 @@ impl Queue {
             minimum_io_bytes: queue.number("minimum_io_size"),
             optimal_io_bytes: queue.number("optimal_io_size"),
             alignment_offset_bytes,
+            iostats: queue.flag("iostats"),
             zoned: queue.text("zoned"),
         }
     }

@@ -16,6 +16,11 @@ pub fn watched(rates: &[Rate]) -> Vec<Line> {
     );
     let mut lines = vec![Line::default().part(Tone::Plain, head)];
     for rate in rates {
+        if rate.iostats == Some(false) {
+            let line = format!("{:12} not counted by the kernel: queue/iostats is 0", rate.name);
+            lines.push(Line::default().part(Tone::Wrong(Severity::Warn), line));
+            continue;
+        }
         let depth = rate.queue_depth.map_or_else(|| "?".into(), |depth| depth.to_string());
         let number =
             |count: Option<u64>| count.map_or_else(|| "?".into(), |count| count.to_string());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use drivelab_core::usage::{Counters, DeviceNumber, Ticks};
 
-use crate::root::{ATTRIBUTE_BYTES_MAX, Root, TABLE_BYTES_MAX};
+use crate::root::{ATTRIBUTE_BYTES_MAX, Node, Root, TABLE_BYTES_MAX};
 
 /// Reads the counters; those of `device` if there is one.
 pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
@@ -12,7 +12,8 @@ pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
     Counters {
         ticks: root.text("proc/stat", TABLE_BYTES_MAX).and_then(|stat| ticks(&stat)),
         throttled: heat(root) + quotas(root),
-        moved_bytes: stat.and_then(|node| moved_bytes(&node.lines("stat")?)),
+        moved_bytes: stat.as_ref().and_then(|node| moved_bytes(&node.lines("stat")?)),
+        is_counted: stat.as_ref().and_then(is_counted),
     }
 }
 
@@ -64,6 +65,12 @@ fn heat(root: &Root) -> u64 {
     let nodes = cpus.folders().into_iter().filter_map(|name| cpus.child(&name));
     let nodes = nodes.filter_map(|cpu| cpu.child("thermal_throttle"));
     nodes.filter_map(|node| node.number::<u64>("core_throttle_count")).sum()
+}
+
+/// `iostats` of the queue; a partition has that of its disk.
+fn is_counted(device: &Node<'_>) -> Option<bool> {
+    let of = |node: &Node<'_>| node.child("queue")?.flag("iostats");
+    of(device).or_else(|| of(&device.parent()?))
 }
 
 /// Linux, `Documentation/block/stat.rst`: sectors of 512 bytes read and written.
