@@ -122,10 +122,10 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     if drivelab_disksim::is_parameter_file(&name) {
         return drivelab_disksim::profile(&name, &text, &resolve).map_err(Failure::bad_request);
     }
+    // Each message says what would be accepted.
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {
         ProfileError::Config(error) => error.into(),
-        error => Failure::bad_request(error)
-            .hint("a line `base = \"generic-5400\"` takes what is not stated from that drive"),
+        error => Failure::bad_request(error),
     })
 }
 

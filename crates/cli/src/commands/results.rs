@@ -239,7 +239,12 @@ pub(crate) fn name(path: &Path, part: fn(&Path) -> Option<&std::ffi::OsStr>) -> 
 
 /// JSON that no other tool writes: its errors are those of a stored run.
 fn is_run(text: &str) -> bool {
-    let is_json = text.trim_start().starts_with(['{', '[']);
+    let text_of_json = text.trim_start();
+    let is_list = text_of_json.strip_prefix('[').is_some_and(|items| {
+        // Other tools write `[Read]` above their figures.
+        items.trim_start().starts_with(['{', ']'])
+    });
+    let is_json = text_of_json.starts_with('{') || is_list;
     is_json && (text.contains("\"drivelab.") || !results::is_known(text))
 }
 

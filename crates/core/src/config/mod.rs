@@ -32,18 +32,35 @@ pub struct ConfigError {
 ///
 /// Similar enough is one typing error (`rmp` for `rpm`), or a Jaro-Winkler similarity above 0.8,
 /// found by trying common errors in longer words (`iodpeth`, `drives`): below that the suggestions
-/// confuse more than they help.
+/// confuse more than they help. Failing that, the only candidate that contains the word is meant,
+/// in capitals or not: a drive's model is found by its number alone. A number is a value and not a
+/// slip of another one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let lower = word.to_lowercase();
     let mut best: Option<(&str, f64)> = None;
+    let mut containing = Vec::new();
     for candidate in candidates {
+        if lower.len() >= PART_MIN && candidate.to_lowercase().contains(&lower) {
+            containing.push(candidate);
+        }
         let slip = word.len() > 2 && strsim::osa_distance(word, candidate) == 1;
         let similarity = strsim::jaro_winkler(word, candidate).max(if slip { 0.9 } else { 0.0 });
         if similarity > 0.8 && best.is_none_or(|(_, highest)| similarity > highest) {
             best = Some((candidate, similarity));
         }
     }
-    best.map(|(candidate, _)| candidate)
+    match (best, &containing[..]) {
+        (Some((candidate, _)), _) => Some(candidate),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    }
 }
+
+/// Shorter parts of a name are in too many other words.
+const PART_MIN: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -59,6 +76,10 @@ mod tests {
         check("iodpeth", Some("iodepth"));
         check("run_time", Some("runtime"));
         check("seek_avg", Some("seek_average"));
+        check("AVERAGE", Some("seek_average"));
+        check("10", None);
+        check("time", Some("runtime"));
+        check("ime", None);
         check("colour", None);
         check("", None);
     }

@@ -37,6 +37,10 @@ impl Choice for Rw {
         ("trim", Self::Trim),
         ("randtrim", Self::RandTrim),
     ];
+
+    fn is_destructive(self) -> bool {
+        self.writes()
+    }
 }
 choice_as_text!(Rw);
 
@@ -64,5 +68,25 @@ impl Rw {
     /// Whether any request carries data to the target.
     pub const fn sends(self) -> bool {
         self.writes() && !self.trims()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_destroys_data_is_not_suggested_lightly() {
+        let check = |typed: &str, meant: Option<&str>| {
+            let error = typed.parse::<Rw>().unwrap_err();
+            let suggested = error.split("did you mean `").nth(1);
+            assert_eq!(suggested.and_then(|rest| rest.split('`').next()), meant, "{error}");
+        };
+        check("random", Some("randread"));
+        check("rand", Some("randread"));
+        check("randwriet", Some("randwrite"));
+        check("trimm", Some("trim"));
+        check("randdelete", Some("randread"));
+        check("seq", None);
     }
 }

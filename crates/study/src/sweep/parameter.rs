@@ -141,6 +141,11 @@ fn unknown(section: &Section, name: &str, vocabulary: &dyn Vocabulary) -> Config
     let meant = drivelab_core::config::nearest(name, known);
     let message = format!("`{name}` is neither an option of a drive nor one of a load");
     let hint = match meant {
+        _ if name == "drive" => {
+            "`drive` names the drive of the whole sweep: write a file for each \
+                                 drive, and compare their reports"
+                .to_owned()
+        }
         Some(meant) => format!("write `[parameter.{meant}]`"),
         None => "`drivelab drive list` and `drivelab run --help` list them".to_owned(),
     };

@@ -36,6 +36,9 @@ fn a_file_that_cannot_be_swept_is_refused() {
     refused(|file| file.replace("to = 64\n", ""), "`from` and `to`");
     refused(|file| file.replace("\"64k\"", "\"much\""), "`much`");
     refused(|file| file.replace("parameter.bs", "parameter.bsq"), "neither");
+    let with_drive = FILE.replace("parameter.bs", "parameter.drive");
+    let hint = Sweep::parse("s.toml", &with_drive, &TwoKeys).unwrap_err().hint.unwrap();
+    assert!(hint.contains("the drive of the whole sweep") && !hint.contains("drives"), "{hint}");
     refused(|file| file.replace("points = 100", "points = 0"), "0 points");
     refused(|file| file.replace("points = 100", "design = \"grid\""), "is a range");
     refused(|file| file.replace("points = 100", "figure = \"speed\""), "`speed`");
