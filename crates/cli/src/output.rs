@@ -66,8 +66,12 @@ pub(crate) const GUEST: Kind = Kind {
     is_ours: is_of_guest,
 };
 /// A fitted profile.
-pub(crate) const PROFILE: Kind =
-    Kind { what: "profile of `drive fit`", option: "--out", by_end: false, is_ours: is_profile };
+pub(crate) const PROFILE: Kind = Kind {
+    what: "profile of `drive fit` or `drive random`",
+    option: "--out",
+    by_end: false,
+    is_ours: is_profile,
+};
 /// What was measured of a drive.
 pub(crate) const MEASUREMENTS: Kind = Kind {
     what: "measurement of `drive measure`",
@@ -214,7 +218,8 @@ fn is_table(end: &[u8]) -> bool {
 
 fn is_profile(head: &[u8]) -> bool {
     let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
-    first.starts_with(b"# Made by ") && holds(first, " trials with seed ")
+    first.starts_with(b"# Made by ")
+        && (holds(first, " trials with seed ") || holds(first, "`drivelab drive random "))
 }
 
 fn is_measurement(head: &[u8]) -> bool {

@@ -4,6 +4,7 @@ mod fit;
 mod measure;
 mod medium;
 mod predict;
+mod random;
 
 use clap::{Args, Subcommand};
 use drivelab_model::options::Options;
@@ -18,8 +19,9 @@ use crate::ui::Ui;
 use fit::FitArgs;
 use measure::MeasureArgs;
 use predict::PredictArgs;
+use random::RandomArgs;
 
-/// List, show, measure, fit or predict drives.
+/// List, show, measure, fit, predict or draw drives.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,6 +30,7 @@ Examples:
   drivelab drive predict generic-5400                       IOPS by queue depth, and their spread
   drivelab drive measure /dev/sda --out sda.toml            measure a drive; only reads
   drivelab drive fit sda.toml --out my-drive.toml           model it
+  drivelab drive random --seed 7 --out some-drive.toml      one drive of a class
   drivelab run drive:my-drive.toml --iodepth 32             use the model")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
@@ -50,6 +53,8 @@ enum Verb {
     Fit(FitArgs),
     /// Measure a drive for two minutes, for `drive fit`; only reads.
     Measure(MeasureArgs),
+    /// Draw one drive of a class, and write its profile.
+    Random(RandomArgs),
 }
 
 /// Lists or shows drives.
@@ -60,6 +65,7 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
         Verb::Predict(arguments) => predict::predict(*arguments, ui),
         Verb::Fit(arguments) => fit::fit(&arguments, ui),
         Verb::Measure(arguments) => measure::measure(&arguments, ui),
+        Verb::Random(arguments) => random::random(&arguments, ui),
     }
 }
 
