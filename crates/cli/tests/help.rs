@@ -53,6 +53,90 @@ fn completions_and_man_pages_are_generated() {
 }
 
 #[test]
+fn generated_texts_are_json_documents_where_that_is_asked_for() {
+    let folder = folder();
+    let script = drivelab(folder.path(), &["completions", "bash", "--json"]).json();
+    assert_eq!(script["schema"], "drivelab.completions/1");
+    assert!(script["script"].as_str().unwrap().contains("complete"), "{script}");
+    let page = drivelab(folder.path(), &["man", "--json"]).json();
+    assert_eq!(page["schema"], "drivelab.man/1");
+    assert!(page["page"].as_str().unwrap().contains(".TH drivelab"), "{page}");
+    let pages = drivelab(folder.path(), &["man", "--out", "pages", "--json"]).json();
+    assert!(pages["pages"].as_array().unwrap().contains(&"drivelab-run.1".into()), "{pages}");
+}
+
+#[test]
+fn man_pages_have_the_sections_and_values_of_man_pages() {
+    let folder = folder();
+    assert_eq!(drivelab(folder.path(), &["man", "--out", "pages"]).code, 0);
+    let page =
+        |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let (main, crash) = (page("drivelab.1"), page("drivelab-crash.1"));
+    assert!(main.contains(".SH EXIT STATUS") && main.contains(".SH EXAMPLES"), "{main}");
+    assert!(!main.contains("EXTRA") && !crash.contains("EXTRA"), "{crash}");
+    assert!(crash.contains("[\\fB\\-\\-cuts\\fR \\fIN\\fR]"), "{crash}");
+    assert!(page("drivelab-drive-fit.1").contains(".SH SYNOPSIS"), "verbs in verbs have pages");
+}
+
+/// The options below each heading of a help.
+fn headings(help: &str) -> Vec<(String, Vec<String>)> {
+    let mut headings: Vec<(String, Vec<String>)> = Vec::new();
+    for line in help.lines() {
+        if let Some(heading) = line.strip_suffix(':').filter(|it| !it.starts_with(' ')) {
+            headings.push((heading.to_owned(), Vec::new()));
+        } else if let (Some(option), Some((_, options))) = (
+            line.trim_start().split_once("--").filter(|(before, _)| before.len() <= 4),
+            headings.last_mut(),
+        ) {
+            let end = option.1.find(|c: char| c != '-' && !c.is_ascii_alphanumeric());
+            options.push(option.1[..end.unwrap_or(option.1.len())].to_owned());
+        }
+    }
+    headings
+}
+
+#[test]
+fn options_stand_below_a_heading_of_their_own() {
+    let folder = folder();
+    let of_headings = [
+        ("Verification", &["verify", "verify-only", "verify-state", "power-was-cut"][..]),
+        ("Archive", &["archive", "no-archive", "tag", "commit"]),
+        ("Global options", &["json", "progress"]),
+        (
+            "Linux in virtual time",
+            &[
+                "in",
+                "filesystem",
+                "mount-options",
+                "memory",
+                "processor",
+                "wall-limit",
+                "trace",
+                "console",
+            ],
+        ),
+    ];
+    let help = drivelab(folder.path(), &["--help"]).out;
+    assert!(help.contains("5 some hosts or ranks failed"), "{help}");
+    for verb in verbs(&help) {
+        let help = drivelab(folder.path(), &[&verb, "--help"]).out;
+        for (heading, options) in headings(&help) {
+            let own = of_headings.iter().find(|(known, _)| *known == heading);
+            for option in options {
+                let belongs =
+                    of_headings.iter().find(|(_, known)| known.contains(&option.as_str()));
+                let is_right = match (own, belongs) {
+                    (Some((_, known)), _) => known.contains(&option.as_str()),
+                    (None, Some(_)) => verb != "run",
+                    (None, None) => true,
+                };
+                assert!(is_right, "{verb}: --{option} below {heading}:\n{help}");
+            }
+        }
+    }
+}
+
+#[test]
 fn unknown_words_are_bad_requests_with_a_suggestion() {
     let folder = folder();
     drivelab(folder.path(), &["studdy"]).failed(2, &["study"]);

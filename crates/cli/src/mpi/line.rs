@@ -14,13 +14,12 @@ use crate::{interrupt, measure};
 
 /// How long ranks wait for one another.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Hosts")]
 pub(super) struct WaitArgs {
     /// How long the slowest rank may take to open or lay out its target, or to put an arm in place.
-    #[arg(long, value_name = "TIME", default_value = "10m")]
+    #[arg(long, help_heading = "Hosts", value_name = "TIME", default_value = "10m")]
     ready_within: Span,
     /// How long rank 0 waits for a rank after the end of the load, before it counts as lost.
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, help_heading = "Hosts", value_name = "TIME", default_value = "30s")]
     pub(super) patience: Span,
 }
 

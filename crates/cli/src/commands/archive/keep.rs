@@ -13,13 +13,17 @@ use crate::output;
 pub(crate) use crate::output::{millis, now_ms};
 use crate::ui::Ui;
 
+/// The heading of these options. It is on each of them and not on the group, where it would go on
+/// for the options after it.
+const ARCHIVE: &str = "Archive";
+
 /// Which archive.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ArchiveArgs {
     /// The archive: a file, or a database for many machines, `postgres://USER@HOST/DATABASE`
     /// [default: the one that `DRIVELAB_ARCHIVE` names, or `drivelab/runs.db` in the user's data
     /// folder].
-    #[arg(long, global = true, value_name = "FILE|URL")]
+    #[arg(long, global = true, value_name = "FILE|URL", help_heading = ARCHIVE)]
     archive: Option<PathBuf>,
 }
 
@@ -76,18 +80,17 @@ pub(crate) fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Failure>
 
 /// Whether a finished run is kept, where, and what is said of it.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Archive")]
 pub(crate) struct KeepArgs {
     #[command(flatten)]
     archive: ArchiveArgs,
     /// Do not keep the run in the archive.
-    #[arg(long, conflicts_with = "archive")]
+    #[arg(long, help_heading = ARCHIVE, conflicts_with = "archive")]
     no_archive: bool,
     /// A word to find the run by in the archive; repeat it for several.
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, help_heading = ARCHIVE, value_name = "WORD")]
     tag: Vec<String>,
     /// The commit of the thing that is tested, for the archive.
-    #[arg(long, value_name = "COMMIT")]
+    #[arg(long, help_heading = ARCHIVE, value_name = "COMMIT")]
     commit: Option<String>,
 }
 

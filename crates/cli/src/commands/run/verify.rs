@@ -13,21 +13,23 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::measure::LINUX;
 use crate::ui::Ui;
 
+/// On each option and not on the group, where it would go on for the options after it.
+const VERIFICATION: &str = "Verification";
+
 /// Verification of what a run writes.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Verification")]
 pub(crate) struct VerifyArgs {
     /// Label written blocks, and verify them after the run.
-    #[arg(long, conflicts_with = "verify_only")]
+    #[arg(long, conflicts_with = "verify_only", help_heading = VERIFICATION)]
     verify: bool,
     /// Verify the blocks of an earlier --verify run, even of one that was killed.
-    #[arg(long, alias = "verify_only")]
+    #[arg(long, alias = "verify_only", help_heading = VERIFICATION)]
     verify_only: bool,
     /// The verify state file, which records what was written.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = VERIFICATION)]
     verify_state: Option<PathBuf>,
     /// With --verify-only: the power was cut, so only flushed writes must be intact.
-    #[arg(long, requires = "verify_only")]
+    #[arg(long, requires = "verify_only", help_heading = VERIFICATION)]
     power_was_cut: bool,
 }
 
