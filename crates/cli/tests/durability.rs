@@ -281,7 +281,7 @@ fn writing_ends_when_it_is_interrupted_and_keeps_what_it_has() {
     }
     interrupt(&child);
     let said = said(child.wait_with_output().unwrap());
-    assert!(said.code == 130 && said.out.contains("pages acknowledged"), "{said:?}");
+    assert!(said.code == 130 && said.out.contains("writes acknowledged"), "{said:?}");
     let verify = ["durability", "pages", "--verify", "--ledger", "l"];
     assert_eq!(drivelab(folder.path(), &verify).code, 0);
 }

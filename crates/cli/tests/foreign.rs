@@ -104,7 +104,7 @@ ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sy
 Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6 blocks
   are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6 times
   or more
-How to read this: ratios above 1 are better than `piix`; n = 1 block(s), margin 3 %, seed 1; the
+How to read this: ratios above 1 are better than `piix`; n = 1 block, margin 3 %, seed 1; the
   primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one another:
   the chance that any of these wrongly says faster, slower or different is at most 5 %, and so is
   the chance of wrongly saying no practical difference. 24 more metrics (CPU load, maximum

@@ -1,7 +1,7 @@
 //! What `durability` found, in words and as JSON.
 
-use drivelab_core::Span;
 use drivelab_core::verification::{Judgement, PromiseRate};
+use drivelab_core::{Span, counted};
 use serde_json::{Value, json};
 
 /// What is known at the end.
@@ -92,17 +92,20 @@ pub fn of_model(pace: &PromiseRate, why: &str, pages: &Judgement) -> String {
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
 fn rate(pace: &PromiseRate) -> String {
     let a_second = pace.promised as f64 * 1e9 / pace.took.ns().max(1) as f64;
-    format!("{} pages acknowledged, {a_second:.0} per second", pace.promised)
+    // A page that was written twice is two of them.
+    format!("{} acknowledged, {a_second:.0} per second", counted(pace.promised, "write"))
 }
 
 fn of_pages(pages: &Judgement) -> String {
     let Judgement { promised, survived, lost, torn, misdirected, unknown, oldest_loss_ns } = *pages;
     let mut text = format!(
-        "of {promised} acknowledged pages: {survived} survived, {lost} lost, {torn} torn, \
-         {misdirected} misdirected; {unknown} were in flight\n"
+        "of {}: {survived} survived, {lost} lost, {torn} torn, {misdirected} misdirected; {unknown} \
+         {} in flight\n",
+        counted(promised, "acknowledged page"),
+        if unknown == 1 { "was" } else { "were" },
     );
     if let Some(ns) = oldest_loss_ns {
-        let age = Span::from_ns(ns);
+        let age = Span::from_us(ns / 1000);
         text.push_str(&format!("the oldest lost page was acknowledged {age} before the end\n"));
     }
     text.push_str(match (pages.is_kept(), promised) {
@@ -135,12 +138,30 @@ mod tests {
         for ledger in [LedgerPlace::File("l"), LedgerPlace::Server("other:5400")] {
             let pace = PromiseRate { promised: 40, took: Span::from_secs(2) };
             let text = of_writing(&pace, "/mnt/pages", ledger);
-            assert!(text.starts_with("40 pages acknowledged, 20 per second\n"), "{text}");
+            assert!(text.starts_with("40 writes acknowledged, 20 per second\n"), "{text}");
             assert!(text.contains("none of them was verified"), "{text}");
             assert!(text.contains("--verify --ledger"), "{text}");
             let nothing = of_writing(&PromiseRate::default(), "/mnt/pages", ledger);
             assert!(!nothing.contains("checked"), "there is nothing to check");
         }
+    }
+
+    #[test]
+    fn writes_and_pages_are_counted_apart() {
+        let pace = PromiseRate { promised: 364, took: Span::from_secs(5) };
+        let pages = Judgement {
+            promised: 351,
+            survived: 350,
+            lost: 1,
+            unknown: 1,
+            oldest_loss_ns: Some(1_234_567_891),
+            ..Judgement::default()
+        };
+        let text = of_model(&pace, "the power was cut", &pages);
+        assert!(text.contains("364 writes acknowledged, 73 per second"), "{text}");
+        assert!(text.contains("of 351 acknowledged pages: 350 survived"), "{text}");
+        assert!(text.contains("1 was in flight"), "{text}");
+        assert!(text.contains("acknowledged 1.234567s before"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What reading back everything that was written found, for a terminal.
 
+use drivelab_core::counted;
 use drivelab_core::record::{Damage, DamageExample, Verification};
 use drivelab_core::units::Bytes;
 
@@ -15,13 +16,16 @@ pub fn text(found: &Verification, look: Look) -> String {
         look.led("Verified:", BOLD, &format!("all {good} blocks are intact"), 2)
     } else {
         let faulty: u64 = found.faults.values().sum();
-        let body = format!("{faulty} blocks are faulty, {good} of {promised} are intact");
+        let are = if faulty == 1 { "is" } else { "are" };
+        let faulty = counted(faulty, "block");
+        let body = format!("{faulty} {are} faulty, {good} of {promised} are intact");
         look.led("NOT as written:", BOLD, &body, 2)
     };
     text.push('\n');
     if *unfinished > 0 {
-        let body =
-            format!("{unfinished} blocks were in flight at the end and may hold either version");
+        let (blocks, were) =
+            (counted(*unfinished, "block"), if *unfinished == 1 { "was" } else { "were" });
+        let body = format!("{blocks} {were} in flight at the end and may hold either version");
         text += &format!("{}\n", look.wrap(&body, 2));
     }
     // A drive that lost everything looks so too, but is rarer.

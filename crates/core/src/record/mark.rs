@@ -60,6 +60,8 @@ pub enum MarkId {
     Late,
     /// Other programs used the device meanwhile.
     Busy,
+    /// The device's I/O is not counted: whether others used it is unknown.
+    Uncounted,
     /// Others used the processors meanwhile, so that requests and answers waited for one.
     Contended,
     /// The hypervisor gave the processors to others meanwhile.
@@ -109,6 +111,36 @@ impl MarkId {
         }
     }
 
+    /// Whether it warns of what disturbed the run, as opposed to saying what the figures are of.
+    pub const fn is_warning(self) -> bool {
+        match self {
+            Self::Modelled
+            | Self::Scaled
+            | Self::Emulated
+            | Self::PageCache
+            | Self::DriveCache
+            | Self::CpuBound
+            | Self::GeneratorBound
+            | Self::NotDisk
+            | Self::OneAtATime
+            | Self::Fallback => false,
+            Self::Void
+            | Self::FewRequests
+            | Self::Errors
+            | Self::Failed
+            | Self::Unanswered
+            | Self::Interrupted
+            | Self::Unsteady
+            | Self::Late
+            | Self::Busy
+            | Self::Uncounted
+            | Self::Contended
+            | Self::Steal
+            | Self::Throttled
+            | Self::Governor => true,
+        }
+    }
+
     /// What was measured instead of the disk, if the mark says that.
     pub const fn nature(self) -> Option<Nature> {
         match self {
@@ -143,6 +175,7 @@ impl MarkId {
             Self::Fallback => "the preferred ioengine was not available",
             Self::Late => "requests were issued later than scheduled",
             Self::Busy => "other I/O used the device during the run",
+            Self::Uncounted => "the kernel does not count the device's I/O (iostats)",
             Self::Contended => "other processes used the CPUs: requests and answers waited for one",
             Self::Steal => "the hypervisor took CPU time during the run (steal)",
             Self::Throttled => "the CPUs were throttled during the run",

@@ -1,6 +1,10 @@
-//! Text for people: why a request was refused, and outlines that `report` draws.
+//! Text for people: why a request was refused, outlines that `report` draws, and text of others.
 
+mod counted;
 pub mod outline;
 mod refusal;
+mod shown;
 
+pub use counted::counted;
 pub use refusal::{Refusal, RefusalKind, path_hint};
+pub use shown::{shown, shown_in_line, shown_json};

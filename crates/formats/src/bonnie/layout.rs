@@ -3,6 +3,7 @@
 use super::column::{self, FILE_PHASES, Kind, PHASES};
 use super::row::Row;
 use super::value;
+use drivelab_core::counted;
 use drivelab_core::csv::{Line, ParseError, fields, quote};
 
 /// A version of the CSV format.
@@ -197,8 +198,8 @@ impl Layout {
         }
         if self.inserted > 0 {
             notes.push(format!(
-                "line {line}: version 1.96 left out {} comma(s) for the phases it skipped",
-                self.inserted
+                "line {line}: version 1.96 left out {} for the phases it skipped",
+                counted(self.inserted as u64, "comma")
             ));
         }
         notes

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::{Refusal, factor};
+use drivelab_core::{Refusal, counted, factor};
 use drivelab_stats::Role;
 
 use super::column::{Column, columns};
@@ -262,8 +262,8 @@ fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "{} block(s) lack `{}` for some arm and were ignored: {named}{more}.",
-            missing.len(),
+            "Ignored: {} without `{}` for some arm ({named}{more}).",
+            counted(missing.len() as u64, "block"),
             column.metric
         )
     })

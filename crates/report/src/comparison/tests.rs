@@ -183,7 +183,7 @@ fn only_complete_blocks_count() {
     text += "left,ide,100\nalso-left,ahci,100\n";
     let result = of_pairs(&text, &["ide", "ahci"]).unwrap();
     assert_eq!(result.blocks.len(), 8);
-    let expected = "2 block(s) lack `value` for some arm and were ignored: also-left, left.";
+    let expected = "Ignored: 2 blocks without `value` for some arm (also-left, left).";
     assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
     let apart = of_pairs("1,ide,100\n2,ahci,100", &["ide", "ahci"]).unwrap_err();
     assert!(apart.starts_with("no block has a usable value"), "{apart}");
@@ -390,8 +390,8 @@ p99.9           100 us             -         -  too few requests to rely on
 p99.99          100 us             -         -  too few requests to rely on
 max             100 us             -         -
 
-How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job(s),
-  seed 1, drivelab 0.1.0, Linux 6.1 on a processor
+How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job, seed
+  1, drivelab 0.1.0, Linux 6.1 on a processor
 ");
 }
 
@@ -477,7 +477,7 @@ fn text_of_a_run_of_phases() {
             cpu      2.00 %                       cpu
     create  files      16.0                       journal-sync
 
-    How it was made: psync, bypassing the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
+    How it was made: psync, bypassing the page cache, 1 job, seed 1, drivelab 0.1.0, Linux 6.1 on a
       processor
     ");
 }

@@ -1,5 +1,6 @@
 //! A comparison for a terminal.
 
+use drivelab_core::counted;
 use drivelab_stats::Better;
 
 use super::result::{CompareResult, SeriesFacts};
@@ -112,7 +113,7 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
 fn runs(result: &CompareResult) -> String {
     let primary = result.primary();
     if result.unpaired.is_none() {
-        return format!("{} block(s)", primary.adjusted.comparison.n);
+        return counted(primary.adjusted.comparison.n as u64, "block");
     }
     let values = &result.series[primary.series].values;
     let counts: Vec<String> = values.iter().map(|values| values.len().to_string()).collect();

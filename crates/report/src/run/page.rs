@@ -81,9 +81,14 @@ fn first_screen(records: &[&RunRecord], names: &[&str]) -> String {
         let (lead, body) = body.split_once(", ").map_or((body.as_str(), ""), |it| it);
         sentences.push(Sentence::new(&format!("{whose}{lead}"), body.to_owned(), None));
     }
-    let marks = |record: &RunRecord| record.marks.iter().map(|it| it.message.clone()).collect();
-    for (mark, whose) in said_of(records, names, marks) {
-        sentences.push(Sentence::new("What this is", whose + &mark, None));
+    for (lead, is_warning) in [("What this is", false), ("Warning", true)] {
+        let marks = |record: &RunRecord| {
+            let of_lead = record.marks.iter().filter(|mark| mark.id.is_warning() == is_warning);
+            of_lead.map(|mark| mark.message.clone()).collect()
+        };
+        for (mark, whose) in said_of(records, names, marks) {
+            sentences.push(Sentence::new(lead, whose + &mark, None));
+        }
     }
     let warning =
         |record: &RunRecord| super::steady::warning(record, STEADY_MARGIN).into_iter().collect();

@@ -3,12 +3,13 @@
 use anstyle::Style;
 use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_core::workload::Workload;
+use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::quantile_reportable;
 
 use super::float;
 use crate::attachment;
 use crate::figures;
-use crate::text::{Align, BOLD, DIM, Look, Table};
+use crate::text::{Align, BOLD, DIM, DOUBT, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
 pub(super) const STEADY_MARGIN: f64 = 0.03;
@@ -19,7 +20,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         Some(label) => format!("{label}: {}", record.target),
         None => record.target.clone(),
     };
-    let mut text = format!("{}\n\n", look.paint(&title, BOLD));
+    let mut text = format!("{}\n\n", look.paint(&shown_in_line(&title), BOLD));
     if let Some(total) = &record.total {
         text += &load(total, record, look);
     }
@@ -31,7 +32,9 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &crate::verification::text(found, look);
     }
     for mark in &record.marks {
-        text += &look.led("What this is:", BOLD, &mark.message, 2);
+        let (lead, style) =
+            if mark.id.is_warning() { ("Warning:", DOUBT) } else { ("What this is:", BOLD) };
+        text += &look.led(lead, style, &mark.message, 2);
         text.push('\n');
     }
     if let Some(warning) = super::steady::warning(record, STEADY_MARGIN) {
@@ -240,10 +243,10 @@ pub(super) fn conditions(record: &RunRecord) -> String {
         Some(Stamp::Io) | None => "",
     };
     format!(
-        "{}{}{stamps}, {cache}, {} job(s), seed {}, drivelab {}{host}",
+        "{}{}{stamps}, {cache}, {}, seed {}, drivelab {}{host}",
         config.workload.as_ref().map(work).unwrap_or_default(),
         config.ioengine,
-        config.numjobs,
+        counted(config.numjobs, "job"),
         config.seed,
         config.drivelab
     )

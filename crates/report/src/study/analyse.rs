@@ -1,8 +1,8 @@
 //! From runs to conclusions.
 
-use drivelab_core::Refusal;
 use drivelab_core::plan::{BLOCKS_MIN, Design};
 use drivelab_core::record::MarkId;
+use drivelab_core::{Refusal, counted};
 use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
@@ -90,7 +90,8 @@ fn candidate(experiment: &Experiment) -> Result<usize, Refusal> {
     let arms = experiment.arms.len();
     if arms < 2 {
         return Err(Refusal::request(format!(
-            "the study has {arms} arm(s): a comparison needs two; add another `[[arm]]`"
+            "the study has {}: a comparison needs two; add another `[[arm]]`",
+            counted(arms as u64, "arm")
         )));
     }
     let candidate = experiment.candidate.unwrap_or(arms - 1);

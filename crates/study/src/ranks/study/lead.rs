@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_core::Refusal;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{HostOutcome, HostRun, JobRecord, Mark, MarkId, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::{Refusal, counted};
 
 use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make, make_one, words};
 use crate::ranks::{Crew, Gathered, Ranks, together};
@@ -263,7 +263,7 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
         let hosts: BTreeSet<&str> = self.targets.iter().map(|[_, host]| host.as_str()).collect();
         let ranks = match self.targets.len() {
             1 => "one rank".to_owned(),
-            ranks => format!("{ranks} ranks on {} host(s)", hosts.len()),
+            ranks => format!("{ranks} ranks on {}", counted(hosts.len() as u64, "host")),
         };
         vec![format!("Every run was made by {ranks} at the same time: {}.", self.target())]
     }
