@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use drivelab_core::shown_in_line;
 
 use crate::commands;
 use crate::failure::Failure;
@@ -15,11 +16,11 @@ use crate::ui::Show;
 #[command(max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// Print one JSON document instead of text.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     /// Progress on stderr: `bar` (on a terminal only), `lines`, `json` or `none`.
-    #[arg(long, value_name = "HOW", global = true, default_value = "bar")]
+    #[arg(long, value_name = "HOW", global = true, default_value = "bar", help_heading = GLOBAL)]
     #[arg(hide_possible_values = true)]
     pub(crate) progress: Show,
 
@@ -48,7 +49,11 @@ Examples:
   drivelab fleet outliers                            disks that differ from their peers
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
-4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
+4 inconclusive; 5 some hosts or ranks failed; 70 a bug in drivelab; 130 interrupted (partial
+results kept).";
+
+/// The heading of what every verb takes.
+const GLOBAL: &str = "Global options";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -105,6 +110,24 @@ pub(crate) fn negative(
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
+/// Where a verb was typed that stands below another one: `list` is `drive list`.
+pub(crate) fn inner_verb(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let whole = Arguments::command();
+    let groups = whole.get_subcommands().filter(|group| {
+        group.get_subcommands().any(|inner| inner.get_name() == typed && !inner.is_hide_set())
+    });
+    let meant: Vec<String> =
+        groups.map(|group| format!("`drivelab {} {typed}`", group.get_name())).collect();
+    if meant.is_empty() {
+        return None;
+    }
+    let failure = Failure::bad_words(format!("`{typed}` is not a verb of its own"));
+    Some(failure.hint(format!("write {}", meant.join(" or "))))
+}
+
 /// What Rust's own readers of numbers say, and what a person understands.
 const PLAINLY: [(&str, &str); 3] = [
     ("number would be zero for non-zero type", "at least 1 is needed"),
@@ -127,16 +150,15 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
     Some(Failure::bad_words(message).hint(hint))
 }
 
-/// The same error with the control characters of what was typed escaped: a line break in a value
-/// would begin a message of its own.
+/// The same error with what a terminal would act on escaped in what was typed: a line break in a
+/// value would begin a message of its own.
 pub(crate) fn shown_plainly(
     error: clap::Error,
     typed: impl Iterator<Item = OsString>,
 ) -> clap::Error {
-    let is_plain = |word: &str| !word.chars().any(char::is_control);
     let plainly = typed.map(|word| match word.to_str() {
-        Some(text) if !is_plain(text) => text.escape_debug().to_string().into(),
-        _ => word,
+        Some(text) => shown_in_line(text).into_owned().into(),
+        None => word,
     });
     Arguments::try_parse_from(plainly).err().unwrap_or(error)
 }
@@ -170,6 +192,17 @@ mod tests {
             assert!(message.ends_with(&format!("'--cuts <N>': {expected}")), "{message}");
         }
         assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());
+    }
+
+    #[test]
+    fn a_verb_of_a_group_is_found() {
+        let hint = |typed: &str| {
+            let error = Arguments::try_parse_from(["drivelab", typed]).unwrap_err();
+            inner_verb(&error).map(|failure| failure.hints.concat())
+        };
+        assert_eq!(hint("list").as_deref(), Some("write `drivelab drive list`"));
+        assert_eq!(hint("predict").as_deref(), Some("write `drivelab drive predict`"));
+        assert_eq!(hint("studdy"), None);
     }
 
     #[test]

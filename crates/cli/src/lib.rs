@@ -32,12 +32,14 @@ use crate::ui::Ui;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
+    ui::show_panics();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
             let negative = arguments::negative(&error, std::env::args_os());
             let error = arguments::shown_plainly(error, std::env::args_os());
-            return match negative.or_else(|| arguments::wrong_value(&error)) {
+            let failure = negative.or_else(|| arguments::wrong_value(&error));
+            return match failure.or_else(|| arguments::inner_verb(&error)) {
                 Some(failure) => ui::show_failure(&failure).into(),
                 None => ui::show_usage(&error),
             };

@@ -19,6 +19,7 @@ mod foreign;
 mod formats;
 mod guards;
 mod help;
+mod hostile;
 mod identity;
 mod input;
 mod inspect;

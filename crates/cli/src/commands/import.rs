@@ -84,7 +84,7 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
         ui.warn(&format!("the format `{format}` has no place for: {names}"));
     }
     if exported.binary.is_empty() {
-        return ui.result(exported.text.trim_end_matches('\n'));
+        return ui.document(exported.text.trim_end_matches('\n'));
     }
     ui.binary(&exported.binary)
 }

@@ -147,7 +147,7 @@ fn steps(file: &Path, target: &Path, ui: Ui) -> Outcome {
     let steps: Vec<Step> = serde_json::from_slice(&text).map_err(Failure::bad_words)?;
     let attached = attached::to_path(target);
     let carried = Carried { attached, ran: program::carry_out(&steps)? };
-    ui.result(&serde_json::to_string(&carried).expect("plain data is always JSON"))
+    ui.document(&serde_json::to_string(&carried).expect("plain data is always JSON"))
 }
 
 fn setup(cache: &Cache, ui: Ui) -> Outcome {

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
         ([of_arm], true) => shown(of_arm, format)?,
         _ => compared(arguments, &arms, found)?.render(format, "")?,
     };
-    let Some(out) = &arguments.out else { return ui.result(text.trim_end_matches('\n')) };
+    let Some(out) = &arguments.out else { return ui.document(text.trim_end_matches('\n')) };
     output::write(out, &text, &output::REPORT)?;
     ui.note(&format!("report: {}", out.display()));
     Ok(Exit::Done)

@@ -16,7 +16,8 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 
-use drivelab_report::text::Look;
+use drivelab_core::{shown, shown_json};
+use drivelab_report::text::{Look, for_terminal};
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -49,19 +50,30 @@ impl Ui {
     /// How results are to look on the terminal they go to.
     pub(crate) fn look(self) -> Look {
         let colour = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        let width = terminal_size::terminal_size_of(std::io::stdout());
-        // Where there is no terminal there is no width either: as wide as a page of text.
-        let width = width.map_or(100, |(width, _)| usize::from(width.0)).clamp(40, 160);
-        Look { width, colour }
+        let terminal = terminal_size::terminal_size_of(std::io::stdout());
+        let terminal = terminal.map(|(width, _)| usize::from(width.0));
+        let columns = std::env::var("COLUMNS").ok();
+        Look { width: width(terminal, columns.as_deref()), colour }
     }
 
-    /// Prints a result.
+    /// Prints a result: text in the look of [`Self::look`], or a JSON document.
     pub(crate) fn result(self, text: &str) -> Outcome {
         if self.is_step {
             return Ok(Exit::Done);
         }
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        print(&[text.as_bytes(), end.as_bytes()])
+        let printed = match self.json {
+            true => shown_json(text),
+            false => for_terminal(text, self.look().colour).into(),
+        };
+        print_lines(&printed)
+    }
+
+    /// Prints a result in a format that other programs read: as it is, unless a terminal reads it.
+    pub(crate) fn document(self, text: &str) -> Outcome {
+        if std::io::stdout().is_terminal() {
+            return print_lines(&shown(&text.replace("\r\n", "\n")));
+        }
+        print_lines(text)
     }
 
     /// Writes a result that is not text, to a file or another program.
@@ -77,12 +89,12 @@ impl Ui {
 
     /// Tells the user something that is no result.
     pub(crate) fn note(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{}", cut(text));
+        let _ = writeln!(anstream::stderr(), "{}", as_message(text));
     }
 
     /// Warns the user.
     pub(crate) fn warn(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {}", cut(text));
+        let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {}", as_message(text));
     }
 
     /// Asks a question that is answered with yes or no; `None` where nobody is there to answer.
@@ -90,12 +102,24 @@ impl Ui {
         if !std::io::stdin().is_terminal() {
             return None;
         }
-        let _ = write!(anstream::stderr(), "{question} [y/N] ");
+        let _ = write!(anstream::stderr(), "{} [y/N] ", shown(question));
         let _ = std::io::stderr().flush();
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
+}
+
+/// Columns of a line: those of the terminal, else those that the caller's pager has, else a page of
+/// text.
+fn width(terminal: Option<usize>, columns: Option<&str>) -> usize {
+    let columns = || columns.and_then(|columns| columns.trim().parse().ok());
+    terminal.or_else(columns).filter(|width| *width > 0).unwrap_or(100).clamp(40, 160)
+}
+
+fn print_lines(text: &str) -> Outcome {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    print(&[text.as_bytes(), end.as_bytes()])
 }
 
 /// Writes a result whole, unless it cannot be written.
@@ -115,12 +139,12 @@ pub(crate) fn show_failure(failure: &Failure) -> Exit {
     let mut err = anstream::stderr().lock();
     let mut causes = failure.error.chain();
     let first = causes.next().map(ToString::to_string).unwrap_or_default();
-    let _ = writeln!(err, "{ERROR}error:{ERROR:#} {}", cut(&first));
+    let _ = writeln!(err, "{ERROR}error:{ERROR:#} {}", as_message(&first));
     for cause in causes {
-        let _ = writeln!(err, "  because: {}", cut(&cause.to_string()));
+        let _ = writeln!(err, "  because: {}", as_message(&cause.to_string()));
     }
     for hint in &failure.hints {
-        let _ = writeln!(err, "{HINT}hint:{HINT:#} {}", cut(hint));
+        let _ = writeln!(err, "{HINT}hint:{HINT:#} {}", as_message(hint));
     }
     failure.exit
 }
@@ -128,7 +152,7 @@ pub(crate) fn show_failure(failure: &Failure) -> Exit {
 /// Shows what is wrong with the command line, or the help that was asked for.
 pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
     let plain = error.to_string();
-    let short = cut(&plain);
+    let short = as_message(&plain);
     if short == plain || !error.use_stderr() {
         error.exit();
     }
@@ -140,7 +164,12 @@ pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
 /// which.
 const WORD_CHARS_MAX: usize = 200;
 
-/// A message with long words cut: a value of kilobytes hides what is said of it.
+/// A message as it is printed: what others wrote in it is harmless, and long words are cut, as a
+/// value of kilobytes hides what is said of it.
+fn as_message(text: &str) -> String {
+    cut(&shown(text))
+}
+
 fn cut(text: &str) -> String {
     let word = |word: &str| {
         let count = word.chars().count();
@@ -152,6 +181,19 @@ fn cut(text: &str) -> String {
         format!("{kept}...{close} ({count} characters){}", &word[word.trim_end().len()..])
     };
     text.split_inclusive(char::is_whitespace).map(word).collect()
+}
+
+/// Prints panics as the standard library does, but for characters on which a terminal acts.
+pub(crate) fn show_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("<unnamed>");
+        let _ = writeln!(std::io::stderr(), "\nthread '{name}' {}", shown(&panic.to_string()));
+        let trace = std::backtrace::Backtrace::capture();
+        if trace.status() == std::backtrace::BacktraceStatus::Captured {
+            let _ = writeln!(std::io::stderr(), "{trace}");
+        }
+    }));
 }
 
 /// Says that a panic was a bug of ours.
@@ -169,4 +211,30 @@ fn interrupted(what: &str) {
 /// Ends the process at once.
 fn exit_now(exit: Exit) -> ! {
     std::process::exit(exit as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_is_that_of_what_shows_it() {
+        let check = |terminal, columns, expected| {
+            assert_eq!(width(terminal, columns), expected, "{terminal:?} {columns:?}");
+        };
+        check(Some(120), None, 120);
+        check(Some(120), Some("60"), 120);
+        check(None, Some("60"), 60);
+        check(None, Some("1000"), 160);
+        check(None, Some("0"), 100);
+        check(None, Some("wide"), 100);
+        check(None, None, 100);
+    }
+
+    #[test]
+    fn messages_do_nothing_to_a_terminal() {
+        assert_eq!(as_message("a \u{1b}[2J\u{202e}b"), "a \\u{1b}[2J\\u{202e}b");
+        let long = format!("`{}`", "\u{1b}".repeat(300));
+        assert!(as_message(&long).ends_with("characters)"));
+    }
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use drivelab_core::{shown_in_line, shown_json};
 use drivelab_engine::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
@@ -130,7 +131,7 @@ impl Progress {
     fn new(bar: ProgressBar, unit: Unit, template: &str, what: &str) -> Self {
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         bar.set_style(style.progress_chars("=> "));
-        bar.set_prefix(what.to_owned());
+        bar.set_prefix(shown_in_line(what).into_owned());
         let show = SHOWN.get().copied().unwrap_or_default();
         if show != Show::Bar {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -153,7 +154,7 @@ impl Progress {
         course.is_exact = true;
         self.move_to(&mut course, count as u64, what);
         if self.show == Show::Lines {
-            print(&format!("done {count} of {all}: {what}"));
+            print(&format!("done {count} of {all}: {}", shown_in_line(what)));
         }
     }
 
@@ -169,7 +170,7 @@ impl Progress {
             course.said = Some(Instant::now());
             course.last.0 = position;
             let all = self.bar.length().unwrap_or_default();
-            print(&format!("done {position} of {all}: {message}"));
+            print(&format!("done {position} of {all}: {}", shown_in_line(message)));
         }
     }
 
@@ -182,8 +183,8 @@ impl Progress {
         self.bar.set_position(position);
         if self.show == Show::Bar && !self.bar.is_hidden() {
             self.bar.set_message(match self.left_s(course) {
-                Some(left) => format!("{}  {message}", in_words(left)),
-                None => message.to_owned(),
+                Some(left) => format!("{}  {}", in_words(left), shown_in_line(message)),
+                None => shown_in_line(message).into_owned(),
             });
         }
         let is_due = course.said.is_none_or(|said| said.elapsed() >= PAUSE);
@@ -234,7 +235,7 @@ impl Progress {
         line.insert("elapsed_s".into(), rounded(elapsed_s).into());
         let left = self.left_s(course).map(|left| json!(left.map(rounded)));
         line.insert("left_s".into(), left.unwrap_or(Value::Null));
-        print(&Value::Object(line).to_string());
+        print(&shown_json(&Value::Object(line).to_string()));
     }
 }
 

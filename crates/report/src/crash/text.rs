@@ -1,8 +1,8 @@
 //! A crash test for people.
 
 use anstyle::{AnsiColor, Style};
-use drivelab_core::Span;
 use drivelab_core::crash::{Cut, Finding};
+use drivelab_core::{Span, shown_in_line};
 
 use super::{CrashTest, Disagreement, Explanation, LostWrite};
 use crate::figures;
@@ -18,7 +18,8 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 impl CrashTest {
     /// The report as text.
     pub fn to_text(&self, look: Look) -> String {
-        let mut text = format!("{}\n{}\n", look.paint(&self.title, BOLD), self.scene);
+        let mut text =
+            format!("{}\n{}\n", look.paint(&shown_in_line(&self.title), BOLD), self.scene);
         let workload = &self.workload;
         text.push_str(&look.wrap(
             &format!(

@@ -1,5 +1,6 @@
 //! What is found in a fleet, for people: sentences that all forms share, and a terminal.
 
+use drivelab_core::shown_in_line;
 use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
 
 use super::analyse::{FleetResult, Found, PeerResult};
@@ -23,7 +24,8 @@ pub fn text(result: &FleetResult, look: Look) -> String {
         text += "\n";
         text += &drift_table(result).render(look);
     }
-    let notes: Vec<String> = notes(result).iter().map(|note| plain(note)).collect();
+    let notes: Vec<String> =
+        notes(result).iter().map(|note| shown_in_line(note).into_owned()).collect();
     if !notes.is_empty() {
         text += "\n";
         text += &look.each("Note:", BOLD, &notes);
@@ -69,7 +71,7 @@ fn table(result: &FleetResult) -> Table {
     for it in &result.found {
         let outlier = &it.outlier;
         table.row([
-            Cell::from((plain(&it.disk.to_string()), BOLD)),
+            Cell::from((it.disk.to_string(), BOLD)),
             metric::show(&result.metric, outlier.figure).into(),
             metric::show(&result.metric, outlier.centre).into(),
             metric::show_range(&result.metric, outlier.range95).into(),
@@ -82,7 +84,7 @@ fn table(result: &FleetResult) -> Table {
 }
 
 fn evidences(result: &FleetResult) -> Vec<String> {
-    result.found.iter().map(|it| plain(&evidence(result, it))).collect()
+    result.found.iter().map(|it| shown_in_line(&evidence(result, it)).into_owned()).collect()
 }
 
 /// A disk's figure, those of its peers and how sure the difference is, in sentences.
@@ -122,7 +124,7 @@ fn drift_table(result: &FleetResult) -> Table {
     ]);
     for drift in &result.drifts {
         let (usual, others) = usual_and_others(drift);
-        table.row([plain(&drift.model), drift.setting.clone(), plain(&usual), plain(&others)]);
+        table.row([drift.model.clone(), drift.setting.clone(), usual, others]);
     }
     table
 }
@@ -180,11 +182,4 @@ fn note(group: &PeerResult) -> String {
             figures::percent(libm::round(100.0 * judged.smallest_found) / 100.0),
         ),
     }
-}
-
-/// Text of other people as it may stand on a terminal.
-fn plain(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] })
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! The list as a table.
 
 use drivelab_core::record::Kept;
+use drivelab_core::shown_in_line;
 
 use super::minute;
 use crate::metric;
@@ -87,11 +88,10 @@ fn parts(run: &Kept) -> String {
 /// Text of other people as it may stand in a line of a terminal, in `room` characters at most: what
 /// tells it from others is often at its end.
 fn plain(text: &str, room: usize) -> String {
-    let shown: String = text.chars().flat_map(char::escape_debug).collect();
-    let shown = if text.chars().any(char::is_control) { shown } else { text.to_owned() };
+    let shown = shown_in_line(text);
     let count = shown.chars().count();
     if count <= room {
-        return shown;
+        return shown.into_owned();
     }
     let end = (room - 3) / 3;
     let begin: String = shown.chars().take(room - 3 - end).collect();

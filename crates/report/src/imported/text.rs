@@ -3,6 +3,7 @@
 use drivelab_core::config::Choice as _;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Label, label_names};
+use drivelab_core::shown_in_line;
 
 use super::rows::{Row, rows};
 use crate::figures;
@@ -11,7 +12,7 @@ use crate::text::{Align, BOLD, DOUBT, Look, Table};
 /// Every result that stands for itself, what is doubted, and what was not read.
 pub fn text(results: &Imported, look: Look) -> String {
     let title = [results.tool.as_str(), &results.tool_version].join(" ");
-    let mut text = format!("{}\n\n", look.paint(title.trim(), BOLD));
+    let mut text = format!("{}\n\n", look.paint(&shown_in_line(title.trim()), BOLD));
     let rows = rows(results);
     let shown: Vec<&Row> = rows.iter().filter(|row| !row.figure.is_detail).collect();
     text += &table(&shown).render(look);

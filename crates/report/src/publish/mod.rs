@@ -11,9 +11,9 @@ pub use subject::Subject;
 
 use drivelab_core::config::Choice;
 use drivelab_core::record::RunRecord;
-use drivelab_core::{Refusal, choice_as_text};
+use drivelab_core::{Refusal, choice_as_text, shown};
 
-use crate::text::{Look, json_text};
+use crate::text::{Look, for_terminal, json_text};
 use crate::{cells, comparison, imported, page, run, study};
 
 /// A format that is published.
@@ -59,11 +59,11 @@ impl Subject<'_> {
     pub fn render(&self, format: Format, more: &[String]) -> Result<String, Refusal> {
         Ok(match format {
             Format::Html => self.page(more),
-            Format::Md => sheet::of(self).markdown(),
+            Format::Md => shown(&sheet::of(self).markdown()).into_owned(),
             Format::Csv => sheet::of(self).csv(),
             Format::Svg => picture::svg(self)?,
             Format::Json => self.json()?,
-            Format::Txt => self.text(),
+            Format::Txt => for_terminal(&self.text(), false),
         })
     }
 

@@ -3,19 +3,22 @@
 //! Colour only repeats what the words say.
 
 mod table;
+mod terminal;
 
 use anstyle::{AnsiColor, Style};
 use drivelab_core::outline::{Line, Severity, Tone};
+use drivelab_core::{shown_in_line, shown_json};
 use drivelab_stats::Verdict;
 
 pub(crate) use table::{Align, Cell, Table};
+pub use terminal::for_terminal;
 
 /// How text is to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Characters a line; taken as 40 where it is less.
     pub width: usize,
-    /// Whether to add ANSI colours.
+    /// Whether to mark what has a colour, for [`for_terminal`].
     pub colour: bool,
 }
 
@@ -29,7 +32,8 @@ pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 
 /// A JSON document as it is printed.
 pub fn json_text(document: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(document).expect("plain data is always JSON")
+    let text = serde_json::to_string_pretty(document).expect("plain data is always JSON");
+    shown_json(&text).into_owned()
 }
 
 impl Look {
@@ -39,7 +43,7 @@ impl Look {
 
     pub(crate) fn paint(self, text: &str, style: Style) -> String {
         let plain = !self.colour || style.is_plain() || text.is_empty();
-        if plain { text.to_owned() } else { format!("{style}{text}{style:#}") }
+        if plain { text.to_owned() } else { terminal::marked(text, style) }
     }
 
     /// Breaks `text` into lines, later ones indented.
@@ -98,10 +102,9 @@ impl Look {
 pub fn outline(lines: &[Line], look: Look) -> String {
     let mut text = String::new();
     for line in lines {
-        let parts = line.parts.iter();
-        let column = parts.clone().map(|part| part.text.chars().count()).sum();
-        let painted: String =
-            parts.map(|part| look.paint(&part.text, of_tone(part.tone))).collect();
+        let parts = line.parts.iter().map(|part| (shown_in_line(&part.text), part.tone));
+        let column = parts.clone().map(|(text, _)| text.chars().count()).sum();
+        let painted: String = parts.map(|(text, tone)| look.paint(&text, of_tone(tone))).collect();
         let whole = painted + &look.wrap_from(column, &line.body, line.hanging);
         text.push_str(whole.trim_end());
         text.push('\n');
@@ -149,13 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_keeps_to_the_width_and_colour_only_adds_escapes() {
+    fn an_outline_keeps_to_the_width_and_colour_only_adds_marks() {
         let line = Line::new("one two three four five six seven eight nine ten", 4);
         let lines = [line.part(Tone::Wrong(Severity::Warn), "sda").part(Tone::Plain, "  ")];
         let plain = outline(&lines, Look { width: 40, colour: false });
         assert_eq!(plain, "sda  one two three four five six seven\n    eight nine ten\n");
         let painted = outline(&lines, Look { width: 40, colour: true });
-        assert_eq!(painted, plain.replacen("sda", "\u{1b}[33msda\u{1b}[0m", 1));
+        let coloured = plain.replacen("sda", "\u{1b}[33msda\u{1b}[0m", 1);
+        assert_eq!(for_terminal(&painted, true), coloured);
     }
 
     #[test]
@@ -163,6 +167,7 @@ mod tests {
         let plain = Look { width: 60, colour: false };
         let painted = Look { width: 60, colour: true };
         assert_eq!(plain.led("Yes:", BOLD, "it is.", 2), "Yes: it is.");
-        assert_eq!(painted.led("Yes:", BOLD, "it is.", 2), "\u{1b}[1mYes:\u{1b}[0m it is.");
+        let painted = for_terminal(&painted.led("Yes:", BOLD, "it is.", 2), true);
+        assert_eq!(painted, "\u{1b}[1mYes:\u{1b}[0m it is.");
     }
 }

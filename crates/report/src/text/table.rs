@@ -1,6 +1,7 @@
 //! A table without lines: columns two spaces apart.
 
 use anstyle::Style;
+use drivelab_core::shown_in_line;
 
 use super::{BOLD, Look};
 
@@ -68,7 +69,10 @@ impl Table {
     }
 
     pub(crate) fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        let mut cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        for cell in &mut cells {
+            cell.text = shown_in_line(&cell.text).into_owned();
+        }
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.rows.push(Row::Cells(cells));
     }

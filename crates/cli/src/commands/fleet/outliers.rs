@@ -6,10 +6,11 @@ use clap::Args;
 use drivelab_archive::{Archive, ArchiveError, Filter, RunId, since};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
+use drivelab_core::shown;
 use drivelab_core::units::Ratio;
 use drivelab_report::fleet::{self, Fleet, FleetOptions, FleetResult, Links};
 use drivelab_report::publish::Format;
-use drivelab_report::text::{Look, json_text};
+use drivelab_report::text::{Look, for_terminal, json_text};
 use drivelab_stats::FALSE_DISCOVERY_MAX;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
@@ -214,17 +215,17 @@ fn print(result: &FleetResult, format: Option<Format>, command: &str, ui: Ui) ->
     match format {
         None if ui.json => ui.result(&json_text(&fleet::json(result))),
         None => ui.result(fleet::text(result, ui.look()).trim_end_matches('\n')),
-        Some(format) => ui.result(rendered(result, format, command)?.trim_end_matches('\n')),
+        Some(format) => ui.document(rendered(result, format, command)?.trim_end_matches('\n')),
     }
 }
 
 fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<String, Failure> {
     Ok(match format {
         Format::Html => fleet::page(result, Links::Parts, command, ""),
-        Format::Md => fleet::markdown(result),
+        Format::Md => shown(&fleet::markdown(result)).into_owned(),
         Format::Csv => fleet::csv(result),
         Format::Json => json_text(&fleet::json(result)),
-        Format::Txt => fleet::text(result, LOOK),
+        Format::Txt => for_terminal(&fleet::text(result, LOOK), false),
         Format::Svg => {
             return Err(Failure::bad_words("a fleet has no single picture")
                 .hint("write a page, which has one for each disk: --format html"));

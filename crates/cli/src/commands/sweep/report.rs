@@ -7,7 +7,7 @@ use drivelab_core::config::Choice as _;
 use drivelab_formats::export::table::{self, Column, Values};
 use drivelab_report::publish::Format;
 use drivelab_report::sweep::{Swept, page, picture};
-use drivelab_report::text::{Look, json_text};
+use drivelab_report::text::{Look, for_terminal, json_text};
 use drivelab_study::sweep::{Figures, Kept};
 
 use super::modelled::Modelled;
@@ -92,7 +92,7 @@ fn rendered(swept: &Swept, file: &Path, out: &Path) -> Result<String, Failure> {
         })?,
         Ok(Format::Csv) => swept.csv(),
         Ok(Format::Json) => json_text(&swept.json()),
-        Ok(Format::Txt) => swept.text(LOOK),
+        Ok(Format::Txt) => for_terminal(&swept.text(LOOK), false),
         _ => {
             let message = format!("`{}` is no format of a sweep", out.display());
             return Err(Failure::bad_words(message)
