@@ -75,7 +75,7 @@ impl Plan for Copy {
     /// One set at a time, in both folders.
     fn needs(&self, _: Bytes) -> Bytes {
         let copies = if self.to.is_empty() { 2 } else { 1 };
-        Bytes::new(copies * self.largest())
+        Bytes::new(self.largest().saturating_mul(copies))
     }
 
     fn drop_when(&self) -> CacheDrop {

@@ -15,8 +15,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Took, Watch, float, merged,
-    open_folder, rate, suite_options,
+    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Stopwatch, Took, Watch, float,
+    merged, open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -134,6 +134,7 @@ impl FsMark {
         let dir = open_folder(folder, Path::new(""))?;
         let mut subfolders = self.subfolders(&mut rng);
         let mut names = Vec::with_capacity(self.files as usize);
+        let control = laps.control();
         for _ in 0..self.files {
             laps.time(|| {
                 let below = subfolders.as_mut().map(|subfolders| subfolders.next(Instant::now()));
@@ -147,7 +148,7 @@ impl FsMark {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error).at("create", &folder.path().join(made)),
                 }
-                self.one_file(&dir, folder.path(), &name, &zeros)?;
+                self.one_file(&dir, folder.path(), &name, &zeros, control)?;
                 names.push(name);
                 Ok(())
             })?;
@@ -170,7 +171,14 @@ impl FsMark {
     }
 
     /// Creates, writes, perhaps syncs, and closes.
-    fn one_file(&self, dir: &OwnedFd, folder: &Path, name: &str, zeros: &[u8]) -> Done {
+    fn one_file(
+        &self,
+        dir: &OwnedFd,
+        folder: &Path,
+        name: &str,
+        zeros: &[u8],
+        control: Control<'_>,
+    ) -> Done {
         let path = || folder.join(name);
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::TRUNC | OFlags::CLOEXEC;
         let file = rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666));
@@ -178,6 +186,7 @@ impl FsMark {
         let mut left = usize::try_from(self.size.get()).unwrap_or(usize::MAX);
         // An empty file has one write, of no bytes.
         loop {
+            control.check()?;
             let length = left.min(zeros.len());
             left -= rustix::io::write(file.as_fd(), &zeros[..length]).at_path("write", path)?;
             if left == 0 {

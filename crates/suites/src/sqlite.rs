@@ -52,8 +52,8 @@ impl Plan for Sqlite {
 
     fn needs(&self, _: Bytes) -> Bytes {
         // The journal holds a few pages only.
-        let database = (1 << 20) + self.rows_of_thread() * ROW_BYTES;
-        Bytes::new(database * u64::from(self.threads))
+        let rows = self.rows_of_thread().saturating_mul(ROW_BYTES);
+        Bytes::new(rows.saturating_add(1 << 20).saturating_mul(u64::from(self.threads)))
     }
 
     fn drop_when(&self) -> CacheDrop {

@@ -51,6 +51,30 @@ fn is_empty(dir: &Path) -> bool {
 }
 
 #[test]
+fn sizes_beyond_all_numbers_are_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    for text in [
+        "bonnie,size=0,n=1:18446744073709551615,drop=never",
+        "bonnie,size=0,n=1048576:18446744073709551615:18446744073709551615,drop=never",
+    ] {
+        let suite: Suite = text.parse().unwrap();
+        let dir = dir.path();
+        let setting = Setting { dir, seed: 1, memory: Bytes::gib(1), in_memory: false };
+        let stop = AtomicBool::new(true);
+        let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| {} }).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Machine, "{text}: {refusal}");
+        assert!(is_empty(dir), "{text}");
+    }
+}
+
+#[test]
+fn bytes_one_by_one_are_a_step_of_them_at_least() {
+    let wrong = "bonnie,putc=4k".parse::<Suite>().unwrap_err().to_string();
+    assert!(wrong.contains("`putc` is 4k: at least 8k, or 0"), "{wrong}");
+    "bonnie,putc=0".parse::<Suite>().unwrap();
+}
+
+#[test]
 fn every_suite_measures_what_it_declares_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for text in SMALL {

@@ -127,7 +127,12 @@ pub(crate) struct Laps<'a> {
     shown: Instant,
 }
 
-impl Laps<'_> {
+impl<'a> Laps<'a> {
+    /// What a step that may take long checks within it.
+    pub(crate) fn control(&self) -> Control<'a> {
+        self.watch.control
+    }
+
     /// Does and times one step.
     pub(crate) fn time<T>(&mut self, work: impl FnOnce() -> Done<T>) -> Done<T> {
         self.watch.check()?;

@@ -14,7 +14,7 @@ use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float, 
 /// The large file.
 pub(super) const FILE: &str = "file";
 /// Bytes that one step of the phases that go byte by byte moves.
-const RUN_BYTES: u64 = 8192;
+pub(super) const RUN_BYTES: u64 = 8192;
 
 impl Bonnie {
     pub(super) fn large_file(&self, bench: &mut Bench<'_>) -> Done {

@@ -118,6 +118,10 @@ impl Plan for Bonnie {
         }
         within("seeks", self.seeks, [0, 1_000_000_000])?;
         within("seekers", self.seekers, [1, 1000])?;
+        if self.putc != Bytes::ZERO && self.putc.get() < bulk::RUN_BYTES {
+            let least = Bytes::new(bulk::RUN_BYTES);
+            return Err(format!("`putc` is {}: at least {least}, or 0 to leave it out", self.putc));
+        }
         let size = self.size.0.unwrap_or(Bytes::gib(1));
         if size != Bytes::ZERO && (size < self.chunk || size < self.putc) {
             return Err(format!("`size` is {size}, less than `chunk` or `putc`"));
@@ -132,7 +136,8 @@ impl Plan for Bonnie {
         let small = match self.n.filling {
             // Half of a block is lost in each on average.
             Filling::Bytes { min, max } => {
-                (u64::midpoint(min, max) + 2048) * u64::from(self.n.count)
+                let each = u64::midpoint(min, max).saturating_add(2048);
+                each.saturating_mul(u64::from(self.n.count))
             }
             Filling::HardLinks | Filling::SymbolicLinks => 0,
         };

@@ -12,7 +12,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{Bonnie, Ended, Filling};
 use crate::bench::{
-    At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, each_name, make_below, open_folder,
+    At as _, Bench, Buffer, Control, Done, Laps, Stopwatch, Watch, each_name, make_below,
+    open_folder,
 };
 
 /// Most random characters of a name.
@@ -57,8 +58,9 @@ impl Bonnie {
             let [create, stat, delete] = order.phases();
             let buffer = &mut *Buffer::new(self.n.chunk);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
+                let control = laps.control();
                 names.iter().try_for_each(|name| {
-                    laps.time(|| self.create(&folders, name, &names[0], buffer))
+                    laps.time(|| self.create(&folders, [name, &names[0]], buffer, control))
                 })?;
                 rustix::fs::sync();
                 Ok(())
@@ -75,9 +77,13 @@ impl Bonnie {
             }
             self.phase(bench, (stat, looking_up), |laps| match order {
                 Order::Sequential => self.stat_folders(&folders, laps, buffer),
-                Order::Random => names.iter().try_for_each(|name| {
-                    laps.time(|| stat_one(&folders.top, folders.top.path(), &name.path, buffer))
-                }),
+                Order::Random => {
+                    let control = laps.control();
+                    let (top, path) = (&folders.top, folders.top.path());
+                    names.iter().try_for_each(|name| {
+                        laps.time(|| stat_one(top, path, &name.path, buffer, control))
+                    })
+                }
             })?;
             if order == Order::Random {
                 rng.shuffle(&mut names);
@@ -153,7 +159,13 @@ impl Bonnie {
         Ok(Folders { synced: opened.collect::<Done<_>>()?, top })
     }
 
-    fn create(&self, folders: &Folders, name: &Name, first: &Name, zeros: &[u8]) -> Done {
+    fn create(
+        &self,
+        folders: &Folders,
+        [name, first]: [&Name; 2],
+        zeros: &[u8],
+        control: Control<'_>,
+    ) -> Done {
         let (dir, path) = (&folders.top, || join(folders.top.path(), &name.path));
         let is_first = name.path == first.path;
         match self.n.filling {
@@ -167,12 +179,18 @@ impl Bonnie {
                 let target = [up.as_bytes(), first.path.to_bytes()].concat();
                 rustix::fs::symlinkat(&target, dir, &name.path).at_path("link", path)?;
             }
-            _ => return self.create_file(folders, name, zeros),
+            _ => return self.create_file(folders, name, zeros, control),
         }
         folders.sync(name.folder, &path)
     }
 
-    fn create_file(&self, folders: &Folders, name: &Name, zeros: &[u8]) -> Done {
+    fn create_file(
+        &self,
+        folders: &Folders,
+        name: &Name,
+        zeros: &[u8],
+        control: Control<'_>,
+    ) -> Done {
         let path = || join(folders.top.path(), &name.path);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -180,6 +198,7 @@ impl Bonnie {
         let file = file.at_path("create", path)?;
         let mut left = name.bytes;
         while left > 0 {
+            control.check()?;
             let part = &zeros[..part_of(left, zeros.len())];
             left -= rustix::io::write(&file, part).at_path("write", path)? as u64;
         }
@@ -192,8 +211,9 @@ impl Bonnie {
 
     /// Every file of every folder, in the order of the file system.
     fn stat_folders(&self, folders: &Folders, laps: &mut Laps<'_>, buffer: &mut [u8]) -> Done {
+        let control = laps.control();
         self.each_folder(folders, |_, dir, path| {
-            names_in(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer)))
+            names_in(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer, control)))
         })
     }
 
@@ -237,7 +257,13 @@ fn join(folder: &Path, name: &CStr) -> PathBuf {
 }
 
 /// Looks a file up, and reads it where it holds something.
-fn stat_one(dir: impl AsFd, folder: &Path, name: &CStr, buffer: &mut [u8]) -> Done {
+fn stat_one(
+    dir: impl AsFd,
+    folder: &Path,
+    name: &CStr,
+    buffer: &mut [u8],
+    control: Control<'_>,
+) -> Done {
     let path = || join(folder, name);
     let about = rustix::fs::statat(&dir, name, AtFlags::empty()).at_path("look at", path)?;
     if about.st_size == 0 {
@@ -247,6 +273,7 @@ fn stat_one(dir: impl AsFd, folder: &Path, name: &CStr, buffer: &mut [u8]) -> Do
     let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at_path("open", path)?;
     let mut left = u64::try_from(about.st_size).unwrap_or(0);
     while left > 0 {
+        control.check()?;
         let length = part_of(left, buffer.len());
         match rustix::io::read(&file, &mut buffer[..length]).at_path("read", path)? {
             0 => break,
@@ -298,6 +325,20 @@ impl Order {
 mod tests {
     use super::*;
     use drivelab_core::config::Value as _;
+
+    #[test]
+    fn a_file_under_way_ends_with_the_suite() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("large"), [7; 100]).unwrap();
+        let folder = open_folder(dir.path()).unwrap();
+        let read = |is_stopped: bool| {
+            let stop = std::sync::atomic::AtomicBool::new(is_stopped);
+            let control = Control { stop: &stop, progress: &|_| {} };
+            stat_one(&folder, dir.path(), c"large", &mut [0; 10], control)
+        };
+        assert!(read(false).is_ok());
+        assert!(matches!(read(true), Err(crate::bench::Halt::Interrupted)));
+    }
 
     #[test]
     fn names_are_those_of_the_original_and_folders_are_filled_evenly() {
