@@ -74,7 +74,8 @@ fn labels_names_and_titles_are_shown_and_not_acted_on() {
     let folder = folder();
     let folder = folder.path();
     let profile = "base = \"seagate-st31000333as\"\n[drive]\nmodel = \"EVIL\"\n";
-    let in_toml = EVIL.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<String>();
+    let escapes: Vec<String> = EVIL.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let in_toml = escapes.concat();
     file(folder, "evil.toml", &profile.replace("EVIL", &in_toml));
     let run = ["run", "drive:evil.toml", "--number-ios", "20", "--label", EVIL, "--json"];
     let kept = drivelab(folder, &run);

@@ -61,9 +61,10 @@ impl Ui {
         if self.is_step {
             return Ok(Exit::Done);
         }
-        let printed = match self.json {
-            true => shown_json(text),
-            false => for_terminal(text, self.look().colour).into(),
+        let printed = if self.json {
+            shown_json(text)
+        } else {
+            for_terminal(text, self.look().colour).into()
         };
         print_lines(&printed)
     }
