@@ -28,6 +28,7 @@ mod job;
 mod lab;
 mod matrix_study;
 mod measured;
+mod random_drive;
 mod replaced;
 mod replay;
 mod resume;

@@ -76,7 +76,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn json_keeps_its_value(text: String, active in "[\u{7f}-\u{9f}\u{202a}-\u{202e}\u{2066}-\u{2069}]*") {
+        fn json_keeps_its_value(
+            text: String,
+            active in "[\u{7f}-\u{9f}\u{202a}-\u{202e}\u{2066}-\u{2069}]*",
+        ) {
             let value = serde_json::Value::String(text + &active);
             let document = value.to_string();
             let escaped = shown_json(&document);

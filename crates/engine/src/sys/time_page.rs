@@ -19,7 +19,8 @@ unsafe impl Sync for TimePage {}
 impl TimePage {
     /// The nanoseconds since the guest started.
     ///
-    /// A volatile read and not an atomic one: an `AtomicU64` must lie in memory that may be written.
+    /// A volatile read and not an atomic one: an `AtomicU64` must lie in memory that may be
+    /// written.
     #[inline]
     pub(crate) fn ns(self) -> u64 {
         // SAFETY: `map` made the pointer from a mapping that is aligned, long enough and never

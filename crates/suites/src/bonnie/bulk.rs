@@ -8,13 +8,11 @@ use drivelab_core::record::Nature;
 use drivelab_files::Folder;
 use rustix::fs::{Mode, OFlags};
 
-use super::{Bonnie, Ended};
+use super::{Bonnie, Ended, RUN_BYTES};
 use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float, open_below};
 
 /// The large file.
 pub(super) const FILE: &str = "file";
-/// Bytes that one step of the phases that go byte by byte moves.
-pub(super) const RUN_BYTES: u64 = 8192;
 
 impl Bonnie {
     pub(super) fn large_file(&self, bench: &mut Bench<'_>) -> Done {

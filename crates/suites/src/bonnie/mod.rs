@@ -69,6 +69,9 @@ pub(crate) struct Files {
     pub(crate) chunk: Bytes,
 }
 
+/// Bytes that one step of the phases that go byte by byte moves.
+const RUN_BYTES: u64 = 8192;
+
 /// Files in a unit of `-n`.
 const UNIT: u32 = 1024;
 /// Names of folders have five digits.
@@ -118,8 +121,8 @@ impl Plan for Bonnie {
         }
         within("seeks", self.seeks, [0, 1_000_000_000])?;
         within("seekers", self.seekers, [1, 1000])?;
-        if self.putc != Bytes::ZERO && self.putc.get() < bulk::RUN_BYTES {
-            let least = Bytes::new(bulk::RUN_BYTES);
+        if self.putc != Bytes::ZERO && self.putc.get() < RUN_BYTES {
+            let least = Bytes::new(RUN_BYTES);
             return Err(format!("`putc` is {}: at least {least}, or 0 to leave it out", self.putc));
         }
         let size = self.size.0.unwrap_or(Bytes::gib(1));

@@ -39,32 +39,40 @@ const GUEST: &str = "Linux in virtual time";
 #[derive(Debug, Args)]
 pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `lab setup`).
-    #[arg(long = "in", help_heading = GUEST, value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
+    #[arg(long = "in", help_heading = GUEST,
+        value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
     pub(super) place: Option<Place>,
     /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
-    #[arg(long, help_heading = GUEST, value_name = "NAME", requires = "place",
+    #[arg(long, help_heading = GUEST,
+        value_name = "NAME", requires = "place",
         value_parser = completion::choice::<FileSystem>(), hide_possible_values = true)]
     filesystem: Option<FileSystem>,
     /// With --filesystem: mount it with these options, separated by commas.
-    #[arg(long, help_heading = GUEST, value_name = "OPTIONS", requires = "filesystem", default_value = "",
+    #[arg(long, help_heading = GUEST,
+        value_name = "OPTIONS", requires = "filesystem", default_value = "",
         hide_default_value = true, value_parser = kernel::mount_options)]
     mount_options: String,
     /// With --in: the memory of the guest.
-    #[arg(long, help_heading = GUEST, value_name = "SIZE", requires = "place", default_value = "512M",
+    #[arg(long, help_heading = GUEST,
+        value_name = "SIZE", requires = "place", default_value = "512M",
         value_parser = kernel::memory)]
     memory: Bytes,
     /// With --in: what a system call and copying 1 KiB take: free, modelled, or as in 600ns,100ns.
-    #[arg(long, help_heading = GUEST, value_name = "COST", requires = "place", default_value = "free",
+    #[arg(long, help_heading = GUEST,
+        value_name = "COST", requires = "place", default_value = "free",
         value_parser = Processor::read)]
     processor: Processor,
     /// With --in: end the guest after this much real time.
-    #[arg(long, help_heading = GUEST, value_name = "TIME", requires = "place", default_value = "10m")]
+    #[arg(long, help_heading = GUEST,
+        value_name = "TIME", requires = "place", default_value = "10m")]
     wall_limit: Span,
     /// With --in: write every request with its virtual times to this file.
-    #[arg(long, help_heading = GUEST, value_name = "FILE", requires = "place")]
+    #[arg(long, help_heading = GUEST,
+        value_name = "FILE", requires = "place")]
     trace: Option<PathBuf>,
     /// With --in: write what the guest prints to this file.
-    #[arg(long, help_heading = GUEST, value_name = "FILE", requires = "place")]
+    #[arg(long, help_heading = GUEST,
+        value_name = "FILE", requires = "place")]
     console: Option<PathBuf>,
 }
 
