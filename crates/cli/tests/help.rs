@@ -75,6 +75,7 @@ fn man_pages_have_the_sections_and_values_of_man_pages() {
     assert!(main.contains(".SH EXIT STATUS") && main.contains(".SH EXAMPLES"), "{main}");
     assert!(!main.contains("EXTRA") && !crash.contains("EXTRA"), "{crash}");
     assert!(crash.contains("[\\fB\\-\\-cuts\\fR \\fIN\\fR]"), "{crash}");
+    assert_eq!(main.matches(".el .ds Aq").count(), 1, "{main}");
     assert!(page("drivelab-drive-fit.1").contains(".SH SYNOPSIS"), "verbs in verbs have pages");
 }
 

@@ -108,7 +108,23 @@ fn man_page(command: &Command) -> Result<String, Failure> {
     if let Some(examples) = command.get_after_help() {
         page.extend(examples_section(&examples.to_string()).into_bytes());
     }
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    Ok(with_one_preamble(&String::from_utf8_lossy(&page)))
+}
+
+/// The library begins every section with the lines that define an apostrophe.
+fn with_one_preamble(page: &str) -> String {
+    let mut seen = Vec::new();
+    let mut kept = String::with_capacity(page.len());
+    for line in page.split_inclusive('\n') {
+        if line.starts_with(".ie ") || line.starts_with(".el ") {
+            if seen.contains(&line) {
+                continue;
+            }
+            seen.push(line);
+        }
+        kept.push_str(line);
+    }
+    kept
 }
 
 /// Every option with its value: `[--cuts N]`.
