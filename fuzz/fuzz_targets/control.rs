@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let length = text.len();
         let whole = match path {
             "" => text.to_owned(),
-            path => format!("POST /{path} HTTP/1.1\r\ncontent-length: {length}\r\n\r\n{text}"),
+            path => format!("POST /{path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{text}"),
         };
         let asked: Option<HttpRequest> = parse(whole.as_bytes()).ok().flatten();
         let Some(asked) = asked else { continue };

@@ -110,7 +110,7 @@ pub(crate) fn negative(
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
-/// Where a verb was typed that stands below another one: `list` is `drive list`.
+/// The error where a verb was typed that stands below another one: `list` is `drive list`.
 pub(crate) fn inner_verb(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

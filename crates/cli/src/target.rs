@@ -122,11 +122,22 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     if drivelab_disksim::is_parameter_file(&name) {
         return drivelab_disksim::profile(&name, &text, &resolve).map_err(Failure::bad_request);
     }
-    // Each message says what would be accepted.
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {
         ProfileError::Config(error) => error.into(),
-        error => Failure::bad_request(error),
+        error => match base_hint(&text).filter(|_| error.to_string().contains("is missing")) {
+            Some(hint) => Failure::bad_request(error).hint(hint),
+            None => Failure::bad_request(error),
+        },
     })
+}
+
+/// Where a profile that starts from no other may take what it does not state.
+fn base_hint(text: &str) -> Option<String> {
+    let has_base = text.lines().any(|line| line.trim_start().starts_with("base"));
+    let is_flash = text.contains("\"ssd\"");
+    let class = if is_flash { "generic-sata" } else { "generic-5400" };
+    (!has_base)
+        .then(|| format!("a line `base = \"{class}\"` takes what is not stated from that drive"))
 }
 
 /// Builds a drive and everything between it and the host.

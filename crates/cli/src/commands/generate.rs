@@ -167,9 +167,10 @@ fn examples_section(after_help: &str) -> String {
 /// request.
 fn roff(text: &str) -> String {
     let escaped = text.replace('\\', "\\e").replace('-', "\\-");
-    let is_request = |line: &str| line.starts_with(['.', '\'']);
-    let lines = escaped.lines();
-    let lines =
-        lines.map(|line| if is_request(line) { format!("\\&{line}") } else { line.to_owned() });
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = escaped.lines().map(roff_line).collect();
+    lines.join("\n")
+}
+
+fn roff_line(line: &str) -> String {
+    if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line.to_owned() }
 }

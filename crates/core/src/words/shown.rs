@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a terminal acts on a character, or shows those around it in another order.
+/// True for a character on which a terminal acts, or which reorders those around it.
 fn is_active(c: char) -> bool {
     matches!(c,
         // Marks, embeddings, overrides and isolates of the writing direction.

@@ -400,10 +400,5 @@ fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigE
 
 /// The value of a key that a profile must have.
 pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
-    value.ok_or_else(|| {
-        format!(
-            "`{key}` is missing; add a line `{key} = ...`, or `base = \"NAME\"` to take it from \
-             another profile"
-        )
-    })
+    value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
 }

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::ui::Ui;
 
-/// How a drive is drawn.
+/// The seed, the class and the file of a drawn drive.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The numbers that the class leaves open are drawn from their spreads, each with its source; the
@@ -23,7 +23,7 @@ Examples:
   drivelab drive random --seed 7 --out some-drive.toml
   drivelab drive show some-drive.toml")]
 pub(super) struct RandomArgs {
-    /// Which drive: the same seed draws the same one.
+    /// The number of the drive: the same seed draws the same one.
     #[arg(long, value_name = "N")]
     seed: u64,
     /// The profile to write.
@@ -49,7 +49,7 @@ const TRIES: u32 = 100;
 /// Draws a drive and writes its profile.
 pub(super) fn random(arguments: &RandomArgs, ui: Ui) -> Outcome {
     output::refuse_other(&arguments.out, &output::PROFILE)?;
-    let class = class(arguments)?;
+    let class = class_of(arguments)?;
     let profile = Profile::embedded(class).expect("the name is of an included profile");
     let drawn = (0..TRIES).map(|number| numbers(&profile, number, arguments.seed));
     let texts = drawn.map(|numbers| (text(class, arguments.seed, &numbers), numbers));
@@ -71,13 +71,13 @@ pub(super) fn random(arguments: &RandomArgs, ui: Ui) -> Outcome {
 }
 
 /// The class that was typed, or one that the seed draws.
-fn class(arguments: &RandomArgs) -> Result<&'static str, Failure> {
+fn class_of(arguments: &RandomArgs) -> Result<&'static str, Failure> {
     let classes: Vec<&str> =
         profile::names().into_iter().filter(|name| name.starts_with("generic-")).collect();
     let Some(typed) = &arguments.class else {
         let mut rng = Rng::new(arguments.seed);
-        let place = usize::try_from(rng.below(classes.len() as u64)).expect("a few classes");
-        return Ok(classes[place]);
+        let index = usize::try_from(rng.below(classes.len() as u64)).expect("a few classes");
+        return Ok(classes[index]);
     };
     classes.iter().find(|class| *class == typed).copied().ok_or_else(|| {
         Failure::bad_words(format!("`{typed}` is not a class of drives"))
