@@ -31,9 +31,15 @@ impl WaitArgs {
     }
 }
 
-/// A name with the places that each rank fills in for itself.
+/// A name with the placeholders that each rank fills in for itself.
 pub(super) fn of_rank(name: &str, rank: u32, host: &str) -> String {
     name.replace("{rank}", &rank.to_string()).replace("{host}", host)
+}
+
+/// A command of an arm, likewise; what is filled in is quoted for the shell.
+pub(super) fn command_of_rank(command: &str, rank: u32, host: &str) -> Result<String, Failure> {
+    let number = rank.to_string();
+    Ok(drivelab_study::command::substitute(command, &[("rank", &number), ("host", host)])?)
 }
 
 /// Makes a run that begins when `line` says.

@@ -9,7 +9,7 @@ use drivelab_study::ranks::{
 use drivelab_study::{Arm, Asked, Choices, Request, StageName, StudyFile, Work};
 use serde::{Deserialize, Serialize};
 
-use super::line::{WaitArgs, measured, of_rank};
+use super::line::{WaitArgs, command_of_rank, measured, of_rank};
 use super::ranks::Mpi;
 use crate::commands::study::place::{AnyStage, Place, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
@@ -125,8 +125,10 @@ impl Order {
         })?;
         let own = |name: &mut String| *name = of_rank(name, rank, host);
         for Arm { targets, apply, revert, check, .. } in &mut study.arms {
-            let commands = [apply, revert, check].into_iter().flatten();
-            targets.iter_mut().chain(commands).for_each(own);
+            targets.iter_mut().for_each(own);
+            for command in [apply, revert, check].into_iter().flatten() {
+                *command = command_of_rank(command, rank, host)?;
+            }
         }
         let mut asked = self.asked.clone();
         [&mut asked.target, &mut asked.path].into_iter().flatten().for_each(own);

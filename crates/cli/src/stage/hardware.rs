@@ -17,7 +17,7 @@ use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 
 use super::cells::{self, Region};
-use super::program::Commands;
+use super::program::{self, Commands};
 use super::shell::{self, Patience};
 use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
@@ -75,6 +75,7 @@ impl Hardware {
             shield: None,
             ui,
         };
+        program::refuse_targets(study, &hardware.paths)?;
         if !hardware.arms_bring_files() {
             hardware.settle(&hardware.paths.concat())?;
             for path in hardware.paths.iter_mut().flatten() {

@@ -1,7 +1,7 @@
 //! Workloads that are commands: run as the study says, and made into records.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use drivelab_core::foreign::{Imported, ImportedRun};
@@ -9,7 +9,7 @@ use drivelab_core::record::{Attached, Mark, MarkId, Phase, RunConfig, RunRecord}
 use drivelab_core::units::Span;
 use drivelab_engine::{Program, ProgramEnd, Ran};
 use drivelab_study::command::{Command, Filling, Printed, Template};
-use drivelab_study::{Request, StudyFile};
+use drivelab_study::{Request, StudyFile, Task};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{AtPath as _, Failure};
@@ -75,7 +75,7 @@ pub(super) fn steps(
     command: &Command,
     request: Request,
     ground: &Ground<'_>,
-) -> Vec<Step> {
+) -> Result<Vec<Step>, Failure> {
     let arm = &study.arms[request.arm];
     let filling = Filling {
         target: Some(ground.target),
@@ -92,9 +92,38 @@ pub(super) fn steps(
     ];
     let step = |(what, template): (&str, Option<&Template>)| {
         let text = template?.fill(&filling);
-        Some(Step { what: what.to_owned(), text, timeout_ns: command.timeout.ns() })
+        let timeout_ns = command.timeout.ns();
+        Some(text.map(|text| Step { what: what.to_owned(), text, timeout_ns }))
     };
-    all.into_iter().filter_map(step).collect()
+    Ok(all.into_iter().filter_map(step).collect::<Result<_, _>>()?)
+}
+
+/// Checks before the first run that every command can be filled in with each arm's target.
+pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Failure> {
+    for (arm, paths) in targets.iter().enumerate() {
+        for (place, named) in study.workloads.iter().enumerate() {
+            let (Some(command), Some(path)) = (named.work.command(), paths.first()) else {
+                continue;
+            };
+            let uses = |place: &&str| named.work.uses(place);
+            if let (None, Some(name)) = (path.to_str(), ["target", "dir"].into_iter().find(uses)) {
+                let path = path.display();
+                let message = format!("`{{{name}}}` cannot be `{path}`: its name is not UTF-8");
+                return Err(Failure::bad_words(message).hint("rename it, or link to it"));
+            }
+            let request = Request { arm, task: Task::Workload(place), seed: 0, specimen: None };
+            steps(study, command, request, &ground(path, None))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a command is given of a target.
+fn ground(path: &Path, attached: Option<Attached>) -> Ground<'_> {
+    let target = path.to_str().unwrap_or_default();
+    let dir = if path.is_dir() { Some(path) } else { path.parent() };
+    let dir = dir.and_then(Path::to_str).filter(|dir| !dir.is_empty()).unwrap_or(".");
+    Ground { target, dir, attached }
 }
 
 /// Makes steps on this machine, up to one that fails, and the one that undoes them.
@@ -130,11 +159,8 @@ impl Commands {
         edges: Edges<'_>,
     ) -> Result<RunRecord, Failure> {
         let _undone = interrupt::shield();
-        let target = path.to_str().unwrap_or_default();
-        let dir = if path.is_dir() { Some(path) } else { path.parent() };
-        let dir = dir.and_then(Path::to_str).filter(|dir| !dir.is_empty()).unwrap_or(".");
-        let attached = (!target.is_empty()).then(|| crate::attached::to_path(path));
-        let ground = Ground { target, dir, attached };
+        let is_named = !path.as_os_str().is_empty();
+        let ground = ground(path, is_named.then(|| crate::attached::to_path(path)));
         let mut make = |step: &Step, stop: &AtomicBool| {
             if step.what != MEASURED {
                 return step.run(stop);
@@ -157,7 +183,7 @@ impl Commands {
         make: Make<'_>,
     ) -> Result<RunRecord, Failure> {
         let arm = &study.arms[request.arm];
-        let mut steps = steps(study, command, request, &ground);
+        let mut steps = steps(study, command, request, &ground)?;
         let reset = steps.iter().position(|step| step.what == RESET).map(|at| steps.remove(at));
         let measured = steps.iter().find(|step| step.what == MEASURED);
         let config = RunConfig {
@@ -321,5 +347,36 @@ fn has(phases: Vec<Phase>, wanted: &[String]) -> Result<Vec<Phase>, String> {
         Some(name) => {
             Err(format!("its output has no metric `{name}`; there are `{}`", names.join("`, `")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::DriveKeys;
+
+    #[test]
+    fn what_undoes_a_run_is_run_although_the_run_could_not_be_made() {
+        let text = "title = \"a\"\nprimary = \"w.wall_ns\"\n[[arm]]\nname = \"b\"\n[[arm]]\nname = \
+                    \"c\"\n[[workload]]\nname = \"w\"\ncommand = \"x\"\nprepare = \"y\"\nreset = \
+                    \"z\"\n";
+        let study = StudyFile::parse("x.toml", text, &DriveKeys).unwrap();
+        let command = study.workloads[0].work.command().unwrap();
+        let task = Task::Workload(0);
+        let request = Request { arm: 0, task, seed: 1, specimen: None };
+        let mut steps = Vec::new();
+        let mut make = |step: &Step, _: &AtomicBool| {
+            steps.push(step.what.clone());
+            if step.what == MEASURED {
+                return Err(Failure::cannot_here(anyhow::anyhow!("no process can be started")));
+            }
+            let (wall, cpu) = (Span::from_ms(1), Span::ZERO);
+            let (stdout, stderr) = (String::new(), String::new());
+            Ok(Ran { end: ProgramEnd::Exited(0), wall, cpu, stdout, stderr })
+        };
+        let ground = ground(Path::new(""), None);
+        let run = Commands::default().run_on(&study, command, request, ground, &mut make);
+        assert_eq!(run.unwrap_err().error.to_string(), "no process can be started");
+        assert_eq!(steps, ["prepare", "command", "reset"]);
     }
 }

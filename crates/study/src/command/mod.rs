@@ -1,11 +1,12 @@
 //! A command as a workload: what is run, what is filled in, and which numbers are read from what it
 //! prints.
 
+mod context;
 mod reading;
 mod template;
 
 pub use reading::{AsTool, Printed};
-pub use template::{Filling, Template};
+pub use template::{Filling, Template, substitute};
 
 use std::borrow::Cow;
 
@@ -85,11 +86,15 @@ impl Command {
 
 /// A word as a POSIX shell takes it.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();
     }
     format!("'{}'", word.replace('\'', "'\\''")).into()
+}
+
+/// Whether a character means only itself to every shell.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c)
 }
 
 #[cfg(test)]

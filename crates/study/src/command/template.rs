@@ -1,28 +1,35 @@
-//! Commands with places that are filled in for each run: `pgbench -n {target}`.
+//! Commands with placeholders that are filled in for each run: `pgbench -n {target}`.
 
 use std::fmt;
 
-use super::quoted;
+use drivelab_core::Refusal;
 
-/// The places that every command may have.
+use super::context::{Context, Quoting};
+
+/// The placeholders that every command may have.
 const PLACES: [&str; 4] = ["target", "dir", "arm", "seed"];
-/// The place of an arm's own command; what is put there is not quoted.
+/// The placeholder for an arm's own command, which is code and no value.
 const OWN: &str = "command";
 
-/// A command with places.
+/// Which placeholder a word is; `None` where the word is the shell's.
+type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, String> + 'a;
+
+/// A command with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     text: String,
     parts: Vec<Part>,
+    /// Whether it ends where more text would not be read as code.
+    is_open: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    Place(&'static str),
+    Place(&'static str, Context),
 }
 
-/// What the places of a run are filled with.
+/// What the placeholders of a run are filled with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filling<'a> {
     /// The file or device that is measured; `None` where the study has none.
@@ -38,48 +45,87 @@ pub struct Filling<'a> {
 }
 
 impl Template {
-    /// Reads a command: `{word}` is a place, `{{word}}` is `{word}`, other braces are the shell's.
+    /// Reads a command: `{word}` is a placeholder, `{{word}}` is `{word}`, other braces are the
+    /// shell's.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("the command is empty".into());
         }
+        let template = Self::read(text, &|name| place(name).map(Some))?;
+        for part in &template.parts {
+            if let Part::Place(OWN, context @ (Context::Comment | Context::Never(_))) = part {
+                return Err(format!(
+                    "`{{{OWN}}}` is {}, where no command can be: give it a line of its own",
+                    context.place()
+                ));
+            }
+        }
+        Ok(template)
+    }
+
+    /// Reads a command whose placeholders are those that `known` finds.
+    fn read(text: &str, known: &Known<'_>) -> Result<Self, String> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        let mut quoting = Quoting::new();
         while let Some(at) = rest.find('{') {
             let (before, brace) = rest.split_at(at);
             plain.push_str(before);
             let escaped = brace.strip_prefix("{{").and_then(word);
             if let Some((name, behind)) = escaped
                 && let Some(behind) = behind.strip_prefix('}')
+                && known(name).is_ok_and(|name| name.is_some())
             {
                 plain.push_str(&format!("{{{name}}}"));
                 rest = behind;
                 continue;
             }
-            match word(&brace[1..]) {
-                // `${HOME}` is the shell's.
-                Some((name, behind)) if !before.ends_with('$') => {
-                    let place = place(name)?;
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
-                    parts.push(Part::Place(place));
-                    rest = behind;
-                }
-                _ => {
-                    plain.push('{');
-                    rest = &brace[1..];
-                }
+            // `${HOME}` is the shell's.
+            let found = word(&brace[1..]).filter(|_| !before.ends_with('$'));
+            let found = found.map(|(name, behind)| known(name).map(|name| (name, behind)));
+            if let Some((Some(name), behind)) = found.transpose()? {
+                quoting.text(&plain);
+                quoting.placeholder();
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(Part::Place(name, Context::Bare));
+                rest = behind;
+            } else {
+                plain.push('{');
+                rest = &brace[1..];
             }
         }
         plain.push_str(rest);
+        quoting.text(&plain);
         parts.push(Part::Text(plain));
-        Ok(Self { text: text.to_owned(), parts })
+        let is_open = quoting.is_open();
+        let mut contexts = quoting.contexts().into_iter();
+        for part in &mut parts {
+            if let Part::Place(_, context) = part {
+                *context = contexts.next().expect("each placeholder was read");
+            }
+        }
+        Ok(Self { text: text.to_owned(), parts, is_open })
     }
 
-    /// Whether it has this place.
+    /// Whether an arm's own command would take in what follows it: it ends within quotes, a comment
+    /// or a here-document.
+    pub(crate) fn swallows(&self, own: &Self) -> bool {
+        let is_own = |part: &Part| matches!(part, Part::Place(OWN, _));
+        let behind = self.parts.iter().skip_while(|part| !is_own(part)).skip(1);
+        let is_blank = |part: &Part| match part {
+            Part::Text(text) => {
+                text.trim_matches(|c: char| "'\"".contains(c) || c.is_whitespace()).is_empty()
+            }
+            Part::Place(..) => false,
+        };
+        own.is_open && !behind.into_iter().all(is_blank)
+    }
+
+    /// Whether it has this placeholder.
     pub fn has(&self, place: &str) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Place(known) if *known == place))
+        self.parts.iter().any(|part| matches!(part, Part::Place(known, _) if *known == place))
     }
 
-    /// Whether it takes the place of an arm's own command.
+    /// Whether it has the placeholder of an arm's own command.
     pub fn has_own(&self) -> bool {
         self.has(OWN)
     }
@@ -94,22 +140,65 @@ impl Template {
         self.has("target") || self.has("dir")
     }
 
-    /// The command as a shell takes it; places are quoted, except for an arm's own command.
-    pub fn fill(&self, filling: &Filling<'_>) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Place("target") => quoted(filling.target.unwrap_or_default()).into_owned(),
-            Part::Place("dir") => quoted(filling.dir.unwrap_or_default()).into_owned(),
-            Part::Place("arm") => quoted(filling.arm).into_owned(),
-            Part::Place("seed") => filling.seed.to_string(),
-            Part::Place(_) => {
-                // A command of an arm has no place for itself.
+    /// The command as a shell takes it; values are quoted, an arm's own command is code.
+    ///
+    /// # Errors
+    /// A value that could be read as code where its placeholder is.
+    pub fn fill(&self, filling: &Filling<'_>) -> Result<String, Refusal> {
+        let seed = filling.seed.to_string();
+        self.write(&|name, context| match name {
+            "target" => value(name, context, filling.target.unwrap_or_default()),
+            "dir" => value(name, context, filling.dir.unwrap_or_default()),
+            "arm" => value(name, context, filling.arm),
+            "seed" => value(name, context, &seed),
+            _ => {
+                // A command of an arm has no placeholder for itself.
                 let own = Filling { command: None, ..*filling };
-                filling.command.map(|command| command.fill(&own)).unwrap_or_default()
+                let own = filling.command.map(|command| command.fill(&own)).transpose()?;
+                let code = own.unwrap_or_default();
+                Ok(context.nest(&code).expect("it was refused where no command can be"))
             }
+        })
+    }
+
+    /// The command with each placeholder as `filled` writes it.
+    fn write(
+        &self,
+        filled: &dyn Fn(&'static str, Context) -> Result<String, Refusal>,
+    ) -> Result<String, Refusal> {
+        let part = |part: &Part| match part {
+            Part::Text(text) => Ok(text.clone()),
+            Part::Place(name, context) => filled(name, *context),
         };
         self.parts.iter().map(part).collect()
     }
+}
+
+/// A command in which each `{name}` of `values` is its value, quoted for the shell; other braces
+/// are left as they are.
+///
+/// # Errors
+/// A value that could be read as code where its placeholder is.
+pub fn substitute(command: &str, values: &[(&'static str, &str)]) -> Result<String, Refusal> {
+    let known = |name: &str| Ok(values.iter().map(|(known, _)| *known).find(|it| *it == name));
+    let template = Template::read(command, &known).map_err(Refusal::request)?;
+    template.write(&|name, context| {
+        let found = values.iter().find(|(known, _)| *known == name);
+        value(name, context, found.expect("it is one of them").1)
+    })
+}
+
+/// A value as it is written where its placeholder is.
+fn value(name: &str, context: Context, value: &str) -> Result<String, Refusal> {
+    context.write(value).ok_or_else(|| {
+        let place = context.place();
+        Refusal::request(format!(
+            "`{{{name}}}` is {place}, where a shell could read `{value}` as code"
+        ))
+        .hint(format!(
+            "put it into a variable first, and use that: `export X={{{name}}}; ... \"$X\"`"
+        ))
+    })
 }
 
 impl fmt::Display for Template {
@@ -149,30 +238,103 @@ mod tests {
         command: None,
     };
 
+    fn filled(text: &str) -> Result<String, Refusal> {
+        Template::parse(text).unwrap().fill(&FILLING)
+    }
+
     #[test]
-    fn places_are_filled_quoted_and_braces_of_the_shell_are_left() {
-        let check = |text: &str, expected: &str| {
-            assert_eq!(Template::parse(text).unwrap().fill(&FILLING), expected);
-        };
+    fn values_are_quoted_and_braces_of_the_shell_are_left() {
+        let check = |text: &str, expected: &str| assert_eq!(filled(text).unwrap(), expected);
         check("a {target} b", "a '/tmp/it'\\''s here' b");
         check("x={dir}/f --arm={arm} -s{seed}", "x=/tmp/f --arm='sync on' -s7");
         check("echo ${HOME} ${target}", "echo ${HOME} ${target}");
         check("awk '{ print $1 }' {1..3} {} {a,b}", "awk '{ print $1 }' {1..3} {} {a,b}");
-        check("awk '{{print}}' {{x", "awk '{print}' {{x");
+        check("echo {{arm}} {{x", "echo {arm} {{x");
         check("{", "{");
     }
 
     #[test]
-    fn an_arms_own_command_is_put_in_as_it_is_and_its_places_are_filled() {
-        let own = Template::parse("dd of={target} | wc").unwrap();
-        let all = Template::parse("{command}; sync").unwrap();
-        let filled = all.fill(&Filling { target: Some("f g"), command: Some(&own), ..FILLING });
-        assert_eq!(filled, "dd of='f g' | wc; sync");
-        assert!(all.has_own() && own.has_target() && !all.has_target());
+    fn a_value_inside_quotes_is_quoted_for_these_or_refused() {
+        let check = |text: &str, expected: &str| assert_eq!(filled(text).unwrap(), expected);
+        check("cat '{target}'", "cat '/tmp/it'\\''s here'");
+        check("cat \"{target}\"", "cat \"/tmp/it's here\"");
+        check("X='-c dir={dir}' true", "X='-c dir=/tmp' true");
+        check("x=$(({seed} % 2))", "x=$((7 % 2))");
+        let check = |text: &str, place: &str| {
+            let refusal = filled(text).unwrap_err();
+            assert!(refusal.message.contains(place), "{refusal}");
+            assert!(refusal.hints[0].contains("export X={"), "{refusal:?}");
+        };
+        check(
+            "X='-c sync={arm}' true",
+            "`{arm}` is inside quotes, where a shell could read `sync on`",
+        );
+        check("sh -c \"cat {target}\"", "`{target}` is inside quotes");
+        check("cat <<E\n{target}\nE", "`{target}` is in a here-document");
+        check("x=`cat {target}`", "`{target}` is inside `${...}`, `$((...))` or backquotes");
+    }
+
+    /// Whatever stands in a value, a shell reads it as that.
+    #[test]
+    fn no_value_becomes_code() {
+        let values =
+            ["a;touch PWN;#", "$(touch PWN)", "`touch PWN`", "a' b\"c\\", "\\", "'", "\n", ""];
+        let texts = [
+            "printf %s {arm}",
+            "printf %s '{arm}'",
+            "printf %s \"{arm}\"",
+            "printf %s \"$(printf %s {arm}; printf E)\"",
+            "printf %s '-c x={arm}'",
+            "sh -c 'printf %s {arm}'",
+            "printf %s `printf %s {arm}`",
+            "cat <<E\n{arm}\nE",
+            "printf %s {arm} # {arm}",
+            "printf %s \\{arm}",
+        ];
+        for (text, arm) in texts.iter().flat_map(|text| values.map(|value| (text, value))) {
+            let template = Template::parse(text).unwrap();
+            let Ok(command) = template.fill(&Filling { arm, ..FILLING }) else { continue };
+            let folder = tempfile::tempdir().unwrap();
+            let mut shell = std::process::Command::new("sh");
+            let ran = shell.args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+            let printed = String::from_utf8(ran.stdout).unwrap();
+            assert!(printed.contains(arm.trim_end()), "{command}: {printed}");
+            assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "{command}");
+        }
     }
 
     #[test]
-    fn an_unknown_place_is_refused() {
+    fn an_arms_own_command_is_code_and_its_placeholders_are_filled() {
+        let own = Template::parse("dd of={target} | wc").unwrap();
+        let check = |text: &str, expected: &str| {
+            let all = Template::parse(text).unwrap();
+            assert!(all.has_own() && own.has_target() && !all.has_target());
+            let filling = Filling { target: Some("f g"), command: Some(&own), ..FILLING };
+            assert_eq!(all.fill(&filling).unwrap(), expected);
+        };
+        check("{command}; sync", "dd of='f g' | wc; sync");
+        check("sh -c 'cd /; {command}'", "sh -c 'cd /; dd of='\\''f g'\\'' | wc'");
+        check("sh -c \"{command}\"", "sh -c \"dd of='f g' | wc\"");
+        let open = Template::parse("dd # slow").unwrap();
+        let swallows = |text: &str| Template::parse(text).unwrap().swallows(&open);
+        assert!(swallows("{command}; sync") && !swallows("sync; {command} "));
+        let wrong = Template::parse("true # {command}").unwrap_err();
+        assert!(wrong.contains("`{command}` is in a comment"), "{wrong}");
+    }
+
+    #[test]
+    fn other_placeholders_are_quoted_as_well() {
+        let values = [("rank", "3"), ("host", "a;b")];
+        let check = |text: &str, expected: &str| {
+            assert_eq!(substitute(text, &values).unwrap(), expected);
+        };
+        check("mount /mnt/{rank} {host}", "mount /mnt/3 'a;b'");
+        check("echo ${host} {arm} {{x}}", "echo ${host} {arm} {{x}}");
+        substitute("ssh {host} 'on {host}'", &values).unwrap_err();
+    }
+
+    #[test]
+    fn an_unknown_placeholder_is_refused() {
         let wrong = Template::parse("a {traget}").unwrap_err();
         assert!(wrong.contains("`{traget}` is not a placeholder"), "{wrong}");
         assert!(wrong.contains("`{target}`, `{dir}`") && wrong.contains("{{traget}}"), "{wrong}");

@@ -25,7 +25,7 @@ use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
 use drivelab_core::workload::WorkloadError;
 
-use crate::command::{Command, Template};
+use crate::command::{Command, Filling, Template};
 use crate::metric;
 use crate::stage::{StageName, Task};
 use question::{Names, Restated};
@@ -508,7 +508,30 @@ impl StudyFile {
                  \"{{command}}\"`"
             )
         };
-        wrong.map_or(Ok(()), |arm| Err(top.error(message(arm))))
+        if let Some(arm) = wrong {
+            return Err(top.error(message(arm)));
+        }
+        for (named, arm) in
+            self.workloads.iter().flat_map(|named| self.arms.iter().map(move |arm| (named, arm)))
+        {
+            let own = arm.command.as_ref();
+            let filling = Filling { arm: &arm.name, command: own, ..Filling::default() };
+            for template in named.work.command().into_iter().flat_map(Command::templates) {
+                if own.is_some_and(|own| template.swallows(own)) {
+                    return Err(top.error(format!(
+                        "the command of arm `{}` ends within quotes, a comment or a here-document, \
+                         so the rest of `{template}` would be part of that",
+                        arm.name
+                    )));
+                }
+                let filled = template.fill(&filling).map(drop);
+                filled.map_err(|Refusal { message, hints, .. }| {
+                    let wrong = top.error(format!("workload `{}`: {message}", named.name));
+                    ConfigError { hint: hints.into_iter().next(), ..wrong }
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Puts the findings in place that are others at a stage.

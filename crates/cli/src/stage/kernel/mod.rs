@@ -187,7 +187,7 @@ impl KernelStage {
         let target = Job::Steps(&[], &[]).target(disk, is_mounted);
         let dir = if is_mounted { &target } else { "/dev" };
         let ground = |attached| Ground { target: &target, dir, attached };
-        let steps = program::steps(&self.study, command, request, &ground(None));
+        let steps = program::steps(&self.study, command, request, &ground(None))?;
         let job = Job::Steps(&steps, &command.programs);
         let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
         let mut commands = std::mem::take(&mut self.commands);
