@@ -188,3 +188,97 @@ fn a_study_of_fio_reads_its_figures() {
     let wrong = drivelab(folder.path(), &["study", "wrong.toml", "--target", "data", "--out", "w"]);
     wrong.failed(3, &["has no metric", "bytes_per_s"]);
 }
+
+#[test]
+fn a_value_inside_quotes_is_never_run() {
+    let folder = folder();
+    let keys = format!("command = \"X='-c sync={{arm}}' sh -c 'echo tps = 2'\"\n{TPS}");
+    assert_eq!(run(folder.path(), &keys, &[]).json()["verdict"], "no-practical-difference");
+    // The value would end the assignment, and `true` would run in place of the command.
+    let text = study(&keys).replace("\"200\"", "\"off true\"");
+    file(folder.path(), "bench.toml", &text);
+    let said = drivelab(folder.path(), &["study", "bench.toml", "--out", "other"]);
+    said.failed(
+        2,
+        &["workload `bench`: `{arm}` is inside quotes", "could read `off true` as code"],
+    );
+    said.failed(2, &["export X={arm}"]);
+    assert!(!folder.path().join("other").exists(), "{said:?}");
+}
+
+#[test]
+fn a_target_is_never_run() {
+    let folder = folder();
+    let target = "a;touch PWN;#";
+    file(folder.path(), target, "twelve bytes");
+    for quotes in ["", "'", "\\\""] {
+        let command = format!("cat {quotes}{{target}}{quotes} | wc -c | sed 's/^/tps = /'");
+        let keys = format!("command = \"{command}\"\n{TPS}");
+        file(folder.path(), "bench.toml", &study(&keys));
+        let study = ["study", "bench.toml", "--target", target, "--out", "out", "--json"];
+        let said = drivelab(folder.path(), &study);
+        assert_eq!(said.json()["verdict"], "no-practical-difference", "{said:?}");
+        let figures = runs(folder.path())[0]["record"]["phases"][0]["figures"].to_string();
+        assert!(figures.contains("12.0"), "{figures}");
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    }
+    let keys = format!("command = \"sh -c 'cat {{target}}' | sed 's/^/tps = /'\"\n{TPS}");
+    file(folder.path(), "bench.toml", &study(&keys));
+    let said = drivelab(folder.path(), &["study", "bench.toml", "--target", target]);
+    said.failed(2, &["`{target}` is inside quotes", "could read"]);
+    assert!(!folder.path().join("PWN").exists());
+}
+
+#[test]
+fn a_decimal_comma_is_never_dropped() {
+    let folder = folder();
+    let keys = |more: &str| {
+        format!(
+            "command = \"if test {{arm}} = 100; then echo copied, 9,95 s; else echo copied, 10,1 s; \
+             fi\"\n[workload.metrics]\ntps = {{ regex = \"copied, (.+) s\", better = \"less\"{more} \
+             }}"
+        )
+    };
+    let said = run(folder.path(), &keys(""), &[]);
+    said.failed(3, &["the comma in `", "`comma = \"decimal\"` or `comma = \"thousands\"`"]);
+    let folder = crate::common::folder();
+    let said = run(folder.path(), &keys(", comma = \"decimal\""), &[]);
+    let ratio = said.json()["metrics"][0]["ratio"].as_f64().unwrap();
+    assert!((ratio - 9.95 / 10.1).abs() < 1e-9, "{ratio}");
+    // An expression without commas would take a part of the number.
+    let cut = keys("").replace("(.+)", "([0-9.]+)").replace(" s\", better", "\", better");
+    let folder = crate::common::folder();
+    run(folder.path(), &cut, &[]).failed(3, &["from the middle of a number"]);
+}
+
+#[test]
+fn commands_run_in_a_locale_whose_numbers_have_a_point() {
+    let folder = folder();
+    let keys = format!(
+        "command = \"echo $LC_ALL >> log; LC_ALL=de_DE.UTF-8; echo $LC_ALL >> log; echo tps = 1\"\n\
+         {TPS}"
+    );
+    assert_eq!(run(folder.path(), &keys, &[]).code, 0);
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert_eq!(log, "C.UTF-8\nde_DE.UTF-8\n".repeat(12));
+}
+
+#[test]
+fn a_parent_that_ignores_how_its_children_end_changes_nothing() {
+    let folder = folder();
+    let keys = format!(
+        "command = \"echo tps = {{arm}}\"\nprepare = \"echo p >> log\"\nreset = \"echo r >> log\"\n\
+         {TPS}"
+    );
+    file(folder.path(), "bench.toml", &study(&keys));
+    let mut perl = crate::common::starter(folder.path(), "perl");
+    perl.args(["-e", "$SIG{CHLD} = 'IGNORE'; exec @ARGV", crate::common::PROGRAM]);
+    perl.args(["study", "bench.toml", "--out", "out", "--json"]);
+    let said = match perl.output() {
+        Err(error) => return left_out("a parent that ignores SIGCHLD", error),
+        Ok(output) => said(output),
+    };
+    assert_eq!(said.json()["verdict"], "faster", "{said:?}");
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert_eq!(log, "p\nr\n".repeat(12));
+}

@@ -42,9 +42,10 @@ pub use open::{
     LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
 pub use plan::RunPlan;
-pub use program::{Program, ProgramEnd, Ran};
+pub use program::{LOCALE, Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, lend, run, run_from, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
+pub use sys::child::expect_children;
 pub use sys::descriptors::with_own_descriptors;
 pub use sys::ring::Ring;
 pub use virtual_target::VirtualTarget;

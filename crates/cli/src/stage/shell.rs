@@ -6,6 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use drivelab_engine::LOCALE;
+
 use crate::interrupt;
 
 /// How often a command is asked whether it has ended.
@@ -37,6 +39,7 @@ pub(super) struct Ended {
 /// It stays in the process group of the terminal, so that `sudo` can ask for a password.
 pub(super) fn run(command: &str, patience: Patience) -> io::Result<Ended> {
     let mut shell = Command::new("sh");
+    shell.env(LOCALE.0, LOCALE.1);
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = shell.spawn()?;
     let (send, said) = mpsc::channel();

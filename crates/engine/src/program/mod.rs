@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(500);
 /// Maximum output of a command: it is kept in memory, off the disk under test.
 const OUTPUT_MAX: Bytes = Bytes::mib(64);
+/// The variable and the locale that commands run in: numbers have a decimal point, and messages are
+/// those that patterns were written for.
+pub const LOCALE: (&str, &str) = ("LC_ALL", "C.UTF-8");
 const HELD: &str = "no code panics while it holds the lock";
 
 /// A command to run.
@@ -83,6 +86,7 @@ impl Program<'_> {
         let (stdout, stderr) = (Output::new("stdout")?, Output::new("stderr")?);
         let mut shell = Command::new("sh");
         shell.args(["-c", self.command]).process_group(0).stdin(Stdio::null());
+        shell.env(LOCALE.0, LOCALE.1);
         shell.stdout(stdout.writer()?).stderr(stderr.writer()?);
         let begin = Instant::now();
         let group = Group { pid: Pid::from_child(&shell.spawn()?), reaped: Mutex::new(false) };
@@ -230,6 +234,12 @@ mod tests {
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("out\n", "err\n"));
         let ran = run("kill -9 $$", LONG);
         assert_eq!(ran.end, ProgramEnd::Signalled(9));
+    }
+
+    #[test]
+    fn a_command_has_the_locale_whose_numbers_have_a_point() {
+        let locale = run("echo $LC_ALL; LC_ALL=de_DE.UTF-8; echo $LC_ALL", LONG);
+        assert_eq!(locale.stdout, "C.UTF-8\nde_DE.UTF-8\n");
     }
 
     #[test]

@@ -53,6 +53,17 @@ pub struct Metric {
     pub unit: String,
     /// Which way is better.
     pub better: Better,
+    /// What a comma in it is, where the file says it.
+    pub comma: Option<Comma>,
+}
+
+/// What a comma in a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comma {
+    /// It stands before the fraction.
+    Decimal,
+    /// It separates groups of three digits.
+    Thousands,
 }
 
 /// Where a number stands in what a command prints.

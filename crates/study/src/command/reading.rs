@@ -4,7 +4,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use drivelab_core::units::Span;
 use serde_json::Value;
 
-use super::{CPU, Command, Metric, Place, WALL};
+use super::{CPU, Comma, Command, Metric, Place, WALL};
 
 /// Reads the output (second) of a tool (first) into phases, or says what is wrong with it.
 pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, String> + 'a;
@@ -72,14 +72,25 @@ impl Metric {
         let name = &self.name;
         match &self.place {
             Place::Regex(regex) => {
-                let last = |text| regex.captures_iter(text).filter_map(|found| found.get(1)).last();
+                let last = |text| Some((regex.captures_iter(text).last()?, text));
                 let found = last(printed.stdout).or_else(|| last(printed.stderr));
-                let found = found.ok_or_else(|| {
+                let group =
+                    found.and_then(|(found, text)| Some((found.get(1)?, found.get(0)?, text)));
+                let (group, found, text) = group.ok_or_else(|| {
                     format!("metric `{name}`: nothing that it printed matches `{regex}`")
                 })?;
-                let number = number(found.as_str());
-                number
-                    .ok_or_else(|| format!("metric `{name}`: `{}` is not a number", found.as_str()))
+                let (before, behind) = (&text[..group.start()], &text[group.end()..]);
+                // Where the expression goes on, its author has seen the comma.
+                let is_cut = (found.end() == group.end() && begins_with_part(behind))
+                    || (found.start() == group.start() && ends_with_part(before));
+                if is_cut {
+                    return Err(format!(
+                        "metric `{name}`: `{regex}` takes `{}` from the middle of a number with a \
+                         comma; let its group include commas, as in `([0-9.,]+)`",
+                        group.as_str()
+                    ));
+                }
+                self.number(group.as_str())
             }
             Place::Json(pointer) => {
                 let start = printed.stdout.find(['{', '[']).unwrap_or(0);
@@ -91,17 +102,93 @@ impl Metric {
                 let found = document.pointer(pointer).ok_or_else(|| {
                     format!("metric `{name}`: the JSON that it printed has nothing at `{pointer}`")
                 })?;
-                let value = found.as_f64().or_else(|| found.as_str().and_then(number));
-                value.ok_or_else(|| format!("metric `{name}`: `{found}` is not a number"))
+                match (found.as_f64(), found.as_str()) {
+                    (Some(value), _) => Ok(value),
+                    (None, Some(text)) => self.number(text),
+                    (None, None) => Err(format!("metric `{name}`: `{found}` is not a number")),
+                }
             }
         }
     }
+
+    /// A finite number, whose commas mean what the study says.
+    fn number(&self, text: &str) -> Result<f64, String> {
+        let (name, text) = (&self.name, text.trim());
+        let plain = match (self.comma, grouping(text)) {
+            (_, Grouping::None) => text.to_owned(),
+            (Some(Comma::Decimal), _) => decimal(text).unwrap_or_default(),
+            (Some(Comma::Thousands), Grouping::Sure | Grouping::Single)
+            | (None, Grouping::Sure) => text.replace(',', ""),
+            (Some(Comma::Thousands), Grouping::Wrong) => String::new(),
+            (None, Grouping::Single | Grouping::Wrong) => {
+                return Err(format!(
+                    "metric `{name}`: the comma in `{text}` may be a decimal comma or separate \
+                     thousands; add `comma = \"decimal\"` or `comma = \"thousands\"` to the \
+                     metric, or have the command print a point"
+                ));
+            }
+        };
+        let number: Option<f64> = plain.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| format!("metric `{name}`: `{text}` is not a number"))
+    }
 }
 
-/// A finite number; thousands may be separated by commas.
-fn number(text: &str) -> Option<f64> {
-    let number: f64 = text.trim().replace(',', "").parse().ok()?;
-    number.is_finite().then_some(number)
+/// What the commas of a number are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grouping {
+    /// There are none.
+    None,
+    /// They separate thousands, by all that is seen: `1,234,567`, `1,234.5`.
+    Sure,
+    /// There is one, with three digits behind it and no point: `1,234` may be either.
+    Single,
+    /// They do not separate groups of three.
+    Wrong,
+}
+
+fn grouping(text: &str) -> Grouping {
+    let number = text.trim_start_matches(['+', '-']);
+    let (number, fraction) = match number.split_once('.') {
+        Some((number, fraction)) => (number, Some(fraction)),
+        None => (number, None),
+    };
+    let mut groups = number.split(',');
+    let first = groups.next().unwrap_or_default();
+    let others: Vec<&str> = groups.collect();
+    let has_comma = |text: &str| text.contains(',');
+    if others.is_empty() && !fraction.is_some_and(has_comma) {
+        return Grouping::None;
+    }
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_whole = (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && are_digits(first)
+        && others.iter().all(|group| group.len() == 3 && are_digits(group))
+        && !fraction.is_some_and(has_comma);
+    match (is_whole, others.len(), fraction) {
+        (false, ..) => Grouping::Wrong,
+        (true, 1, None) => Grouping::Single,
+        _ => Grouping::Sure,
+    }
+}
+
+/// A number with a decimal comma, as it is with a point; points before it separate thousands.
+fn decimal(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_once(',')?;
+    let swapped: String = whole.chars().map(|c| if c == '.' { ',' } else { c }).collect();
+    let is_grouped = matches!(grouping(&swapped), Grouping::Sure | Grouping::Single);
+    let is_whole = !whole.contains('.') || is_grouped;
+    (is_whole && !fraction.contains(',')).then(|| format!("{}.{fraction}", whole.replace('.', "")))
+}
+
+/// Whether a text begins with a comma and a digit.
+fn begins_with_part(text: &str) -> bool {
+    text.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a text ends in a digit and a comma.
+fn ends_with_part(text: &str) -> bool {
+    text.strip_suffix(',').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
@@ -150,6 +237,48 @@ mod tests {
         check(tps, "tps = many", "", Err("`many` is not a number"));
         check(tps, "tps = inf", "", Err("`inf` is not a number"));
         check(tps, "tps = NaN", "", Err("`NaN` is not a number"));
+    }
+
+    #[test]
+    fn a_comma_separates_thousands_where_nothing_else_is_possible() {
+        let check = |printed: &str, expected: Result<f64, &str>| {
+            check("regex = \"took ([^ ]+)\"", &format!("took {printed} s"), "", expected);
+        };
+        check("1,234,567", Ok(1_234_567.0));
+        check("-12,345.5", Ok(-12_345.5));
+        let either = |text: &str| format!("the comma in `{text}` may be a decimal comma");
+        for text in ["9,95", "10,1", "1,034", "1.034,5", "0,123,456", "1234,567.8", "1,2345", ",5"]
+        {
+            check(text, Err(&either(text)));
+        }
+        check("1.034.567", Err("`1.034.567` is not a number"));
+    }
+
+    #[test]
+    fn the_study_may_say_what_a_comma_is() {
+        let check = |comma: &str, printed: &str, expected: Result<f64, &str>| {
+            let place = format!("regex = \"took ([^ ]+)\", comma = \"{comma}\"");
+            check(&place, &format!("took {printed} s"), "", expected);
+        };
+        check("decimal", "9,95", Ok(9.95));
+        check("decimal", "1.034,5", Ok(1034.5));
+        check("decimal", "1,034", Ok(1.034));
+        check("decimal", "12.5", Ok(12.5));
+        check("decimal", "1,234,567", Err("`1,234,567` is not a number"));
+        check("thousands", "1,034", Ok(1034.0));
+        check("thousands", "9,95", Err("`9,95` is not a number"));
+        check("thousands", "834", Ok(834.0));
+    }
+
+    /// An expression without commas cuts `9,95` off at the comma.
+    #[test]
+    fn a_part_of_a_number_is_not_one() {
+        let cut = Err("from the middle of a number with a comma");
+        check("regex = \"took ([0-9.]+)\"", "took 9,95 s", "", cut);
+        check("regex = \"([0-9.]+) s\"", "took 9,95 s", "", cut);
+        // Columns, by the expression's own word.
+        check("regex = \"^([0-9.]+),\"", "9,95", "", Ok(9.0));
+        check("regex = \"([0-9.]+), \"", "took 9, then", "", Ok(9.0));
     }
 
     #[test]

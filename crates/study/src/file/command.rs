@@ -6,7 +6,7 @@ use drivelab_core::units::Span;
 use regex_lite::Regex;
 
 use super::vocabulary::Vocabulary;
-use crate::command::{CPU, Command, Metric, Place, Template, WALL};
+use crate::command::{CPU, Comma, Command, Metric, Place, Template, WALL};
 
 /// What no run takes: a command that hangs ends then.
 const TIMEOUT: Span = Span::from_secs(3600);
@@ -68,8 +68,9 @@ fn metrics(section: &mut Section) -> Result<Vec<Metric>, ConfigError> {
             );
             return Err(section.error(wrong));
         };
+        let comma = section.take_with("comma", comma)?;
         section.finish()?;
-        metrics.push(Metric { name, place, unit, better });
+        metrics.push(Metric { name, place, unit, better, comma });
     }
     Ok(metrics)
 }
@@ -106,6 +107,14 @@ fn better(text: &str) -> Result<Better, String> {
         "more" => Ok(Better::More),
         "less" => Ok(Better::Less),
         _ => Err(format!("`{text}` is neither `more` nor `less`")),
+    }
+}
+
+fn comma(text: &str) -> Result<Comma, String> {
+    match text {
+        "decimal" => Ok(Comma::Decimal),
+        "thousands" => Ok(Comma::Thousands),
+        _ => Err(format!("`{text}` is neither `decimal` nor `thousands`")),
     }
 }
 
