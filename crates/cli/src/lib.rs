@@ -33,6 +33,7 @@ use crate::ui::Ui;
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
     ui::show_panics();
+    drivelab_engine::expect_children();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -52,6 +52,7 @@ enum Verb {
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
+    drivelab_engine::expect_children();
     if launched_as().is_some() {
         // Open MPI gives a rank a terminal, and writes what it reads there into a file, too.
         anstream::ColorChoice::Never.write_global();

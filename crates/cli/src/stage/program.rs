@@ -128,16 +128,23 @@ fn ground(path: &Path, attached: Option<Attached>) -> Ground<'_> {
 
 /// Makes steps on this machine, up to one that fails, and the one that undoes them.
 pub(crate) fn carry_out(steps: &[Step]) -> Result<Vec<(String, Ran)>, Failure> {
-    let (mut made, mut is_lost) = (Vec::new(), false);
+    let (mut made, mut is_lost, mut failed) = (Vec::new(), false, Ok(()));
     for step in steps {
         if is_lost && step.what != RESET {
             continue;
         }
-        let ran = step.run(interrupt::flag())?;
-        is_lost |= ran.end != ProgramEnd::Exited(0);
-        made.push((step.what.clone(), ran));
+        match step.run(interrupt::flag()) {
+            Ok(ran) => {
+                is_lost |= ran.end != ProgramEnd::Exited(0);
+                made.push((step.what.clone(), ran));
+            }
+            Err(failure) => {
+                is_lost = true;
+                failed = failed.and(Err(failure));
+            }
+        }
     }
-    Ok(made)
+    failed.map(|()| made)
 }
 
 /// A run that failed, and why.
@@ -196,14 +203,11 @@ impl Commands {
         };
         self.printed = Some(String::new());
         let wanted = study.wanted(request.task);
-        let outcome = self.attempt(command, &steps, &wanted, make)?;
-        if let Some(reset) = reset {
-            let ran = self.one(&reset, command, &TO_THE_END, make)?;
-            if let Err(Lost(why)) = succeeded(&reset, &ran) {
-                let message = format!("what follows a run failed, so the next would differ: {why}");
-                return Err(Failure::cannot_here(anyhow::anyhow!(message)));
-            }
-        }
+        let attempted = self.attempt(command, &steps, &wanted, make);
+        // It runs although the run could not be made: what prepared it may have been done.
+        let undone = reset.map_or(Ok(()), |reset| self.undo(&reset, command, make));
+        let outcome = attempted?;
+        undone?;
         let place = (request.arm, command.run.to_string());
         let (phases, marks) = match outcome {
             Ok(phases) => (phases, Vec::new()),
@@ -252,6 +256,15 @@ impl Commands {
         let printed = Printed { wall: *wall, cpu: *cpu, stdout, stderr };
         let phases = command.phases(printed, &as_tool).and_then(|phases| has(phases, wanted));
         Ok(phases.map_err(|why| Lost(format!("{why}; {}", tail(&ran)))))
+    }
+
+    /// Undoes what a run did.
+    fn undo(&mut self, reset: &Step, command: &Command, make: Make<'_>) -> Result<(), Failure> {
+        let ran = self.one(reset, command, &TO_THE_END, make)?;
+        succeeded(reset, &ran).map_err(|Lost(why)| {
+            let message = format!("what follows a run failed, so the next would differ: {why}");
+            Failure::cannot_here(anyhow::anyhow!(message))
+        })
     }
 
     /// Makes one step of a run, and keeps what it printed.

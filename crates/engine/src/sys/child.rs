@@ -8,6 +8,16 @@ use std::process::ExitStatus;
 use drivelab_core::units::Span;
 use rustix::process::Pid;
 
+/// Has the kernel keep how children end until they are waited for, as it does by default.
+///
+/// A process whose parent ignores SIGCHLD starts with that, and then every wait fails with ECHILD
+/// although the child ran.
+pub fn expect_children() {
+    // SAFETY: SIG_DFL is no handler, so that nothing of this process runs at the signal; SIGCHLD is
+    // a signal whose disposition may be set. The call changes no memory of this process.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Waits for a child to end; returns how it ended, and its processor time and that of its
 /// descendants that were waited for.
 pub(crate) fn wait(pid: Pid) -> io::Result<(ExitStatus, Span)> {
