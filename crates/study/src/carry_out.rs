@@ -2,13 +2,14 @@
 
 mod twice;
 
+use drivelab_core::Refusal;
 use drivelab_core::plan::Step;
 use drivelab_core::rng::Rng;
 
 use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
 use crate::folder::Out;
-use crate::stage::{Entered, Request, Stage, StoredRun, Task};
+use crate::stage::{Entered, Request, Stage, StageName, StoredRun, Task};
 use crate::watch::Watch;
 use twice::make_twice;
 
@@ -23,6 +24,8 @@ pub enum Progressed {
     Interrupted,
     /// The place can make no further runs, and why.
     Lost(String),
+    /// More runs like those that were made would be useless, and why.
+    Useless(Refusal),
 }
 
 /// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
@@ -36,6 +39,7 @@ pub fn carry_out<S: Stage + ?Sized>(
     out: &mut Out,
     watch: &dyn Watch,
 ) -> Result<Progressed, S::Error> {
+    undo_earlier(study, stage, out, watch)?;
     // The step whose stay this is.
     let mut place: Option<Step> = None;
     let boot = stage.boot();
@@ -46,16 +50,16 @@ pub fn carry_out<S: Stage + ?Sized>(
             continue;
         }
         if !place.is_some_and(|place| place.shares_stay_with(step)) {
-            leave(stage, place.take())?;
+            leave(stage, out, place.take())?;
             let arm = &study.arms[step.arm];
             let shares = |run: &StoredRun| shares_boot(run, step, arm, boot.as_deref());
             if boot.is_some() && out.done.values().any(shares) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
-            let entered = stage.enter(step.arm);
+            let entered = enter(study, stage, out, step, watch);
             if let Some(ended) = ended(stage, watch) {
                 let is_ready = matches!(entered, Ok(Entered::Ready));
-                leave(stage, is_ready.then_some(*step))?;
+                leave(stage, out, is_ready.then_some(*step))?;
                 return Ok(ended);
             }
             match entered? {
@@ -65,39 +69,59 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            let requests: Vec<Request> =
-                runs.iter().map(|(_, task)| request(study, step, *task)).collect();
-            let made = if study.checks_determinism {
-                make_twice(stage, &requests)
-            } else {
-                stage.run_all(&requests)
-            };
-            if let Some(printed) = stage.printed() {
-                out.keep_output(runs[0].0, &printed, watch)?;
-            }
-            // A run that was cut short is no run: it is made again at the next --resume.
-            if let Some(ended) = ended(stage, watch) {
-                leave(stage, place)?;
-                return Ok(ended);
-            }
-            let run = |(&(number, task), record)| {
-                (number, StoredRun { step: *step, task, boot: boot.clone(), record })
-            };
-            let kept = made
-                .and_then(|made| Ok(out.keep(runs.iter().zip(made).map(run).collect(), watch)?));
-            if let Err(failure) = kept {
-                if let Err(second) = leave(stage, place) {
-                    watch.warn(&format!("reverting the arm failed, too: {second}"));
+            match make(study, stage, out, (step, runs), watch) {
+                Ok(None) => {}
+                Ok(Some(ended)) => {
+                    leave(stage, out, place)?;
+                    return Ok(ended);
                 }
-                return Err(failure);
+                Err(failure) => {
+                    if let Err(second) = leave(stage, out, place) {
+                        watch.warn(&format!("reverting the arm failed, too: {second}"));
+                    }
+                    return Err(failure);
+                }
             }
             for (done, (_, task)) in (out.done.len() + 1 - runs.len()..).zip(runs) {
                 watch.finished(done, agenda.count(), &describe(study, step, *task));
             }
         }
     }
-    leave(stage, place)?;
+    leave(stage, out, place)?;
     Ok(Progressed::Done)
+}
+
+/// Makes runs of the arm in place and keeps them; what the session ends with where it does.
+fn make<S: Stage + ?Sized>(
+    study: &StudyFile,
+    stage: &mut S,
+    out: &mut Out,
+    (step, runs): (&Step, &[(usize, Task)]),
+    watch: &dyn Watch,
+) -> Result<Option<Progressed>, S::Error> {
+    let requests: Vec<Request> = runs.iter().map(|(_, task)| request(study, step, *task)).collect();
+    let made = if study.checks_determinism {
+        make_twice(stage, &requests)
+    } else {
+        stage.run_all(&requests)
+    };
+    if let Some(printed) = stage.printed() {
+        out.keep_output(runs[0].0, &printed, watch)?;
+    }
+    // A run that was cut short is no run: it is made again at the next --resume.
+    if let Some(ended) = ended(stage, watch) {
+        return Ok(Some(ended));
+    }
+    let boot = stage.boot();
+    let run = |(&(number, task), record)| {
+        (number, StoredRun { step: *step, task, boot: boot.clone(), record })
+    };
+    let made: Vec<(usize, StoredRun)> = runs.iter().zip(made?).map(run).collect();
+    if let Some(refusal) = made.iter().find_map(|(_, run)| watch.refuses(run)) {
+        return Ok(Some(Progressed::Useless(refusal)));
+    }
+    out.keep(made, watch)?;
+    Ok(None)
 }
 
 /// Why the session is over before all runs are made.
@@ -142,8 +166,59 @@ fn reboot_first(study: &StudyFile, step: &Step) -> String {
     )
 }
 
-fn leave<S: Stage + ?Sized>(stage: &mut S, place: Option<Step>) -> Result<(), S::Error> {
-    place.map_or(Ok(()), |step| stage.leave(step.arm))
+/// Puts the arm of a step in place; what is to be undone is on the disk before anything is done.
+fn enter<S: Stage + ?Sized>(
+    study: &StudyFile,
+    stage: &mut S,
+    out: &Out,
+    step: &Step,
+    watch: &dyn Watch,
+) -> Result<Entered, S::Error> {
+    let arm = &study.arms[step.arm];
+    if arm.revert.is_some() && study.stage == StageName::Hardware {
+        out.entering(&arm.name, watch)?;
+    }
+    let entered = stage.enter(step.arm);
+    // Where it fails nothing of it stays.
+    if !matches!(entered, Ok(Entered::Ready)) && stage.is_reverted() {
+        out.left()?;
+    }
+    entered
+}
+
+fn leave<S: Stage + ?Sized>(stage: &mut S, out: &Out, place: Option<Step>) -> Result<(), S::Error> {
+    let Some(step) = place else { return Ok(()) };
+    stage.leave(step.arm)?;
+    if stage.is_reverted() {
+        out.left()?;
+    }
+    Ok(())
+}
+
+/// Undoes the arm that an earlier session entered and did not leave: it was killed, or the machine
+/// went down.
+fn undo_earlier<S: Stage + ?Sized>(
+    study: &StudyFile,
+    stage: &mut S,
+    out: &Out,
+    watch: &dyn Watch,
+) -> Result<(), S::Error> {
+    let Some(name) = out.entered()? else { return Ok(()) };
+    let arm = study.arms.iter().position(|arm| arm.name == name);
+    let arm = arm.expect("the file is sealed with the study, which has this arm");
+    watch.warn(&format!(
+        "an earlier session ended while arm `{name}` was in force: it is reverted first"
+    ));
+    let undone = stage.undo(arm);
+    if undone.is_err() {
+        watch.warn(&format!(
+            "arm `{name}` may still be in force: undo it by hand, remove `{}`, then continue with \
+             --resume",
+            out.entered_path().display()
+        ));
+    }
+    undone?;
+    Ok(out.left()?)
 }
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
@@ -181,7 +256,6 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::Refusal;
     use drivelab_core::plan::{Design, Plan};
     use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
 

@@ -67,6 +67,16 @@ pub trait Stage {
         Ok(())
     }
 
+    /// Undoes an arm that an earlier session entered and did not leave.
+    fn undo(&mut self, arm: usize) -> Result<(), Self::Error> {
+        self.leave(arm)
+    }
+
+    /// Whether nothing of an arm is in force, by all that is known: what could not be undone is.
+    fn is_reverted(&self) -> bool {
+        true
+    }
+
     /// Makes one run of the arm in place.
     fn run(&mut self, request: Request) -> Result<RunRecord, Self::Error>;
 

@@ -3,6 +3,10 @@
 use std::any::Any;
 use std::fmt;
 
+use drivelab_core::Refusal;
+
+use crate::stage::StoredRun;
+
 /// Whoever carries a study out.
 pub trait Watch {
     /// Whether the user asked to stop.
@@ -19,6 +23,11 @@ pub trait Watch {
 
     /// A run is finished and on the disk, `done` of `all`.
     fn finished(&self, done: usize, all: usize, run: &str);
+
+    /// Why more runs like this one would be useless.
+    fn refuses(&self, _run: &StoredRun) -> Option<Refusal> {
+        None
+    }
 }
 
 /// A guard of the caller's own making.

@@ -41,6 +41,8 @@ pub(crate) struct Hardware {
     in_place: Option<usize>,
     /// The boot this machine is in, where an arm takes a reboot.
     boot: Option<String>,
+    /// Whether the last arm that was left could be undone.
+    is_reverted: bool,
     /// Up from before a command switches to an arm until another has switched back.
     shield: Option<Shield>,
     ui: Ui,
@@ -72,6 +74,7 @@ impl Hardware {
             overwrite: false,
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
+            is_reverted: true,
             shield: None,
             ui,
         };
@@ -338,6 +341,20 @@ impl Stage for Hardware {
         Ok(Entered::Ready)
     }
 
+    fn undo(&mut self, place: usize) -> Result<(), Failure> {
+        let Err(failure) = self.leave(place) else { return Ok(()) };
+        // It had been undone before, or the machine was started again since.
+        if Self::checked(&self.study.arms[place])? != Some(false) {
+            return Err(failure);
+        }
+        self.is_reverted = true;
+        Ok(())
+    }
+
+    fn is_reverted(&self) -> bool {
+        self.is_reverted
+    }
+
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
         let arm = &self.study.arms[place];
         let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
@@ -347,6 +364,7 @@ impl Stage for Hardware {
             left => left,
         });
         self.shield = None;
+        self.is_reverted = left.is_ok();
         left
     }
 

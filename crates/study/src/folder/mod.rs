@@ -2,9 +2,11 @@
 //!
 //! `study.toml` is the study as it was started, `plan.json` what is to be done and on what,
 //! `runs.jsonl` the journal, one finished run a line; `output/` has what commands printed, a file
-//! for each place in the plan. `result.json` says that all are there: what a
+//! for each place in the plan. `entered.json` names the arm in force that must be undone.
+//! `result.json` says that all are there: what a
 //! finished study left is never replaced.
 
+mod entered;
 mod header;
 mod place;
 
@@ -52,6 +54,7 @@ impl Out {
         refuse_matrix(folder)?;
         let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
         refuse_finished(folder)?;
+        entered::refuse(folder)?;
         refuse_unfinished(folder, &mut journal)?;
         // The plan goes last and comes last: a kill in between leaves nothing of two studies.
         journal.clear()?;
@@ -91,6 +94,27 @@ impl Out {
         keep::make_folder(&folder)?;
         let file = folder.join(format!("run-{:04}.txt", place + 1));
         keep::write(&file, printed.as_bytes(), watch)
+    }
+
+    /// Keeps that an arm is about to be put in place, until [`Out::left`]: a later session undoes
+    /// it where this one is killed.
+    pub(crate) fn entering(&self, arm: &str, watch: &dyn Watch) -> Result<(), Refusal> {
+        entered::keep(&self.folder, &self.owner, arm, watch)
+    }
+
+    /// Keeps that no arm is in force.
+    pub(crate) fn left(&self) -> Result<(), Refusal> {
+        entered::remove(&self.folder)
+    }
+
+    /// The name of the arm that an earlier session entered and did not leave.
+    pub(crate) fn entered(&self) -> Result<Option<String>, Refusal> {
+        entered::read(&self.folder, &self.owner)
+    }
+
+    /// The file that says so.
+    pub(crate) fn entered_path(&self) -> PathBuf {
+        entered::path_in(&self.folder)
     }
 
     /// Every finished run, in the order of the agenda, and the folder for the results.

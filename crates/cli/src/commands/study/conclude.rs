@@ -33,7 +33,7 @@ impl<'a> Cut<'a> {
         match progressed {
             Progressed::Interrupted => Some(Self { why: "interrupted", exit: Exit::Interrupted }),
             Progressed::Lost(why) => Some(Self { why, exit: Exit::HostsLost }),
-            Progressed::Done | Progressed::Waiting(_) => None,
+            Progressed::Done | Progressed::Waiting(_) | Progressed::Useless(_) => None,
         }
     }
 }

@@ -85,6 +85,10 @@ impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
                     let left = self.leave(Some(arm));
                     self.answer(&left);
                 }
+                Some(Word::Undo(arm)) => {
+                    let undone = self.stage.undo(arm);
+                    self.answer(&undone);
+                }
                 Some(Word::Run(request, size)) => {
                     if let Some(size) = size {
                         self.stage.use_size(size);

@@ -23,6 +23,8 @@ pub struct Leader<'a, 'b, R: Ranks, S> {
     size: Option<Bytes>,
     /// Why no more runs can be made.
     lost: Option<String>,
+    /// Whether every rank undid the last arm.
+    is_reverted: bool,
 }
 
 /// Has all ranks get ready for a study, and this one with `stage`.
@@ -48,8 +50,15 @@ pub fn lead<'a, 'b, R: Ranks, S: Member>(
         size: stage.size(),
         refusal: None,
     };
-    let mut leader =
-        Leader { crew, terms: terms.clone(), stage, targets: Vec::new(), size: None, lost: None };
+    let mut leader = Leader {
+        crew,
+        terms: terms.clone(),
+        stage,
+        targets: Vec::new(),
+        size: None,
+        lost: None,
+        is_reverted: true,
+    };
     if let Err(why) = leader.fault(&others, "get ready") {
         return Err(Refusal::machine(why).into());
     }
@@ -209,6 +218,7 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
             let own = |stage: &mut S| if in_place { stage.leave(arm) } else { Ok(()) };
             // Nothing of it stays, at any rank.
             let left = self.all(&Word::Leave(arm), "leave an arm", own);
+            self.is_reverted = left.is_ok();
             entered.and(left)?;
         }
         Ok(waiting.map_or(Entered::Ready, Entered::Waiting))
@@ -216,8 +226,17 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
 
     fn leave(&mut self, arm: usize) -> Result<(), S::Error> {
         let left = self.all(&Word::Leave(arm), "leave an arm", |stage| stage.leave(arm));
+        self.is_reverted = left.is_ok();
         // One that is lost is named as such.
         if self.lost.is_some() { Ok(()) } else { left }
+    }
+
+    fn undo(&mut self, arm: usize) -> Result<(), S::Error> {
+        self.all(&Word::Undo(arm), "undo an arm", |stage| stage.undo(arm))
+    }
+
+    fn is_reverted(&self) -> bool {
+        self.is_reverted && self.stage.is_reverted()
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, S::Error> {

@@ -47,6 +47,8 @@ enum Word {
     Run(Request, Option<Bytes>),
     /// Leave the arm in place.
     Leave(usize),
+    /// Undoes an arm that an earlier session left in force.
+    Undo(usize),
     /// There is nothing more to do.
     End,
 }

@@ -1,0 +1,70 @@
+//! The arm that is in force, so that a later session undoes it where this one is killed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::Refusal;
+use serde::{Deserialize, Serialize};
+
+use crate::keep::{self, AtPath as _, Owner, Seal};
+use crate::watch::Watch;
+
+/// The arm that was entered and not left.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entered {
+    arm: String,
+}
+
+/// Keeps that an arm is about to be put in place: it is on the disk when this returns.
+pub(super) fn keep(
+    folder: &Path,
+    owner: &Owner,
+    arm: &str,
+    watch: &dyn Watch,
+) -> Result<(), Refusal> {
+    let entered = Entered { arm: arm.to_owned() };
+    let object = serde_json::to_string(&entered).expect("plain data is always JSON");
+    keep::write(&path_in(folder), owner.seal(&object).as_bytes(), watch)
+}
+
+/// Keeps that no arm is in force.
+pub(super) fn remove(folder: &Path) -> Result<(), Refusal> {
+    keep::remove(&path_in(folder))
+}
+
+/// The name of the arm that an earlier session entered and did not leave.
+pub(super) fn read(folder: &Path, owner: &Owner) -> Result<Option<String>, Refusal> {
+    let path = path_in(folder);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        text => text.at_path("read", &path)?,
+    };
+    let entered: Option<Entered> = serde_json::from_slice(&text).ok();
+    let whole = entered.filter(|_| owner.check(&text) == Seal::Whole);
+    whole
+        .map(|entered| Some(entered.arm))
+        .ok_or_else(|| Refusal::request(format!("`{}` is damaged", path.display())).hint(BY_HAND))
+}
+
+const BY_HAND: &str =
+    "it named an arm in force: undo all arms by hand, remove the file, then continue with --resume";
+
+pub(super) fn path_in(folder: &Path) -> PathBuf {
+    folder.join("entered.json")
+}
+
+/// Refuses to begin where an arm of an earlier session may be in force.
+pub(super) fn refuse(folder: &Path) -> Result<(), Refusal> {
+    let path = path_in(folder);
+    if !path.try_exists().at_path("read", &path)? {
+        return Ok(());
+    }
+    let message = format!(
+        "an earlier session in `{}` ended while one of its arms was in force",
+        folder.display()
+    );
+    Err(Refusal::request(message)
+        .hint("add --resume: it undoes the arm and continues that study")
+        .hint(format!("or undo it by hand and remove `{}`", path.display())))
+}
