@@ -309,7 +309,11 @@ fn a_matrix_of_one_drive_compares_throughput() {
     let said = study(&text, &["--blocks", "1"]);
     assert!(said.out.contains("Throughput: geometric mean over block sizes"), "{}", said.out);
     let on_a_file = ["--json", "--blocks", "1", "--stage", "hardware", "--size", "4m"];
-    let said = study(&text, &[&on_a_file[..], &["--target", "file"]].concat());
+    let on_a_file = [&on_a_file[..], &["--target", "file"]].concat();
+    study(&text, &on_a_file).failed(2, &["nothing sets `bus` here"]);
+    let switched = text.replace("bus = \"pci\"", "apply = \"true\"");
+    let switched = switched.replace("bus = \"pcie2x4\"", "apply = \"true\"");
+    let said = study(&switched, &on_a_file);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(shape(&said.json()), shape(&simulated));
 }

@@ -4,6 +4,7 @@
 mod archive;
 mod arms;
 mod articles;
+mod beforehand;
 mod commands;
 mod common;
 mod compare;

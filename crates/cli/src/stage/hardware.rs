@@ -1,12 +1,13 @@
 //! Stage hardware: a real file, arms switched by commands or by the user.
 
+mod beforehand;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::matrix::Matrix;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
@@ -23,7 +24,6 @@ use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
 use crate::measure;
-use crate::output;
 use crate::ui::Ui;
 
 /// The arms of a study on real files or devices.
@@ -56,7 +56,8 @@ impl Hardware {
         size: Option<Bytes>,
         ui: Ui,
     ) -> Result<Self, Failure> {
-        refuse_writing(study, targets)?;
+        beforehand::refuse_writing(study, targets)?;
+        beforehand::refuse_unswitched(study, targets)?;
         let absolute = |target: &PathBuf| {
             if target.as_os_str().is_empty() {
                 return Ok(target.clone());
@@ -179,6 +180,11 @@ impl Hardware {
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
     fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Failure> {
+        Ok(cells::record(measure::together(&self.cell_plans(place, request)?, &|_| ())?))
+    }
+
+    /// The runs of a cell of the matrix, one for each of its targets.
+    fn cell_plans(&self, place: usize, request: Request) -> Result<Vec<RunPlan>, Failure> {
         let arm = &self.study.arms[request.arm];
         let region = |path: &PathBuf| {
             let path = path.canonicalize().at_path("find", path)?;
@@ -196,7 +202,7 @@ impl Hardware {
             plan.direct = arm.direct.unwrap_or(matrix.direct);
             plan.allow_overwrite = self.overwrite;
         }
-        Ok(cells::record(measure::together(&plans, &|_| ())?))
+        Ok(plans)
     }
 
     fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Failure> {
@@ -224,7 +230,49 @@ impl Hardware {
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
                 .hint("after `apply`, `check` must succeed"));
         }
-        self.settle(&self.paths[place].clone())
+        self.settle(&self.paths[place].clone())?;
+        self.try_in_place(place)
+    }
+
+    /// What the arm in place would be refused for, where it could not be known before.
+    fn try_in_place(&self, place: usize) -> Result<(), Failure> {
+        if self.arms_bring_files() { self.try_out(place) } else { Ok(()) }
+    }
+
+    /// Refuses at once what some run would be refused for, perhaps hours later: a target that is
+    /// missing, in use, or not to be written. Where arms bring files of their own, each is tried
+    /// once it is in place.
+    pub(crate) fn tried_out(self) -> Result<Self, Failure> {
+        let mut tried: Vec<usize> = Vec::new();
+        for arm in (0..self.study.arms.len()).filter(|_| !self.arms_bring_files()) {
+            let is_known = |known: &usize| {
+                let (one, other) = (&self.study.arms[*known], &self.study.arms[arm]);
+                let are_same = self.paths[*known] == self.paths[arm];
+                are_same && (one.direct, one.ioengine) == (other.direct, other.ioengine)
+            };
+            if !tried.iter().any(is_known) {
+                self.try_out(arm)?;
+                tried.push(arm);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Refuses what some run of an arm would be refused for.
+    fn try_out(&self, arm: usize) -> Result<(), Failure> {
+        beforehand::try_kinds(&self.study, arm, &|request| {
+            if let Task::Cell(place) = request.task {
+                return measure::try_out(&self.cell_plans(place, request)?);
+            }
+            match self.study.work(request.task) {
+                Work::Load(workload) => measure::try_out(&[self.plan(request, *workload)?]),
+                Work::Suite(suite) => {
+                    let terms = Terms::of_study(self.overwrite);
+                    suite::try_out(&suite, &self.found(arm), request.seed, terms)
+                }
+                Work::Command(_) => Ok(()),
+            }
+        })
     }
 
     /// Whether the arm's own check, where it has one, says that it is in place.
@@ -244,6 +292,7 @@ impl Hardware {
         };
         if in_place {
             self.settle(&self.paths[place].clone())?;
+            self.try_in_place(place)?;
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
@@ -251,21 +300,6 @@ impl Hardware {
              --resume --in-place {name}"
         )))
     }
-}
-
-/// Refuses work that would write to a block device.
-fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Failure> {
-    let writing = study.workloads.iter().find(|named| named.work.writes());
-    let of_matrix = study.matrix.iter().flat_map(Matrix::groups).find(|group| group.read < 100);
-    let name = writing.map(|named| named.name.clone()).or(of_matrix.map(|group| group.name()));
-    let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
-    let (Some(name), Some(target)) = (name, targets.iter().flatten().find(is_device)) else {
-        return Ok(());
-    };
-    let target = target.display();
-    let message = format!("`{target}` is a block device, and workload `{name}` writes");
-    Err(Failure::bad_words(message)
-        .hint("a study writes to files only: give a file on a file system of that device"))
 }
 
 impl Hardware {
@@ -282,6 +316,13 @@ impl Hardware {
             allow_overwrite: self.overwrite,
             ..RunPlan::new(path, workload)
         })
+    }
+
+    /// The target of an arm: links and mounts lead where this arm has them lead, and the record
+    /// names the file itself.
+    fn found(&self, arm: usize) -> PathBuf {
+        let path = &self.paths[arm][0];
+        path.canonicalize().unwrap_or_else(|_| path.clone())
     }
 
     /// What a request asks for.
@@ -372,16 +413,14 @@ impl Stage for Hardware {
         if let Task::Cell(place) = request.task {
             return self.cell(place, request);
         }
-        // Links and mounts lead where this arm has them lead; the record names the file itself.
-        let path = &self.paths[request.arm][0];
         match self.study.work(request.task) {
             Work::Load(workload) => measure::file(&self.plan(request, *workload)?, &|_| ()),
             Work::Command(command) => {
-                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let path = self.found(request.arm);
                 self.commands.run(&self.study, &command, request, &path, &mut || Ok(()))
             }
             Work::Suite(suite) => {
-                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let path = self.found(request.arm);
                 let terms = Terms::of_study(self.overwrite);
                 suite::on_path(&suite, &path, request.seed, terms)
             }

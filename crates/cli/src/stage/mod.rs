@@ -90,7 +90,7 @@ pub(crate) fn of(
 /// The stage of a study on the files or devices that its arms or the command name.
 pub(crate) fn hardware(study: &StudyFile, asked: &Asked, ui: Ui) -> Result<Hardware, Failure> {
     let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?;
-    Ok(hardware.overwriting(asked.overwrite))
+    hardware.overwriting(asked.overwrite).tried_out()
 }
 
 /// Refuses arms that differ in what only a guest has.

@@ -13,7 +13,7 @@ use drivelab_core::record::{
     Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
 };
 use drivelab_core::units::Bytes;
-use drivelab_core::workload::Shape;
+use drivelab_core::workload::{Shape, Workload};
 use drivelab_engine::{Progress, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -258,6 +258,30 @@ fn shaped(
     Ok(RunRecord { host: None, attached, specimen, ..record })
 }
 
+/// Refuses what a run of a suite on a file would be refused for; lays out what is missing.
+pub(crate) fn try_out(
+    suite: &Suite,
+    path: &Path,
+    seed: u64,
+    terms: Terms<'_>,
+) -> Result<(), Failure> {
+    // One of files looks at its folder itself, before it makes anything there.
+    if matches!(suite.needs, Needs::Tree) || path.is_dir() {
+        return Ok(());
+    }
+    let recipe = recipe(suite)?;
+    measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
+    let plan = |workload: &Workload| RunPlan {
+        allow_overwrite: terms.overwrite,
+        allow_destructive: terms.allow_destructive.to_vec(),
+        ..RunPlan::new(path.to_owned(), workload.clone())
+    };
+    measure::try_out(&recipe.workloads().map(plan).collect::<Vec<_>>())
+}
+
+/// The size at which a missing file is laid out for a suite that states none.
+const SIZE: Bytes = Bytes::gib(1);
+
 /// Runs a suite on a file, a device or a directory.
 pub(crate) fn on_path(
     suite: &Suite,
@@ -276,7 +300,7 @@ pub(crate) fn on_path(
             format!("`{path}` is a directory, and suite `{name}` reads and writes a file");
         return Err(Failure::bad_words(message).hint(format!("name a file in it: {path}/testfile")));
     }
-    let size = recipe.end().unwrap_or(Bytes::gib(1));
+    let size = recipe.end().unwrap_or(SIZE);
     measure::lay_out_if_missing(path, size, seed, true)?;
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let ground = Ground { capacity: Bytes::new(length.at_path("open", path)?), seed };

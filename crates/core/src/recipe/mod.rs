@@ -19,7 +19,7 @@ use crate::config::ConfigError;
 use crate::record::{Mark, MarkId, Phase};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};
-use crate::workload::Pace;
+use crate::workload::{Pace, Workload};
 
 /// A suite of block tests.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +81,11 @@ impl Recipe {
     pub fn time(&self) -> Span {
         let pauses = Span::from_ns(self.pause.ns() * self.tests.len().saturating_sub(1) as u64);
         self.tests.iter().fold(pauses, |sum, test| sum + test.time())
+    }
+
+    /// What its tests do.
+    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.tests.iter().map(|test| &test.workload)
     }
 
     /// Whether any test writes.
