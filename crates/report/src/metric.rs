@@ -123,12 +123,26 @@ pub fn is_time(metric: &str) -> bool {
 
 /// Why a run may not have the metric, and what helps.
 pub fn why_missing(metric: &str) -> Option<String> {
+    let Needed { requests, kind } = needed(metric)?;
+    Some(format!("fewer than {requests} {kind}, too few for this quantile: run longer"))
+}
+
+/// The requests that a run must complete to have a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needed {
+    /// How many.
+    pub requests: u64,
+    /// `reads`, `writes` or `flushes` where only those count, else `requests`.
+    pub kind: &'static str,
+}
+
+/// How many requests a run must complete to have the metric; `None` where any number will do.
+pub fn needed(metric: &str) -> Option<Needed> {
     let (kind, rest) = of_kind(metric);
     let nines = rest.strip_prefix("lat_p99")?.trim_end_matches("_ns").trim_start_matches('_');
     // A quantile is compared where a hundred requests lie beyond it.
     let requests = 10_000 * 10_u64.checked_pow(u32::try_from(nines.len()).ok()?)?;
-    let kind = kind.unwrap_or("requests");
-    Some(format!("fewer than {requests} {kind}, too few for this quantile: run longer"))
+    Some(Needed { requests, kind: kind.unwrap_or("requests") })
 }
 
 /// The kind of request that the metric is of alone, and the metric without it.

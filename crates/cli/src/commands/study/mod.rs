@@ -8,6 +8,7 @@ mod experiment;
 pub(super) mod matrix;
 pub(crate) mod place;
 mod session;
+mod short;
 
 use drivelab_report::text::json_text;
 use drivelab_study::StudyFile;

@@ -8,13 +8,14 @@ use drivelab_core::units::Bytes;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
-    Agenda, Arm, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Stage,
-    StageName, StudyFile, carry_out,
+    Agenda, Arm, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA,
+    Progressed, Stage, StageName, StudyFile, carry_out,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
 use super::place::{Place, Wanted};
+use super::short::{self, Watching};
 use crate::failure::{Failure, Outcome};
 use crate::stage::DriveKeys;
 use crate::ui::{Console, Progress, Ui};
@@ -32,6 +33,7 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
         drive: arguments.drive.as_deref(),
         check_determinism: arguments.check_determinism,
     })?;
+    short::refuse(&study)?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
         return Err(Failure::bad_words(message)
@@ -139,15 +141,18 @@ impl Session<'_> {
         let (runs, blocks) = (self.agenda.count() as u64, u64::from(study.blocks));
         // The runs of a block differ; blocks do not.
         let progress = Progress::rounds(runs, runs / blocks.max(1), &study.title);
-        let console = Console::with_progress(ui, progress);
-        let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
-        drop(console);
+        let watching = Watching { console: Console::with_progress(ui, progress), study };
+        let made = carry_out(study, &self.agenda, stage, &mut self.out, &watching);
+        drop(watching);
         let how = if study.is_matrix_alone() { "the same command" } else { "--resume" };
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,
             1 => failure.hint(format!("the finished run is kept: continue with {how}")),
             runs => failure.hint(format!("the {runs} finished runs are kept: continue with {how}")),
         })?;
+        if let Progressed::Useless(refusal) = progressed {
+            return Err(refusal.into());
+        }
         let (folder, runs) = self.out.into_runs();
         let frame = Frame {
             settings: stage.settings(),

@@ -1,0 +1,152 @@
+//! Runs that are too short for the metric that decides: known from the file, or from the first run
+//! of an arm, and not only once all are made.
+
+use drivelab_core::Refusal;
+use drivelab_core::record::{Figure, JobRecord};
+use drivelab_core::units::Span;
+use drivelab_core::workload::Workload;
+use drivelab_report::metric::{Needed, needed};
+use drivelab_report::run::metrics;
+use drivelab_study::{Shield, StoredRun, StudyFile, Task, Watch, in_words};
+
+use crate::ui::Console;
+
+/// Refuses a study of whose primary metric the file says that no run can have it.
+pub(super) fn refuse(study: &StudyFile) -> Result<(), Refusal> {
+    let primary = |place: &usize| primary(study, Task::Workload(*place));
+    let Some(Primary { metric, load, needs }) =
+        (0..study.workloads.len()).find_map(|it| primary(&it))
+    else {
+        return Ok(());
+    };
+    match load.number_ios {
+        Some(most) if most < needs.requests => {
+            let Needed { requests, kind } = needs;
+            let message = format!(
+                "no run can have the primary metric `{}`: it takes {requests} {kind}, and \
+                 `number_ios` ends a run at {most}",
+                study.primary
+            );
+            Err(Refusal::request(message)
+                .hint(format!("set `number_ios = {requests}` or more, or use `runtime` instead"))
+                .hint(format!("or decide by another metric than `{metric}`, such as its mean")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The primary metric of the workload of a task, with what it takes.
+struct Primary<'a> {
+    metric: String,
+    load: &'a Workload,
+    needs: Needed,
+}
+
+fn primary(study: &StudyFile, task: Task) -> Option<Primary<'_>> {
+    let Task::Workload(place) = task else { return None };
+    let named = &study.workloads[place];
+    let metric = study.primary.strip_prefix(&named.name)?.strip_prefix('.')?.to_owned();
+    let needs = needed(&metric)?;
+    Some(Primary { load: named.work.load()?, metric, needs })
+}
+
+/// Why the primary metric cannot be had from runs like this one, the first of its arm.
+fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
+    let Primary { metric, load, needs: Needed { requests, kind } } = primary(study, run.task)?;
+    let total = run.record.total.as_ref()?;
+    let figures = metrics(&run.record);
+    if run.step.block > 0 || total.ios == 0 || figures.iter().any(|own| own.name == metric) {
+        return None;
+    }
+    let arm = &study.arms[run.step.arm].name;
+    let made = completed(total, kind);
+    let message = format!(
+        "runs of arm `{arm}` are too short for the primary metric `{}`: it takes {requests} {kind}, \
+         and the first run completed {made}",
+        study.primary
+    );
+    let refusal = Refusal::request(message);
+    let longer = longer(total, requests, made).filter(|_| load.number_ios.is_none());
+    let refusal = match longer {
+        Some(time) => refusal.hint(format!(
+            "set `runtime = \"{time}\"` (now {}) or more, which is {} for each run",
+            load.runtime,
+            in_words(time)
+        )),
+        None => refusal.hint(format!("let the workload make at least {requests} {kind}")),
+    };
+    let other = possible(&figures, &metric);
+    Some(
+        match other {
+            Some(other) => {
+                let workload = study.primary.trim_end_matches(&metric);
+                refusal.hint(format!(
+                    "or decide by what such runs have: primary = \"{workload}{other}\""
+                ))
+            }
+            None => refusal,
+        }
+        .hint("then start again; nothing of this study can be used for its verdict"),
+    )
+}
+
+/// How many requests of a kind a run completed.
+fn completed(total: &JobRecord, kind: &str) -> u64 {
+    let of_kind = match kind {
+        "reads" => &total.read,
+        "writes" => &total.write,
+        "flushes" => &total.flush,
+        _ => return total.ios,
+    };
+    of_kind.as_ref().map_or(0, |own| own.ios)
+}
+
+/// The time after which a run like this one would have completed enough, with a fifth to spare.
+fn longer(total: &JobRecord, requests: u64, made: u64) -> Option<Span> {
+    let ns = u128::from(total.elapsed_ns) * u128::from(requests) / u128::from(made.max(1));
+    let seconds = u64::try_from(ns * 6 / 5 / 1_000_000_000).ok()? + 1;
+    (made > 0).then(|| Span::from_secs(seconds))
+}
+
+/// The furthest quantile of the same requests that such runs have, or their mean.
+fn possible(figures: &[Figure], metric: &str) -> Option<String> {
+    let (kind, _) = metric.split_once("lat_")?;
+    let quantile = format!("{kind}lat_p");
+    let names = || figures.iter().map(|figure| figure.name.as_str());
+    let furthest = names().filter(|name| name.starts_with(&quantile)).next_back();
+    let mean = format!("{kind}lat_mean_ns");
+    furthest.or_else(|| names().find(|name| *name == mean)).map(str::to_owned)
+}
+
+/// The user, and what the study needs of its runs.
+#[derive(Debug)]
+pub(super) struct Watching<'a> {
+    pub(super) console: Console,
+    pub(super) study: &'a StudyFile,
+}
+
+impl Watch for Watching<'_> {
+    fn is_stopping(&self) -> bool {
+        self.console.is_stopping()
+    }
+
+    fn shield(&self) -> Shield {
+        self.console.shield()
+    }
+
+    fn warn(&self, warning: &str) {
+        self.console.warn(warning);
+    }
+
+    fn begins(&self, done: usize, run: &str) {
+        self.console.begins(done, run);
+    }
+
+    fn finished(&self, done: usize, all: usize, run: &str) {
+        self.console.finished(done, all, run);
+    }
+
+    fn refuses(&self, run: &StoredRun) -> Option<Refusal> {
+        too_short(self.study, run)
+    }
+}
