@@ -26,16 +26,42 @@ pub struct Unusable {
 }
 
 impl Unusable {
-    fn new(message: impl Into<String>, console: &str) -> Self {
-        let lines: Vec<&str> = console.lines().collect();
+    /// With the end of what the user's commands printed, or of the console where they printed
+    /// nothing.
+    fn new(message: impl Into<String>, ended: &Ended) -> Self {
+        let all: Vec<&str> = ended.console.lines().collect();
+        let programs = match ended.how {
+            // The reason is the kernel's.
+            End::Crashed(_) => Vec::new(),
+            _ => of_programs(&all),
+        };
+        let (whose, lines) = if programs.is_empty() {
+            ("the guest's console", all)
+        } else {
+            ("its output", programs)
+        };
         let last = lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter();
         let last = last.map(|line| line.chars().take(LINE_MAX).collect::<String>());
         let last: Vec<String> = last.collect();
         let message = message.into();
-        Self {
-            message: format!("{message}; the guest's console ends with:\n  {}", last.join("\n  ")),
-        }
+        Self { message: format!("{message}; {whose} ends with:\n  {}", last.join("\n  ")) }
     }
+}
+
+/// The lines of a console that programs printed: what the kernel prints begins with a time.
+fn of_programs<'a>(console: &[&'a str]) -> Vec<&'a str> {
+    let started = console.iter().position(|line| line.contains("] Run /init as init process"));
+    let since = &console[started.map_or(0, |at| at + 1)..];
+    let is_own = |line: &&&str| !line.trim().is_empty() && !is_of_kernel(line);
+    since.iter().filter(is_own).copied().collect()
+}
+
+/// Whether a line begins as `[    0.280000] `.
+fn is_of_kernel(line: &str) -> bool {
+    let time = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let seconds = time.and_then(|(time, _)| time.trim_start().split_once('.'));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    seconds.is_some_and(|(whole, fraction)| are_digits(whole) && are_digits(fraction))
 }
 
 impl From<Unusable> for Refusal {
@@ -44,13 +70,13 @@ impl From<Unusable> for Refusal {
     }
 }
 
-/// Lines of the console, and characters of each, that are shown of a guest that failed.
+/// Lines, and characters of each, that are shown of a guest that failed.
 const CONSOLE_LINES: usize = 8;
 const LINE_MAX: usize = 160;
 
 /// What came of a workload; nothing where it was stopped.
 pub fn worked(ended: &Ended) -> Result<Option<Worked>, Unusable> {
-    let wrong = |message: &str| Err(Unusable::new(message, &ended.console));
+    let wrong = |message: &str| Err(Unusable::new(message, ended));
     match ended.how {
         End::PoweredOff => {}
         End::Stopped => return Ok(None),
@@ -142,6 +168,30 @@ mod tests {
         let calls = worked(&ended(End::PoweredOff, &lines)).unwrap().unwrap().calls;
         assert_eq!((calls[0].at.ns(), calls[0].text.as_str()), (3_000_012_000, "fsync(3) = 0"));
         assert_eq!(calls.len(), 2);
+    }
+
+    #[test]
+    fn a_failed_command_is_shown_with_its_own_output() {
+        let own = "python3.11: error while loading shared libraries: libsqlite3.so.0";
+        let boot = "Core dump limits :\n[    0.000000] Linux version 6.12\n\
+                    [    0.280000] Run /init as init process\n[    0.3] EXT4-fs (sda): mounted\n";
+        let end = "[   12.310000] sd 0:0:0:0: device offline error, dev sda\n".repeat(9);
+        let lines = [
+            (1, "drivelab-begin"),
+            (2, "`prepare` ended with exit code 127"),
+            (3, "drivelab-end 103"),
+        ];
+        let check = |how, console: String, whose: &str, last: &str| {
+            let failed = Ended { console, ..ended(how, &lines) };
+            let message = worked(&failed).unwrap_err().to_string();
+            assert!(message.contains(whose) && message.ends_with(last), "{message}");
+        };
+        let whose = "exit code 127; its output ends with:\n  python3.11";
+        check(End::PoweredOff, format!("{boot}{own}\n{end}"), whose, own);
+        let line = end.lines().next().unwrap();
+        check(End::PoweredOff, format!("{boot}{end}"), "the guest's console ends with", line);
+        let crashed = End::Crashed(std::os::unix::process::ExitStatusExt::from_raw(6));
+        check(crashed, format!("{boot}{own}\n{end}"), "the guest's console ends with", line);
     }
 
     #[test]
