@@ -1,5 +1,6 @@
 //! Converts a parameter file into a drive with the interface of any modelled drive.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use drivelab_core::Sectors;
@@ -34,9 +35,21 @@ pub fn profile(
     text: &str,
     resolve: &dyn Fn(&str) -> Option<BaseText>,
 ) -> Result<Profile, DiskSimError> {
-    let Description { model, params } = parameters::read(file, text, resolve)?;
+    // What it includes is part of it.
+    let all = RefCell::new(text.to_owned());
+    let included = |name: &str| {
+        let found = resolve(name);
+        all.borrow_mut().extend(found.as_ref().map(|base| base.text.as_str()));
+        found
+    };
+    let Description { model, params } = parameters::read(file, text, &included)?;
     let source = format!("{file}, a parameter file of DiskSim 4.0");
-    Ok(Profile::of_blueprint(model, source, LEFT_OUT.to_owned(), Arc::new(ScsiDisk(params))))
+    Ok(Profile::of_blueprint(
+        model,
+        all.into_inner(),
+        [source, LEFT_OUT.to_owned()],
+        Arc::new(ScsiDisk(params)),
+    ))
 }
 
 /// A SCSI disk with the content of its parameter file.

@@ -28,6 +28,14 @@ pub struct ConfigError {
     pub hint: Option<String>,
 }
 
+/// A TOML document without comments, its keys sorted and its values spelled in one way; as it is
+/// where it cannot be read.
+pub fn canonical(text: &str) -> String {
+    let table: Option<toml::Table> = text.parse().ok();
+    let canonical = table.and_then(|table| toml::to_string(&table).ok());
+    canonical.unwrap_or_else(|| text.to_owned())
+}
+
 /// The candidate that `word` was probably meant to be, if any is similar enough.
 ///
 /// Similar enough is one typing error (`rmp` for `rpm`), or a Jaro-Winkler similarity above 0.8,
@@ -64,7 +72,15 @@ const PART_MIN: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{canonical, nearest};
+
+    #[test]
+    fn only_what_a_document_says_is_canonical() {
+        let one = "# a\nb = 1\na = \"x\"\n[drive]\nrpm = 7_200 # fast\n";
+        let other = "a = 'x'\nb=1\n\n[drive]\n  rpm = 7200\n";
+        assert_eq!(canonical(one), canonical(other));
+        assert_ne!(canonical(one), canonical(&other.replace("7200", "5400")));
+    }
 
     #[test]
     fn slips_find_what_was_meant() {

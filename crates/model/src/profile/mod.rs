@@ -20,7 +20,7 @@ pub use values::Interface;
 pub(crate) use hdd::{HddProfile, ScsiBus};
 pub(crate) use ssd::{Modelled, SsdProfile};
 
-use drivelab_core::config::ConfigError;
+use drivelab_core::config::{ConfigError, canonical};
 use drivelab_core::record::{Drawn, Specimen};
 use drivelab_core::{Bytes, Ratio, Rng, Sectors, Span};
 
@@ -47,6 +47,7 @@ pub struct Profile {
     raw: Arc<Raw>,
     /// Which drive it is, where it was drawn from a profile that leaves something open.
     which: Option<Which>,
+    text: String,
 }
 
 /// How far real drives are from the model where the profile does not say: of anything, and of
@@ -127,6 +128,7 @@ impl Profile {
         resolve_base: &dyn Fn(&str) -> Option<BaseText>,
     ) -> Result<Self, ProfileError> {
         let (mut raw, mut sources) = Raw::read(file, text)?;
+        let mut layers = canonical(text);
         let mut current = file.to_owned();
         let mut depth = 0;
         while let Some(base) = raw.base.take() {
@@ -138,6 +140,7 @@ impl Profile {
             let Some(found) = found else { return Err(unknown_base(current, base)) };
             let (base_raw, base_sources) = Raw::read(&found.file, &found.text)?;
             raw = raw.over(base_raw);
+            layers += &canonical(&found.text);
             sources.extend(base_sources);
             current = found.file;
         }
@@ -145,7 +148,13 @@ impl Profile {
         let profile = Self::assemble(&raw, sources).map_err(inconsistent)?;
         let build = |raw: &Raw| Self::assemble(raw, Vec::new()).map(drop);
         raw.check_outermost(file, build).map_err(inconsistent)?;
-        Ok(profile)
+        Ok(Self { text: layers, ..profile })
+    }
+
+    /// What its file says and what that starts from, without comments and spelled in one way: equal
+    /// exactly where the profiles are.
+    pub fn canonical(&self) -> &str {
+        &self.text
     }
 
     /// What it leaves open, in the order of the reference.
@@ -171,7 +180,8 @@ impl Profile {
         let build = |raw: &Raw| Self::assemble(raw, self.sources.clone());
         let (specimen, drawn) = self.raw.specimen(quantiles, build);
         let which = Which { number: None, drawn: drawn.clone() };
-        (Self { which: Some(which), ..specimen.unwrap_or_else(|| self.clone()) }, drawn)
+        let specimen = specimen.unwrap_or_else(|| self.clone());
+        (Self { which: Some(which), text: self.text.clone(), ..specimen }, drawn)
     }
 
     /// The median drive: every unknown in its middle.
@@ -280,12 +290,12 @@ impl Profile {
         }
     }
 
-    /// The profile of a drive that another crate models, with the least that holds for it: it
-    /// comes from `source`, and leaves out what `leaves_out` says.
+    /// The profile of a drive that another crate models and whose file says `text`, with the least
+    /// that holds for it: it comes from `source`, and leaves out what `leaves_out` says.
     pub fn of_blueprint(
         model: String,
-        source: String,
-        leaves_out: String,
+        text: String,
+        [source, leaves_out]: [String; 2],
         blueprint: Arc<dyn Blueprint>,
     ) -> Self {
         Self {
@@ -296,6 +306,7 @@ impl Profile {
             body: Body::Other(blueprint),
             raw: Arc::default(),
             which: None,
+            text,
         }
     }
 
@@ -315,8 +326,8 @@ impl Profile {
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        let (raw, which) = (Arc::new(raw.clone()), None);
-        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which })
+        let (raw, which, text) = (Arc::new(raw.clone()), None, String::new());
+        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which, text })
     }
 }
 

@@ -3,6 +3,8 @@
 mod keep;
 mod modelled;
 mod report;
+#[cfg(test)]
+mod revision;
 mod rows;
 
 pub(crate) use self::modelled::Modelled;

@@ -47,11 +47,8 @@ impl Modelled {
             StageName::Kernel => Some(kernel::find(&kernel::cache(None)?)?),
             _ => None,
         };
-        let model = format!("{:?} {profile:?}", spec.options.entries());
-        let model = match &kernel {
-            Some(kernel) => digest(&format!("{model} under {}", kernel.sha256)),
-            None => digest(&model),
-        };
+        let kernel_sha256 = kernel.as_ref().map(|kernel| kernel.sha256.as_str());
+        let model = digest(&identity(&spec, &profile, kernel_sha256));
         Ok(Self { sweep, spec, profile, kernel, model })
     }
 
@@ -192,6 +189,16 @@ impl Modelled {
     }
 }
 
+/// Words that differ wherever the drive does, the kernel in front of it, or the sources of the
+/// model: those decide the figures, and the number of the version stays while they change.
+fn identity(spec: &DriveSpec, profile: &Profile, kernel: Option<&str>) -> String {
+    let mut words = vec![env!("DRIVELAB_MODEL").to_owned()];
+    words.extend(spec.options.entries().into_iter().map(|(key, value)| format!("{key} = {value}")));
+    words.push(profile.canonical().to_owned());
+    words.extend(kernel.map(|kernel| format!("under {kernel}")));
+    words.join("\n")
+}
+
 /// Refuses parameters that only a guest has.
 fn refuse_guests(sweep: &Sweep) -> Result<(), Failure> {
     let is_of_guest = |it: &&Parameter| matches!(it.of, Of::Drive(key) if Has::KEYS.contains(&key));
@@ -202,5 +209,25 @@ fn refuse_guests(sweep: &Sweep) -> Result<(), Failure> {
                 .hint("under a real kernel: stage = \"kernel\" in the sweep file"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_knows_its_drive_by_what_its_profile_says_and_by_the_model() {
+        let spec: DriveSpec = "generic-5400,write-cache=off".parse().unwrap();
+        let of = |text: &str| {
+            let profile = Profile::parse("x.toml", text, &|_| None).unwrap();
+            identity(&spec, &profile, None)
+        };
+        let text = "base = \"generic-5400\" # a drive\n[drive]\nrpm = 7200\n";
+        let known = of(text);
+        assert_eq!(known, of("base = 'generic-5400'\n\n[drive]\n rpm = 7_200\n"));
+        assert_ne!(known, of(&text.replace("7200", "7201")));
+        assert!(known.starts_with(env!("DRIVELAB_MODEL")), "{known}");
+        assert!(known.contains("write-cache = off"), "{known}");
     }
 }

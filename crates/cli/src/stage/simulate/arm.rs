@@ -66,8 +66,8 @@ impl ModelledArm {
             ProfileRef::Embedded(_) => drive.to_string(),
             // A file may be edited between two sessions, and is another drive then.
             ProfileRef::File(_) => {
-                let profile = format!("{:?}", self.profile);
-                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+                let sum = crc32fast::hash(self.profile.canonical().as_bytes());
+                format!("{drive} (crc32 {sum:08x})")
             }
         }
     }
