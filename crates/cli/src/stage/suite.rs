@@ -242,8 +242,8 @@ fn shaped(
         let message = format!("{failed} requests of `{}` failed on the model", suite.name);
         return Err(Failure::cannot_here(anyhow::anyhow!(message)));
     }
-    let ms = u32::try_from(replay.now().ns() / 1_000_000).unwrap_or(u32::MAX);
-    let seconds = f64::from(ms) / 1e3;
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+    let seconds = replay.now().ns() as f64 / 1e9;
     let figure = Figure::new(suite.headline.clone(), seconds, Better::Less);
     let phase = Phase {
         name: shape.to_string(),
