@@ -23,7 +23,8 @@ drivelab() {
     inspect) shift; PROGRAM inspect --root "trees/$host" "$@" ;;
     *)
       seed=$(printf %s "$host" | cksum | cut -d' ' -f1)
-      PROGRAM "$@" --seed "$seed" > "ran-$host" || exit
+      shift
+      PROGRAM run --seed "$seed" "$@" > "ran-$host" || exit
       case $host in
         slow) sed -E 's/("iops": )[0-9.]+/\135.0/' "ran-$host" ;;
         *) cat "ran-$host" ;;

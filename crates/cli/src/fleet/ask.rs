@@ -25,13 +25,14 @@ pub(crate) fn ask(host: &Reach, request: &Request) -> Result<Collected, String> 
     let said = ask(&["inspect", "--json"].map(str::to_owned))?;
     let inspection: Inspection = serde_json::from_str(&said)
         .map_err(|error| format!("its inspection cannot be read: {error}"))?;
-    let targets = targets(&inspection, request);
+    let (targets, strange) = targets(&inspection, request);
     let name = host.name().to_owned();
     let mut collected = Collected { host: name, inspection, runs: Vec::new(), failed: Vec::new() };
     let Some(options) = &request.run else { return Ok(collected) };
+    let refused = |name| (name, "the host's inspection gives it no name of a device".to_owned());
+    collected.failed.extend(strange.into_iter().map(refused));
     for target in targets {
-        let words = ["run", &target, "--json", "--no-archive"].map(str::to_owned).to_vec();
-        let made = ask(&[words, options.clone()].concat());
+        let made = ask(&words(&target, options));
         let record = made.and_then(|said| {
             let mut records = run::parse(&said).map_err(|error| error.to_string())?;
             records.pop().ok_or_else(|| "no run was printed".to_owned())
@@ -44,12 +45,55 @@ pub(crate) fn ask(host: &Reach, request: &Request) -> Result<Collected, String> 
     Ok(collected)
 }
 
-/// Those that were named, or the device file of every drive.
-fn targets(inspection: &Inspection, request: &Request) -> Vec<String> {
+/// The words of a run. The target comes last, and is not an option even where it begins with a
+/// dash.
+fn words(target: &str, options: &[String]) -> Vec<String> {
+    let begin = ["run", "--json", "--no-archive"].map(str::to_owned);
+    let end = ["--", target].map(str::to_owned);
+    [&begin[..], options, &end].concat()
+}
+
+/// Those that were named, or the device file of every drive; and what the host calls a drive
+/// although no device file is called so.
+fn targets(inspection: &Inspection, request: &Request) -> (Vec<String>, Vec<String>) {
     if !request.targets.is_empty() {
-        return request.targets.clone();
+        return (request.targets.clone(), Vec::new());
     }
     let drives = inspection.devices.iter().filter(|device| device.is_drive() && !device.log_only);
     let has_medium = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes > 0);
-    drives.filter(|it| has_medium(it.capacity_bytes)).filter_map(|it| it.path.clone()).collect()
+    let with_medium = drives.filter(|it| has_medium(it.capacity_bytes));
+    with_medium.filter_map(|it| it.path.clone()).partition(|path| is_device_file(path))
+}
+
+/// Whether a path is that of a device file: `/dev/sda`, `/dev/mapper/data`.
+fn is_device_file(path: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+@!".contains(c);
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.chars().all(|c| c == '.') && name.chars().all(is_plain)
+    };
+    path.strip_prefix("/dev/").is_some_and(|rest| rest.split('/').all(is_name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_device_file_is_measured_and_never_an_option() {
+        let check =
+            |path: &str, expected: bool| assert_eq!(is_device_file(path), expected, "{path}");
+        check("/dev/sda", true);
+        check("/dev/nvme0n1", true);
+        check("/dev/mapper/vg-data", true);
+        check("/dev/cciss!c0d0", true);
+        for wrong in ["--allow-destructive", "-h", "", "/dev/", "/dev/../etc/shadow", "/etc/shadow"]
+        {
+            check(wrong, false);
+        }
+        check("/dev/sda --allow-destructive", false);
+        check("drive:generic-sata", false);
+        check("/dev//sda", false);
+        let words = words("--allow-destructive", &["--rw=randread".to_owned()]);
+        assert_eq!(words[3..], ["--rw=randread", "--", "--allow-destructive"]);
+    }
 }
