@@ -389,6 +389,25 @@ fn a_fitted_solid_state_drive_says_what_is_not_fitted() {
 }
 
 #[test]
+fn the_kind_of_a_drive_can_be_typed_where_nothing_says_it() {
+    let folder = folder();
+    let unsaid = FLASH.replace("kind = \"ssd\"\n", "");
+    let few = &unsaid[..unsaid.find("[random_read_qd8]").unwrap()];
+    let fit = |text: &str, kind: &str, words: &[&str]| {
+        file(folder.path(), "m.toml", text);
+        let arguments = ["drive", "fit", "m.toml", "--out", "own.toml", "--kind", kind];
+        drivelab(folder.path(), &arguments).failed(2, words);
+    };
+    fit(few, "ssd", &["needs 1 and two more"]);
+    fit(&unsaid, "hdd", &["`rpm` is missing in `[drive]`"]);
+    fit(FLASH, "hdd", &["--kind says `hdd`, but the measurements are of kind `ssd`"]);
+    let found = measured(folder.path(), "drive:fixed", &["--kind", "ssd"]);
+    assert!(found["seconds"].as_f64().unwrap() < 200.0, "{found}");
+    let text = std::fs::read_to_string(folder.path().join("measured.toml")).unwrap();
+    assert!(text.contains("kind = \"ssd\"\n") && !text.contains("rpm"), "{text}");
+}
+
+#[test]
 fn writes_of_a_solid_state_drive_are_measured_fitted_and_predicted() {
     let folder = folder();
     let drive = "drive:crucial-mx200,scale=1/128";

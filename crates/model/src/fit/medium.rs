@@ -35,7 +35,7 @@ impl Medium {
                 "`[drive]` has neither `rpm` nor `kind = \"ssd\"`: disk or solid-state drive?",
             )
             .hint(format!("for a disk, {RPM}"))
-            .hint("for a solid-state drive, add `kind = \"ssd\"`")),
+            .hint("for a solid-state drive, add `--kind ssd`, or `kind = \"ssd\"` to the file")),
         }
     }
 }

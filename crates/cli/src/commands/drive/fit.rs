@@ -85,7 +85,7 @@ pub(crate) struct FitArgs {
     /// Revolutions per minute of a disk (with run records).
     #[arg(long)]
     rpm: Option<f64>,
-    /// Kind of drive: hdd or ssd (with run records).
+    /// Kind of drive: hdd or ssd, where MEASUREMENTS do not say it.
     #[arg(long)]
     kind: Option<DriveKind>,
     /// Link of a solid-state drive: 3, 6, pcie3x4 (with run records).
@@ -155,11 +155,9 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
         }
         return of_runs(arguments);
     }
-    if arguments.rpm.is_some() || arguments.capacity.is_some() || arguments.kind.is_some() {
-        return Err(Failure::bad_words(
-            "--rpm, --capacity, --kind and --link apply to run records only",
-        )
-        .hint("set them in the TOML file, under `[drive]`"));
+    if arguments.rpm.is_some() || arguments.capacity.is_some() || arguments.link.is_some() {
+        return Err(Failure::bad_words("--rpm, --capacity and --link apply to run records only")
+            .hint("set them in the TOML file, under `[drive]`"));
     }
     let read = |path: &PathBuf| -> Result<Measurements, Failure> {
         let text = input::text(path, input::MEASUREMENTS)?;
@@ -173,7 +171,22 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
             Failure::bad_words(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
         })?;
     }
+    all.kind = kind(all.kind, arguments.kind)?;
     Ok(all)
+}
+
+/// The kind of drive: what is typed must not contradict what was measured.
+fn kind(
+    measured: Option<DriveKind>,
+    typed: Option<DriveKind>,
+) -> Result<Option<DriveKind>, Failure> {
+    match (measured, typed) {
+        (Some(measured), Some(typed)) if measured != typed => Err(Failure::bad_words(format!(
+            "--kind says `{typed}`, but the measurements are of kind `{measured}`"
+        ))
+        .hint("omit --kind, or correct `kind` in the file, under `[drive]`")),
+        _ => Ok(typed.or(measured)),
+    }
 }
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use drivelab_core::Target as _;
-use drivelab_core::measurements::{FlashState, Measurements};
+use drivelab_core::measurements::{DriveKind, FlashState, Measurements};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
@@ -54,6 +54,9 @@ pub(crate) struct MeasureArgs {
     /// Revolutions per minute [default: measured].
     #[arg(long)]
     rpm: Option<f64>,
+    /// Kind of drive: hdd or ssd [default: as the kernel says].
+    #[arg(long, conflicts_with = "rpm")]
+    kind: Option<DriveKind>,
     /// Seed of all addresses.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -64,14 +67,15 @@ pub(crate) struct MeasureArgs {
 /// Measures a drive and writes what it found.
 pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     output::refuse_other(&arguments.out, &output::MEASUREMENTS)?;
-    let MeasureArgs { target, out, allow_destructive, state, rpm, seed, keep } = arguments;
+    let MeasureArgs { target, out, allow_destructive, state, rpm, kind, seed, keep } = arguments;
     if let Some(other) = allow_destructive.as_ref().filter(|allowed| *allowed != target) {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
     }
     let settings = |medium: &Medium, of_model: Option<FlashState>| {
         // A speed that is given is that of a disk.
-        let solid_state = rpm.is_none() && *medium != Medium::Unknown;
+        let found = rpm.is_none() && *medium != Medium::Unknown;
+        let solid_state = kind.map_or(found, |kind| kind == DriveKind::Ssd);
         let state = agreed(*state, of_model, solid_state)?;
         let writes = allow_destructive.is_some();
         Ok::<_, Failure>(Settings { seed: *seed, writes, rpm: *rpm, solid_state, state })
@@ -97,7 +101,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
             (measured, marks, medium)
         }
     };
-    medium.describe(&mut measured.measurements);
+    medium.describe(&mut measured.measurements, *kind);
     let command = format!("drivelab drive measure {target}");
     measured.measurements.sources.push(command.clone());
     measured.measurements.marks = of_target.into_iter().chain(measured.marks.clone()).collect();
@@ -152,7 +156,7 @@ fn warn(found: &Measurements, stopped: bool, ui: Ui) {
     if found.rpm.is_none() && found.kind.is_none() && !stopped {
         ui.warn(
             "no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives, or for a \
-             solid-state drive `kind = \"ssd\"` in `[drive]` of the file",
+             solid-state drive `--kind ssd`",
         );
     }
     let writes = !found.bursts.is_empty() || !found.flushes.is_empty();

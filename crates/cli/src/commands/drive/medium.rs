@@ -49,10 +49,11 @@ impl Medium {
         }
     }
 
-    /// Says so in a measurement, where a speed does not say otherwise.
-    pub(super) fn describe(&self, measurements: &mut Measurements) {
+    /// Says so in a measurement, where neither a speed nor `typed` says otherwise.
+    pub(super) fn describe(&self, measurements: &mut Measurements, typed: Option<DriveKind>) {
+        measurements.kind = typed.or(measurements.kind);
         let Self::SolidState { interface, link } = self else { return };
-        if measurements.rpm.is_none() {
+        if measurements.rpm.is_none() && typed != Some(DriveKind::Hdd) {
             measurements.kind = Some(DriveKind::Ssd);
             measurements.interface = Some(*interface);
             measurements.link = link.map(|link| link.to_string());
