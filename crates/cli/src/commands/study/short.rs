@@ -113,7 +113,7 @@ fn possible(figures: &[Figure], metric: &str) -> Option<String> {
     let (kind, _) = metric.split_once("lat_")?;
     let quantile = format!("{kind}lat_p");
     let names = || figures.iter().map(|figure| figure.name.as_str());
-    let furthest = names().filter(|name| name.starts_with(&quantile)).next_back();
+    let furthest = names().rfind(|name| name.starts_with(&quantile));
     let mean = format!("{kind}lat_mean_ns");
     furthest.or_else(|| names().find(|name| *name == mean)).map(str::to_owned)
 }
