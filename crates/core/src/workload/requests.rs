@@ -6,7 +6,7 @@ use super::options::WorkloadError;
 use super::{Rw, Workload};
 use crate::request::{Op, Request, RequestId};
 use crate::rng::Rng;
-use crate::units::{Bytes, Lba, Ratio, SECTOR_BYTES, Sectors};
+use crate::units::{Bytes, Lba, Ratio, Sectors};
 
 /// Makes a workload's requests one by one; never ends, never allocates.
 ///
@@ -129,17 +129,15 @@ impl InOrder {
     }
 }
 
+/// The whole sectors of the workload's region; what is left of its last one is not used.
 fn region(workload: &Workload, capacity: Bytes) -> Result<Region, WorkloadError> {
-    let (offset, capacity) = (workload.offset, capacity.get() / SECTOR_BYTES * SECTOR_BYTES);
-    let beyond = |end: Option<u64>| end.is_none_or(|end| end > capacity);
-    let size = workload.size.unwrap_or(Bytes::new(capacity.saturating_sub(offset.get())));
-    let end = offset.get().checked_add(size.get());
-    if beyond(end) {
-        let capacity = Bytes::new(capacity);
+    let offset = workload.offset;
+    let size = workload.size.unwrap_or(Bytes::new(capacity.get().saturating_sub(offset.get())));
+    let end = offset.get().checked_add(size.get()).filter(|end| *end <= capacity.get());
+    let Some(end) = end else {
         return Err(WorkloadError::RegionBeyondTarget { offset, size, capacity });
-    }
-    let end = Lba::at_byte(Bytes::new(offset.get() + size.get()));
-    Ok(Region { first: Lba::at_byte(offset), end })
+    };
+    Ok(Region { first: Lba::at_byte(offset), end: Lba::at_byte(Bytes::new(end)) })
 }
 
 fn addresses(workload: &Workload, region: Region) -> Result<Addresses, WorkloadError> {
@@ -272,6 +270,19 @@ mod tests {
             .map(|request| request.op)
             .collect();
         assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Write, Op::Flush]);
+    }
+
+    #[test]
+    fn a_region_may_end_within_a_sector() {
+        let options = WorkloadOptions {
+            rw: Some(Rw::Read),
+            bs: Some(Bytes::kib(64)),
+            size: Some(Bytes::new(10_000_000)),
+            ..Default::default()
+        };
+        let drawn = draw(&mut requests(options, Bytes::new(10_000_000), 1), 153);
+        assert_eq!(drawn[151].end().byte_offset(), Bytes::new(152 << 16));
+        assert_eq!(drawn[152].lba, Lba::new(0), "the part of a block at the end is not used");
     }
 
     #[test]
