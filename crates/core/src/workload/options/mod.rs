@@ -128,12 +128,19 @@ impl WorkloadOptions {
         let blocks = self.blocks()?;
         let (fsync, fdatasync) = self.flushes()?;
         let pace = self.pace(&blocks)?;
+        let read_share = self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread)));
+        let rw = match self.rw.unwrap_or(Rw::RandRead) {
+            // A mixture of reads alone needs no permission to write.
+            Rw::ReadWrite if read_share == Ratio::ONE => Rw::Read,
+            Rw::RandRw if read_share == Ratio::ONE => Rw::RandRead,
+            rw => rw,
+        };
         Ok(Workload {
-            rw: self.rw.unwrap_or(Rw::RandRead),
-            read_share: self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread))),
+            rw,
+            read_share,
             random_share: self.random_share()?,
             blockalign: self.checked_blockalign()?,
-            own_cursors: self.own_cursors.unwrap_or(false),
+            own_cursors: self.own_cursors.unwrap_or(false) && rw == Rw::ReadWrite,
             backwards: self.checked_backwards()?,
             stride: self.checked_stride(&blocks)?,
             steady: self.steady()?,
@@ -329,6 +336,18 @@ mod tests {
         assert_eq!(workload.rw, Rw::RandRead);
         assert_eq!(workload.blocks.to_string(), "4k");
         assert_eq!(workload.pace.iodepth(), 1);
+    }
+
+    #[test]
+    fn a_mixture_of_reads_alone_does_not_write() {
+        let rw = |rw, rwmixread| {
+            let options = WorkloadOptions { rw: Some(rw), rwmixread, ..Default::default() };
+            options.check().unwrap().rw
+        };
+        assert_eq!(rw(Rw::RandRw, Some(100)), Rw::RandRead);
+        assert_eq!(rw(Rw::ReadWrite, Some(100)), Rw::Read);
+        assert_eq!(rw(Rw::RandRw, Some(99)), Rw::RandRw);
+        assert_eq!(rw(Rw::RandRw, None), Rw::RandRw);
     }
 
     #[test]
