@@ -11,6 +11,8 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(jobs) = job::parse("fuzz.fio", text, &variable) else { return };
     for job in jobs {
         for length in [None, Some(Bytes::new(0)), Some(Bytes::new(1_000_001)), Some(Bytes::gib(9))] {
+            let last = job.workload_of(job.numjobs - 1, length);
+            assert!(last.is_err() || last.is_ok_and(|options| options.number_ios != Some(0)));
             let Ok(options) = job.workload(length) else { continue };
             let Ok(workload) = options.check() else { continue };
             let capacity = length.unwrap_or(Bytes::gib(1));

@@ -236,8 +236,9 @@ pub(crate) fn on_this_machine(
 
 /// The record of all copies of a plan.
 fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
-    let targets: Vec<String> =
+    let mut targets: Vec<String> =
         copies.iter().map(|(plan, _)| plan.path.display().to_string()).collect();
+    targets.dedup();
     let mut copies = copies.into_iter();
     let (plan, mut all) = copies.next()?;
     for (_, made) in copies {

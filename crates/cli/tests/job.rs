@@ -1,6 +1,10 @@
 //! `run --job` and `run --matrix`.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::common::{drivelab, file, folder};
 
@@ -156,6 +160,111 @@ direct = false
 runtime = \"10ms\"
 ";
 
+/// The result of a job file in `folder`.
+fn result(folder: &Path, job: &str) -> Value {
+    file(folder, "job.fio", job);
+    let done = drivelab(folder, &["run", "--job", "job.fio", "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    done.json()
+}
+
+#[test]
+fn jobs_of_a_file_draw_addresses_of_their_own() {
+    let folder = folder();
+    let global = "[global]\nfilename=data\nsize=1m\nioengine=psync\nrw=randread\nrandseed=7\n";
+    let document = result(folder.path(), &format!("{global}[a]\nnumjobs=2\n[b]\n[c]\nstonewall\n"));
+    let seed = |job: usize| document["jobs"][job]["config"]["seed"].as_u64().unwrap();
+    assert_eq!(seed(0), 7);
+    let distinct = BTreeSet::from([seed(0), seed(1), seed(2)]);
+    assert_eq!(distinct.len(), 3, "{distinct:?}");
+    let again = result(folder.path(), &format!("{global}[a]\nnumjobs=2\n[b]\n[c]\nstonewall\n"));
+    let seeds = |document: &Value| -> Vec<Value> {
+        let jobs = document["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["config"]["seed"].clone()).collect()
+    };
+    assert_eq!(seeds(&again), seeds(&document));
+}
+
+#[test]
+fn copies_one_behind_the_other_end_with_their_file() {
+    let folder = folder();
+    fs::write(folder.path().join("data"), vec![0; 16 << 20]).unwrap();
+    let text = "[a]\nfilename=data\nrw=read\nbs=64k\nnumjobs=2\noffset_increment=4m\n\
+                ioengine=psync\n[b]\nstonewall\nfilename=data\nrw=read\nnumber_ios=1\n";
+    let document = result(folder.path(), text);
+    let threads = document["jobs"][0]["threads"].as_array().unwrap();
+    let ios: Vec<u64> = threads.iter().map(|job| job["ios"].as_u64().unwrap()).collect();
+    assert_eq!(ios, [256, 192]);
+    assert_eq!(document["jobs"][0]["target"], "data");
+}
+
+#[test]
+fn a_file_is_created_only_where_the_job_may() {
+    let folder = folder();
+    let refused = |job: &str, arguments: &[&str]| {
+        file(folder.path(), "job.fio", job);
+        let words = [&["run", "--job", "job.fio"], arguments].concat();
+        let said = drivelab(folder.path(), &words);
+        said.failed(2, &["[a] data does not exist, and the job must not create it"]);
+        assert!(!folder.path().join("data").exists());
+    };
+    let reads = "[a]\nfilename=data\nsize=1m\nrw=read\nioengine=psync\n";
+    refused(&format!("{reads}allow_file_create=0\n"), &[]);
+    refused(&format!("{reads}readonly\n"), &[]);
+    refused(reads, &["--readonly"]);
+    // A job before it may create the file.
+    let writes = "[w]\nfilename=data\nsize=1m\nrw=write\nioengine=psync\n";
+    result(folder.path(), &format!("{writes}{reads}stonewall\nallow_file_create=0\n"));
+}
+
+#[test]
+fn an_absolute_name_lies_in_the_directory_as_in_fio() {
+    let folder = folder();
+    fs::create_dir_all(folder.path().join("inner/tmp")).unwrap();
+    let name = format!("/tmp/drivelab-{}-absolute", std::process::id());
+    result(folder.path(), &format!("[a]\ndirectory=inner\nfilename={name}\nsize=1m\nrw=write\n"));
+    assert!(folder.path().join(format!("inner{name}")).exists());
+    assert!(!Path::new(&name).exists());
+}
+
+#[test]
+fn a_size_need_not_be_whole_sectors() {
+    let folder = folder();
+    for _ in 0..2 {
+        let document = result(folder.path(), "[a]\nfilename=data\nsize=100MiB\nrw=read\nbs=1m\n");
+        assert_eq!(document["total"]["ios"], 95);
+    }
+    let words = ["--size", "10000000", "--rw", "write", "--bs", "64k", "--number-ios", "5"];
+    let words = [&["run", "x", "--json", "--direct=0"], &words[..]].concat();
+    for _ in 0..2 {
+        let done = drivelab(folder.path(), &words);
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(done.json()["total"]["ios"], 5);
+    }
+    assert_eq!(fs::metadata(folder.path().join("x")).unwrap().len(), 10_000_000);
+}
+
+#[test]
+fn nothing_is_written_where_only_reads_are_allowed() {
+    let folder = folder();
+    file(folder.path(), "data", &"foreign".repeat(100_000));
+    let run = |words: &[&str]| {
+        let common = ["run", "data", "--bs=4k", "--number-ios=9", "--direct=0", "--readonly"];
+        drivelab(folder.path(), &[&common, words].concat())
+    };
+    run(&["--rw=randwrite"]).failed(2, &["`--rw=randwrite` writes, which `--readonly` forbids"]);
+    assert_eq!(run(&["--rw=randread"]).code, 0);
+    // A mixture of reads alone needs no permission.
+    assert_eq!(run(&["--rw=randrw", "--rwmixread=100"]).code, 0);
+    let suite = drivelab(folder.path(), &["run", ".", "--suite", "fsmark", "--readonly"]);
+    suite.failed(2, &["the suite `fsmark` writes"]);
+    file(folder.path(), "job.fio", "[a]\nfilename=data\nrw=write\n");
+    let job = drivelab(folder.path(), &["run", "--job", "job.fio", "--readonly"]);
+    job.failed(2, &["the job `a` (`rw=write`) writes"]);
+    let missing = drivelab(folder.path(), &["run", "none", "--size=1m", "--readonly"]);
+    missing.failed(2, &["none does not exist"]);
+}
+
 #[test]
 fn a_matrix_is_measured_cell_by_cell_and_goes_on_after_a_kill() {
     let folder = folder();
@@ -300,6 +409,8 @@ fn a_job_file_runs_on_a_modelled_drive() {
     assert_eq!(run(&[]).out, said.out);
     let other = run(&["drive:generic-10k"]).json();
     assert_eq!(other["target"], "drive:generic-10k");
-    file(folder.path(), "mixed.fio", &format!("{MODELLED}[file]\nfilename=data\nsize=1m\n"));
+    let mixed = "[drive]\nfilename=drive:seagate-st31000333as\nsize=1m\n\
+                 [file]\nfilename=data\nsize=1m\n";
+    file(folder.path(), "mixed.fio", mixed);
     drivelab(folder.path(), &["run", "--job", "mixed.fio"]).failed(2, &["stonewall"]);
 }

@@ -17,6 +17,7 @@ use drivelab_formats::fio::job::{self, FileJob};
 use drivelab_report::publish::Subject;
 use serde_json::{Value, json};
 
+use super::readonly;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::failure::{Exit, Failure, Outcome};
@@ -34,6 +35,8 @@ pub(crate) struct JobArgs {
     pub(crate) file: PathBuf,
     /// Instead of the files that it names.
     pub(crate) target: Option<String>,
+    /// Nothing is written.
+    pub(crate) readonly: bool,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
     pub(crate) keep: KeepArgs,
@@ -43,7 +46,10 @@ pub(crate) struct JobArgs {
 /// Runs the file's groups one after the other, and prints what each job did.
 pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     let name = arguments.file.display().to_string();
-    let jobs = job::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
+    let mut jobs = job::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
+    if arguments.readonly {
+        readonly::apply(&mut jobs)?;
+    }
     for job in &jobs {
         for note in &job.notes {
             ui.note(&format!("note: [{}] {note}", job.name));
@@ -119,17 +125,26 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure>
     // What the first job needs, and what any does.
     let mut ends: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for job in jobs.iter().filter(|job| job.ioengine != "null") {
+        if !job.may_create {
+            refuse_missing(job, arguments, &ends)?;
+            continue;
+        }
         // Without a size of its own a job takes the file as it is.
         let Ok(options) = job.workload(None) else { continue };
         let Some(size) = options.size else { continue };
         let step = job.conduct.offset_increment.unwrap_or_default().get();
-        let behind = step.saturating_mul(u64::from(job.numjobs.saturating_sub(1)));
-        let offset = options.offset.unwrap_or_default().get().saturating_add(behind);
-        let end = offset.saturating_add(size.get());
-        let files = targets(job, arguments).iter();
-        for target in files.filter(|target| !target.starts_with(target::PREFIX)) {
-            let (_, largest) = ends.entry(target).or_insert((end, end));
-            *largest = end.max(*largest);
+        let behind = |copy: u32| step.saturating_mul(u64::from(copy));
+        let end = options.offset.unwrap_or_default().get().saturating_add(size.get());
+        let files = targets(job, arguments);
+        for (copy, target) in (0..).zip(files) {
+            if target.starts_with(target::PREFIX) {
+                continue;
+            }
+            // Copies with one file begin in it one behind the other.
+            let last = if files.len() == 1 { job.numjobs.saturating_sub(1) } else { copy };
+            let first = end.saturating_add(behind(copy));
+            let (_, largest) = ends.entry(target).or_insert((first, first));
+            *largest = end.saturating_add(behind(last)).max(*largest);
         }
     }
     for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
@@ -142,6 +157,24 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure>
     Ok(())
 }
 
+/// Refuses a job whose file is missing and must not be created, unless an earlier job creates it.
+fn refuse_missing(
+    job: &FileJob,
+    arguments: &JobArgs,
+    created: &BTreeMap<&str, (u64, u64)>,
+) -> Result<(), Failure> {
+    let is_missing = |target: &&String| {
+        !target.starts_with(target::PREFIX)
+            && !created.contains_key(target.as_str())
+            && !Path::new(target).exists()
+    };
+    let Some(missing) = targets(job, arguments).iter().find(is_missing) else { return Ok(()) };
+    let name = &job.name;
+    let wrong = format!("[{name}] {missing} does not exist, and the job must not create it");
+    Err(Failure::bad_words(wrong)
+        .hint("create it first, or omit `allow_file_create=0` and `readonly`"))
+}
+
 /// The files of a job, or the one that is taken instead.
 fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
     match &arguments.target {
@@ -150,14 +183,18 @@ fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
     }
 }
 
-/// One for each file that the job's copies have, or one for all.
+/// One for each file that the job's copies have, or for each copy with a region of its own, or one
+/// for all.
 fn plans(
     job: &FileJob,
     arguments: &JobArgs,
     drives: &mut ModelledDrives,
 ) -> Result<Vec<RunPlan>, Failure> {
     let targets = targets(job, arguments);
-    let numjobs = if targets.len() == 1 { job.numjobs } else { 1 };
+    let has_regions = job.conduct.offset_increment.is_some_and(|step| step > Bytes::ZERO);
+    let is_divided = targets.len() > 1 || has_regions;
+    let copies = if is_divided { job.numjobs } else { 1 };
+    let numjobs = if is_divided { 1 } else { job.numjobs };
     let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
     let of = |(copy, target): (u32, &String)| {
         let drive = drives.find(target, job.seed)?;
@@ -167,7 +204,7 @@ fn plans(
             None if ioengine == IoEngine::Null => (target.into(), None),
             None => (target.into(), length(Path::new(target))),
         };
-        let options = job.workload(length).map_err(|error| {
+        let options = job.workload_of(copy, length).map_err(|error| {
             let hint = error.hint();
             let failure = Failure::bad_words(format!("[{}] {target}: {error}", job.name));
             match hint {
@@ -179,7 +216,7 @@ fn plans(
         Ok(RunPlan {
             numjobs,
             conduct: job.conduct,
-            seed: seed_of(job.seed, copy),
+            seed: seed_of(job.seed, job.number + copy),
             ioengine: Some(ioengine),
             polling: if is_modelled { Polling::default() } else { job.polling },
             direct: job.direct || is_modelled,
@@ -188,7 +225,7 @@ fn plans(
             ..RunPlan::new(path, workload)
         })
     };
-    (0..).zip(targets).map(of).collect()
+    (0..copies).zip(targets.iter().cycle()).map(of).collect()
 }
 
 /// Bytes of a file or block device; nothing where there is none, or none to be seen.

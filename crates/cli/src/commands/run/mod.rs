@@ -1,6 +1,7 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
+mod readonly;
 mod suite;
 mod tree;
 mod verify;
@@ -51,6 +52,7 @@ Examples:
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
   drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel
   drivelab run drive:seagate-st31000333as --suite bonnie --in kernel --filesystem xfs")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
     #[arg(required_unless_present_any = ["job", "matrix", "suite"],
@@ -106,6 +108,9 @@ pub(crate) struct RunArgs {
     /// Allow a writing workload to destroy the contents of this block device: repeat its name.
     #[arg(long, value_name = "/dev/X")]
     allow_destructive: Vec<PathBuf>,
+    /// Refuse everything that writes, in a job file, too.
+    #[arg(long, conflicts_with_all = ["matrix", "verify", "overwrite", "allow_destructive"])]
+    readonly: bool,
     #[command(flatten)]
     verify: VerifyArgs,
     #[command(flatten)]
@@ -167,8 +172,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         output::refuse_other(path, &output::REPORT)?;
     }
     if let Some(file) = arguments.job {
-        let RunArgs { target, allow_destructive, keep, report, .. } = arguments;
-        return job::run(&JobArgs { file, target, overwrite, allow_destructive, keep, report }, ui);
+        let RunArgs { target, readonly, allow_destructive, keep, report, .. } = arguments;
+        let job = JobArgs { file, target, readonly, overwrite, allow_destructive, keep, report };
+        return job::run(&job, ui);
     }
     if let Some(file) = arguments.matrix {
         let RunArgs { out, allow_destructive, keep, .. } = arguments;
@@ -179,6 +185,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return one_suite(&name, arguments, ui);
     }
     let target = arguments.target.clone().expect("it is required without a job file");
+    if arguments.readonly {
+        readonly::check(&target, arguments.workload.0.clone().check()?.rw)?;
+    }
     if arguments.within.place.is_some() {
         let workload = arguments.workload.0.clone().check()?;
         let options = passed_on(&arguments);
@@ -221,6 +230,10 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive,
     };
+    if arguments.readonly {
+        let writes = tree::is_named(name) || suite::parse(name, &arguments.suite, &around)?.writes;
+        readonly::check_suite(name, &around.target, writes)?;
+    }
     let mut record = if arguments.within.place.is_some() {
         let suite = if tree::is_named(name) {
             tree_suite(&tree::parse(name, arguments.suite.has_own(), &around)?)
@@ -368,7 +381,7 @@ mod tests {
         let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
-            ["target", "job", "matrix", "out", "overwrite", "allow_destructive"].into();
+            ["target", "job", "matrix", "out", "overwrite", "allow_destructive", "readonly"].into();
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
         // A variable may name the archive of every verb.

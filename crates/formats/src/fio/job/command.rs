@@ -92,6 +92,8 @@ fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
             None => (option, words.next_if(|(_, next)| !next.starts_with('-')).map(|next| next.1)),
         };
         match (key, value) {
+            // It holds for all jobs of the command.
+            ("readonly", _) => lines.insert(1, (number, "readonly".to_owned())),
             ("name", Some(name)) => lines.push((number, format!("[{name}]"))),
             (key, _) if OF_THE_PROGRAM.contains(&key) => {}
             (key, Some(value)) => lines.push((number, format!("{key}={value}"))),

@@ -2,7 +2,7 @@
 
 use super::number::Part;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::workload::{WorkloadError, WorkloadOptions};
+use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 
 /// The extent in the file; sizes in percent are resolved when the target's size is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,10 +54,9 @@ impl Extent {
         mut options: WorkloadOptions,
         length: Option<Bytes>,
     ) -> Result<WorkloadOptions, ExtentError> {
-        let whole = |option, part: Option<Part>| match part.map(|part| (part, part.of(length))) {
+        let whole = |option, part: Option<Part>, of: Option<Bytes>| match part {
             None => Ok(None),
-            Some((_, Some(bytes))) => Ok(Some(bytes)),
-            Some((_, None)) => Err(ExtentError::NoWhole { option }),
+            Some(part) => part.of(of).map(Some).ok_or(ExtentError::NoWhole { option }),
         };
         // Checks the requests; their number is computed below.
         let unlimited = WorkloadOptions { runtime: None, number_ios: None, ..options.clone() };
@@ -67,9 +66,12 @@ impl Extent {
             Some(Part::Percent(_)) => Bytes::new(bytes.get() / block * block),
             _ => bytes,
         };
-        options.offset = whole("offset", self.offset)?.map(|bytes| in_blocks(self.offset, bytes));
-        let size = whole("size", self.size)?.map(|bytes| in_blocks(self.size, bytes));
-        let files = self.filesize.map(|one| {
+        let offset = whole("offset", self.offset, length)?;
+        options.offset = offset.map(|bytes| in_blocks(self.offset, bytes));
+        let size = whole("size", self.size, length)?.map(|bytes| in_blocks(self.size, bytes));
+        // As in fio, 0 is all there is.
+        let size = size.filter(|size| *size > Bytes::ZERO);
+        let files = self.filesize.filter(|one| *one > Bytes::ZERO).map(|one| {
             // It fits: otherwise the section was refused.
             Bytes::new(one.get().saturating_mul(u64::from(self.files.max(1))))
         });
@@ -83,22 +85,107 @@ impl Extent {
             }
             (size, None) => size,
         };
+        let rest = length.map(|length| length.get().saturating_sub(offset));
+        let region = options.size.map(Bytes::get).or(rest);
+        let pass = region.map(|region| Pass::of(&checked, self.files.max(1), region, rest));
+        if let (Some(size), Some(pass)) = (&mut options.size, pass) {
+            *size = Bytes::new(pass.bytes);
+        }
         if self.time_based {
             options.number_ios = None;
             return Ok(options);
         }
-        let rest = length.map(|length| Bytes::new(length.get().saturating_sub(offset)));
-        let region = options.size.or(rest).ok_or(ExtentError::NoSize)?;
-        // With mixed sizes the mean determines how many requests the region takes.
-        let mean = checked.blocks.mean().get();
-        let requests = match whole("io_size", self.io_size)? {
-            Some(bytes) => bytes.get() / mean,
-            None => region.get() / checked.stride.map_or(mean, Bytes::get),
-        };
-        let requests = requests.max(1).saturating_mul(self.loops.max(1));
-        options.number_ios = Some(options.number_ios.map_or(requests, |asked| asked.min(requests)));
+        let (region, pass) = region.zip(pass).ok_or(ExtentError::NoSize)?;
+        let io_size = whole("io_size", self.io_size, Some(Bytes::new(region)))?;
+        let io_size = io_size.map(Bytes::get).filter(|bytes| *bytes > 0);
+        options.number_ios = Some(pass.requests(io_size, self.loops.max(1), options.number_ios));
         // Without a time only the number of requests ends it.
         options.runtime.get_or_insert(Span::ZERO);
         Ok(options)
+    }
+
+    /// The extent of a copy of the job that begins `by` bytes later, on a target of `length`.
+    pub(super) fn behind(&self, by: u64, length: Option<Bytes>) -> Result<Self, ExtentError> {
+        if by == 0 {
+            return Ok(self.clone());
+        }
+        let offset = match self.offset.map(|offset| offset.of(length)) {
+            None => 0,
+            Some(Some(offset)) => offset.get(),
+            Some(None) => return Err(ExtentError::NoWhole { option: "offset" }),
+        };
+        let offset = offset.saturating_add(by);
+        let rest = length.map(|length| length.get().saturating_sub(offset));
+        let size = match (self.size.and_then(|size| size.of(length)), rest) {
+            (Some(size), Some(rest)) => Some(size.get().min(rest)).filter(|size| *size > 0),
+            (size, _) => size.map(Bytes::get),
+        };
+        Ok(Self {
+            offset: Some(Part::Bytes(Bytes::new(offset))),
+            size: size.map(Bytes::new).map(Part::Bytes).or(self.size),
+            ..self.clone()
+        })
+    }
+}
+
+/// Once through the region.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    /// Size of the region, extended to the end of the last block.
+    bytes: u64,
+    /// Requests of one pass.
+    requests: u64,
+    /// Size of a block, with mixed sizes the mean.
+    block: u64,
+    /// A pass ends where the region does, even if fewer than `io_size` bytes are left.
+    ends: bool,
+}
+
+impl Pass {
+    /// As fio counts: the last block begins within the `region`, and ends within the file, which
+    /// has `rest` bytes behind the region's beginning; a file yet to be created ends with it.
+    fn of(workload: &Workload, files: u32, region: u64, rest: Option<u64>) -> Self {
+        let block = workload.blocks.mean().get();
+        let is_alike = workload.blocks.smallest() == workload.blocks.largest();
+        let files = u64::from(files);
+        if files > 1 && is_alike {
+            // Each file has blocks of its own; parts of blocks remain at its end.
+            let each = region / files / block;
+            let requests = each * files;
+            return Self { bytes: requests * block, requests, block, ends: true };
+        }
+        let whole = Self { bytes: region, requests: region.div_ceil(block), block, ends: false };
+        if !is_alike || region < block || workload.backwards {
+            return whole;
+        }
+        if workload.rw.is_random() {
+            let requests = region / block;
+            return if workload.each_once { Self { requests, ends: true, ..whole } } else { whole };
+        }
+        let room = rest.unwrap_or(region).max(region);
+        let stride = workload.stride.map_or(block, Bytes::get);
+        let requests = region.div_ceil(stride).min((room - block) / stride + 1);
+        let end = (requests - 1) * stride + block;
+        if end < room && requests * stride >= room {
+            // A gap reaches the end of the file: fio begins again until it has moved `size` bytes.
+            return whole;
+        }
+        Self { bytes: region.max(end), requests, block, ends: true }
+    }
+
+    /// Requests of a job that moves `io_size` bytes, or passes through its region `loops` times,
+    /// and makes at most `number_ios` requests in each loop.
+    fn requests(self, io_size: Option<u64>, loops: u64, number_ios: Option<u64>) -> u64 {
+        let Self { requests: pass, block, .. } = self;
+        let asked = io_size.map_or(pass, |bytes| {
+            let requests = bytes.div_ceil(block);
+            let is_partial = !bytes.is_multiple_of(block);
+            // Less than a block does not begin another pass.
+            let begins_pass = pass > 0 && requests > pass && (requests - 1).is_multiple_of(pass);
+            if self.ends && is_partial && begins_pass { requests - 1 } else { requests }
+        });
+        let limit = |requests: u64| number_ios.map_or(requests, |most| most.min(requests));
+        let looped = limit(asked.min(pass)).saturating_mul(loops);
+        looped.max(if loops == 1 || number_ios.is_none() { limit(asked) } else { 0 }).max(1)
     }
 }

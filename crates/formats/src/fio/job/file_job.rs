@@ -29,8 +29,13 @@ pub struct FileJob {
     pub numjobs: u32,
     /// How they begin, share the target, and end.
     pub conduct: JobSchedule,
-    /// Seed of all random choices.
+    /// Seed of all random choices of the first job of the file; those of the others are derived
+    /// from it with their number, as in fio.
     pub seed: u64,
+    /// Jobs of the file, or of the command, before this one, copies included.
+    pub number: u32,
+    /// A missing file may be created.
+    pub may_create: bool,
     /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
 }
@@ -42,5 +47,20 @@ impl FileJob {
     /// The size of the target is not given, or the options contradict each other.
     pub fn workload(&self, length: Option<Bytes>) -> Result<WorkloadOptions, ExtentError> {
         self.extent.apply(self.workload.clone(), length)
+    }
+
+    /// The same for copy `copy` of the job, whose region begins `offset_increment` behind that of
+    /// the previous one, and ends at the latest at the end of the target.
+    ///
+    /// # Errors
+    /// As [`FileJob::workload`].
+    pub fn workload_of(
+        &self,
+        copy: u32,
+        length: Option<Bytes>,
+    ) -> Result<WorkloadOptions, ExtentError> {
+        let step = self.conduct.offset_increment.unwrap_or_default().get();
+        let behind = step.saturating_mul(u64::from(copy));
+        self.extent.behind(behind, length)?.apply(self.workload.clone(), length)
     }
 }

@@ -7,7 +7,7 @@
 mod command;
 mod extent;
 mod file_job;
-mod noted;
+mod names;
 mod number;
 mod option;
 mod problem;
@@ -42,11 +42,11 @@ fn jobs(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Fil
     if let Some(commands) = command::commands(text)? {
         for lines in commands {
             // Commands run in sequence.
-            Reader::new(&mut jobs, true).read(lines, variable)?;
+            Reader::new(&mut jobs, true).read(&lines, variable)?;
         }
     } else {
-        let lines = (1..).zip(text.lines().map(str::to_owned)).collect();
-        Reader::new(&mut jobs, false).read(lines, variable)?;
+        let lines: Vec<_> = (1..).zip(text.lines().map(str::to_owned)).collect();
+        Reader::new(&mut jobs, false).read(&lines, variable)?;
     }
     if jobs.is_empty() {
         let refusal = Refusal::request("the file has no job section");
@@ -64,6 +64,8 @@ struct Reader<'a> {
     in_global: bool,
     /// The next job begins a group.
     apart: bool,
+    /// Jobs so far, copies included.
+    begun: u32,
 }
 
 /// Values that fio provides itself.
@@ -71,17 +73,17 @@ const KEYWORDS: &[&str] = &["$ncpus", "$pagesize", "$mb_memory"];
 
 impl<'a> Reader<'a> {
     fn new(jobs: &'a mut Vec<FileJob>, apart: bool) -> Self {
-        Self { jobs, global: Section::global(), current: None, in_global: false, apart }
+        Self { jobs, global: Section::global(), current: None, in_global: false, apart, begun: 0 }
     }
 
     fn read(
         mut self,
-        lines: Vec<(usize, String)>,
+        lines: &[(usize, String)],
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), Problem> {
-        for (number, line) in lines {
-            // A comment may follow anything, as in fio.
-            let line = line.split([';', '#']).next().unwrap_or("").trim();
+        for (at, (number, line)) in lines.iter().enumerate() {
+            let number = *number;
+            let line = content(line);
             if line.is_empty() {
                 continue;
             }
@@ -90,18 +92,43 @@ impl<'a> Reader<'a> {
                 return Err(Problem::at(number)(too_long()));
             }
             self.line(number, &line)?;
+            if header(&line).is_some() {
+                self.base(&lines[at + 1..], variable)?;
+            }
         }
         self.close()
     }
 
+    /// Sets `kb_base` of the section that begins with `lines`: as in fio, it holds for the numbers
+    /// before it, too.
+    fn base(
+        &mut self,
+        lines: &[(usize, String)],
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), Problem> {
+        let own = lines.iter().map(|(number, line)| (*number, content(line)));
+        for (number, line) in own.take_while(|(_, line)| header(line).is_none()) {
+            if !is_base(line) {
+                continue;
+            }
+            let line = expand(line, variable).map_err(Problem::at(number))?;
+            let (key, value) = line.split_once('=').unwrap_or((&line, ""));
+            let section = self.current.as_mut().unwrap_or(&mut self.global);
+            option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))?;
+        }
+        Ok(())
+    }
+
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(name) = header(line) {
             self.close()?;
+            if self.in_global {
+                self.global.resolve_names();
+            }
             self.in_global = name == "global";
             self.current = (!self.in_global).then(|| self.global.begin(name, number));
             return Ok(());
         }
-        let (key, value) = line.split_once('=').unwrap_or((line, ""));
         let section = match &mut self.current {
             Some(section) => section,
             None if self.in_global => &mut self.global,
@@ -110,16 +137,23 @@ impl<'a> Reader<'a> {
                 return Err(Problem::at(number)(refusal.hint("start the file with `[global]`")));
             }
         };
+        if is_base(line) {
+            return Ok(());
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
         option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
     }
 
     /// Ends the current job section.
     fn close(&mut self) -> Result<(), Problem> {
-        let Some(section) = self.current.take() else { return Ok(()) };
+        let Some(mut section) = self.current.take() else { return Ok(()) };
+        section.resolve_names();
         let at = Problem::at(section.line);
         let group = self.group(&section).map_err(&at)?;
         self.count(&section, group).map_err(&at)?;
-        self.jobs.push(section.job(group).map_err(at)?);
+        let job = section.job(group, self.begun).map_err(at)?;
+        self.begun = self.begun.saturating_add(job.numjobs);
+        self.jobs.push(job);
         self.apart = false;
         Ok(())
     }
@@ -165,6 +199,20 @@ impl<'a> Reader<'a> {
         }
         Ok(last.group + 1)
     }
+}
+
+/// A line without its comment, which may follow anything, as in fio.
+fn content(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or("").trim()
+}
+
+/// The name of the section that the line begins.
+fn header(line: &str) -> Option<&str> {
+    line.strip_prefix('[')?.strip_suffix(']')
+}
+
+fn is_base(line: &str) -> bool {
+    line.split('=').next().is_some_and(|key| key.trim() == "kb_base")
 }
 
 fn too_long() -> Refusal {

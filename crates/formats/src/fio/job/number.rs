@@ -7,11 +7,21 @@ use drivelab_core::units::{Bytes, Span};
 /// The base of `k`, `m`, `g` and `t` (fio's `kb_base`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Base {
-    /// `k` is 1024 and `ki` is 1000: fio's default, swapped for compatibility with old files.
+    /// `k` is 1024 and `kib` is 1000: fio's default, swapped for compatibility with old files.
     #[default]
     Swapped,
-    /// `k` is 1000 and `ki` is 1024, as in the standard.
+    /// `k` is 1000 and `kib` is 1024, as in the standard.
     Standard,
+}
+
+/// Whether a suffix means what its spelling says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scale {
+    Expected,
+    /// `KiB` that is 1000.
+    SwappedToTen,
+    /// `Ki` that is 1000: fio recognises the `i` only before a `B`.
+    WithoutB,
 }
 
 impl Base {
@@ -23,13 +33,14 @@ impl Base {
         }
     }
 
-    /// A number with fio's suffix; also returns whether it was a multiple of thousands.
-    pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, bool), Refusal> {
+    /// A number with fio's suffix. Only `ib` changes the base: `Ki` is the same as `k`.
+    pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, Scale), Refusal> {
         let wrong =
             || Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"));
         let lower = value.to_ascii_lowercase();
         let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
         let (digits, unit) = lower.split_at(end);
+        let is_swapped = unit.ends_with("ib");
         let unit = unit.strip_suffix('b').unwrap_or(unit);
         let (unit, marked) = unit.strip_suffix('i').map_or((unit, false), |unit| (unit, true));
         let power = match unit {
@@ -41,11 +52,16 @@ impl Base {
             "p" => 5,
             _ => return Err(wrong()),
         };
-        let thousands = marked == (self == Self::Swapped) && power > 0;
-        let kilo: u64 = if thousands { 1000 } else { 1024 };
+        let is_thousands = is_swapped == (self == Self::Swapped);
+        let kilo: u64 = if is_thousands { 1000 } else { 1024 };
         let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
         let number = number.checked_mul(kilo.pow(power)).ok_or_else(wrong)?;
-        Ok((number, thousands))
+        let scale = match (marked && is_thousands, self) {
+            (false, _) => Scale::Expected,
+            (true, Self::Swapped) => Scale::SwappedToTen,
+            (true, Self::Standard) => Scale::WithoutB,
+        };
+        Ok((number, scale))
     }
 }
 
@@ -162,9 +178,12 @@ mod tests {
             let number = base.number("bs", text).ok().map(|(number, _)| number);
             assert_eq!(number, expected, "{text}");
         };
-        for (text, swapped, standard) in
-            [("4k", 4096, 4000), ("4KiB", 4000, 4096), ("1gb", 1 << 30, 1_000_000_000)]
-        {
+        for (text, swapped, standard) in [
+            ("4k", 4096, 4000),
+            ("4KiB", 4000, 4096),
+            ("4Ki", 4096, 4000),
+            ("1gb", 1 << 30, 1_000_000_000),
+        ] {
             check(Base::Swapped, text, Some(swapped));
             check(Base::Standard, text, Some(standard));
         }

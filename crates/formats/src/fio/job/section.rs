@@ -2,13 +2,11 @@
 
 use super::extent::Extent;
 use super::file_job::FileJob;
+use super::names;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
-
-/// The prefix of a modelled drive's name; it contains the colon that separates files in fio.
-pub(super) const DRIVE: &str = "drive:";
 
 /// The longest path that the kernel accepts (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;
@@ -17,17 +15,26 @@ const NOTES_MAX: usize = 100;
 
 /// A section's options so far; a job's section begins as a copy of the global one.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, as in fio")]
 pub(super) struct Section {
     pub(super) line: usize,
     pub(super) name: String,
     pub(super) stonewall: bool,
     pub(super) wait_for: Option<String>,
+    /// The file, in its directory.
     pub(super) filename: Option<String>,
+    /// Another of the job's files.
+    pub(super) second: Option<String>,
+    /// The names in this section so far, of which two are enough.
+    pub(super) given: Option<String>,
+    pub(super) more: Option<String>,
     pub(super) filename_format: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) workload: WorkloadOptions,
     pub(super) extent: Extent,
     pub(super) bs: Option<Sided<Bytes>>,
+    pub(super) split: Option<BlockSizes>,
+    pub(super) range: Option<BlockSizes>,
     /// The gap that sequential I/O leaves after each block, and whether it goes backwards.
     pub(super) skip: Option<(Bytes, bool)>,
     pub(super) rate: Option<Sided<Bytes>>,
@@ -35,6 +42,12 @@ pub(super) struct Section {
     pub(super) ioengine: Option<&'static str>,
     pub(super) polling: Polling,
     pub(super) direct: bool,
+    /// Missing files are not created (`allow_file_create=0`).
+    pub(super) no_create: bool,
+    /// A file follows when the previous one is complete (`file_service_type=sequential`).
+    pub(super) in_sequence: bool,
+    /// Nothing is written (`--readonly`).
+    pub(super) readonly: bool,
     pub(super) numjobs: Option<u32>,
     pub(super) conduct: JobSchedule,
     pub(super) seed: Option<u64>,
@@ -53,6 +66,23 @@ impl Section {
         Self { name: name.to_owned(), line, ..self.clone() }
     }
 
+    /// Resolves the names that the section gave, once its directory is known: they add to those of
+    /// `[global]`, which keep the directory that was set there.
+    pub(super) fn resolve_names(&mut self) {
+        let directories = self.directories();
+        for name in [self.given.take(), self.more.take()].into_iter().flatten() {
+            let name = names::within(&directories, 0, &name);
+            match self.filename {
+                None => self.filename = Some(name),
+                Some(_) => self.second = self.second.take().or(Some(name)),
+            }
+        }
+    }
+
+    fn directories(&self) -> Vec<String> {
+        self.directory.as_deref().map_or(Vec::new(), names::split)
+    }
+
     pub(super) fn note(&mut self, key: &str, why: &str) {
         let note = format!("`{key}`: {why}");
         if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
@@ -60,10 +90,12 @@ impl Section {
         }
     }
 
-    /// The finished job.
-    pub(super) fn job(mut self, group: u32) -> Result<FileJob, Refusal> {
-        let rw = self.workload.rw.unwrap_or(Rw::Read);
+    /// The finished job, which `number` jobs of the file precede.
+    pub(super) fn job(mut self, group: u32, number: u32) -> Result<FileJob, Refusal> {
+        let rw = self.kinds();
         self.workload.rw = Some(rw);
+        self.permitted(rw)?;
+        self.one_file()?;
         self.workload.own_cursors = Some(rw == Rw::ReadWrite);
         self.workload.norandommap.get_or_insert(false);
         self.block(rw)?;
@@ -71,6 +103,7 @@ impl Section {
         self.pace(rw)?;
         self.depth();
         self.sharing(rw);
+        self.counts(rw);
         if self.extent.time_based && self.workload.runtime.is_none() {
             self.note("time_based", "without `runtime` the job ends after its full size");
             self.extent.time_based = false;
@@ -92,6 +125,8 @@ impl Section {
             numjobs: self.numjobs.unwrap_or(1),
             conduct: self.conduct,
             seed: self.seed.unwrap_or(1),
+            number,
+            may_create: !self.no_create && !self.readonly,
             notes: self.notes,
         })
     }
@@ -122,8 +157,56 @@ impl Section {
         Ok(())
     }
 
-    /// The block size of the kinds of request that occur.
+    /// What the job does: a mixture of reads alone only reads, and one of writes alone only writes.
+    fn kinds(&mut self) -> Rw {
+        let rw = self.workload.rw.unwrap_or(Rw::Read);
+        match (rw, self.workload.rwmixread) {
+            (Rw::ReadWrite, Some(100)) => Rw::Read,
+            (Rw::RandRw, Some(100)) => Rw::RandRead,
+            (Rw::ReadWrite, Some(0)) => Rw::Write,
+            (Rw::RandRw, Some(0)) => Rw::RandWrite,
+            _ => rw,
+        }
+    }
+
+    /// Refuses a writing job where nothing may be written.
+    fn permitted(&self, rw: Rw) -> Result<(), Refusal> {
+        if !self.readonly || !rw.writes() {
+            return Ok(());
+        }
+        let wrong = format!("the job `{}` writes (`rw={rw}`), which `readonly` forbids", self.name);
+        Err(Refusal::request(wrong).hint("omit `--readonly`, or give the job `rw=read`"))
+    }
+
+    /// Refuses several files: their requests would share one depth, which drivelab cannot do.
+    fn one_file(&self) -> Result<(), Refusal> {
+        let (Some(one), Some(other)) = (&self.filename, &self.second) else { return Ok(()) };
+        let wrong = format!(
+            "the job `{}` uses several files, `{one}` and `{other}`: as in fio, each `filename` \
+             adds to those before it and in `[global]`",
+            self.name
+        );
+        Err(Refusal::request(wrong)
+            .hint("give each file a section: they start together, each with its own `iodepth`"))
+    }
+
+    /// The block size of the kinds of request that occur. As in fio, a split or a range holds
+    /// regardless of `bs`, and a split regardless of a range.
     fn block(&mut self, rw: Rw) -> Result<(), Refusal> {
+        if let Some(split) = self.split.take() {
+            if self.range.is_some() || self.bs.is_some() {
+                self.note("bssplit", "as in fio, it overrides `bs` and `bsrange`");
+            }
+            self.workload.bssplit = Some(split);
+            return Ok(());
+        }
+        if let Some(range) = self.range.take() {
+            if self.bs.is_some() {
+                self.note("bsrange", "as in fio, it overrides `bs`");
+            }
+            self.workload.bssplit = Some(range);
+            return Ok(());
+        }
         let Some(sides) = self.bs else { return Ok(()) };
         let of = |side: Option<Bytes>| side.unwrap_or(Bytes::kib(4));
         let (read, write, trim) = (of(sides.read), of(sides.write), of(sides.trim));
@@ -135,6 +218,26 @@ impl Section {
         };
         self.workload.bs = Some(self.whole_sectors(size));
         Ok(())
+    }
+
+    /// Says where the number of requests, or the blocks that they use, differ from fio.
+    fn counts(&mut self, rw: Rw) {
+        self.workload.number_ios = self.workload.number_ios.filter(|asked| *asked > 0);
+        let ramp = self.workload.ramp_time.is_some_and(|time| time > Span::ZERO);
+        if ramp && !self.extent.time_based {
+            let why = "the requests of the ramp are additional; in fio they count towards `size`";
+            self.note("ramp_time", why);
+        }
+        let uses_map = rw.is_random() && self.workload.norandommap == Some(false);
+        if uses_map && self.workload.percentage_random.is_some_and(|percent| percent < 100) {
+            self.note("percentage_random", "blocks may repeat; in fio each random one is new");
+        }
+        let is_mixed = |sizes: &BlockSizes| sizes.smallest() != sizes.largest();
+        if uses_map && self.workload.bssplit.as_ref().is_some_and(is_mixed) {
+            let why = "blocks of several sizes may repeat; in fio they are used once, and those \
+                       between used ones are smaller";
+            self.note("bs", why);
+        }
     }
 
     /// Gaps and direction of sequential blocks.
@@ -182,11 +285,17 @@ impl Section {
     /// The rate of the kinds of request that occur, reads and writes together.
     fn one_rate(&mut self, rw: Rw, sides: Option<Sided<u64>>) -> Result<Option<u64>, Refusal> {
         let Some(sides) = sides else { return Ok(None) };
+        // As in fio, 0 is no limit.
+        let limit = |side: Option<u64>| side.filter(|rate| *rate > 0);
+        let (read, write, trim) = (limit(sides.read), limit(sides.write), limit(sides.trim));
         if !(rw.reads() && rw.sends()) {
-            let side = if rw.reads() { sides.read } else { sides.write };
-            return Ok(if rw.trims() { sides.trim } else { side });
+            let side = if rw.reads() { read } else { write };
+            return Ok(if rw.trims() { trim } else { side });
         }
-        let (Some(read), Some(write)) = (sides.read, sides.write) else {
+        if read.is_none() && write.is_none() {
+            return Ok(None);
+        }
+        let (Some(read), Some(write)) = (read, write) else {
             return Err(Refusal::request("only one of reads and writes has a rate")
                 .hint("give reads and writes separate sections: they start together"));
         };
@@ -220,6 +329,12 @@ impl Section {
             let files = self.extent.files;
             if rw.is_random() {
                 self.note("nrfiles", "one file as large as all of them together");
+                if self.in_sequence {
+                    let why = "random requests use all files at the same time";
+                    self.note("file_service_type", why);
+                }
+            } else if self.in_sequence {
+                self.note("nrfiles", &format!("one file in {files} parts, one after the other"));
             } else {
                 self.workload.streams = Some(files);
                 self.note("nrfiles", &format!("one file in {files} parts, which take turns"));
@@ -238,21 +353,15 @@ impl Section {
     /// As fio names files: the job's name, the number of the copy, and the number of the file; in
     /// the directory, or in several in turn.
     fn targets(&self) -> Result<Vec<String>, Refusal> {
-        let directories: Vec<&str> =
-            self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
-        let place = |name: &str, copy: u32| match directories.len() {
-            0 => name.to_owned(),
-            _ if name.starts_with('/') || name.starts_with(DRIVE) => name.to_owned(),
-            many => format!("{}/{name}", directories[copy as usize % many]),
-        };
         if let Some(name) = &self.filename {
-            return Ok(vec![place(name, 0)]);
+            return Ok(vec![name.clone()]);
         }
+        let directories = self.directories();
         let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
         let of = |copy: u32| {
             let name = format.replace("$jobname", &self.name);
             let name = name.replace("$jobnum", &copy.to_string()).replace("$filenum", "0");
-            let name = place(&name, copy);
+            let name = names::within(&directories, copy, &name);
             if name.len() <= NAME_BYTES_MAX {
                 return Ok(name);
             }
@@ -262,7 +371,9 @@ impl Section {
         let targets: Result<Vec<String>, Refusal> =
             (0..self.numjobs.unwrap_or(1)).map(of).collect();
         let mut targets = targets?;
-        targets.dedup();
+        if targets.iter().all(|name| *name == targets[0]) {
+            targets.truncate(1);
+        }
         Ok(targets)
     }
 }

@@ -79,6 +79,10 @@ fn without_time_a_job_transfers_its_size_once() {
     let time = options("size=1m\ntime_based=1\nruntime=1m\nnumber_ios=5");
     assert_eq!((time.number_ios, time.runtime), (None, Some(Span::from_secs(60))));
     assert_eq!(options("size=1m\nloops=3").number_ios, Some(768));
+    assert_eq!(options("size=1m\nloops=2\nnumber_ios=100").number_ios, Some(200));
+    assert_eq!(options("size=1m\nloops=2\nnumber_ios=1000").number_ios, Some(512));
+    assert_eq!(options("size=1m\nloops=2\nio_size=512k").number_ios, Some(256));
+    assert_eq!(options("size=1m\nloops=2\nio_size=3m").number_ios, Some(768));
     assert_eq!(options("size=1m\nnumber_ios=5").number_ios, Some(5));
     assert_eq!(options("size=1m\nnumber_ios=5k").number_ios, Some(256));
     let endless = job("size=1m\ntime_based");
@@ -98,6 +102,7 @@ fn sizes_are_taken_from_the_target_where_they_are_shares_of_it_or_absent() {
     assert_eq!(of("bs=64k\nsize=10%\noffset=50%"), (Some(Bytes::mib(8)), Some(tenth), Some(25)));
     assert_eq!(of("size=100%"), (None, None, Some(4096)));
     assert_eq!(of("bs=1m\nio_size=200%"), (None, None, Some(32)));
+    assert_eq!(of("size=1m\nio_size=50%").2, Some(128), "of the job's size");
     assert_eq!(of("filesize=1m\nsize=8m").1, Some(Bytes::mib(1)));
     assert_eq!(of("filesize=1g\noffset=4m").1, Some(Bytes::mib(12)));
     let missing = |text: &str| job(text).workload(None).unwrap_err().to_string();
@@ -117,6 +122,13 @@ fn units_are_those_of_fio() {
     assert_eq!(options.size, Some(Bytes::new(1_000_000_000)));
     let standard = self::options("kb_base=1000\nsize=1GiB");
     assert_eq!(standard.size, Some(Bytes::gib(1)));
+    assert_eq!(self::options("size=1Mi").size, Some(Bytes::mib(1)));
+    let without = self::job("kb_base=1000\nsize=1Mi");
+    assert!(without.notes[0].contains("power of ten under"), "{:?}", without.notes);
+    // The base holds for the whole section, regardless of the order, and not for others.
+    let late = "[global]\nsize=1m\n[a]\nio_size=1m\nkb_base=1000\n[b]\nsize=2m";
+    let sizes = |job: &FileJob| job.workload(None).unwrap().number_ios;
+    assert_eq!(read(late).iter().map(sizes).collect::<Vec<_>>(), [Some(245), Some(512)]);
 }
 
 #[test]
@@ -139,10 +151,12 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
     check_error("[a]\nrw=rw\nbs=4k,8k", 1, "differs", "separate sections");
     check_error("[a]\nbssplit=4k/60:8k/60", 2, "add up to 120", "");
-    check_error("[a]\nfilename=/dev/a:/dev/b", 2, "several", "together");
+    check_error("[a]\nfilename=/dev/a:/dev/b", 1, "several", "together");
     check_error("[a]\nrw=randread:8", 2, "every 8 requests", "percentage_random");
     check_error("[a]\nrw=read:-4k", 1, "twice", "`read:-8192`");
-    check_error("[a]\nrw=rw\nrate_iops=,5", 1, "only one", "separate sections");
+    for rate in ["rate_iops=,5", "rate_iops=100,0", "rate=0,400k"] {
+        check_error(&format!("[a]\nrw=rw\n{rate}"), 1, "only one", "separate sections");
+    }
     check_error("[a]\nthinktime=5\nthinktime_blocks=4", 3, "after every request", "thinktime");
     check_error("[a]\nwait_for=b", 1, "named `b`", "");
     check_error("[a]\n[b]\n[c]\nwait_for=b", 3, "would not wait", "stonewall");
@@ -154,8 +168,12 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
 
 #[test]
 fn what_is_refused_may_be_switched_off() {
-    let job = job("size=1m\nverify=0\ndo_verify=0\nzonemode=none\nzero_buffers=0\natomic=0");
-    assert!(job.notes.is_empty(), "{:?}", job.notes);
+    let off = job("size=1m\nverify=0\ndo_verify=0\nzonemode=none\nzero_buffers=0\natomic=0");
+    assert!(off.notes.is_empty(), "{:?}", off.notes);
+    let off = "rate=0\nio_size=0\nnumber_ios=0\nsize=0\nbs=64k";
+    let all = job(off).workload(Some(Bytes::mib(1))).unwrap().check().unwrap();
+    let one = Pace::Closed { iodepth: 1, think_time: Span::ZERO };
+    assert_eq!((all.pace, all.size, all.number_ios), (one, None, Some(16)));
 }
 
 #[test]
@@ -176,7 +194,14 @@ fn block_sizes_may_be_shared_out_or_range() {
     assert_eq!(sizes("bsrange=4k-4k,4k-4k"), "4k");
     assert_eq!(sizes("rw=write\nbs=4k,64k"), "64k");
     assert_eq!(sizes("rw=trim\nbs=4k,8k,1m"), "1M");
-    assert_eq!(sizes("bs=8k\nbssplit=4k/100"), "4k", "what is said last holds");
+    // As in fio, sizes by share hold regardless of `bs`, and of the order.
+    assert_eq!(sizes("bs=8k\nbssplit=4k/100"), "4k");
+    assert_eq!(sizes("bssplit=4k/100\nbs=8k"), "4k");
+    assert_eq!(sizes("bsrange=4k-16k\nbs=8k"), "4k-16k");
+    assert_eq!(sizes("bssplit=4k/50:8k/50\nbsrange=4k-16k"), "4k/50:8k/50");
+    assert_eq!(sizes("bssplit=4k/50:8k/50\nbsrange=16k-16k"), "16k");
+    let inherited = read("[global]\nbssplit=8k/100\nsize=1m\n[a]\nbs=16k").remove(0);
+    assert!(inherited.notes[0].contains("overrides `bs`"), "{:?}", inherited.notes);
 }
 
 #[test]
@@ -213,7 +238,10 @@ fn sequential_blocks_may_leave_gaps_or_go_backwards() {
     assert_eq!(order("rw=read:4k\nbs=4k"), (Some(Bytes::kib(8)), false));
     assert_eq!(order("rw=read:-8k\nbs=4k"), (None, true));
     assert_eq!(order("rw=read:-12k\nbs=4k"), (Some(Bytes::kib(8)), true));
-    assert_eq!(options("rw=read:4k\nbs=4k\nsize=64k").number_ios, Some(8));
+    let within = job("rw=read:4k\nbs=4k\nsize=64k").workload(Some(Bytes::mib(1))).unwrap();
+    assert_eq!(within.number_ios, Some(8));
+    // A gap at the end of the file leads to its beginning.
+    assert_eq!(options("rw=read:4k\nbs=4k\nsize=64k").number_ios, Some(16));
     assert_eq!(options("rw=read:4k\nbs=4k\nsize=64k\nio_size=128k").number_ios, Some(32));
 }
 
@@ -237,6 +265,100 @@ fn several_files_are_parts_of_one() {
     assert_eq!(sequential.workload.streams, Some(4));
     assert_eq!(sequential.workload(None).unwrap().size, Some(Bytes::mib(4)));
     assert_eq!(job("rw=read\nnrfiles=4\nsize=1m\nfilename=x").workload.streams, None);
+}
+
+#[test]
+fn each_filename_adds_a_file_and_lies_in_the_directory_of_its_section() {
+    let several = "uses several files, `p0` and `p1`";
+    check_error("[a]\nfilename=p0\nfilename=p1\nfilename=p2", 1, several, "a section");
+    check_error("[global]\nfilename=p0\n[a]\nfilename=p1", 3, several, "a section");
+    check_error("[global]\nfilename=p0\n[a]\nfilename=p0", 3, "`p0` and `p0`", "a section");
+    let targets = |text: &str| read(text).remove(0).targets;
+    assert_eq!(targets("[a]\nsize=1m\nfilename=pci-0000\\:00"), ["pci-0000:00"]);
+    assert_eq!(targets("[a]\nsize=1m\nfilename=/x\ndirectory=d"), ["d//x"]);
+    assert_eq!(targets("[global]\nsize=1m\nfilename=x\n[a]\ndirectory=d"), ["x"]);
+    assert_eq!(targets("[global]\nsize=1m\ndirectory=d\n[a]\nfilename=x"), ["d/x"]);
+    assert_eq!(targets("[a]\nsize=1m\nnumjobs=3\nfilename=x\ndirectory=d:e"), ["d/x"]);
+    let spread = targets("[a]\nsize=1m\nnumjobs=3\nfilename_format=x\ndirectory=d:d:e");
+    assert_eq!(spread, ["d/x", "d/x", "e/x"]);
+}
+
+#[test]
+fn jobs_are_numbered_through_the_file_and_in_each_command() {
+    let numbers = |text: &str| -> Vec<u32> { read(text).iter().map(|job| job.number).collect() };
+    assert_eq!(numbers("[global]\nrandseed=5\n[a]\nnumjobs=3\n[b]\n[c]\nstonewall"), [0, 3, 4]);
+    assert_eq!(numbers("fio --name=a --name=b\nfio --name=c"), [0, 1, 0]);
+}
+
+#[test]
+fn a_size_need_not_be_whole_blocks() {
+    let of = |length, text: &str| {
+        let workload = job(text).workload(length).unwrap();
+        (workload.number_ios.unwrap(), workload.size.map(Bytes::get))
+    };
+    // As in fio, the last block begins within the size, and ends within the file.
+    let file = Some(Bytes::mib(16));
+    assert_eq!(of(file, "rw=read\nsize=100000"), (25, Some(25 * 4096)));
+    assert_eq!(of(None, "rw=read\nsize=100000"), (24, Some(100_000)));
+    assert_eq!(of(file, "rw=randread\nsize=100000"), (24, Some(100_000)));
+    assert_eq!(of(file, "rw=randread\nsize=100000\nnorandommap"), (25, Some(100_000)));
+    assert_eq!(of(Some(Bytes::new(100_000)), "rw=read"), (24, None));
+    assert_eq!(of(file, "rw=read:512k\nbs=1m\nsize=4m").0, 3);
+    assert_eq!(of(None, "rw=read:512k\nbs=1m\nsize=3584k").0, 2);
+    assert_eq!(of(None, "rw=read\nbs=64k\nsize=1m\nio_size=100k").0, 2);
+    assert_eq!(of(None, "rw=read\nbs=64k\nsize=100k\nio_size=300k").0, 4);
+    assert_eq!(of(file, "rw=read\nsize=10000\nio_size=50000").0, 12);
+    assert_eq!(of(file, "rw=randread\nnorandommap\nsize=10000\nio_size=50000").0, 13);
+    assert_eq!(of(None, "rw=write\nbs=64k\nnrfiles=4\nfilesize=100k").0, 4);
+    assert_eq!(of(None, "rw=randread\nbs=64k\nnrfiles=4\nsize=400k"), (4, Some(256 << 10)));
+}
+
+#[test]
+fn copies_one_behind_the_other_end_with_the_target() {
+    let job = job("rw=read\nbs=64k\nnumjobs=2\noffset_increment=4m\nfilename=x");
+    let of = |copy| {
+        let workload = job.workload_of(copy, Some(Bytes::mib(16))).unwrap();
+        (workload.offset, workload.number_ios)
+    };
+    assert_eq!(of(0), (None, Some(256)));
+    assert_eq!(of(1), (Some(Bytes::mib(4)), Some(192)));
+}
+
+#[test]
+fn a_mixture_of_one_kind_is_that_kind_also_for_its_rate() {
+    let kind = |text: &str| {
+        let workload = workload(text);
+        (workload.rw, workload.pace)
+    };
+    let hundred = Pace::Fixed { per_s: 100, iodepth: 1 };
+    assert_eq!(kind("rw=randrw\nrwmixread=100\nrate_iops=100"), (Rw::RandRead, hundred));
+    assert_eq!(kind("rw=rw\nrwmixwrite=100\nrate_iops=100,100"), (Rw::Write, hundred));
+}
+
+#[test]
+fn a_job_that_writes_is_refused_where_only_reads_are_allowed() {
+    let wrong = "the job `a` writes (`rw=randrw`)";
+    check_error("[global]\nreadonly\n[a]\nsize=1m\nrw=randrw", 3, wrong, "--readonly");
+    check_error("fio --name=a --rw=randrw --size=1m --readonly", 1, wrong, "--readonly");
+    check_error("[a]\nreadonly=1\nsize=1m\nrw=trim", 1, "`rw=trim`", "--readonly");
+    assert_eq!(job("readonly\nsize=1m\nrw=randrw\nrwmixread=100").notes.len(), 0);
+    assert_eq!(job("readonly=0\nsize=1m\nrw=write").workload.rw, Some(Rw::Write));
+}
+
+#[test]
+fn a_difference_from_fio_is_named() {
+    let noted = |text: &str, part: &str| {
+        let notes = job(&format!("size=1m\n{text}")).notes;
+        assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+    };
+    noted("ramp_time=1\nruntime=9", "the requests of the ramp are additional");
+    noted("rw=randread\npercentage_random=85", "blocks may repeat");
+    noted("rw=randread\nbsrange=4k-64k", "those between used ones are smaller");
+    noted("nrfiles=4\nfile_service_type=random", "take turns");
+    noted("nrfiles=4\nfile_service_type=sequential", "one after the other");
+    noted("rw=randread\nnrfiles=4\nfile_service_type=sequential", "at the same time");
+    noted("max_latency=1s", "does not end the job");
+    noted("rate_min=1m", "does not end the job");
 }
 
 #[test]
@@ -371,7 +493,7 @@ fn names_and_notes_do_not_multiply() {
     let text = format!("[{name}]\nsize=1m\nnumjobs=9\nfilename_format={format}");
     check_error(&text, 1, "longer than", "");
     check_error(&format!("[a]\nsize=1m\n{}=1", "k".repeat(40_000)), 3, "longer than", "");
-    let noted: Vec<String> = (1..5000).map(|kib| format!("bs={kib}ki\n")).collect();
+    let noted: Vec<String> = (1..5000).map(|kib| format!("bs={kib}kib\n")).collect();
     let noted = noted.concat();
     assert!(job(&format!("size=1m\n{noted}")).notes.len() <= 100);
 }

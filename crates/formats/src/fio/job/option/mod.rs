@@ -4,14 +4,16 @@
 //! [`OWN`] with the function that sets it, or has no effect, or is refused. Suggestions come from
 //! these four lists, so they include every name that is read.
 
+mod noted;
+
 use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling, WorkloadOption};
 use drivelab_core::{JOBS_MAX, Refusal};
 
-use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
-use super::number::{Base, OFFSET_MAX, Part, Sided, differs, read, switch, time};
-use super::section::{DRIVE, Section};
+use self::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
+use super::number::{Base, OFFSET_MAX, Part, Scale, Sided, differs, read, switch, time};
+use super::section::Section;
 
 /// Sets one option from its key and value.
 type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
@@ -20,7 +22,6 @@ type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
 const OWN: &[(&[&str], Setter)] = &[
     (&["rw", "readwrite"], |job, _, value| set_rw(job, value)),
     (&["bs", "blocksize"], |job, key, value| {
-        job.workload.bssplit = None;
         job.bs = Some(Sided::parse(value, |one| job.bytes(key, one))?);
         Ok(())
     }),
@@ -87,14 +88,21 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
     (&["wait_for"], |job, _, value| put(&mut job.wait_for, value.to_owned())),
     (&["filename"], |job, _, value| {
-        if value.contains(':') && !value.starts_with(DRIVE) {
-            let hint = "give each a separate section: they start together";
-            return Err(Refusal::request(format!("`{value}` names several files")).hint(hint));
-        }
-        put(&mut job.filename, value.to_owned())
+        add_names(job, value);
+        Ok(())
     }),
     (&["filename_format"], |job, _, value| put(&mut job.filename_format, value.to_owned())),
     (&["directory"], |job, _, value| put(&mut job.directory, value.to_owned())),
+    (&["file_service_type"], |job, key, value| {
+        job.in_sequence = value.starts_with("sequential");
+        match value.split(':').next() {
+            Some("sequential" | "roundrobin") => {}
+            _ => job.note(key, "the parts of the file take turns"),
+        }
+        Ok(())
+    }),
+    (&["allow_file_create"], |job, key, value| store(!switch(key, value)?, &mut job.no_create)),
+    (&["readonly"], |job, key, value| store(switch(key, value)?, &mut job.readonly)),
     (&["direct"], |job, key, value| store(switch(key, value)?, &mut job.direct)),
     (&["buffered"], |job, key, value| store(!switch(key, value)?, &mut job.direct)),
     (&["invalidate"], |job, key, value| store(!switch(key, value)?, &mut job.conduct.keep_cache)),
@@ -188,6 +196,17 @@ fn set_spelled(
     set.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}"))).map(|_| ())
 }
 
+/// The names of files, which add to those of `[global]`. They are resolved when the section is
+/// complete, because a directory may follow.
+fn add_names(section: &mut Section, value: &str) {
+    for name in super::names::split(value) {
+        match section.given {
+            None => section.given = Some(name),
+            Some(_) => section.more = section.more.take().or(Some(name)),
+        }
+    }
+}
+
 /// The kind of I/O; the number after the colon is how many bytes sequential I/O skips after each
 /// block, backwards if it is negative.
 fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
@@ -264,9 +283,7 @@ fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     if sizes.iter().all(|(_, percent)| percent.is_some()) && given != 100 {
         return Err(wrong(format!("the percentages add up to {given}, not 100")));
     }
-    section.workload.bssplit = Some(BlockSizes::sharing(&sizes).map_err(wrong)?);
-    section.bs = None;
-    Ok(())
+    put(&mut section.split, BlockSizes::sharing(&sizes).map_err(wrong)?)
 }
 
 /// `1k-64k`: every multiple of the smallest size equally often.
@@ -280,9 +297,11 @@ fn set_range(section: &mut Section, key: &str, value: &str) -> Result<(), Refusa
     let (least, most) = (section.bytes(key, least)?, section.bytes(key, most)?);
     let range = BlockSizes::range(least, most);
     let range = range.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}")))?;
-    section.workload.bssplit = Some(range);
-    section.bs = None;
-    Ok(())
+    if least == most {
+        // One size: in fio it replaces even a split.
+        section.split = None;
+    }
+    put(&mut section.range, range)
 }
 
 /// A number that may have a suffix, like all of fio's.
@@ -294,15 +313,17 @@ fn count<T: TryFrom<u64>>(base: Base, key: &str, value: &str) -> Result<T, Refus
 impl Section {
     /// A number of bytes; if thousands were counted, a note says so.
     fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Refusal> {
-        let (number, thousands) = self.base.number(key, value)?;
+        let (number, scale) = self.base.number(key, value)?;
         if number > OFFSET_MAX {
             let wrong = format!("`{key}`: {value} exceeds any file or device");
             return Err(Refusal::request(wrong));
         }
-        if thousands && self.base == Base::Swapped {
-            let why = format!("as in fio, `{value}` is a power of ten unless `kb_base` is 1000");
-            self.note(key, &why);
-        }
+        let why = match scale {
+            Scale::Expected => return Ok(Bytes::new(number)),
+            Scale::SwappedToTen => "is a power of ten unless `kb_base` is 1000",
+            Scale::WithoutB => "is a power of ten under `kb_base=1000`: only `iB` is one of two",
+        };
+        self.note(key, &format!("as in fio, `{value}` {why}"));
         Ok(Bytes::new(number))
     }
 

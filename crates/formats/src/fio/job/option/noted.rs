@@ -11,12 +11,8 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
         &["fallocate", "overwrite", "create_serialize", "create_fsync", "create_on_open"],
         "a missing file is always written throughout before any job starts",
     ),
-    (&["allow_file_create", "filetype", "unique_filename"], "missing files are laid out"),
-    (
-        &["openfiles", "file_service_type"],
-        "a job has one file, divided into as many parts as \
-                                           `nrfiles`",
-    ),
+    (&["filetype", "unique_filename"], "missing files are laid out"),
+    (&["openfiles"], "a job has one file, divided into as many parts as `nrfiles`"),
     (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
     (&["fadvise_hint", "offset_align"], "regions start at whole blocks, and no fadvise is given"),
     (&["userspace_reap"], "completions are always read from memory"),
@@ -58,10 +54,10 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
             "write_hist_log",
             "block_error_percentiles",
             "significant_figures",
-            "max_latency",
         ],
         "the whole distribution is in the result",
     ),
+    (&["max_latency"], "a slower request does not end the job, as it would in fio"),
     (
         &[
             "write_bw_log",
@@ -103,7 +99,7 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["fsync_on_close"], "a flush after the end is not measured, as in fio"),
     (
         &["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"],
-        "a missed rate is marked in the result",
+        "a missed rate is marked in the result and does not end the job, as it would in fio",
     ),
     (&["thinktime_blocks_type"], "think time starts at the completion"),
     (&["steadystate_check_interval", "ss_interval"], "steady state is checked once per second"),

@@ -1,0 +1,49 @@
+//! `run --readonly`: nothing is written, neither by requests nor by the layout of a missing file.
+
+use std::path::Path;
+
+use drivelab_core::workload::Rw;
+use drivelab_formats::fio::job::FileJob;
+
+use crate::failure::Failure;
+use crate::target;
+
+/// Refuses what writes, or a missing file, which would have to be written first.
+pub(super) fn check(target: &str, rw: Rw) -> Result<(), Failure> {
+    if rw.writes() {
+        return Err(refused(&format!("`--rw={rw}`")));
+    }
+    exists(target)
+}
+
+/// The same for a suite.
+pub(super) fn check_suite(name: &str, target: &str, writes: bool) -> Result<(), Failure> {
+    if writes {
+        return Err(refused(&format!("the suite `{name}`")));
+    }
+    exists(target)
+}
+
+/// Applies it to a job as if its file said so.
+pub(super) fn apply(jobs: &mut [FileJob]) -> Result<(), Failure> {
+    for job in jobs {
+        if let Some(rw) = job.workload.rw.filter(|rw| rw.writes()) {
+            return Err(refused(&format!("the job `{}` (`rw={rw}`)", job.name)));
+        }
+        job.may_create = false;
+    }
+    Ok(())
+}
+
+fn refused(writer: &str) -> Failure {
+    Failure::bad_words(format!("{writer} writes, which `--readonly` forbids"))
+        .hint("omit `--readonly`, or choose reads: `rw=read`, `rw=randread`")
+}
+
+fn exists(target: &str) -> Result<(), Failure> {
+    if target.starts_with(target::PREFIX) || Path::new(target).exists() {
+        return Ok(());
+    }
+    let wrong = format!("{target} does not exist, and `--readonly` forbids its layout");
+    Err(Failure::bad_words(wrong).hint("create it first, or omit `--readonly`"))
+}
