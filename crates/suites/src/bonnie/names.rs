@@ -330,7 +330,7 @@ mod tests {
     fn a_file_under_way_ends_with_the_suite() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("large"), [7; 100]).unwrap();
-        let folder = open_folder(dir.path()).unwrap();
+        let folder = std::fs::File::open(dir.path()).unwrap();
         let read = |is_stopped: bool| {
             let stop = std::sync::atomic::AtomicBool::new(is_stopped);
             let control = Control { stop: &stop, progress: &|_| {} };
