@@ -63,8 +63,8 @@ pub(crate) fn drives(found: &Inspection) -> Vec<AttachedDevice> {
 }
 
 fn of_inspection(found: &Inspection) -> Attached {
-    let mut attached = Attached::default();
     let environment = &found.environment;
+    let mut attached = Attached { boot: environment.boot.clone(), ..Attached::default() };
     if let Some(governor) = &environment.cpu_governor {
         attached.machine.insert("cpu_governor".into(), governor.as_str().into());
     }
@@ -87,6 +87,7 @@ fn of_device(device: &Device) -> AttachedDevice {
         name: device.name.clone(),
         kind: kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default(),
         made_of: device.slaves.clone(),
+        identity: device.identity.clone(),
         ..AttachedDevice::default()
     };
     let findings = device.findings.iter().map(|finding| FoundFault {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
 use crate::finding::{self, Context};
+use crate::fingerprint::fingerprint;
 use crate::forced::{self, Forced};
 use crate::found::Finding;
 use crate::log::KernelLog;
@@ -50,6 +51,10 @@ pub struct Inspection {
 pub struct Environment {
     /// The kernel's release.
     pub kernel: Option<String>,
+    /// Sixteen digits derived from what the kernel drew at random when it booted: names of disks
+    /// hold for one boot.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub boot: Option<String>,
     /// How the processor chooses its clock: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,
     /// Whether the tree lists block devices; otherwise only the log names drives.
@@ -121,7 +126,9 @@ pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, Ins
 
 fn environment(root: &Root, machine: &Machine) -> Environment {
     let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
+    let boot = root.text("proc/sys/kernel/random/boot_id", TABLE_BYTES_MAX);
     Environment {
+        boot: boot.and_then(|text| fingerprint(&text)),
         kernel: release.map(|text| text.trim().to_owned()),
         cpu_governor: cpu_governor(root),
         block_devices: root.block_devices().is_some(),

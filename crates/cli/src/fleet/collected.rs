@@ -53,7 +53,8 @@ impl Collected {
     /// The same as it is compared with other hosts.
     pub(crate) fn compared(self, time_ms: u64) -> Collection {
         let drives = attached::drives(&self.inspection);
+        let boot = self.inspection.environment.boot.clone();
         let runs = self.runs.into_iter().map(|run| run.record).collect();
-        Collection { host: self.host, time_ms, drives, runs }
+        Collection { host: self.host, time_ms, boot, drives, runs }
     }
 }

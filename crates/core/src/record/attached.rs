@@ -20,6 +20,9 @@ pub struct Attached {
     /// Why there are none: the file is in memory, or on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
+    /// The boot of the machine, for which the names of its devices hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
 }
 
 /// One device on the path from a target to the medium.
@@ -32,6 +35,9 @@ pub struct AttachedDevice {
     /// The names of the devices that it is built on; none for a drive.
     #[serde(default)]
     pub made_of: Vec<String>,
+    /// Sixteen digits that distinguish it from every other drive, whatever its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// Its settings.
     #[serde(default)]
     pub facts: BTreeMap<String, Fact>,

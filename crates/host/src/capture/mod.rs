@@ -84,7 +84,7 @@ fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
     let kept = match name {
         "id" => Identify::parse(&text).map(|identify| identify.redacted()).unwrap_or_default(),
         "uuid" => redacted_uuid(&text),
-        "serial" | "wwid" | "wwn" | "eui" | "nguid" => String::new(),
+        "serial" | "wwid" | "boot_id" | "wwn" | "eui" | "nguid" => String::new(),
         "cmdline" => forced::about_disks(&text),
         "mountinfo" | "mounts" => disks_only(&text),
         _ => return masked(&text).unwrap_or_else(|| bytes.to_vec()),

@@ -13,6 +13,7 @@ use crate::bus::scsi::{self, Scsi};
 use crate::bus::usb::Usb;
 use crate::bus::virtio::Virtio;
 use crate::bus::{self, Controller, pci, pcie};
+use crate::fingerprint::fingerprint;
 use crate::forced::Forced;
 use crate::log::KernelLog;
 use crate::root::Node;
@@ -49,10 +50,23 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     let number = block.text("dev");
     device.mounts = machine.mounts.of_device(number.as_deref(), &names(&device));
     attach(&mut device, block, hardware.as_ref(), machine);
+    if device.is_drive() && device.identity.is_none() {
+        let own = known_serial(hardware.as_ref()).or_else(|| block.text("wwid"));
+        device.identity = own.and_then(|own| identity(&device, &own));
+    }
     if machine.serials {
         device.serial = device.serial.or_else(|| serial(block, hardware.as_ref()));
     }
     device
+}
+
+/// What distinguishes a drive from others of its model: makers number each model by itself.
+fn identity(device: &Device, own: &str) -> Option<String> {
+    let model = device.model.as_deref().unwrap_or_default();
+    if own.trim().is_empty() {
+        return None;
+    }
+    fingerprint(&format!("{} {}", model.trim(), own.trim()))
 }
 
 fn names(device: &Device) -> Vec<String> {
@@ -212,6 +226,7 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
     if let Some(identify) = &identify {
         device.model = identify.model().or(device.model.take());
         device.firmware = identify.firmware().or(device.firmware.take());
+        device.identity = identify.serial().and_then(|own| identity(device, &own));
         device.serial = identify.serial().filter(|_| machine.serials);
         device.rpm = identify.rpm();
         let (supported, enabled) = identify.smart();
@@ -256,8 +271,14 @@ fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
     if hardware.is_some_and(|node| !node.is_awake()) {
         return None;
     }
-    let hardware = hardware.and_then(|node| node.text("serial").or_else(|| node.text("wwid")));
+    let hardware = known_serial(hardware);
     hardware.or_else(|| block.text("serial")).or_else(|| block.text("wwid"))
+}
+
+/// What the kernel has read from a drive that is awake.
+fn known_serial(hardware: Option<&Node<'_>>) -> Option<String> {
+    let node = hardware.filter(|node| node.is_awake())?;
+    node.text("serial").or_else(|| node.text("wwid"))
 }
 
 impl Device {

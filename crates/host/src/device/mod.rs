@@ -51,6 +51,10 @@ pub struct Device {
     /// Its serial number, if requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub serial: Option<String>,
+    /// Sixteen digits derived from model and serial number or world wide name: they distinguish
+    /// disks across boots without naming them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub identity: Option<String>,
     /// Its size.
     pub capacity_bytes: Option<u64>,
     /// Whether it is read-only.

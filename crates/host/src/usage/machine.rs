@@ -3,6 +3,7 @@
 use drivelab_core::record::Host;
 use drivelab_core::units::Bytes;
 
+use crate::fingerprint::fingerprint;
 use crate::root::{Root, TABLE_BYTES_MAX};
 
 /// The identity of the machine below any root; `unknown` if it is not available.
@@ -14,7 +15,7 @@ pub(super) fn host(root: &Root) -> Host {
         cpu: cpu_model(&text("proc/cpuinfo")),
         cpus: usable_cpus(),
         memory_bytes: memory(root, "MemTotal:").unwrap_or_default().get(),
-        id: fingerprint(&text("etc/machine-id")),
+        id: fingerprint(&text("etc/machine-id")).unwrap_or_else(|| known("")),
     }
 }
 
@@ -43,34 +44,4 @@ fn cpu_model(cpuinfo: &str) -> String {
         line.starts_with("model name") || line.starts_with("Model") || line.starts_with("cpu model")
     });
     line.and_then(|line| line.split_once(':')).map_or_else(|| known(""), |(_, n)| n.trim().into())
-}
-
-/// Sixteen digits that distinguish machines without revealing the machine's identity.
-///
-/// FNV-1a, 64 bits (Fowler, Noll and Vo). It keeps 64 of 128 random bits, so 2^64 identities share
-/// a fingerprint and none can be derived from it; the prefix distinguishes it from other programs'
-/// hashes of the same identity.
-fn fingerprint(machine_id: &str) -> String {
-    let machine_id = machine_id.trim();
-    if machine_id.is_empty() {
-        return known("");
-    }
-    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-    for byte in b"drivelab".iter().chain(machine_id.as_bytes()) {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
-    }
-    format!("{hash:016x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fingerprint_tells_machines_apart_and_is_always_the_same() {
-        let one = fingerprint("0123456789abcdef0123456789abcdef\n");
-        assert_eq!(one, fingerprint("0123456789abcdef0123456789abcdef"));
-        assert_ne!(one, fingerprint("0123456789abcdef0123456789abcdee"));
-        assert_eq!(one.len(), 16);
-    }
 }

@@ -4,7 +4,7 @@ use drivelab_core::record::Better;
 use drivelab_stats::{GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge};
 
 use super::drift::{Drift, drifts};
-use super::gather::{DiskName, Fleet, LeftOut, PeerKey};
+use super::gather::{DiskKey, DiskName, Fleet, LeftOut, PeerKey};
 use crate::attachment::Facts;
 use crate::figures;
 
@@ -110,35 +110,37 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
     let runs: Vec<&[Vec<f64>]> = runs.iter().map(Vec::as_slice).collect();
     let FleetOptions { margin, false_discovery } = options;
     let judged = OutlierJudge::new(OutlierCriteria { margin, false_discovery }).judge(&runs);
-    let mut groups: Vec<PeerResult> = gathered
+    let mut groups: Vec<(PeerResult, Vec<&DiskKey>)> = gathered
         .into_iter()
         .zip(judged)
-        .map(|((peers, disks), judgement)| PeerResult {
-            peers: peers.clone(),
-            disks: disks.into_iter().map(|(name, _)| name.clone()).collect(),
-            judgement,
+        .map(|((peers, disks), judgement)| {
+            let keys: Vec<&DiskKey> = disks.into_iter().map(|(key, _)| key).collect();
+            let disks = keys.iter().map(|key| fleet.disks[*key].name.clone()).collect();
+            (PeerResult { peers: peers.clone(), disks, judgement }, keys)
         })
         .collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.disks.len()));
+    groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.disks.len()));
+    let found = found(fleet, &groups);
+    let groups = groups.into_iter().map(|(group, _)| group).collect();
     FleetResult {
         metric: fleet.metric.clone(),
         better: fleet.better,
         options,
         hosts: fleet.hosts.len(),
-        disks: fleet.disks.len(),
-        found: found(fleet, &groups),
+        disks: fleet.disks_seen(),
+        found,
         groups,
         drifts: drifts(fleet),
-        left_out: fleet.left_out,
+        left_out: fleet.left_out(),
     }
 }
 
-fn found(fleet: &Fleet, groups: &[PeerResult]) -> Vec<Found> {
+fn found(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for (place, group) in groups.iter().enumerate() {
+    for (place, (group, keys)) in groups.iter().enumerate() {
         for outlier in group.judged().map(|it| &it.outliers).into_iter().flatten() {
             let disk = group.disks[outlier.place].clone();
-            let facts = fleet.disks[&disk].facts.clone();
+            let facts = fleet.disks[keys[outlier.place]].facts.clone();
             found.push(Found { disk, group: place, outlier: *outlier, facts, others_of_host: 0 });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{DiskName, Fleet};
+use super::gather::{Disk, DiskName, Fleet};
 
 /// What a model is known by: no setting, or the same wherever the model is.
 const IDENTITY: [&str; 4] = ["model", "kind", "capacity_bytes", "rpm"];
@@ -34,15 +34,15 @@ pub struct DriftedValue {
 
 /// Every setting that drifted apart, by model.
 pub(super) fn drifts(fleet: &Fleet) -> Vec<Drift> {
-    let mut models: BTreeMap<(&str, &str), Vec<&DiskName>> = BTreeMap::new();
-    for (name, disk) in &fleet.disks {
+    let mut models: BTreeMap<(&str, &str), Vec<&Disk>> = BTreeMap::new();
+    for (_, disk) in fleet.current() {
         if let Some(model) = disk.facts.get("model") {
             let kind = disk.facts.get("kind").map_or("", String::as_str);
-            models.entry((model, kind)).or_default().push(name);
+            models.entry((model, kind)).or_default().push(disk);
         }
     }
-    let of_model = |((model, kind), disks): ((&str, &str), Vec<&DiskName>)| {
-        let mut drifts = of_peers(fleet, &disks);
+    let of_model = |((model, kind), disks): ((&str, &str), Vec<&Disk>)| {
+        let mut drifts = of_peers(&disks);
         drifts.sort_by_key(|(setting, _)| rank(setting));
         let named = drifts.into_iter().map(|(setting, values)| Drift {
             model: model.to_owned(),
@@ -57,13 +57,13 @@ pub(super) fn drifts(fleet: &Fleet) -> Vec<Drift> {
 
 /// Settings of which these disks have several values; one that a disk does not report is unknown,
 /// and no other value.
-fn of_peers(fleet: &Fleet, disks: &[&DiskName]) -> Vec<(String, Vec<DriftedValue>)> {
+fn of_peers(disks: &[&Disk]) -> Vec<(String, Vec<DriftedValue>)> {
     let mut settings: BTreeMap<&str, BTreeMap<&str, Vec<DiskName>>> = BTreeMap::new();
-    for name in disks {
-        let facts = fleet.disks[*name].facts.iter();
+    for disk in disks {
+        let facts = disk.facts.iter();
         for (setting, value) in facts.filter(|(name, _)| !IDENTITY.contains(&name.as_str())) {
             let values = settings.entry(setting).or_default();
-            values.entry(value).or_default().push((*name).clone());
+            values.entry(value).or_default().push(disk.name.clone());
         }
     }
     let drifted = settings.into_iter().filter(|(_, values)| values.len() > 1);

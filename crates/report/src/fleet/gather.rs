@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use drivelab_core::record::{AttachedDevice, Better, RunRecord};
+use drivelab_core::record::{AttachedDevice, Better, RunRecord, Work};
 
 use crate::attachment::Facts;
 use crate::run;
@@ -24,7 +24,7 @@ const ATTACHMENT: [&str; 11] = [
 ];
 
 /// A disk: the host, and the name of the device there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiskName {
     /// The host, as it was collected from.
     pub host: String,
@@ -47,6 +47,18 @@ pub struct PeerKey {
     pub attachment: String,
     /// What its runs did, as options of `drivelab run`.
     pub work: String,
+    /// The same as keys and values, which have more than there are options.
+    pub keys: Work,
+}
+
+/// What makes a disk the same one in two collections.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum DiskKey {
+    /// Its serial number or world wide name, as a fingerprint; on one host, because clones of a
+    /// virtual machine have the same.
+    Known { host: String, identity: String },
+    /// Its name and what it is, which hold for one boot.
+    Position { host: String, boot: String, model: String, bytes: String, device: String },
 }
 
 /// What was collected from one host at one time.
@@ -56,6 +68,8 @@ pub struct Collection {
     pub host: String,
     /// When, in milliseconds since 1970.
     pub time_ms: u64,
+    /// In which boot of the host; unknown in collections of older versions.
+    pub boot: Option<String>,
     /// Its drives, as its inspection found them.
     pub drives: Vec<AttachedDevice>,
     /// The runs that were made there.
@@ -69,6 +83,8 @@ pub struct LeftOut {
     pub without_disk: usize,
     /// Runs without the figure that is asked for, or with one that is not above zero.
     pub without_figure: usize,
+    /// Runs on disks that nothing identifies, in an earlier boot of their host.
+    pub of_earlier_boots: usize,
 }
 
 /// All that was collected from a fleet, as far as it is compared.
@@ -76,7 +92,9 @@ pub struct LeftOut {
 pub struct Fleet {
     pub(super) metric: String,
     pub(super) hosts: BTreeSet<String>,
-    pub(super) disks: BTreeMap<DiskName, Disk>,
+    pub(super) disks: BTreeMap<DiskKey, Disk>,
+    /// The latest boot of each host, with the time of its latest collection.
+    boots: BTreeMap<String, (u64, String)>,
     pub(super) left_out: LeftOut,
     pub(super) better: Option<Better>,
 }
@@ -84,6 +102,8 @@ pub struct Fleet {
 /// A disk as it was found last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
+    /// Its name there, which it had last.
+    pub(super) name: DiskName,
     seen_ms: u64,
     pub(super) facts: Facts,
     pub(super) runs: Vec<Measured>,
@@ -103,6 +123,7 @@ impl Fleet {
             metric: metric.to_owned(),
             hosts: BTreeSet::new(),
             disks: BTreeMap::new(),
+            boots: BTreeMap::new(),
             left_out: LeftOut::default(),
             better: None,
         }
@@ -111,26 +132,31 @@ impl Fleet {
     /// Adds what was collected from a host; in any order.
     pub fn add(&mut self, collection: &Collection) {
         self.hosts.insert(collection.host.clone());
+        let boot = boot(collection);
+        let latest = (collection.time_ms, boot.clone());
+        let known = self.boots.entry(collection.host.clone()).or_default();
+        *known = latest.max(known.clone());
         for drive in &collection.drives {
-            self.see(&collection.host, drive, collection.time_ms);
+            self.see(collection, &boot, drive);
         }
         for record in &collection.runs {
-            self.run(&collection.host, record, collection.time_ms);
+            self.run(collection, &boot, record);
         }
     }
 
-    fn see(&mut self, host: &str, drive: &AttachedDevice, time_ms: u64) -> &mut Disk {
-        let name = DiskName { host: host.to_owned(), device: drive.name.clone() };
-        let disk = self.disks.entry(name).or_default();
-        if disk.facts.is_empty() || time_ms >= disk.seen_ms {
-            disk.seen_ms = time_ms;
+    fn see(&mut self, collection: &Collection, boot: &str, drive: &AttachedDevice) -> &mut Disk {
+        let disk = self.disks.entry(key(collection, boot, drive)).or_default();
+        if disk.facts.is_empty() || collection.time_ms >= disk.seen_ms {
+            let (host, device) = (collection.host.clone(), drive.name.clone());
+            disk.name = DiskName { host, device };
+            disk.seen_ms = collection.time_ms;
             disk.facts =
                 drive.facts.iter().map(|(name, fact)| (name.clone(), fact.to_string())).collect();
         }
         disk
     }
 
-    fn run(&mut self, host: &str, record: &RunRecord, time_ms: u64) {
+    fn run(&mut self, collection: &Collection, boot: &str, record: &RunRecord) {
         let devices = record.attached.iter().flat_map(|attached| &attached.devices);
         let drives: Vec<&AttachedDevice> = devices.filter(|it| it.made_of.is_empty()).collect();
         let [drive] = drives[..] else {
@@ -147,18 +173,42 @@ impl Fleet {
             return;
         };
         self.better.get_or_insert(figure.better);
-        let measured = Measured { time_ms, peers, value: figure.value };
-        self.see(host, drive, time_ms).runs.push(measured);
+        let measured = Measured { time_ms: collection.time_ms, peers, value: figure.value };
+        self.see(collection, boot, drive).runs.push(measured);
+    }
+
+    /// The disks that count: those that nothing identifies only as they were in the latest boot,
+    /// because the same name is another disk in another boot.
+    pub(super) fn current(&self) -> impl Iterator<Item = (&DiskKey, &Disk)> {
+        self.disks.iter().filter(|(key, _)| match key {
+            DiskKey::Known { .. } => true,
+            DiskKey::Position { host, boot, .. } => {
+                self.boots.get(host).is_none_or(|(_, latest)| latest == boot)
+            }
+        })
+    }
+
+    /// Disks of the hosts; a modelled drive that was measured there is none of them.
+    pub(super) fn disks_seen(&self) -> usize {
+        let is_disk = |disk: &Disk| disk.facts.get("kind").is_none_or(|kind| kind != MODELLED);
+        self.current().filter(|(_, disk)| is_disk(disk)).count()
+    }
+
+    /// Runs that say nothing of one disk.
+    pub(super) fn left_out(&self) -> LeftOut {
+        let all: usize = self.disks.values().map(|disk| disk.runs.len()).sum();
+        let current: usize = self.current().map(|(_, disk)| disk.runs.len()).sum();
+        LeftOut { of_earlier_boots: all - current, ..self.left_out }
     }
 
     /// The runs of each disk of each group, the latest last. A disk that was attached otherwise
     /// before belongs to the group of its latest run alone.
-    pub(super) fn groups(&self) -> BTreeMap<&PeerKey, Vec<(&DiskName, Vec<f64>)>> {
-        let mut groups: BTreeMap<&PeerKey, Vec<(&DiskName, Vec<f64>)>> = BTreeMap::new();
-        for (name, disk) in &self.disks {
-            let mut latest: BTreeMap<&str, &Measured> = BTreeMap::new();
+    pub(super) fn groups(&self) -> BTreeMap<&PeerKey, Vec<(&DiskKey, Vec<f64>)>> {
+        let mut groups: BTreeMap<&PeerKey, Vec<(&DiskKey, Vec<f64>)>> = BTreeMap::new();
+        for (key, disk) in self.current() {
+            let mut latest: BTreeMap<&Work, &Measured> = BTreeMap::new();
             for run in &disk.runs {
-                let known = latest.entry(&run.peers.work).or_insert(run);
+                let known = latest.entry(&run.peers.keys).or_insert(run);
                 if run.time_ms >= known.time_ms {
                     *known = run;
                 }
@@ -168,10 +218,39 @@ impl Fleet {
                     disk.runs.iter().filter(|run| run.peers == of_work.peers).collect();
                 runs.sort_by_key(|run| run.time_ms);
                 let values = runs.iter().map(|run| run.value).collect();
-                groups.entry(&of_work.peers).or_default().push((name, values));
+                groups.entry(&of_work.peers).or_default().push((key, values));
             }
         }
         groups
+    }
+}
+
+/// The kind of a modelled drive, and of a device that stands for one.
+const MODELLED: &str = "model";
+
+/// The boot of a collection; where that is unknown each collection may be of another.
+fn boot(collection: &Collection) -> String {
+    collection.boot.clone().unwrap_or_else(|| format!("at {}", collection.time_ms))
+}
+
+/// Which disk it is. An identity that two drives of one host share identifies neither.
+fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
+    let host = collection.host.clone();
+    let is_own = |identity: &&String| {
+        let drives = collection.drives.iter();
+        let same = drives.filter(|it| it.identity.as_ref() == Some(*identity));
+        same.count() < 2
+    };
+    if let Some(identity) = drive.identity.as_ref().filter(is_own) {
+        return DiskKey::Known { host, identity: identity.clone() };
+    }
+    let fact = |name: &str| drive.facts.get(name).map(ToString::to_string).unwrap_or_default();
+    DiskKey::Position {
+        host,
+        boot: boot.to_owned(),
+        model: fact("model"),
+        bytes: fact("capacity_bytes"),
+        device: drive.name.clone(),
     }
 }
 
@@ -187,5 +266,6 @@ fn peers(drive: &AttachedDevice, record: &RunRecord) -> Option<PeerKey> {
         model: drive.facts.get("model")?.to_string(),
         attachment: attachment.join(", "),
         work: run::options(record).join(" "),
+        keys: Work::of(record),
     })
 }

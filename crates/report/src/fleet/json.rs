@@ -28,6 +28,7 @@ pub fn json(result: &FleetResult) -> Value {
         "left_out": {
             "runs_without_disk": result.left_out.without_disk,
             "runs_without_figure": result.left_out.without_figure,
+            "runs_of_earlier_boots": result.left_out.of_earlier_boots,
         },
     })
 }
@@ -40,6 +41,7 @@ fn found(result: &FleetResult, found: &Found) -> Value {
         "model": group.peers.model,
         "attachment": group.peers.attachment,
         "work": group.peers.work,
+        "keys": group.peers.keys,
         "runs": group.judged().map(|judged| judged.runs),
         "value": it.figure,
         "ratio": it.ratio,
@@ -82,6 +84,7 @@ fn group(group: &PeerResult) -> Value {
         "model": group.peers.model,
         "attachment": group.peers.attachment,
         "work": group.peers.work,
+        "keys": group.peers.keys,
         "n": group.disks.len(),
         "judged": judged.is_some(),
         "why_not": why_not,

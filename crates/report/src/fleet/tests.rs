@@ -30,6 +30,7 @@ fn host(number: u32, drive: &AttachedDevice, iops: f64) -> Collection {
     Collection {
         host: format!("web{number}"),
         time_ms: 1_000,
+        boot: None,
         drives: vec![drive.clone()],
         runs: vec![run(drive, iops)],
     }
@@ -98,6 +99,85 @@ fn a_disk_counts_as_it_was_found_last() {
     assert_eq!(result.found, []);
 }
 
+/// Twenty hosts with two disks each, in four boots; one disk of `web7` is slow, and is called `sdb`
+/// in every other boot.
+fn swapped(is_identified: bool) -> Vec<Collection> {
+    let disk = |name: &str, identity: String| {
+        let identity = Some(identity).filter(|_| is_identified);
+        AttachedDevice { name: name.into(), identity, ..drive("ST1000", "mq-deadline") }
+    };
+    let of = |boot: u32, number: u32| {
+        let swap = number == 7 && boot % 2 == 1;
+        let mut drives = Vec::new();
+        let mut runs = Vec::new();
+        for own in 0..2 {
+            let name = if (own == 1) == swap { "sda" } else { "sdb" };
+            let disk = disk(name, format!("{number}-{own}"));
+            let noise = f64::from((number * 37 + boot * 11 + own * 5) % 21) / 10.0;
+            let speed = if number == 7 && own == 0 { 0.6 } else { 1.0 };
+            runs.push(run(&disk, speed * (74.0 + noise)));
+            drives.push(disk);
+        }
+        let (host, boot_id) = (format!("web{number}"), Some(format!("boot {boot} of {number}")));
+        Collection { host, time_ms: 1_000 * u64::from(boot), boot: boot_id, drives, runs }
+    };
+    (0..4).flat_map(|boot| (0..20).map(move |number| of(boot, number))).collect()
+}
+
+#[test]
+fn a_disk_is_its_serial_number_whatever_its_name() {
+    let result = result_of(&swapped(true));
+    let found: Vec<String> = result.found.iter().map(|it| it.disk.to_string()).collect();
+    // In the last boot the slow one is `sdb`.
+    assert_eq!(found, ["sdb of web7"]);
+    assert_eq!((result.disks, result.left_out.of_earlier_boots), (40, 0));
+    assert_eq!(result.groups[0].judged().unwrap().runs, 4);
+}
+
+#[test]
+fn runs_of_disks_that_nothing_identifies_are_not_pooled_across_boots() {
+    let result = result_of(&swapped(false));
+    let found: Vec<String> = result.found.iter().map(|it| it.disk.to_string()).collect();
+    assert_eq!(found, ["sdb of web7"], "the healthy disk is not blamed");
+    assert_eq!((result.disks, result.left_out.of_earlier_boots), (40, 120));
+    let text = text(&result, LOOK);
+    assert!(text.contains("120 runs are of an earlier boot"), "{text}");
+    // An identity that clones share identifies none of them.
+    let mut same = swapped(true);
+    for it in same.iter_mut().flat_map(|it| &mut it.drives) {
+        it.identity = Some("clone".into());
+    }
+    for run in same.iter_mut().flat_map(|it| &mut it.runs) {
+        run.attached.as_mut().unwrap().devices[0].identity = Some("clone".into());
+    }
+    assert_eq!(json(&result_of(&same)), json(&result));
+}
+
+#[test]
+fn notes_on_disks_that_did_several_kinds_of_work_say_which() {
+    let mut all = collections();
+    let one = drive("ST1000", "mq-deadline");
+    let mut other = run(&one, 75.0);
+    other.config.numjobs = 4;
+    all[0].runs.push(other);
+    let result = result_of(&all);
+    let notes = super::text::notes(&result);
+    assert!(notes.iter().any(|note| note.contains("numjobs 4): 1 disk")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("numjobs 1): 29 disks")), "{notes:?}");
+}
+
+#[test]
+fn modelled_drives_are_no_disks_of_the_hosts() {
+    let mut all = collections();
+    for it in &mut all {
+        let mut model = drive("ST1000", "mq-deadline");
+        model.name = "a-profile".into();
+        model.set("kind", Some("model"));
+        it.runs = vec![run(&model, 75.0)];
+    }
+    assert_eq!(result_of(&all).disks, 30);
+}
+
 #[test]
 fn runs_that_say_nothing_of_one_disk_are_left_out() {
     let mut all = collections();
@@ -108,7 +188,10 @@ fn runs_that_say_nothing_of_one_disk_are_left_out() {
     let unseen = RunRecord { attached: None, ..run(&one, 10.0) };
     all[0].runs.extend([of_two, unseen, run(&one, 0.0), run(&one, f64::NAN)]);
     let result = result_of(&all);
-    assert_eq!(result.left_out, LeftOut { without_disk: 2, without_figure: 2 });
+    assert_eq!(
+        result.left_out,
+        LeftOut { without_disk: 2, without_figure: 2, of_earlier_boots: 0 }
+    );
     assert_eq!(result.found.len(), 1);
 }
 

@@ -1,5 +1,6 @@
 //! What is found in a fleet, for people: sentences that all forms share, and a terminal.
 
+use drivelab_core::record::differences;
 use drivelab_core::shown_in_line;
 use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
 
@@ -148,7 +149,8 @@ pub(super) fn named(disks: &[DiskName], most: usize) -> String {
 
 /// What was not judged and why, and how far the rest could be seen.
 pub(super) fn notes(result: &FleetResult) -> Vec<String> {
-    let mut notes: Vec<String> = result.groups.iter().map(note).collect();
+    let mut notes: Vec<String> =
+        result.groups.iter().map(|group| note(group, &result.groups)).collect();
     let left_out = result.left_out;
     if left_out.without_disk > 0 {
         notes.push(format!(
@@ -162,11 +164,33 @@ pub(super) fn notes(result: &FleetResult) -> Vec<String> {
             left_out.without_figure, result.metric
         ));
     }
+    if left_out.of_earlier_boots > 0 {
+        notes.push(format!(
+            "{} runs are of an earlier boot, on disks without a serial number or world wide name: \
+             which disk it was is unknown, so only the latest boot of each host counts.",
+            left_out.of_earlier_boots
+        ));
+    }
     notes
 }
 
-fn note(group: &PeerResult) -> String {
-    let what = format!("{} ({})", group.peers.model, group.peers.attachment);
+/// What the work of a group differs in from that of other groups of the same disks: `, bs 4k`.
+fn own_work(group: &PeerResult, all: &[PeerResult]) -> String {
+    let is_same = |it: &&PeerResult| {
+        (&it.peers.model, &it.peers.attachment) == (&group.peers.model, &group.peers.attachment)
+    };
+    let works = all.iter().filter(is_same).map(|it| vec![&it.peers.keys]);
+    let differing = differences(&works.collect::<Vec<_>>());
+    let own = differing
+        .iter()
+        .map(|it| format!("{} {}", it.key, group.peers.keys.get(&it.key).unwrap_or("not stated")));
+    let own: Vec<String> = own.take(NAMED).collect();
+    if own.is_empty() { String::new() } else { format!(", {}", own.join(", ")) }
+}
+
+fn note(group: &PeerResult, all: &[PeerResult]) -> String {
+    let (model, attachment) = (&group.peers.model, &group.peers.attachment);
+    let what = format!("{model} ({attachment}{})", own_work(group, all));
     let count = group.disks.len();
     match &group.judgement {
         GroupJudgement::TooSmall => format!(

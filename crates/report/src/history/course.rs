@@ -1,6 +1,6 @@
 //! Kept runs of the same work, in the order of time.
 
-use drivelab_core::record::{Kept, RunRecord};
+use drivelab_core::record::{Kept, RunRecord, Work};
 
 use crate::{figures, metric, run};
 
@@ -21,11 +21,29 @@ pub struct Moment {
     pub value: f64,
 }
 
+/// What a kept entry says of what was done.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Past {
+    /// Of a run of drivelab its record, as far as it was read.
+    pub record: Option<RunRecord>,
+    /// What was done, as far as that is known.
+    pub work: Work,
+}
+
+impl From<RunRecord> for Past {
+    fn from(record: RunRecord) -> Self {
+        Self { work: Work::of(&record), record: Some(record) }
+    }
+}
+
 /// Runs of the same work on the same machine, the oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     /// The work, in words.
     pub what: String,
+    /// The work, and what it was done on.
+    pub work: Work,
+    target: String,
     /// The machine; `None` in virtual time.
     pub host: Option<String>,
     /// The metric.
@@ -36,11 +54,11 @@ pub struct Course {
     pub moments: Vec<Moment>,
 }
 
-/// Courses of kept runs, in the order in which they were kept; a run has its record, other entries
-/// have none. Those with the most runs come first.
-pub fn courses(kept: impl Iterator<Item = (Kept, Option<RunRecord>)>) -> Vec<Course> {
+/// Courses of kept runs, in the order in which they were kept. Runs of one course did the same work
+/// on the same target and machine, and have one unit. Those with the most runs come first.
+pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
     let mut all: Vec<Course> = Vec::new();
-    for (kept, record) in kept {
+    for (kept, Past { record, work }) in kept {
         let figure = kept.figure.filter(|figure| figure.value.is_finite());
         let Some(figure) = figure else { continue };
         let named = || [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" ");
@@ -56,14 +74,21 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Option<RunRecord>)>) -> Vec<Cou
             value: figure.value,
         };
         let is_same = |it: &&mut Course| {
-            (&it.what, &it.host, &it.metric) == (&what, &kept.host, &figure.name)
+            (&it.what, &it.work, &it.target) == (&what, &work, &kept.target)
+                && (&it.host, &it.metric, &it.unit) == (&kept.host, &figure.name, &figure.unit)
         };
         if let Some(course) = all.iter_mut().find(is_same) {
             course.moments.push(moment);
             continue;
         }
         let (metric, unit) = (figure.name, figure.unit);
-        all.push(Course { what, host: kept.host, metric, unit, moments: vec![moment] });
+        let (host, target, moments) = (kept.host, kept.target, vec![moment]);
+        all.push(Course { what, work, target, host, metric, unit, moments });
+    }
+    let works: Vec<(&str, &Work)> = all.iter().map(|it| (it.what.as_str(), &it.work)).collect();
+    let named = run::distinct(&works);
+    for (course, what) in all.iter_mut().zip(named) {
+        course.what = what;
     }
     all.sort_by_key(|course| std::cmp::Reverse(course.moments.len()));
     all

@@ -9,7 +9,7 @@ mod picture;
 mod text;
 
 pub use asked::Asked;
-pub use course::{Course, Moment, courses};
+pub use course::{Course, Moment, Past, courses};
 pub use json::json;
 pub use over_time::course_page;
 pub use page::page;

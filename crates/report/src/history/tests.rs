@@ -1,4 +1,4 @@
-use drivelab_core::record::{Kept, KeptFigure, Origin};
+use drivelab_core::record::{Kept, KeptFigure, Origin, Work};
 
 use super::*;
 use crate::text::Look;
@@ -88,7 +88,7 @@ fn text_of_others_cannot_break_out_of_the_list() {
     let long = Kept { label: Some("x".repeat(10_000_000)), ..run(2, "") };
     let asked = Asked::read([("label", EVIL)].into_iter()).unwrap();
     let runs = [hostile.clone(), long];
-    let course = courses(runs.iter().map(|run| (run.clone(), None)));
+    let course = courses(runs.iter().map(|run| (run.clone(), Past::default())));
     for page in [page(&runs, &asked), course_page(&course, &asked)] {
         assert!(!page.contains("<script") && !page.contains("<img"));
         assert!(page.len() < 60_000, "{}", page.len());
@@ -96,7 +96,7 @@ fn text_of_others_cannot_break_out_of_the_list() {
 }
 
 /// Runs of one kind of work, the second half a tenth faster, each of a commit.
-fn nightly(count: u64) -> Vec<(Kept, Option<drivelab_core::record::RunRecord>)> {
+fn nightly(count: u64) -> Vec<(Kept, Past)> {
     let record = include_str!("../../../core/tests/records/today.json");
     let record = crate::run::parse(record).unwrap().remove(0);
     let one = |number: u64| {
@@ -105,7 +105,7 @@ fn nightly(count: u64) -> Vec<(Kept, Option<drivelab_core::record::RunRecord>)> 
         let figure = KeptFigure { name: "iops".into(), value: step + noise, unit: String::new() };
         let commit = number.is_multiple_of(2).then(|| format!("c0ffee{number}"));
         let kept = Kept { figure: Some(figure), commit, ..run(number, "nightly") };
-        (kept, Some(record.clone()))
+        (kept, Past::from(record.clone()))
     };
     (0..count).map(one).collect()
 }
@@ -122,8 +122,8 @@ fn a_change_comes_with_the_commands_of_a_fresh_comparison() {
 
 #[test]
 fn each_kind_of_work_has_a_course_of_its_own() {
-    let other = |(kept, record): (Kept, _)| (Kept { target: "/dev/sdb".into(), ..kept }, record);
-    let without = nightly(4).into_iter().map(|(kept, _)| other((kept, None)));
+    let other = |kept: Kept| (Kept { target: "/dev/sdb".into(), ..kept }, Past::default());
+    let without = nightly(4).into_iter().map(|(kept, _)| other(kept));
     let found = courses(without.chain(nightly(12)));
     let counts: Vec<usize> = found.iter().map(|course| course.moments.len()).collect();
     assert_eq!(counts, [12, 4]);
@@ -131,6 +131,39 @@ fn each_kind_of_work_has_a_course_of_its_own() {
     assert!(page.contains("Too few runs to look for changes"), "{page}");
     let nothing = course_page(&[], &Asked::default());
     assert!(nothing.contains("No run matches"), "{nothing}");
+}
+
+#[test]
+fn what_the_work_or_the_unit_differs_in_makes_another_course() {
+    let check = |change: fn(&mut Kept, &mut Past), what: &str| {
+        let mut runs = nightly(40);
+        for (kept, past) in runs.iter_mut().skip(20) {
+            change(kept, past);
+        }
+        let found = courses(runs.into_iter());
+        let counts: Vec<usize> = found.iter().map(|course| course.moments.len()).collect();
+        assert_eq!(counts, [20, 20], "{what}");
+        assert!(found[1].what.ends_with(what), "{what}: {}", found[1].what);
+        // The step of each is its own: none comes from the other.
+        let page = course_page(&found, &Asked::default());
+        assert!(!page.contains("796 % more"), "{page}");
+    };
+    let buffered = |_: &mut Kept, past: &mut Past| {
+        let record = past.record.as_mut().unwrap();
+        (record.config.direct, record.config.numjobs) = (false, 8);
+        *past = Past::from(record.clone());
+    };
+    check(buffered, "(numjobs 8, direct 0)");
+    let in_kib = |kept: &mut Kept, _: &mut Past| {
+        let figure = kept.figure.as_mut().unwrap();
+        (figure.unit, figure.value) = ("KiB/s".into(), 1024.0 * figure.value);
+    };
+    check(in_kib, "");
+    let imported = |kept: &mut Kept, past: &mut Past| {
+        kept.suite = Some("pgbench".into());
+        *past = Past { record: None, work: Work::default().with("clients", 32) };
+    };
+    check(imported, "");
 }
 
 #[test]

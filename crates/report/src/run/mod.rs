@@ -21,7 +21,7 @@ pub use text::text;
 
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{
-    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord, Work,
+    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord, Work, differences,
 };
 use drivelab_stats::quantile_reportable;
 
@@ -63,17 +63,30 @@ pub fn place(record: &RunRecord) -> Vec<String> {
 
 /// The different kinds of work that runs did, in words, each once.
 pub fn kinds(runs: &[Dated]) -> Vec<String> {
-    let mut kinds: Vec<(&RunRecord, String)> = Vec::new();
+    let mut kinds: Vec<(&str, String, Work)> = Vec::new();
     for Dated { record, .. } in runs {
-        let is_same = |known: &RunRecord| {
-            (&known.target, &known.config.workload, &known.config.suite)
-                == (&record.target, &record.config.workload, &record.config.suite)
-        };
-        if !kinds.iter().any(|(known, _)| is_same(known)) {
-            kinds.push((record, work(record)));
+        let (target, done) = (record.target.as_str(), Work::of(record));
+        if !kinds.iter().any(|(of, _, known)| (*of, known) == (target, &done)) {
+            kinds.push((target, work(record), done));
         }
     }
-    kinds.into_iter().map(|(_, words)| words).collect()
+    let works: Vec<(&str, &Work)> =
+        kinds.iter().map(|(_, words, done)| (words.as_str(), done)).collect();
+    distinct(&works)
+}
+
+/// Words for kinds of work; where two have the same words, with the keys in which they differ.
+pub(crate) fn distinct(works: &[(&str, &Work)]) -> Vec<String> {
+    let one = |(words, work): &(&str, &Work)| {
+        let same = works.iter().filter(|(other, _)| other == words);
+        let differing = differences(&same.map(|(_, work)| vec![*work]).collect::<Vec<_>>());
+        let keys = differing
+            .iter()
+            .map(|it| format!("{} {}", it.key, work.get(&it.key).unwrap_or("not stated")));
+        let keys: Vec<String> = keys.collect();
+        if keys.is_empty() { (*words).to_owned() } else { format!("{words} ({})", keys.join(", ")) }
+    };
+    works.iter().map(one).collect()
 }
 
 /// The work that a run did, in words.

@@ -7,11 +7,11 @@ use drivelab_archive::{Filter, Query, RunId, since};
 use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
 use drivelab_core::{Refusal, RefusalKind};
-use drivelab_report::history::{self, Asked};
+use drivelab_report::history::{self, Asked, Past};
 use drivelab_report::publish::Format;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
-use drivelab_report::{comparison, run};
+use drivelab_report::{comparison, kept, run};
 use drivelab_study::{Standing, State};
 use drivelab_view::{Chosen, Pages};
 
@@ -23,7 +23,7 @@ use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure};
-use crate::stage::DriveKeys;
+use crate::stage::{DriveKeys, suite};
 
 /// Runs that a list shows where no number is asked for.
 const LISTED: u64 = 100;
@@ -123,8 +123,8 @@ impl Archived {
         let runs = listed.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
         let heads = archive.heads(&runs.collect::<Vec<_>>())?;
         let kept = listed.into_iter().map(|kept| {
-            let record = heads.get(&kept.id).and_then(|head| run::parse_head(head));
-            (kept, record)
+            let past = heads.get(&kept.id).map(|head| past(head)).unwrap_or_default();
+            (kept, past)
         });
         Ok(history::course_page(&history::courses(kept), asked))
     }
@@ -214,6 +214,16 @@ impl Archived {
         }
         Ok(arms)
     }
+}
+
+/// What the beginning of a kept document says of what was done.
+fn past(head: &str) -> Past {
+    if let Some(mut record) = run::parse_head(head) {
+        suite::complete(&mut record);
+        return Past::from(record);
+    }
+    let work = kept::work_of_results(head).unwrap_or_default();
+    Past { work, ..Past::default() }
 }
 
 fn running(folder: &Path, standing: Standing) -> Running {
