@@ -185,6 +185,30 @@ fn jobs_of_a_file_draw_addresses_of_their_own() {
     assert_eq!(seeds(&again), seeds(&document));
 }
 
+/// A writer and a reader of the same drive, as in tests of reads under the pressure of writes;
+/// returns the reader's mean latency in nanoseconds.
+fn mean_beside_a_writer(target: &str, rate: u32, runtime: u32, seed: &str) -> f64 {
+    let folder = folder();
+    let text = format!(
+        "[global]\nfilename={target}\nbs=8k\nioengine=libaio\nnorandommap=1\ntime_based\n\
+         runtime={runtime}\nrate_iops={rate}\n[write]\nrw=randwrite\n[read]\nrw=randread\n{seed}\n"
+    );
+    let document = result(folder.path(), &text);
+    assert_eq!(document["jobs"][1]["reads"], rate * runtime);
+    document["jobs"][1]["lat_ns"]["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn a_reader_does_not_read_what_the_writer_beside_it_has_just_written() {
+    for (target, rate, runtime) in
+        [("drive:seagate-st2000dm006", 20, 50), ("drive:generic-nvme,precondition=steady", 2000, 2)]
+    {
+        let same = mean_beside_a_writer(target, rate, runtime, "");
+        let apart = mean_beside_a_writer(target, rate, runtime, "randseed=2");
+        assert!((same / apart - 1.0).abs() < 0.05, "{target}: {same} and {apart} ns");
+    }
+}
+
 #[test]
 fn copies_one_behind_the_other_end_with_their_file() {
     let folder = folder();
