@@ -69,7 +69,7 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_written() {
 
 #[test]
 fn bytes_one_by_one_are_a_step_of_them_at_least() {
-    let wrong = "bonnie,putc=4k".parse::<Suite>().unwrap_err().to_string();
+    let wrong = "bonnie,putc=4k".parse::<Suite>().unwrap_err();
     assert!(wrong.contains("`putc` is 4k: at least 8k, or 0"), "{wrong}");
     "bonnie,putc=0".parse::<Suite>().unwrap();
 }
