@@ -43,10 +43,6 @@ pub(crate) const PROFILE: Kind = Kind { what: "drive profile", limit: Bytes::mib
 pub(crate) const MEASUREMENTS: Kind = Kind { what: "file of measurements", limit: Bytes::mib(4) };
 /// Runs, or results of other tools: a run of an hour has 1 MiB, a log of every request 100.
 pub(crate) const RESULTS: Kind = Kind { what: "file of results", limit: Bytes::mib(128) };
-/// The plan of a study: 100 bytes a run.
-pub(crate) const PLAN: Kind = Kind { what: "plan of a study", limit: Bytes::mib(64) };
-/// The journal of a study: ten thousand runs.
-pub(crate) const JOURNAL: Kind = Kind { what: "journal of a study", limit: Bytes::mib(512) };
 /// A kernel log; the ring of a large machine is some megabytes.
 pub(crate) const LOG: Kind =
     Kind { what: "kernel log", limit: Bytes::new(drivelab_host::root::LOG_BYTES_MAX as u64) };

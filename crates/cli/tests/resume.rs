@@ -403,3 +403,43 @@ fn what_an_unfinished_study_left_is_not_shown_beside_another_plan() {
     limited(folder.path(), 8, &["study", "study.toml", "--out", "whole", "--seed", "9"]);
     assert!(!whole.join("report.html").exists());
 }
+
+#[test]
+fn a_journal_is_believed_only_where_its_lines_belong_to_its_study() {
+    let folder = folder();
+    let whole = undisturbed(folder.path());
+    let journal = fs::read_to_string(whole.join("runs.jsonl")).unwrap();
+    let refused = |name: &str, words: &[&str]| {
+        for verb in [
+            &["report", name][..],
+            &["show", name],
+            &["import", name],
+            &["compare", name, "whole"],
+            &["export", name, "--format", "csv"],
+            &["archive", "import", name],
+        ] {
+            drivelab(folder.path(), verb).failed(2, words);
+        }
+    };
+    let line = journal.lines().nth(2).unwrap();
+    let edited = line.replacen("\"iops\":", "\"iops\":1", 1);
+    assert_ne!(line, edited);
+    copy_with(&whole, "edited", journal.replacen(line, &edited, 1).as_bytes());
+    refused("edited", &["runs.jsonl`: line 3 is damaged", "no verdict", "--resume --out edited"]);
+    copy_with(&whole, "zeros", (journal.clone() + "\0\0\0\n").as_bytes());
+    refused("zeros", &[&format!("runs.jsonl`: line {} is damaged", RUNS + 1)]);
+    // The lines of another study, whole as they are.
+    let other = copy_with(&whole, "other", journal.as_bytes());
+    let text = fs::read_to_string(other.join("study.toml")).unwrap();
+    fs::write(other.join("study.toml"), text.replace("title = \"Does", "title = \"Did")).unwrap();
+    refused("other", &["lines 1, 2, 3, 4, 5 and 31 more are damaged or belong to another study"]);
+    let plan = copy_with(&whole, "plan", journal.as_bytes()).join("plan.json");
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace("\"block\":5", "\"block\":4")).unwrap();
+    refused("plan", &["plan.json` is damaged", "--resume --out plan"]);
+    // What a kill cut off is the end of a session.
+    copy_with(&whole, "killed", &journal.as_bytes()[..journal.len() - 10]);
+    let report = drivelab(folder.path(), &["report", "killed", "--format", "txt"]);
+    assert_eq!(report.code, 0, "{report:?}");
+    assert_eq!(drivelab(folder.path(), &["archive", "import", "whole"]).code, 0);
+}

@@ -3,6 +3,7 @@
 pub(crate) mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use drivelab_core::Refusal;
 use drivelab_core::config::{Choice as _, ConfigError};
@@ -14,8 +15,10 @@ use drivelab_core::record::{self, Figure, Nature, Phase, RunRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agenda::Agenda;
 use crate::file::{Choices, StudyFile, Vocabulary};
-use crate::folder::Header;
+use crate::folder::{Header, PlanFile};
+use crate::keep::read;
 use crate::repeat::{command, words};
 use crate::stage::{StageName, StoredRun, Task};
 
@@ -50,19 +53,6 @@ pub struct Frame {
     pub notes: Vec<String>,
     /// The command that gives the result again.
     pub reproduce: String,
-}
-
-/// What the files of a results folder hold.
-#[derive(Debug, Clone, Copy)]
-pub struct FolderText<'a> {
-    /// The content of `study.toml`.
-    pub study: &'a str,
-    /// The content of `plan.json`.
-    pub plan: &'a str,
-    /// The content of `runs.jsonl`.
-    pub journal: &'a str,
-    /// The content of `result.json`, where the study is finished.
-    pub result: Option<&'a str>,
 }
 
 /// The place of a run in its study.
@@ -108,24 +98,42 @@ impl KeptStudy {
         Self { schema: KEPT_STUDY_SCHEMA.into(), text, header, frame, runs_crc32, runs }
     }
 
-    /// The study of a results folder. A line that is cut off is the end of a session that was
-    /// killed.
+    /// The study of a results folder, whose runs are those that it made: every line of its journal
+    /// has a checksum that holds for the plan and the study in the folder. A line that is cut off
+    /// is the end of a session that was killed.
     ///
     /// # Errors
-    /// The files are not those of a results folder.
-    pub fn of_folder(files: FolderText<'_>, vocabulary: &dyn Vocabulary) -> Result<Self, Refusal> {
-        let header: Header = serde_json::from_str(files.plan).map_err(|error| {
-            Refusal::request("`plan.json` of the results folder is damaged").because(error)
-        })?;
-        let (mut runs, mut known) = (Vec::new(), BTreeSet::new());
-        for (number, line) in (1..).zip(files.journal.split_inclusive('\n')) {
-            let run: StoredRun = match serde_json::from_str(line) {
-                Ok(run) => run,
-                Err(_) if !line.ends_with('\n') => break,
-                Err(error) => {
-                    let message = format!("line {number} of `runs.jsonl` is damaged");
-                    return Err(Refusal::request(message).because(error));
-                }
+    /// The files are not those of a results folder, or some of them are damaged.
+    pub fn read(folder: &Path, vocabulary: &dyn Vocabulary) -> Result<Self, Refusal> {
+        let at = |name: &str| folder.join(name);
+        let (header, text) = beginning(folder)?;
+        let mut kept = Self::new(text, header, Frame::default(), Vec::new());
+        let study = kept.study(vocabulary)?;
+        let journal = read::bytes(&at("runs.jsonl"), read::JOURNAL)?.unwrap_or_default();
+        kept.runs = kept.lines(folder, &journal, &study)?;
+        let result = read::text(&at("result.json"), read::RESULT)?;
+        kept.frame = kept.frame_of(&study, result.as_deref());
+        Ok(Self::new(kept.text, kept.header, kept.frame, kept.runs))
+    }
+
+    /// The runs of a journal; refused where a line is not one of this study.
+    fn lines(
+        &self,
+        folder: &Path,
+        journal: &[u8],
+        study: &StudyFile,
+    ) -> Result<Vec<StoredRun>, Refusal> {
+        let owner = self.header.owner(&self.text);
+        let agenda = Agenda::new(study, &self.header.plan);
+        let (mut runs, mut known, mut damaged) = (Vec::new(), BTreeSet::new(), Vec::new());
+        for (number, line) in (1_usize..).zip(journal.split_inclusive(|byte| *byte == b'\n')) {
+            let Some(line) = line.strip_suffix(b"\n") else { break };
+            let is_whole = self.header.holds(&owner, line);
+            let run: Option<StoredRun> = serde_json::from_slice(line).ok().filter(|_| is_whole);
+            let run = run.filter(|run: &StoredRun| agenda.place(&run.step, run.task).is_some());
+            let Some(run) = run else {
+                damaged.push(number);
+                continue;
             };
             // A line that is there twice counts once.
             let Step { arm, block, repeat, .. } = run.step;
@@ -133,10 +141,7 @@ impl KeptStudy {
                 runs.push(run);
             }
         }
-        let mut kept = Self::new(files.study.to_owned(), header, Frame::default(), runs);
-        let study = kept.study(vocabulary)?;
-        kept.frame = kept.frame_of(&study, files.result);
-        Ok(kept)
+        if damaged.is_empty() { Ok(runs) } else { Err(damaged_lines(folder, &damaged)) }
     }
 
     /// The study that [`Self::document`] was made of, with the place and the record of every run,
@@ -151,10 +156,21 @@ impl KeptStudy {
         let damaged =
             |error: serde_json::Error| Refusal::request("the kept study is damaged").because(error);
         let mut kept: Self = serde_json::from_str(document).map_err(damaged)?;
+        let mut hasher = crc32fast::Hasher::new();
         for (place, record) in parts {
+            // The text of a stored run, as its checksum was computed from it.
+            hasher.update(place.strip_suffix('}').unwrap_or(place).as_bytes());
+            hasher.update(b",\"record\":");
+            hasher.update(record.as_bytes());
+            hasher.update(b"}");
             let Place { step, task, boot } = serde_json::from_str(place).map_err(damaged)?;
             let record = serde_json::from_str(record).map_err(damaged)?;
             kept.runs.push(StoredRun { step, task, boot, record });
+        }
+        if format!("{:08x}", hasher.finalize()) != kept.runs_crc32 {
+            let message = "the runs of the kept study are not those that it was kept with: one is \
+                           missing or was changed";
+            return Err(Refusal::request(message).hint("keep it again from its results folder"));
         }
         Ok(kept)
     }
@@ -299,6 +315,49 @@ impl KeptStudy {
             reproduce: result["reproduce"].as_str().map_or(again, str::to_owned),
         }
     }
+}
+
+/// What a results folder belongs to, and the text of its study.
+pub(crate) fn beginning(folder: &Path) -> Result<(Header, String), Refusal> {
+    let (name, again) = (folder.display(), "drivelab study --resume --out");
+    let header = match Header::read(folder)? {
+        PlanFile::Whole(header) => *header,
+        PlanFile::Missing => {
+            return Err(Refusal::request(format!("`{name}/plan.json` does not exist"))
+                .hint("name the results folder of a study"));
+        }
+        PlanFile::Damaged => {
+            return Err(Refusal::request(format!("`{name}/plan.json` is damaged"))
+                .hint(format!("continue the study, which writes it again: {again} {name}")));
+        }
+    };
+    let text = read::text(&folder.join("study.toml"), read::STUDY)?;
+    let missing = || {
+        Refusal::request(format!("`{name}/study.toml` does not exist"))
+            .hint("name the results folder of a study")
+    };
+    Ok((header, text.ok_or_else(missing)?))
+}
+
+/// Numbers of lines that are named in a message.
+const NAMED_MAX: usize = 5;
+
+/// Lines that are not runs of their study: without them it would say something else.
+fn damaged_lines(folder: &Path, numbers: &[usize]) -> Refusal {
+    let folder = folder.display();
+    let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    let lines = match (numbers.len(), named.join(", ")) {
+        (1, only) => format!("line {only} is damaged or belongs"),
+        (count, named) if count > NAMED_MAX => {
+            format!("lines {named} and {} more are damaged or belong", count - NAMED_MAX)
+        }
+        (_, named) => format!("lines {named} are damaged or belong"),
+    };
+    Refusal::request(format!("`{folder}/runs.jsonl`: {lines} to another study; no verdict")).hint(
+        format!(
+            "make these runs again: repeat the command of the study with --resume --out {folder}"
+        ),
+    )
 }
 
 fn settings(arm: &Value) -> Vec<(String, String)> {

@@ -29,6 +29,6 @@ pub use effort::{Effort, in_words};
 pub use file::{Arm, Choices, StudyFile, Vocabulary, Work};
 pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
 pub use kept::standing::{Standing, State};
-pub use kept::{FolderText, Frame, KEPT_STUDY_SCHEMA, KeptPart, KeptStudy};
+pub use kept::{Frame, KEPT_STUDY_SCHEMA, KeptPart, KeptStudy};
 pub use stage::{Entered, Evidence, Request, Stage, StageName, StoredRun, Task};
 pub use watch::{Shield, Watch};

@@ -10,7 +10,7 @@ use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
 use drivelab_formats::results;
 use drivelab_report::run::Dated;
 use drivelab_report::{kept, run};
-use drivelab_study::{FolderText, KEPT_STUDY_SCHEMA, KeptStudy};
+use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
 use serde_json::Value;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
@@ -257,14 +257,5 @@ fn folder(path: &Path) -> Result<KeptStudy, Failure> {
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));
     }
-    let result = path.join("result.json");
-    let result = result.is_file().then(|| input::lossy(&result, input::RESULTS)).transpose()?;
-    let files = FolderText {
-        study: &input::text(&study_path, input::STUDY)?,
-        plan: &input::text(&path.join("plan.json"), input::PLAN)?,
-        journal: &input::lossy(&path.join("runs.jsonl"), input::JOURNAL)?,
-        result: result.as_deref(),
-    };
-    KeptStudy::of_folder(files, &DriveKeys)
-        .map_err(|error| Failure::bad_request(error).hint(format!("in `{}`", path.display())))
+    Ok(KeptStudy::read(path, &DriveKeys)?)
 }

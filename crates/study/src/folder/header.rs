@@ -1,7 +1,5 @@
 //! `plan.json`: what a results folder belongs to.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use drivelab_core::Refusal;
@@ -9,7 +7,7 @@ use drivelab_core::plan::Plan;
 use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::keep::{self, AtPath as _, Owner, Seal};
+use crate::keep::{self, Owner, Seal, read};
 use crate::watch::Watch;
 
 /// What a results folder belongs to.
@@ -82,8 +80,17 @@ pub const PLAN_SCHEMA: &str = "drivelab.plan/2";
 const PLAN_SCHEMA_PLAIN: &str = "drivelab.plan/1";
 
 impl Header {
+    /// Whether a line of its journal, which belongs to `owner`, is as it was written.
+    pub(crate) fn holds(&self, owner: &Owner, line: &[u8]) -> bool {
+        match owner.check(line) {
+            Seal::Whole => true,
+            Seal::Absent => self.is_plain(),
+            Seal::Broken => false,
+        }
+    }
+
     /// Whether lines without a checksum may stand in its journal.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.schema == PLAN_SCHEMA_PLAIN
     }
 
@@ -93,7 +100,7 @@ impl Header {
     }
 
     /// What the runs of the study in `text` belong to.
-    pub(super) fn owner(&self, text: &str) -> Owner {
+    pub(crate) fn owner(&self, text: &str) -> Owner {
         let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
         let seed = self.seed.to_le_bytes();
         let only = self.only().join(",");
@@ -114,12 +121,9 @@ impl Header {
     }
 
     /// Reads it out of the folder.
-    pub(super) fn read(folder: &Path) -> Result<PlanFile, Refusal> {
+    pub(crate) fn read(folder: &Path) -> Result<PlanFile, Refusal> {
         let path = folder.join("plan.json");
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PlanFile::Missing),
-            text => text.at_path("read", &path)?,
-        };
+        let Some(text) = read::bytes(&path, read::PLAN)? else { return Ok(PlanFile::Missing) };
         let text = text.trim_ascii();
         let seal = own_owner().check(text);
         let header: Option<Self> = serde_json::from_slice(text).ok();
@@ -134,7 +138,7 @@ impl Header {
 
 /// What `plan.json` is.
 #[derive(Debug)]
-pub(super) enum PlanFile {
+pub(crate) enum PlanFile {
     /// There is none: nothing was begun.
     Missing,
     /// It is not as it was written.

@@ -11,21 +11,19 @@ mod header;
 mod place;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
 use drivelab_core::plan::Design;
 use drivelab_core::units::Bytes;
 
-use header::PlanFile;
+pub(crate) use header::PlanFile;
 pub use header::{Asked, Header, PLAN_SCHEMA};
 pub use place::{fresh, last, unused};
 
 use crate::agenda::Agenda;
 use crate::file::StudyFile;
-use crate::keep::{self, AtPath as _, Journal, Line, Owner, Seal};
+use crate::keep::{self, Journal, Line, Owner, Seal, read};
 use crate::stage::{StoredRun, Task};
 use crate::watch::Watch;
 
@@ -189,12 +187,7 @@ impl Begun {
             PlanFile::Missing | PlanFile::Damaged => None,
         };
         let path = folder.join("study.toml");
-        let study = match fs::read_to_string(&path) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
-                None
-            }
-            text => Some(text.at_path("read", &path)?),
-        };
+        let study = read::bytes(&path, read::STUDY)?.and_then(|it| String::from_utf8(it).ok());
         Ok(Self { folder: folder.to_owned(), journal, lines, header, study })
     }
 
@@ -318,11 +311,7 @@ impl Going {
         let path = begun.journal.path().display().to_string();
         let mut done = BTreeMap::new();
         for line in &begun.lines {
-            let sealed = match owner.check(&line.text) {
-                Seal::Whole => true,
-                Seal::Absent => header.is_plain(),
-                Seal::Broken => false,
-            };
+            let sealed = header.holds(&owner, &line.text);
             let run: Option<StoredRun> = serde_json::from_slice(&line.text).ok();
             let run = run.filter(|_| sealed && line.ended);
             let place = run.as_ref().and_then(|run| agenda.place(&run.step, run.task));

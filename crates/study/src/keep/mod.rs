@@ -2,6 +2,7 @@
 
 mod durable;
 mod journal;
+pub(crate) mod read;
 
 pub use durable::{make_folder, remove, write};
 pub use journal::{Journal, Line, Owner, Seal};

@@ -1,7 +1,6 @@
 //! How far a study is, as another process sees it: the results folder is read, not locked.
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use drivelab_core::Refusal;
 use crate::agenda::Agenda;
 use crate::effort::Effort;
 use crate::file::Vocabulary;
-use crate::keep::AtPath as _;
-use crate::kept::{FolderText, KeptStudy};
+use crate::keep::{AtPath as _, read};
+use crate::kept::{Frame, KeptStudy, beginning};
 
 /// How far a study is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,19 +51,15 @@ impl Standing {
         locks: &str,
         vocabulary: &dyn Vocabulary,
     ) -> Result<Option<Self>, Refusal> {
-        let text = |name: &str| match fs::read_to_string(folder.join(name)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            text => text.at_path("read", &folder.join(name)).map(Some),
-        };
-        let (Some(plan), Some(study)) = (text("plan.json")?, text("study.toml")?) else {
+        let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        if !is_there("plan.json") || !is_there("study.toml") {
             return Ok(None);
-        };
-        let path = folder.join("runs.jsonl");
-        let (lines, is_locked) = journal(&path, locks).at_path("read", &path)?;
-        let files = FolderText { study: &study, plan: &plan, journal: "", result: None };
-        let kept = KeptStudy::of_folder(files, vocabulary)?;
+        }
+        let (header, text) = beginning(folder)?;
+        let kept = KeptStudy::new(text, header, Frame::default(), Vec::new());
         let study = kept.study(vocabulary)?;
         let agenda = Agenda::new(&study, &kept.header.plan);
+        let (lines, is_locked) = journal(&folder.join("runs.jsonl"), locks, &kept)?;
         let (all, done) = (agenda.count(), lines.min(agenda.count()));
         let state = match (is_locked, folder.join("result.json").exists()) {
             (true, _) => State::Running,
@@ -83,18 +78,21 @@ impl Standing {
     }
 }
 
-/// The finished lines of a journal, and whether a process has locked it.
-fn journal(path: &Path, locks: &str) -> std::io::Result<(usize, bool)> {
-    let file = fs::File::open(path)?;
-    let inode = format!(":{}", file.metadata()?.ino());
+/// The finished lines of a journal that belong to the study, and whether a process has locked it.
+fn journal(path: &Path, locks: &str, kept: &KeptStudy) -> Result<(usize, bool), Refusal> {
+    let Some(file) = read::open(path, read::JOURNAL)? else { return Ok((0, false)) };
+    let inode = format!(":{}", file.metadata().at_path("read", path)?.ino());
     let is_its = |line: &&str| {
         let mut words = line.split_whitespace();
         words.nth(1) == Some("FLOCK") && words.any(|word| word.ends_with(&inode))
     };
     let is_locked = locks.lines().any(|line| is_its(&line));
-    let (mut reader, mut line, mut lines) = (BufReader::new(file), Vec::new(), 0);
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        lines += usize::from(line.ends_with(b"\n"));
+    let owner = kept.header.owner(&kept.text);
+    let mut reader = BufReader::new(file.take(read::JOURNAL.get()));
+    let (mut line, mut lines) = (Vec::new(), 0);
+    while reader.read_until(b'\n', &mut line).at_path("read", path)? > 0 {
+        let whole = line.strip_suffix(b"\n").is_some_and(|line| kept.header.holds(&owner, line));
+        lines += usize::from(whole);
         line.clear();
     }
     Ok((lines, is_locked))

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Point, Sweep};
-use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder};
+use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder, read};
 use crate::watch::Watch;
 
 /// What the name of a file of rows begins and ends with.
@@ -162,7 +162,7 @@ impl Kept {
     pub fn read(folder: &Path, key: impl Fn(u32) -> Option<String>) -> Result<Self, Refusal> {
         let mut kept = Self::default();
         for path in files(folder)? {
-            let text = fs::read(&path).at_path("read", &path)?;
+            let text = read::bytes(&path, read::JOURNAL)?.unwrap_or_default();
             for line in text.split_inclusive(|byte| *byte == b'\n') {
                 kept.add(line, &key);
             }
