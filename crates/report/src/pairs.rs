@@ -1,6 +1,8 @@
 //! Pairs from a CSV file: `block,arm,value[,metric[,better]]`.
 
-use drivelab_stats::Better;
+use std::collections::BTreeSet;
+
+use drivelab_stats::{BLOCKS_MAX, Better};
 
 use crate::suggest;
 use drivelab_core::csv::{Line, ParseError, fields, lines, quote};
@@ -61,7 +63,21 @@ pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
         let hint = "add one line per run below the header, for example `1,ide,75.1`";
         return Err(ParseError::new(first.number, "there is a header but no values", hint));
     }
-    data.iter().map(|line| row(*line, columns)).collect()
+    let (mut rows, mut blocks) = (Vec::new(), BTreeSet::new());
+    for line in data {
+        let row = row(*line, columns)?;
+        if !blocks.contains(&row.block) {
+            // Here and not once all are read: a file of every request has millions of lines.
+            if blocks.len() == BLOCKS_MAX {
+                let what = format!("there are more than {BLOCKS_MAX} blocks");
+                let hint = "a block is one run of each arm, not one request or second";
+                return Err(ParseError::new(line.number, what, hint));
+            }
+            blocks.insert(row.block.clone());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 impl Columns {
@@ -195,6 +211,17 @@ fn value(text: &str) -> Result<f64, (String, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_ends_at_the_first_block_too_many() {
+        let lines: Vec<String> = (0..BLOCKS_MAX).map(|block| format!("{block},a,1\n")).collect();
+        let mut text = lines.concat();
+        assert_eq!(parse(&text).unwrap().len(), BLOCKS_MAX);
+        text += "0,b,1\nmore,a,1\nthis is not read\n";
+        let refused = parse(&text).unwrap_err();
+        assert_eq!(refused.line, BLOCKS_MAX + 2);
+        assert!(refused.what.contains("more than 100000 blocks"), "{refused:?}");
+    }
 
     #[test]
     fn columns_are_found_with_and_without_names() {
