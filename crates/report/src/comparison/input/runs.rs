@@ -1,6 +1,6 @@
 //! Stored runs as arms.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, MarkId, RunRecord, Work};
@@ -75,12 +75,19 @@ fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[Dated]) -> Opt
         (&one.target, &one.config) == (&other.target, &other.config)
             && (&one.total, &one.phases) == (&other.total, &other.phases)
     };
-    let is_copy = |place: usize| {
-        let mut earlier = records[..place].iter();
-        earlier.any(|earlier| is_same(&earlier.record, &records[place].record))
-    };
-    let mut places = 0..records.len();
-    runs.retain(|_| !is_copy(places.next().expect("one record a run")));
+    // Copies have the same seed and the same rate: few of many runs are compared whole.
+    let rate = |record: &RunRecord| record.total.as_ref().map(|total| total.iops.to_bits());
+    let mut alike: BTreeMap<(u64, Option<u64>), Vec<&RunRecord>> = BTreeMap::new();
+    let mut records_left = records.iter().map(|run| &run.record);
+    runs.retain(|_| {
+        let record = records_left.next().expect("one record a run");
+        let earlier = alike.entry((record.config.seed, rate(record))).or_default();
+        let is_new = !earlier.iter().any(|earlier| is_same(earlier, record));
+        if is_new {
+            earlier.push(record);
+        }
+        is_new
+    });
     let copies = records.len() - runs.len();
     (copies > 0).then(|| {
         format!(
