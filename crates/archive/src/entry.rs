@@ -122,6 +122,46 @@ pub struct Shown {
     pub figures: Vec<Figure>,
 }
 
+/// What a row says of a run, which the record of the run says too.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Columns {
+    /// What was measured.
+    pub target: String,
+    /// The machine, as records name it.
+    pub host: Option<String>,
+    /// The devices under the target, by name.
+    pub devices: Vec<String>,
+    /// The modelled drive, or the model of the device.
+    pub drive: Option<String>,
+    /// The benchmark.
+    pub suite: Option<String>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+}
+
+impl Columns {
+    /// Those of a run of drivelab.
+    pub fn of_run(record: &RunRecord, figures: Vec<Figure>) -> Self {
+        let attached = record.attached.as_ref();
+        let devices = attached.map(|attached| &attached.devices[..]).unwrap_or_default();
+        let model = devices.iter().rev().find_map(|device| device.facts.get("model"));
+        let spec = record.target.strip_prefix("drive:");
+        let drive = spec.map(|spec| spec.split(',').next().unwrap_or_default().to_owned());
+        Self {
+            target: record.target.clone(),
+            host: record.host.as_ref().map(|host| host.id.clone()),
+            devices: devices.iter().map(|device| device.name.clone()).collect(),
+            drive: drive.or_else(|| model.map(ToString::to_string)),
+            suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
+            figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+        }
+    }
+}
+
+/// Reads a document back: what its row must say, or `None` where a row says nothing of it that is
+/// found there; or why it is none.
+pub type ReadBack<'a> = &'a dyn Fn(&str) -> Result<Option<Columns>, String>;
+
 impl Entry {
     /// The entry of a run of drivelab.
     pub fn of_run(
@@ -130,26 +170,23 @@ impl Entry {
         (origin, record): (Origin, &RunRecord),
         shown: Shown,
     ) -> Self {
-        let attached = record.attached.as_ref();
-        let devices = attached.map(|attached| &attached.devices[..]).unwrap_or_default();
-        let model = devices.iter().rev().find_map(|device| device.facts.get("model"));
-        let spec = record.target.strip_prefix("drive:");
-        let drive = spec.map(|spec| spec.split(',').next().unwrap_or_default().to_owned());
+        let Columns { target, host, devices, drive, suite, figures } =
+            Columns::of_run(record, shown.figures);
         Self {
             id,
             time_ms,
             origin,
-            target: record.target.clone(),
-            host: record.host.as_ref().map(|host| host.id.clone()),
-            devices: devices.iter().map(|device| device.name.clone()).collect(),
-            drive: drive.or_else(|| model.map(ToString::to_string)),
-            suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
+            target,
+            host,
+            devices,
+            drive,
+            suite,
             label: record.label.clone(),
             tags: Vec::new(),
             commit: None,
             place: None,
             spark: shown.spark,
-            figures: shown.figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+            figures,
             document: serde_json::to_string(record).expect("plain data is always JSON"),
         }
     }

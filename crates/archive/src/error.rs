@@ -57,8 +57,31 @@ pub enum ArchiveError {
     #[error("no run `{0}` in the archive")]
     NoSuchRun(String),
     /// Several runs have ids that begin so.
-    #[error("`{0}` is the beginning of {1} ids")]
-    Ambiguous(String, u64),
+    #[error("`{text}` is the beginning of {count} ids")]
+    Ambiguous {
+        /// What was typed.
+        text: String,
+        /// How many ids begin so.
+        count: u64,
+        /// The first of them: id, target, label.
+        first: Vec<String>,
+    },
+    /// The beginning of an id that says too little.
+    #[error("`{text}` has fewer than {least} characters of an id")]
+    TooShort {
+        /// What was typed.
+        text: String,
+        /// Characters that say enough.
+        least: usize,
+    },
+    /// The run belongs to another, which would say something else without it.
+    #[error("run {run} is a part of {whole}")]
+    IsPart {
+        /// Which run.
+        run: String,
+        /// What it belongs to.
+        whole: String,
+    },
     /// A figure that is no number cannot be compared.
     #[error("the figure `{0}` is not a finite number")]
     NotANumber(String),
@@ -94,6 +117,9 @@ pub enum ArchiveError {
     /// Another process writes, and went on for longer than the caller waits.
     #[error("another process is writing to the archive")]
     Busy,
+    /// The caller wanted it to end.
+    #[error("interrupted while reading the archive")]
+    Stopped,
     /// The database did not do what it was asked.
     #[error("the archive could not be used")]
     Sql(#[source] DatabaseError),
@@ -120,6 +146,7 @@ impl From<rusqlite::Error> for ArchiveError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy,
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Self::Stopped,
             _ => Self::Sql(error.into()),
         }
     }

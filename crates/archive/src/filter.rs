@@ -17,7 +17,7 @@ pub struct Filter {
     pub target: Option<String>,
     /// A part of the drive's name.
     pub drive: Option<String>,
-    /// The benchmark.
+    /// The benchmark, in any case of its letters.
     pub suite: Option<String>,
     /// The user's name for it, or one of its tags.
     pub label: Option<String>,
@@ -59,7 +59,8 @@ impl Filter {
         }
         let origin = self.origin.map(|origin| origin.name().to_owned());
         condition.add(origin, |n| format!("runs.origin = ${n}"));
-        condition.add(self.suite.clone(), |n| format!("runs.suite = ${n}"));
+        let suite = self.suite.as_deref().map(str::to_ascii_lowercase);
+        condition.add(suite, |n| format!("lower(runs.suite) = ${n}"));
         for (column, value) in [("host", &self.host), ("tested", &self.commit)] {
             // Beyond every letter and digit of an id.
             condition.add(value.clone(), |n| {

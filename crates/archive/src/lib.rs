@@ -15,11 +15,11 @@ mod schema;
 mod store;
 mod when;
 
-pub use archive::{Archive, Checked, Merged};
+pub use archive::{AT_ONCE, Archive, Checked, Detail, Listed, Merged};
 pub use distrust::Distrust;
-pub use entry::{Entry, Part, Place, RunId, Shown, Whole};
+pub use entry::{Columns, Entry, Part, Place, ReadBack, RunId, Shown, Whole};
 pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;
 pub use query::Query;
-pub use store::{Patience, is_server};
+pub use store::{Patience, Stop, is_server};
 pub use when::{Period, since};

@@ -1,6 +1,6 @@
 //! Kept runs as a command line names them.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Detail};
 use crate::entry::{RunId, Whole};
 use crate::error::ArchiveError;
 use crate::filter::Filter;
@@ -36,19 +36,25 @@ impl Query {
         Ok((text.starts_with('0') && is_plain).then(|| Self::Id(text.to_owned())))
     }
 
-    /// The runs that are meant, the oldest first; at least one.
+    /// Passes the runs that are meant to `then`, the oldest first; at least one.
     ///
     /// # Errors
-    /// No such run, several ids that begin so, or a damaged record.
-    pub fn of(&self, archive: &Archive, typed: &str) -> Result<Vec<Whole>, ArchiveError> {
-        let found = match self {
-            Self::Id(text) => vec![archive.whole(archive.find(text)?)?],
-            Self::Filter(filter) => archive.wholes(filter)?,
+    /// No such run, several ids that begin so, a damaged record, or what `then` returns.
+    pub fn each<E: From<ArchiveError>>(
+        &self,
+        archive: &Archive,
+        typed: &str,
+        detail: Detail,
+        mut then: impl FnMut(Whole) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let filter = match self {
+            Self::Id(text) => return then(archive.whole(archive.find(text)?)?),
+            Self::Filter(filter) => filter,
         };
-        if found.is_empty() {
-            return Err(ArchiveError::NoSuchRun(typed.to_owned()));
+        match archive.each(filter, detail, then)? {
+            0 => Err(ArchiveError::NoSuchRun(typed.to_owned()).into()),
+            _ => Ok(()),
         }
-        Ok(found)
     }
 
     /// The ids of the runs that are meant.
@@ -57,11 +63,12 @@ impl Query {
     /// No such run, or several ids that begin so.
     pub fn ids(&self, archive: &Archive, typed: &str) -> Result<Vec<RunId>, ArchiveError> {
         let Self::Filter(filter) = self else { return Ok(vec![archive.find(typed)?]) };
-        let found = archive.list(filter)?;
+        let found = archive.ids(filter)?;
         if found.is_empty() {
             return Err(ArchiveError::NoSuchRun(typed.to_owned()));
         }
-        found.iter().map(|run| archive.find(&run.id)).collect()
+        let id = |run: String| run.parse().map_err(|_| ArchiveError::NoSuchRun(run));
+        found.into_iter().map(id).collect()
     }
 }
 

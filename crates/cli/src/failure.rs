@@ -48,6 +48,11 @@ impl Exit {
         }
     }
 
+    /// This one, or `other` where all went well.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
+
     /// A reader that went away (`drivelab ... | head`) is no failure.
     pub(crate) fn unless_pipe_closed(failure: Failure) -> Outcome {
         let closed = |cause: &(dyn std::error::Error + 'static)| {

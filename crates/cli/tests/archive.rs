@@ -9,6 +9,10 @@ use crate::common::{SMALL, command, drivelab, file, folder, said};
 const RUN: [&str; 6] =
     ["run", "drive:generic-5400", "--rw=randread", "--number_ios=200", "--label", "before"];
 
+const HYPERFINE: &str = "{\"results\":[{\"command\":\"sleep\",\"mean\":0.1,\"stddev\":0.01,\
+    \"median\":0.1,\"user\":0.0,\"system\":0.0,\"min\":0.1,\"max\":0.1,\
+    \"times\":[0.1,0.1]}]}";
+
 #[test]
 fn a_finished_run_is_in_the_history() {
     let folder = folder();
@@ -51,13 +55,114 @@ fn a_run_that_is_not_to_be_kept_is_not() {
 #[test]
 fn a_run_that_cannot_be_kept_is_printed_all_the_same() {
     let folder = folder();
-    file(folder.path(), "own.db", &"no archive at all, whatever it is called ".repeat(50));
-    let said = drivelab(folder.path(), &[&RUN[..], &["--archive", "own.db"]].concat());
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("not archived") && said.err.contains("--no-archive"), "{said:?}");
-    assert!(said.out.contains("IOPS"), "{said:?}");
+    file(folder.path(), "own.db", &"no archive at all, under any name ".repeat(50));
+    let mut run = command(folder.path(), &RUN[..4]);
+    let printed = said(run.env("DRIVELAB_ARCHIVE", "own.db").output().unwrap());
+    assert_eq!(printed.code, 0, "{printed:?}");
+    let words = ["not archived", "--no-archive", "`own.db` is not an archive"];
+    assert!(words.iter().all(|word| printed.err.contains(word)), "{printed:?}");
+    assert!(printed.out.contains("IOPS"), "{printed:?}");
     drivelab(folder.path(), &["history", "--archive", "own.db"])
         .failed(2, &["`own.db` is not an archive", "hint"]);
+}
+
+#[test]
+fn an_archive_that_is_asked_for_by_name_is_opened_before_the_run() {
+    let folder = folder();
+    file(folder.path(), "own.db", &"no archive at all, under any name ".repeat(50));
+    file(folder.path(), "study.toml", SMALL);
+    let own = ["--archive", "own.db"];
+    for verb in [
+        &["run", "drive:generic-5400", "--number_ios=200"][..],
+        &["study", "study.toml"],
+        &["study", "study.toml", "--label", "before"],
+        &["drive", "measure", "drive:generic-5400", "--out", "m.toml"],
+    ] {
+        let refused = drivelab(folder.path(), &[verb, &own].concat());
+        refused.failed(3, &["was not started", "`own.db` is not an archive", "--no-archive"]);
+        assert_eq!(refused.out, "", "{verb:?}");
+    }
+    // A label is a name to find the run by; so are a tag and a commit.
+    for named in [["--label", "a"], ["--tag", "a"], ["--commit", "a"]] {
+        let words = [&RUN[..4], &named[..]].concat();
+        let mut run = command(folder.path(), &words);
+        said(run.env("DRIVELAB_ARCHIVE", "own.db").output().unwrap())
+            .failed(3, &["was not started"]);
+    }
+    let mut unkept = command(folder.path(), &[&RUN[..], &["--no-archive"]].concat());
+    assert_eq!(said(unkept.env("DRIVELAB_ARCHIVE", "own.db").output().unwrap()).code, 0);
+    assert!(
+        !folder.path().join("m.toml").exists() && !folder.path().join("drivelab-results").exists()
+    );
+}
+
+#[test]
+fn names_that_a_database_would_take_for_others_are_names_of_files() {
+    let folder = folder();
+    for name in [":memory:", "file:own.db?mode=memory"] {
+        let kept = drivelab(folder.path(), &[&RUN[..], &["--archive", name]].concat());
+        assert_eq!(kept.code, 0, "{kept:?}");
+        assert!(folder.path().join(name).is_file(), "{name}");
+        assert_eq!(listed(folder.path(), &["--archive", name]).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_benchmark_is_found_in_any_case_and_its_nearest_is_named() {
+    let folder = folder();
+    file(folder.path(), "h.json", HYPERFINE);
+    let import = drivelab(folder.path(), &["archive", "import", "h.json"]);
+    assert_eq!(import.code, 0, "{import:?}");
+    assert_eq!(listed(folder.path(), &["--suite", "HyperFine"]).len(), 1);
+    let asked = |suite: &str| drivelab(folder.path(), &["history", "--suite", suite]);
+    asked("hyprfine")
+        .failed(2, &["no kept run is of a benchmark `hyprfine`", "did you mean `hyperfine`?"]);
+    asked("zzz").failed(2, &["benchmarks of kept runs: `hyperfine`"]);
+}
+
+#[test]
+fn a_label_says_what_it_replaces() {
+    let folder = folder();
+    let run = drivelab(folder.path(), &[&RUN[..], &["--json"]].concat());
+    let said = drivelab(folder.path(), &["label", "after", "label:before"]);
+    assert!(said.err.contains("replaced the label `before` of 1 run"), "{said:?}");
+    let again = drivelab(folder.path(), &["label", "after", "label:after", "--json"]);
+    assert_eq!(again.err, "", "{again:?}");
+    let gone = drivelab(folder.path(), &["label", "--remove", "label:after", "--json"]).json();
+    assert_eq!(gone["replaced"], serde_json::json!({ "after": 1 }));
+    // A run that is present keeps the label that it has, and that is said.
+    file(folder.path(), "run.json", &run.out);
+    let import = ["archive", "import", "run.json", "--label", "new"];
+    let present = drivelab(folder.path(), &import);
+    assert!(present.out.contains("already present: 1"), "{present:?}");
+    let words = ["keeps its label, none", "drivelab label new 0"];
+    assert!(words.iter().all(|word| present.err.contains(word)), "{present:?}");
+    drivelab(folder.path(), &["label", "new", "@today"]);
+    assert_eq!(drivelab(folder.path(), &import).err, "");
+}
+
+#[test]
+fn parts_are_deleted_with_their_whole_and_beginnings_of_ids_must_say_enough() {
+    let folder = folder();
+    file(
+        folder.path(),
+        "two.fio",
+        "[global]\nrw=read\nsize=1m\nfilename=drive:generic-5400\n[a]\n[b]\nstonewall\n",
+    );
+    let kept = drivelab(folder.path(), &["run", "--job", "two.fio"]);
+    assert_eq!(kept.code, 0, "{kept:?}");
+    let id = listed(folder.path(), &[])[0]["id"].as_str().unwrap().to_owned();
+    let part = listed(folder.path(), &["--parts", &id])[0]["id"].as_str().unwrap().to_owned();
+    drivelab(folder.path(), &["delete", &part, "--yes"])
+        .failed(2, &["is a part of", &format!("drivelab delete {id}")]);
+    for short in ["0", "01", &id[..3]] {
+        drivelab(folder.path(), &["delete", short, "--yes"])
+            .failed(2, &["fewer than 4 characters of an id", "drivelab history"]);
+    }
+    drivelab(folder.path(), &[&RUN[..], &["--seed", "2"]].concat());
+    drivelab(folder.path(), &["delete", &id[..4], "--yes"])
+        .failed(2, &["is the beginning of 2 ids", &id, ", before)"]);
+    assert_eq!(listed(folder.path(), &[]).len(), 2);
 }
 
 #[test]
@@ -70,7 +175,7 @@ fn kept_runs_are_named_and_deleted_by_the_beginning_of_their_ids() {
     let listed = drivelab(folder.path(), &["history", "--json"]).json();
     assert_eq!(listed["runs"][0]["label"], "after");
     drivelab(folder.path(), &["delete", id]).failed(2, &["--yes"]);
-    drivelab(folder.path(), &["delete", "ZZZ", "--yes"]).failed(2, &["no run", "history"]);
+    drivelab(folder.path(), &["delete", "ZZZZ", "--yes"]).failed(2, &["no run", "history"]);
     assert_eq!(drivelab(folder.path(), &["delete", id, "--yes"]).code, 0);
     assert_eq!(drivelab(folder.path(), &["history"]).out, "no runs\n");
 }
@@ -208,10 +313,7 @@ fn job_files_measurements_and_results_of_other_tools_are_kept() {
     assert_eq!(listed(folder.path(), &["--archive", "twice.db"]).len(), 2);
     let measured = ["drive", "measure", "drive:generic-5400", "--out", "m.toml"];
     assert_eq!(drivelab(folder.path(), &measured).code, 0);
-    let hyperfine = "{\"results\":[{\"command\":\"sleep\",\"mean\":0.1,\"stddev\":0.01,\
-                     \"median\":0.1,\"user\":0.0,\"system\":0.0,\"min\":0.1,\"max\":0.1,\
-                     \"times\":[0.1,0.1]}]}";
-    file(folder.path(), "h.json", hyperfine);
+    file(folder.path(), "h.json", HYPERFINE);
     // A result of another tool bears the time of its file.
     let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_577_836_800);
     let opened = fs::OpenOptions::new().write(true).open(folder.path().join("h.json")).unwrap();

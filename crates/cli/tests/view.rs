@@ -79,4 +79,65 @@ mod served {
         kill_process(Pid::from_child(&viewer), Signal::INT).unwrap();
         assert_eq!(viewer.wait().unwrap().code(), Some(0));
     }
+
+    /// Keeps runs of one label, which differ in their seeds.
+    fn keep_labelled(folder: &Path, label: &str, seeds: std::ops::Range<u64>) {
+        let run = ["run", "drive:generic-5400", "--rw=randread", "--number_ios=20", "--no-archive"];
+        let one = drivelab(folder, &[&run[..], &["--json", "--label", label]].concat()).json();
+        let lines = seeds.map(|seed| {
+            let mut run = one.clone();
+            run["config"]["seed"] = seed.into();
+            run.to_string() + "\n"
+        });
+        std::fs::write(folder.join("runs.json"), lines.collect::<String>()).unwrap();
+        let import = drivelab(folder, &["archive", "import", "runs.json", "--archive", "runs.db"]);
+        assert_eq!(import.code, 0, "{import:?}");
+    }
+
+    #[test]
+    fn runs_are_counted_behind_their_labels() {
+        let folder = folder();
+        keep_labelled(folder.path(), "many", 0..201);
+        keep_labelled(folder.path(), "few", 1000..1003);
+        let (mut viewer, address) = viewer(folder.path());
+        let refused = page(&address, "/compare?run=label:many&run=label:few");
+        assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+        assert!(refused.contains("204 runs were chosen"), "{refused}");
+        let once = page(&address, "/compare?run=label:many&run=label:many");
+        assert!(once.contains("a comparison needs two runs"), "{once}");
+        let list = page(&address, "/?last=0&label=few");
+        assert!(list.contains("3 runs"), "{list}");
+        viewer.kill().unwrap();
+        viewer.wait().unwrap();
+    }
+
+    #[test]
+    fn what_lies_in_a_results_folder_stops_no_page() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join("drivelab-results").join(name);
+        for name in ["a", "b"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        for name in ["a/plan.json", "a/runs.jsonl", "a/study.toml"] {
+            let kind = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, at(name), kind, mode, 0).unwrap();
+        }
+        std::fs::write(folder.path().join("study.toml"), crate::common::SMALL).unwrap();
+        let out = ["study", "study.toml", "--out", "drivelab-results/c", "--no-archive"];
+        let study = drivelab(folder.path(), &out);
+        assert!([0, 1, 4].contains(&study.code), "{study:?}");
+        for name in ["plan.json", "study.toml"] {
+            std::fs::copy(at("c").join(name), at("b").join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink("/dev/zero", at("b/runs.jsonl")).unwrap();
+        let (mut viewer, address) = viewer(folder.path());
+        for _ in 0..5 {
+            let running = page(&address, "/running");
+            assert!(running.starts_with("HTTP/1.1 200"), "{running}");
+            assert!(running.contains("drivelab-results/c"), "{running}");
+        }
+        viewer.kill().unwrap();
+        viewer.wait().unwrap();
+    }
 }

@@ -1,5 +1,8 @@
 //! What the pages show, supplied by the caller.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use drivelab_core::Refusal;
 use drivelab_report::history::Asked;
 use drivelab_report::viewer::running::Running;
@@ -15,6 +18,22 @@ pub struct Chosen {
     pub margin: Option<String>,
 }
 
+/// Whether the client of a page has gone: then it is made for no reader, and may be abandoned.
+#[derive(Debug, Clone, Default)]
+pub struct Client(Arc<AtomicBool>);
+
+impl Client {
+    /// Whether it has gone.
+    pub fn has_gone(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the connection is closed.
+    pub(crate) fn leave(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The pages whose content is not known here, each as a whole document of `report`.
 ///
 /// Every call stands alone and may take its time: it runs on a thread of its own.
@@ -23,27 +42,27 @@ pub trait Pages: Send + Sync + 'static {
     ///
     /// # Errors
     /// A filter that is none, or an archive that cannot be read.
-    fn list(&self, asked: &Asked) -> Result<String, Refusal>;
+    fn list(&self, asked: &Asked, client: &Client) -> Result<String, Refusal>;
     /// A metric of them over time.
     ///
     /// # Errors
     /// As [`Self::list`].
-    fn course(&self, asked: &Asked) -> Result<String, Refusal>;
+    fn course(&self, asked: &Asked, client: &Client) -> Result<String, Refusal>;
     /// The disks of a fleet that differ from their peers.
     ///
     /// # Errors
     /// As [`Self::list`], or nothing was collected.
-    fn fleet(&self, asked: &Asked) -> Result<String, Refusal>;
+    fn fleet(&self, asked: &Asked, client: &Client) -> Result<String, Refusal>;
     /// One kept run, by its id.
     ///
     /// # Errors
     /// No such run.
-    fn run(&self, id: &str) -> Result<String, Refusal>;
+    fn run(&self, id: &str, client: &Client) -> Result<String, Refusal>;
     /// The verdict about chosen runs.
     ///
     /// # Errors
     /// No such run, or runs that cannot be compared.
-    fn compare(&self, chosen: &Chosen) -> Result<String, Refusal>;
+    fn compare(&self, chosen: &Chosen, client: &Client) -> Result<String, Refusal>;
     /// The folder of studies whose progress is shown.
     fn studies(&self) -> String;
     /// How far they are.

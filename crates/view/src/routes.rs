@@ -17,17 +17,28 @@ use drivelab_report::crash::stores_page;
 use drivelab_report::history::Asked;
 use drivelab_report::viewer::{notice, running, within};
 use futures_util::stream;
+use tokio::sync::Semaphore;
 
 use crate::guard;
-use crate::pages::{Chosen, Pages};
+use crate::pages::{Chosen, Client, Pages};
 
 /// Runs that can be compared at a time.
-const RUNS_MAX: usize = 200;
+pub const RUNS_MAX: usize = 200;
 
 /// Time between two looks at running studies.
 const LOOK: Duration = Duration::from_secs(1);
 
-type Shared = State<Arc<dyn Pages>>;
+/// Pages that follow running studies at the same time: each looks once a second.
+const STREAMS_MAX: usize = 32;
+
+/// What all requests share.
+#[derive(Clone)]
+struct Viewer {
+    pages: Arc<dyn Pages>,
+    streams: Arc<Semaphore>,
+}
+
+type Shared = State<Viewer>;
 
 /// The pages, all of them read by GET.
 pub fn router(pages: Arc<dyn Pages>) -> Router {
@@ -56,41 +67,46 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
         .route("/articles/{number}", get(one_article))
         .route("/crash", get(crash))
         .fallback(nothing)
-        .with_state(pages)
+        .with_state(Viewer { pages, streams: Arc::new(Semaphore::new(STREAMS_MAX)) })
         .layer(middleware::from_fn(guarded))
 }
 
-async fn list(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/", move || pages.list(&asked(query.as_deref())?)).await
+async fn list(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/", move |client| pages.list(&asked(query.as_deref())?, client)).await
 }
 
-async fn course(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/course", move || pages.course(&asked(query.as_deref())?)).await
+async fn course(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/course", move |client| pages.course(&asked(query.as_deref())?, client)).await
 }
 
-async fn fleet(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/fleet", move || pages.fleet(&asked(query.as_deref())?)).await
+async fn fleet(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/fleet", move |client| pages.fleet(&asked(query.as_deref())?, client)).await
 }
 
-async fn compare(State(pages): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/compare", move || pages.compare(&chosen(query.as_deref())?)).await
+async fn compare(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
+    answered("/compare", move |client| pages.compare(&chosen(query.as_deref())?, client)).await
 }
 
-async fn run(State(pages): Shared, Path(id): Path<String>) -> Response {
-    let mut response = answered("/run", move || pages.run(&id)).await;
+async fn run(State(Viewer { pages, .. }): Shared, Path(id): Path<String>) -> Response {
+    let mut response = answered("/run", move |client| pages.run(&id, client)).await;
     if response.status() == StatusCode::BAD_REQUEST {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
     response
 }
 
-async fn running(State(pages): Shared) -> Response {
-    answered("/running", move || Ok(running::page(&pages.running()?, &pages.studies()))).await
+async fn running(State(Viewer { pages, .. }): Shared) -> Response {
+    answered("/running", move |_| Ok(running::page(&pages.running()?, &pages.studies()))).await
 }
 
 /// The part of the page that changes, whenever it does, as JSON.
-async fn progress(State(pages): Shared) -> Response {
-    let changes = stream::unfold((pages, String::new()), |(pages, mut shown)| async {
+async fn progress(State(Viewer { pages, streams }): Shared) -> Response {
+    let Ok(one_of_few) = streams.try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many pages follow the running studies\n")
+            .into_response();
+    };
+    let begin = (pages, String::new(), one_of_few);
+    let changes = stream::unfold(begin, |(pages, mut shown, one_of_few)| async {
         loop {
             let asked = Arc::clone(&pages);
             let part = tokio::task::spawn_blocking(move || match asked.running() {
@@ -102,7 +118,7 @@ async fn progress(State(pages): Shared) -> Response {
             if part != shown {
                 shown.clone_from(&part);
                 let event = Event::default().data(serde_json::Value::from(part).to_string());
-                return Some((Ok::<_, Infallible>(event), (pages, shown)));
+                return Some((Ok::<_, Infallible>(event), (pages, shown, one_of_few)));
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -110,20 +126,20 @@ async fn progress(State(pages): Shared) -> Response {
     Sse::new(changes).keep_alive(KeepAlive::default()).into_response()
 }
 
-async fn inspection(State(pages): Shared) -> Response {
-    answered("/inspection", move || pages.inspection()).await
+async fn inspection(State(Viewer { pages, .. }): Shared) -> Response {
+    answered("/inspection", move |_| pages.inspection()).await
 }
 
 async fn articles() -> Response {
-    answered("/articles", || Ok(article::list_page())).await
+    answered("/articles", |_| Ok(article::list_page())).await
 }
 
 async fn one_article(Path(number): Path<String>) -> Response {
-    answered("/article", move || article::article(&number).map(|it| article::page(&it))).await
+    answered("/article", move |_| article::article(&number).map(|it| article::page(&it))).await
 }
 
 async fn crash() -> Response {
-    answered("/crash", || Ok(stores_page())).await
+    answered("/crash", |_| Ok(stores_page())).await
 }
 
 async fn nothing() -> Response {
@@ -133,11 +149,29 @@ async fn nothing() -> Response {
     (StatusCode::NOT_FOUND, Html(within(&page, ""))).into_response()
 }
 
+/// Notes that the connection is closed: the request is then dropped.
+struct Connected(Client);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
 /// The page that `render` makes, on a thread of its own, as that of the address `here`.
 async fn answered(
     here: &'static str,
-    render: impl FnOnce() -> Result<String, Refusal> + Send + 'static,
+    render: impl FnOnce(&Client) -> Result<String, Refusal> + Send + 'static,
 ) -> Response {
+    let client = Client::default();
+    let _connected = Connected(client.clone());
+    let render = move || {
+        // It may have waited for a thread for longer than its client did.
+        if client.has_gone() {
+            return Err(Refusal::machine("the client has gone"));
+        }
+        render(&client)
+    };
     let made = move || match render() {
         Ok(page) => (StatusCode::OK, within(&page, here)),
         Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here)),
@@ -181,7 +215,7 @@ fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
     for (key, value) in pairs(query) {
         let given = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
         match key.as_str() {
-            "run" => chosen.runs.extend(given),
+            "run" => chosen.runs.extend(given.filter(|run| !chosen.runs.contains(run))),
             "primary" => chosen.primary = given,
             "margin" => chosen.margin = given,
             _ => return Err(unknown(&key)),
@@ -190,12 +224,16 @@ fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
     match chosen.runs.len() {
         0 | 1 => Err(Refusal::request("a comparison needs two runs")
             .hint("choose two or more in the list of runs")),
-        count if count > RUNS_MAX => Err(Refusal::request(format!("{count} runs were chosen"))
-            .hint(format!(
-                "choose at most {RUNS_MAX}, or compare labels: drivelab compare label:A label:B"
-            ))),
+        count if count > RUNS_MAX => Err(too_many(count)),
         _ => Ok(chosen),
     }
+}
+
+/// The refusal of more runs than a page compares.
+pub fn too_many(count: usize) -> Refusal {
+    Refusal::request(format!("{count} runs were chosen")).hint(format!(
+        "choose at most {RUNS_MAX} here; of any number: drivelab compare label:A label:B"
+    ))
 }
 
 fn unknown(key: &str) -> Refusal {
@@ -204,4 +242,4 @@ fn unknown(key: &str) -> Refusal {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

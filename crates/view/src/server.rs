@@ -6,11 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::sync::Semaphore;
+
 use crate::pages::Pages;
 use crate::routes::router;
 
 /// Pages that are made at a time: each may use a processor and some of an archive.
 const THREADS: usize = 4;
+/// Connections at a time. A process may have 256 descriptors on some systems.
+const CONNECTIONS_MAX: usize = 200;
+/// Time that a client has to ask for something.
+const HEAD: Duration = Duration::from_secs(10);
 /// Time until a stop is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
 
@@ -29,22 +38,77 @@ pub fn bind(port: u16) -> io::Result<TcpListener> {
 /// # Errors
 /// The system refuses to listen.
 pub fn serve(listener: TcpListener, pages: Arc<dyn Pages>, stop: &AtomicBool) -> io::Result<()> {
+    serve_within(listener, pages, stop, HEAD)
+}
+
+fn serve_within(
+    listener: TcpListener,
+    pages: Arc<dyn Pages>,
+    stop: &AtomicBool,
+    head: Duration,
+) -> io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_io().enable_time().max_blocking_threads(THREADS).build()?;
-    let ended = runtime.block_on(async {
+    runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let served = axum::serve(listener, router(pages)).into_future();
-        let mut served = std::pin::pin!(served);
-        loop {
-            // Ends by itself only with an error.
-            match tokio::time::timeout(NOTICE, &mut served).await {
-                Ok(ended) => return ended,
-                Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
-                Err(_) => {}
+        let mut served = std::pin::pin!(accept(listener, router(pages), head));
+        while tokio::time::timeout(NOTICE, &mut served).await.is_err() {
+            if stop.load(Ordering::Relaxed) {
+                break;
             }
         }
-    });
-    // A page that is being made is nobody's any more.
+        Ok::<_, io::Error>(())
+    })?;
+    // Pages that are being made are abandoned.
     runtime.shutdown_background();
-    ended
+    Ok(())
+}
+
+/// Answers connections, a limited number at a time, and does not end.
+async fn accept(listener: tokio::net::TcpListener, router: Router, head: Duration) {
+    let free = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let one = Arc::clone(&free).acquire_owned().await.expect("it is never closed");
+        let Ok((stream, _)) = listener.accept().await else {
+            // A client that is gone already, or no descriptor is free: some are soon.
+            tokio::time::sleep(NOTICE).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let mut server = hyper::server::conn::http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(head);
+            // What a client does wrong concerns no other.
+            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            drop(one);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::net::TcpStream;
+
+    use super::*;
+    use crate::routes::tests::Echo;
+
+    #[test]
+    fn a_client_that_asks_for_nothing_is_disconnected() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let listener = bind(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let pages = Arc::new(Echo::default());
+        let head = Duration::from_millis(10);
+        let server = std::thread::spawn(move || serve_within(listener, pages, &STOP, head));
+        for begun in ["", "GET / HTTP/1.1\r\nHost: 127"] {
+            let mut client = TcpStream::connect(address).unwrap();
+            std::io::Write::write_all(&mut client, begun.as_bytes()).unwrap();
+            // Returns only because the server closes the connection.
+            let mut rest = Vec::new();
+            let _ = client.read_to_end(&mut rest);
+        }
+        STOP.store(true, Ordering::Relaxed);
+        server.join().unwrap().unwrap();
+    }
 }

@@ -8,7 +8,7 @@ use super::watch::Watch;
 use crate::entry::{Entry, Place};
 use crate::error::ArchiveError;
 use crate::filter::millis;
-use crate::pack::pack;
+use crate::pack::{DOCUMENT_BYTES_MAX, pack};
 use crate::store::{Present, Row, Store, Value};
 
 /// The longest name that is kept: sixteen times the longest path of Linux.
@@ -158,6 +158,11 @@ fn refuse_odd(entry: &Entry) -> Result<(), ArchiveError> {
     }
     let named = |what, name: &Option<String>| (what, name.as_ref().map_or(0, String::len));
     let longest = |names: &[String]| names.iter().map(String::len).max().unwrap_or(0);
+    let bytes = entry.document.len();
+    if bytes as u64 > DOCUMENT_BYTES_MAX {
+        let limit = usize::try_from(DOCUMENT_BYTES_MAX).unwrap_or(usize::MAX);
+        return Err(ArchiveError::TooLong { what: "record", bytes, limit });
+    }
     let lengths = [
         ("target", entry.target.len()),
         named("drive", &entry.drive),

@@ -1,35 +1,59 @@
 //! The archive: a file or a database of a server, in which runs are kept, found, named and deleted.
 
+mod audit;
 mod insert;
+mod listing;
 mod merge;
+mod row;
 mod watch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use drivelab_core::config::Choice as _;
-use drivelab_core::record::{Kept, KeptFigure, Origin, RUN_SCHEMA, RunRecord};
+use drivelab_core::record::Kept;
 
 use crate::entry::{Entry, Part, RunId, Whole};
 use crate::error::ArchiveError;
-use crate::filter::{Filter, is_figure, millis};
-use crate::pack::{unpack, unpack_head};
+use crate::filter::{Filter, millis};
+use crate::pack::unpack_head;
 use crate::schema;
-use crate::store::{self, Patience, Row, Store, Value};
+use crate::store::{self, Patience, Row, Stop, Store, Value};
 use insert::{Rows, same};
+use row::{document, head, origin, places};
 use watch::Watch;
 
-/// Parameters of one statement: databases have a limit.
-const HEADS_AT_ONCE: usize = 500;
+/// Runs that are read at a time: databases limit the parameters of a statement.
+pub const AT_ONCE: usize = 500;
 
 /// An open archive.
-#[derive(Debug)]
 pub struct Archive {
     place: PathBuf,
     store: RefCell<Box<dyn Store>>,
     patience: Patience,
     watch: Watch,
+    stop: Option<Stop>,
+}
+
+/// How much of records is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// All of each.
+    All,
+    /// All but the distributions, which are most of it: what a comparison of many runs needs.
+    /// Of what has parts, all.
+    Figures,
+}
+
+/// Runs as a list shows them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listed {
+    /// Those that could be read, the oldest first.
+    pub runs: Vec<Kept>,
+    /// The others, a sentence each.
+    pub damage: Vec<String>,
 }
 
 /// What a check found.
@@ -42,12 +66,22 @@ pub struct Checked {
 }
 
 /// What a merge or an import did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Runs that were not there before.
     pub added: u64,
     /// Runs that were.
     pub present: u64,
+    /// What was not taken over because it does not read back, a sentence each.
+    pub damage: Vec<String>,
+    /// The ids of those that were there, of an import.
+    pub there: Vec<RunId>,
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive").field("place", &self.place).finish_non_exhaustive()
+    }
 }
 
 impl Archive {
@@ -64,7 +98,7 @@ impl Archive {
             Ok(store)
         });
         let store = RefCell::new(opened.map_err(|error| error.at(&named))?);
-        Ok(Self { place: named, store, patience, watch: Watch::default() })
+        Ok(Self { place: named, store, patience, watch: Watch::default(), stop: None })
     }
 
     /// Calls `seen` while much is read or written, with the runs that are done and all of them.
@@ -83,6 +117,14 @@ impl Archive {
         mut work: impl FnMut(&mut dyn Store) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         self.store.borrow_mut().persistently(|store, _| work(store))
+    }
+
+    /// Whether runs can be kept: the file may be one that this user only reads.
+    ///
+    /// # Errors
+    /// It cannot be written, or is busy.
+    pub fn check_writable(&mut self) -> Result<(), ArchiveError> {
+        self.store.get_mut().transaction(&[], |_, _| Ok(())).map_err(|error| error.at(&self.place))
     }
 
     /// Keeps runs, all or none: they are on the disk when this returns.
@@ -115,10 +157,14 @@ impl Archive {
             for (number, entry) in entries.iter().enumerate() {
                 if entry.place.is_none() {
                     let there = same(store, entry, rows.document(number))?;
-                    let is_ours = again && there.as_ref() == Some(&entry.id.to_string());
+                    let own = entry.id.to_string();
+                    let is_ours = again && there.as_ref() == Some(&own);
                     is_new = there.is_none() && arriving.insert(rows.document(number));
                     merged.added += u64::from(is_new || is_ours);
                     merged.present += u64::from(!is_new && !is_ours);
+                    if !is_ours {
+                        merged.there.extend(there.and_then(|there| there.parse::<RunId>().ok()));
+                    }
                 }
                 if is_new {
                     new.insert(number);
@@ -129,67 +175,19 @@ impl Archive {
         })
     }
 
-    /// The runs that `filter` means, the oldest first.
+    /// Ends what is being read or merged when `stop` says so.
     ///
     /// # Errors
-    /// An archive that cannot be read.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Kept>, ArchiveError> {
-        let condition = filter.condition();
-        // The figure that is shown is the first parameter, where one is asked for.
-        let shown = match filter.metric {
-            Some(_) => is_figure("shown", 1),
-            None => "shown.place = 0".to_owned(),
-        };
-        let latest = filter.latest.map_or(i64::MAX, millis);
-        let text = format!(
-            "SELECT runs.id, time_ms, origin, target, drive, host, suite, label, spark, \
-             shown.name, shown.value, shown.unit, tested, \
-             (SELECT count(*) FROM runs part WHERE part.study = runs.id) \
-             FROM runs LEFT JOIN figures shown ON shown.run = runs.id AND {shown} \
-             WHERE {} ORDER BY runs.id DESC LIMIT {latest}",
-            condition.text
-        );
-        self.read(|store| {
-            let rows = store.rows(&text, &condition.values)?;
-            let mut kept = rows.iter().rev().map(kept).collect::<Result<Vec<_>, _>>()?;
-            add_tags(store, &mut kept)?;
-            Ok(kept)
-        })
+    /// The database takes no such request.
+    pub fn stop_when(&mut self, stop: Stop) -> Result<(), ArchiveError> {
+        self.stop = Some(Arc::clone(&stop));
+        self.store.get_mut().stop_when(stop)
     }
 
-    /// The names of all figures, those that most runs have first.
-    ///
-    /// # Errors
-    /// An archive that cannot be read.
-    pub fn figure_names(&self) -> Result<Vec<String>, ArchiveError> {
-        let text = "SELECT name FROM figures GROUP BY name ORDER BY count(*) DESC, name";
-        self.read(|store| store.rows(text, &[])?.iter().map(|row| row.get(0)).collect())
-    }
-
-    /// The one run whose id is or begins with `text`; a part only where no whole is meant.
-    ///
-    /// # Errors
-    /// No such run, or several.
-    pub fn find(&self, text: &str) -> Result<RunId, ArchiveError> {
-        let begins = text.to_ascii_uppercase();
-        // Beyond every letter and digit of an id.
-        let range = [begins.clone().into(), format!("{begins}~").into()];
-        let found = |which: &str| {
-            let text = format!(
-                "SELECT count(*), min(id) FROM runs WHERE id >= $1 AND id < $2 AND study IS {which}"
-            );
-            let rows = self.read(|store| store.rows(&text, &range))?;
-            let row = rows.first().expect("a sum is one row");
-            Ok::<_, ArchiveError>((row.get::<i64>(0)?, row.get::<Option<String>>(1)?))
-        };
-        let (mut count, mut id) = found("NULL")?;
-        if count == 0 {
-            (count, id) = found("NOT NULL")?;
-        }
-        match (count, id.and_then(|id| id.parse().ok())) {
-            (1, Some(id)) => Ok(id),
-            (0, _) | (1, None) => Err(ArchiveError::NoSuchRun(text.to_owned())),
-            (several, _) => Err(ArchiveError::Ambiguous(text.to_owned(), several.unsigned_abs())),
+    fn go_on(&self) -> Result<(), ArchiveError> {
+        match &self.stop {
+            Some(stop) if stop() => Err(ArchiveError::Stopped),
+            _ => Ok(()),
         }
     }
 
@@ -198,61 +196,120 @@ impl Archive {
     /// # Errors
     /// No such run, or a damaged record.
     pub fn whole(&self, id: RunId) -> Result<Whole, ArchiveError> {
-        let name: Value = id.to_string().into();
-        let one = "SELECT record, record_bytes, id, time_ms, label, origin FROM runs WHERE id = $1";
-        let all = "SELECT record, record_bytes, id, place FROM runs WHERE study = $1 ORDER BY id";
-        let (found, parts) = self.read(|store| {
-            let name = std::slice::from_ref(&name);
-            Ok((store.rows(one, name)?, store.rows(all, name)?))
-        })?;
-        let row = found.first().ok_or_else(|| ArchiveError::NoSuchRun(id.to_string()))?;
-        let part = |row: &Row| {
-            let place = row.get::<Option<String>>(3)?.unwrap_or_default();
-            Ok(Part { place, document: document(row)? })
-        };
-        Ok(Whole {
-            id,
-            time_ms: row.get::<i64>(3)?.unsigned_abs(),
-            origin: origin(row, 5)?,
-            label: row.get(4)?,
-            document: document(row)?,
-            parts: parts.iter().map(part).collect::<Result<_, ArchiveError>>()?,
-        })
+        let found = self.some(&[id.to_string()], Detail::All)?.pop();
+        self.with_parts(found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_string()))?)
     }
 
-    /// The documents of runs by their ids, `null` in the place of each distribution: much less to
-    /// read where only what the runs did is asked for.
+    /// The documents of runs by their ids, an empty list in the place of each distribution: much
+    /// less to read where only what the runs did is asked for. Why there is none where one is
+    /// damaged.
     ///
     /// # Errors
-    /// A damaged record.
-    pub fn heads(&self, ids: &[&str]) -> Result<BTreeMap<String, String>, ArchiveError> {
+    /// An archive that cannot be read.
+    pub fn heads(
+        &self,
+        ids: &[&str],
+    ) -> Result<BTreeMap<String, Result<String, String>>, ArchiveError> {
         let mut found = BTreeMap::new();
-        for some in ids.chunks(HEADS_AT_ONCE) {
-            let places: Vec<String> = (1..=some.len()).map(|place| format!("${place}")).collect();
-            let places = places.join(", ");
+        for some in ids.chunks(AT_ONCE) {
+            let places = places(1, some.len());
             let text = format!("SELECT record, record_bytes, id FROM runs WHERE id IN ({places})");
             let ids: Vec<Value> = some.iter().map(|id| (*id).to_owned().into()).collect();
-            for row in self.read(|store| store.rows(&text, &ids))? {
-                let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
-                let run: String = row.get(2)?;
-                let head = unpack_head(&bytes, length.unsigned_abs());
-                let head = head.map_err(|why| ArchiveError::Damaged { run: run.clone(), why })?;
-                found.insert(run, head);
-            }
+            self.read(|store| {
+                store.each(&text, &ids, &mut |row| {
+                    self.go_on()?;
+                    let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
+                    found.insert(row.get(2)?, unpack_head(&bytes, length.unsigned_abs()));
+                    Ok(())
+                })
+            })?;
         }
         Ok(found)
     }
 
-    /// The runs that `filter` means, each with its parts, the oldest first.
+    /// Passes the runs that `filter` means to `then`, each with its parts, the oldest first; none
+    /// stays in memory here. How many there were.
     ///
     /// # Errors
-    /// A damaged record.
-    pub fn wholes(&self, filter: &Filter) -> Result<Vec<Whole>, ArchiveError> {
-        let ids = self
-            .list(filter)?
-            .into_iter()
-            .map(|run| run.id.parse().map_err(|_| ArchiveError::NoSuchRun(run.id)));
-        ids.map(|id| self.whole(id?)).collect()
+    /// A damaged record, or what `then` returns.
+    pub fn each<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        detail: Detail,
+        mut then: impl FnMut(Whole) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut count = 0;
+        for ids in self.ids(filter)?.chunks(AT_ONCE) {
+            for whole in self.some(ids, detail)? {
+                then(self.with_parts(whole)?)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Bytes of the records of runs and of their parts.
+    ///
+    /// # Errors
+    /// An archive that cannot be read.
+    pub fn bytes_of(&self, ids: &[String]) -> Result<u64, ArchiveError> {
+        let mut bytes = 0_u64;
+        for ids in ids.chunks(AT_ONCE) {
+            let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+            for column in ["id", "study"] {
+                let places = places(1, ids.len());
+                let text = format!(
+                    "SELECT CAST(coalesce(sum(record_bytes), 0) AS BIGINT) \
+                     FROM runs WHERE {column} IN ({places})"
+                );
+                let rows = self.read(|store| store.rows(&text, &values))?;
+                let row = rows.first().expect("a sum is one row");
+                bytes = bytes.saturating_add(row.get::<i64>(0)?.unsigned_abs());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The runs with these ids, in the order of ids; whether each has parts.
+    fn some(&self, ids: &[String], detail: Detail) -> Result<Vec<(Whole, bool)>, ArchiveError> {
+        let places = places(1, ids.len());
+        let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+        let text = format!(
+            "SELECT record, record_bytes, id, time_ms, label, origin, \
+             EXISTS (SELECT 1 FROM runs part WHERE part.study = runs.id) \
+             FROM runs WHERE id IN ({places}) ORDER BY id"
+        );
+        self.read(|store| {
+            let mut wholes = Vec::new();
+            store.each(&text, &values, &mut |row| {
+                self.go_on()?;
+                // SQLite says 1, PostgreSQL true.
+                let has_parts = row.is_true(6);
+                let detail = if has_parts { Detail::All } else { detail };
+                wholes.push((whole(&row, detail)?, has_parts));
+                Ok(())
+            })?;
+            Ok(wholes)
+        })
+    }
+
+    fn with_parts(&self, (whole, has_parts): (Whole, bool)) -> Result<Whole, ArchiveError> {
+        if !has_parts {
+            return Ok(whole);
+        }
+        let text = "SELECT record, record_bytes, id, place FROM runs WHERE study = $1 ORDER BY id";
+        let name: Value = whole.id.to_string().into();
+        let parts = self.read(|store| {
+            let mut parts = Vec::new();
+            store.each(text, std::slice::from_ref(&name), &mut |row| {
+                self.go_on()?;
+                let place = row.get::<Option<String>>(3)?.unwrap_or_default();
+                parts.push(Part { place, document: document(&row)? });
+                Ok(())
+            })?;
+            Ok(parts)
+        })?;
+        Ok(Whole { parts, ..whole })
     }
 
     /// Names runs anew; `None` takes their name away.
@@ -275,11 +332,17 @@ impl Archive {
     /// Deletes runs with their parts.
     ///
     /// # Errors
-    /// An id that is not there: then nothing is deleted.
+    /// An id that is not there, or that of a part, without which its whole would say something
+    /// else: then nothing is deleted.
     pub fn delete(&mut self, ids: &[RunId]) -> Result<(), ArchiveError> {
         self.store.get_mut().transaction(&[], |store, again| {
             for id in ids {
                 let name = [id.to_string().into()];
+                let of = "SELECT study FROM runs WHERE id = $1 AND study IS NOT NULL";
+                if let Some(row) = store.rows(of, &name)?.first() {
+                    let (run, whole) = (id.to_string(), row.get(0)?);
+                    return Err(ArchiveError::IsPart { run, whole });
+                }
                 let deleted = store.execute("DELETE FROM runs WHERE id = $1", &name)?;
                 // What is missing now was there the first time.
                 if deleted == 0 && !again {
@@ -290,34 +353,6 @@ impl Archive {
             Ok(())
         })
     }
-
-    /// Reads everything back.
-    ///
-    /// # Errors
-    /// An archive that cannot be read at all; damage within it is an answer.
-    pub fn check(&self) -> Result<Checked, ArchiveError> {
-        self.read(|store| {
-            let all = if self.watch.is_set() { runs(store)? } else { 0 };
-            let (mut found, mut read) = (Checked { whole: 0, damage: store.damage()? }, 0);
-            store.each("SELECT record, record_bytes, id FROM runs", &[], &mut |row| {
-                match packed(&row)?.and_then(|text| readable(&text)) {
-                    Ok(()) => found.whole += 1,
-                    Err(why) => {
-                        found.damage.push(format!("run {}: {why}", row.get::<String>(2)?));
-                    }
-                }
-                read += 1;
-                self.watch.at(read, all);
-                Ok(())
-            })?;
-            let lost = "SELECT id, study FROM runs WHERE study NOT IN (SELECT id FROM runs)";
-            for row in store.rows(lost, &[])? {
-                let (part, whole): (String, String) = (row.get(0)?, row.get(1)?);
-                found.damage.push(format!("run {part}: what it is a part of, {whole}, is missing"));
-            }
-            Ok(found)
-        })
-    }
 }
 
 /// All runs, and those that are parts of others.
@@ -326,72 +361,21 @@ fn runs(store: &mut dyn Store) -> Result<u64, ArchiveError> {
     Ok(rows.first().expect("a sum is one row").get::<i64>(0)?.unsigned_abs())
 }
 
-/// The tags of listed runs, in order.
-fn add_tags(store: &mut dyn Store, kept: &mut [Kept]) -> Result<(), ArchiveError> {
-    let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return Ok(()) };
-    let text = "SELECT run, tag FROM tags WHERE run BETWEEN $1 AND $2 ORDER BY run, tag";
-    let mut tags: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in store.rows(text, &[first.id.clone().into(), last.id.clone().into()])? {
-        tags.entry(row.get(0)?).or_default().push(row.get(1)?);
-    }
-    for run in kept {
-        run.tags = tags.remove(&run.id).unwrap_or_default();
-    }
-    Ok(())
-}
-
-/// The text of a row that begins with a document and its length, or why there is none.
-fn packed(row: &Row) -> Result<Result<String, String>, ArchiveError> {
-    let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
-    Ok(unpack(&bytes, length.unsigned_abs()))
-}
-
-/// The document of a row that has its id behind it.
-fn document(row: &Row) -> Result<String, ArchiveError> {
-    let name: String = row.get(2)?;
-    packed(row)?.map_err(|why| ArchiveError::Damaged { run: name, why })
-}
-
-/// Whether a document says what it is, and a record of a run is one.
-fn readable(document: &str) -> Result<(), String> {
-    let value: serde_json::Value = serde_json::from_str(document).map_err(|it| it.to_string())?;
-    match value.get("schema").and_then(serde_json::Value::as_str) {
-        None => Err("it has no `schema`".to_owned()),
-        Some(RUN_SCHEMA) => match serde_json::from_value::<RunRecord>(value) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
+/// A row of [`Archive::some`], without its parts.
+fn whole(row: &Row, detail: Detail) -> Result<Whole, ArchiveError> {
+    let run: String = row.get(2)?;
+    let id = run.parse().map_err(|_| ArchiveError::NoSuchRun(run.clone()))?;
+    let origin = origin(row, 5).map_err(|why| ArchiveError::Damaged { run, why })?;
+    Ok(Whole {
+        id,
+        time_ms: row.get::<i64>(3)?.unsigned_abs(),
+        origin,
+        label: row.get(4)?,
+        document: match detail {
+            Detail::All => document(row)?,
+            Detail::Figures => head(row)?,
         },
-        Some(_) => Ok(()),
-    }
-}
-
-/// A row of a list.
-fn kept(row: &Row) -> Result<Kept, ArchiveError> {
-    let figure = match row.get(9)? {
-        Some(name) => Some(KeptFigure { name, value: row.get(10)?, unit: row.get(11)? }),
-        None => None,
-    };
-    Ok(Kept {
-        id: row.get(0)?,
-        time_ms: row.get::<i64>(1)?.unsigned_abs(),
-        origin: origin(row, 2)?,
-        target: row.get(3)?,
-        drive: row.get(4)?,
-        host: row.get(5)?,
-        suite: row.get(6)?,
-        label: row.get(7)?,
-        spark: row.get(8)?,
-        figure,
-        commit: row.get(12)?,
-        parts: row.get::<i64>(13)?.unsigned_abs(),
-        tags: Vec::new(),
-    })
-}
-
-fn origin(row: &Row, column: usize) -> Result<Origin, ArchiveError> {
-    Origin::from_name(&row.get::<String>(column)?).map_err(|why| {
-        let kind = rusqlite::types::Type::Text;
-        ArchiveError::from(rusqlite::Error::FromSqlConversionFailure(column, kind, why.into()))
+        parts: Vec::new(),
     })
 }
 

@@ -1,3 +1,4 @@
+mod distrusted;
 #[cfg(feature = "postgres")]
 mod server;
 
@@ -5,11 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use drivelab_core::record::{Better, Figure};
+use drivelab_core::record::{Better, Figure, KeptFigure, Origin, RUN_SCHEMA, RunRecord};
 use rusqlite::Connection;
 
 use super::*;
-use crate::entry::Place;
+use crate::entry::{Columns, Place, Shown};
 use crate::query::Query;
 
 const RECORD: &str = include_str!("../../../core/tests/records/today.json");
@@ -55,6 +56,23 @@ fn only(label: &str) -> Filter {
     Filter { label: Some(label.into()), ..Filter::default() }
 }
 
+/// Whether a document is JSON with a schema, and a record of a run is one.
+fn read_back(document: &str) -> Result<Option<Columns>, String> {
+    let value: serde_json::Value = serde_json::from_str(document).map_err(|it| it.to_string())?;
+    match value.get("schema").and_then(serde_json::Value::as_str) {
+        None => Err("it has no `schema`".to_owned()),
+        Some(RUN_SCHEMA) => match serde_json::from_value::<RunRecord>(value) {
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        },
+        Some(_) => Ok(None),
+    }
+}
+
+fn merged(added: u64, present: u64) -> Merged {
+    Merged { added, present, ..Merged::default() }
+}
+
 fn figure(name: &str, value: f64) -> KeptFigure {
     KeptFigure { name: name.into(), value, unit: String::new() }
 }
@@ -95,7 +113,7 @@ fn what_is_kept_is_found_as_it_was() {
         archive.keep(&[entry(1), entry(2)]).unwrap();
         drop(archive);
         let archive = open(place);
-        let kept = archive.list(&Filter::default()).unwrap();
+        let kept = archive.list(&Filter::default()).unwrap().runs;
         assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
         assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
         assert_eq!(kept[0].spark, "▁▂▃");
@@ -114,13 +132,16 @@ fn heads_are_what_runs_did_without_their_distributions() {
         let ids = [1, 2].map(|number| entry(number).id.to_string());
         let heads = archive.heads(&ids.each_ref().map(String::as_str)).unwrap();
         assert_eq!(heads.keys().collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
-        assert_eq!(heads[&ids[1]], "{\"schema\":\"a\"}");
+        assert_eq!(heads[&ids[1]].as_deref(), Ok("{\"schema\":\"a\"}"));
         let whole: serde_json::Value = serde_json::from_str(&entry(1).document).unwrap();
-        let head: serde_json::Value = serde_json::from_str(&heads[&ids[0]]).unwrap();
+        let head: serde_json::Value =
+            serde_json::from_str(heads[&ids[0]].as_deref().unwrap()).unwrap();
         assert_eq!(head["config"], whole["config"]);
         assert_eq!(head["total"]["iops"], whole["total"]["iops"]);
-        assert!(heads[&ids[0]].contains("\"buckets\":null"), "{}", heads[&ids[0]]);
-        assert!(!entry(1).document.contains("\"buckets\":null"));
+        assert!(heads[&ids[0]].as_deref().unwrap().contains("\"buckets\":[]"));
+        assert!(!entry(1).document.contains("\"buckets\":[]"));
+        // What is left is a record.
+        serde_json::from_str::<RunRecord>(heads[&ids[0]].as_deref().unwrap()).unwrap();
         assert!(archive.heads(&[]).unwrap().is_empty());
     });
 }
@@ -130,7 +151,14 @@ fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
     with_each_kind(|place| {
         let mut archive = open(place);
         archive.keep(&[entry(1), entry(2)]).unwrap();
-        let of = |text: &str| Query::read(text, 1_500).unwrap().unwrap().of(&archive, text);
+        let of = |text: &str| -> Result<Vec<Whole>, ArchiveError> {
+            let (query, mut found) = (Query::read(text, 1_500).unwrap().unwrap(), Vec::new());
+            query.each(&archive, text, Detail::All, |whole| {
+                found.push(whole);
+                Ok::<_, ArchiveError>(())
+            })?;
+            Ok(found)
+        };
         let check = |text: &str, expected: &[u32]| {
             let expected: Vec<Whole> = expected.iter().map(|it| whole(*it)).collect();
             assert_eq!(of(text).unwrap(), expected, "{text}");
@@ -140,7 +168,7 @@ fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
         check("@today,commit=c0ffee2", &[2]);
         check("@1970-01-01,label=nightly,device=dm-0", &[1, 2]);
         check(&entry(1).id.to_string(), &[1]);
-        for text in ["label:none", "label:", "0Z", "@yesterday", "@today,device=sdb"] {
+        for text in ["label:none", "label:", "0ZZZ", "@yesterday", "@today,device=sdb"] {
             let error = of(text).unwrap_err();
             assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
         }
@@ -152,20 +180,20 @@ fn parts_belong_to_their_whole_and_go_with_it() {
     with_each_kind(|place| {
         let mut archive = open(place);
         archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4)]).unwrap();
-        let listed = archive.list(&Filter::default()).unwrap();
+        let listed = archive.list(&Filter::default()).unwrap().runs;
         let ids: Vec<&str> = listed.iter().map(|run| run.id.as_str()).collect();
         assert_eq!(ids, [entry(1).id.to_string(), entry(4).id.to_string()]);
         assert_eq!(listed.iter().map(|run| run.parts).collect::<Vec<_>>(), [2, 0]);
         let parts_of = Filter { parts_of: Some(entry(1).id), ..Filter::default() };
-        assert_eq!(archive.list(&parts_of).unwrap().len(), 2);
+        assert_eq!(archive.list(&parts_of).unwrap().runs.len(), 2);
         let found = archive.whole(entry(1).id).unwrap();
         let places: Vec<&str> = found.parts.iter().map(|part| part.place.as_str()).collect();
         assert_eq!(places, ["{\"number\":2}", "{\"number\":3}"]);
         assert_eq!(found.parts[1].document, entry(3).document);
         assert_eq!(archive.find(&entry(3).id.to_string()).unwrap(), entry(3).id);
         archive.delete(&[entry(1).id]).unwrap();
-        assert_eq!(archive.check().unwrap(), Checked { whole: 1, damage: Vec::new() });
-        assert!(archive.list(&parts_of).unwrap().is_empty());
+        assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 1, damage: Vec::new() });
+        assert!(archive.list(&parts_of).unwrap().runs.is_empty());
     });
 }
 
@@ -176,9 +204,14 @@ fn a_document_that_is_there_is_not_kept_again() {
         archive.keep_new(&[entry(1), part(3, 1)]).unwrap();
         let again = |number| Entry { id: entry(number).id, time_ms: 9_000, ..entry(1) };
         let merged = archive.keep_new(&[again(5), part(6, 5), entry(2)]).unwrap();
-        assert_eq!(merged, Merged { added: 1, present: 1 });
-        assert_eq!(archive.list(&Filter::default()).unwrap().len(), 2);
-        assert_eq!(archive.check().unwrap().whole, 3, "the part of what is there is not added");
+        assert_eq!((merged.added, merged.present), (1, 1));
+        assert_eq!(merged.there, [entry(1).id]);
+        assert_eq!(archive.list(&Filter::default()).unwrap().runs.len(), 2);
+        assert_eq!(
+            archive.check(&read_back).unwrap().whole,
+            3,
+            "the part of what is there is not added"
+        );
     });
 }
 
@@ -189,7 +222,7 @@ fn filters_hold_together_and_take_text_as_text() {
         let odd = Entry { drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
         archive.keep(&[entry(1), entry(2), odd]).unwrap();
         let check = |filter: Filter, expected: &[u64]| {
-            let kept = archive.list(&filter).unwrap();
+            let kept = archive.list(&filter).unwrap().runs;
             assert_eq!(kept.iter().map(|run| run.time_ms / 1_000).collect::<Vec<_>>(), expected);
         };
         let text = |text: &str| Some(text.to_owned());
@@ -209,7 +242,7 @@ fn filters_hold_together_and_take_text_as_text() {
         check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);
         check(Filter { latest: Some(2), ..Filter::default() }, &[2, 3]);
         let shown =
-            archive.list(&Filter { metric: text("lat_p99_ns"), ..Filter::default() }).unwrap();
+            archive.list(&Filter { metric: text("lat_p99_ns"), ..Filter::default() }).unwrap().runs;
         assert_eq!(shown[0].figure, Some(figure("lat_p99_ns", 28e6)));
     });
 }
@@ -221,8 +254,16 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let id = entry(2).id.to_string();
         assert_eq!(archive.find(&id.to_lowercase()).unwrap(), entry(2).id);
-        assert!(matches!(archive.find("0"), Err(ArchiveError::Ambiguous(_, 2))));
-        for none in ["Z", "0'; DROP TABLE runs", "~"] {
+        let Err(ArchiveError::Ambiguous { count, first, .. }) = archive.find("0000") else {
+            panic!("both ids begin so");
+        };
+        assert_eq!((count, first.len()), (2, 2));
+        assert!(first[1].starts_with(&id) && first[1].ends_with(", label-2)"), "{first:?}");
+        for short in ["", "0", "000"] {
+            let refused = archive.find(short).unwrap_err();
+            assert!(matches!(refused, ArchiveError::TooShort { least: 4, .. }), "{refused}");
+        }
+        for none in ["ZZZZ", "0'; DROP TABLE runs", "~~~~"] {
             assert!(matches!(archive.find(none), Err(ArchiveError::NoSuchRun(_))), "{none}");
         }
     });
@@ -238,9 +279,9 @@ fn names_change_and_runs_go_all_or_none() {
         assert!(matches!(archive.label(&[one, none], None), Err(ArchiveError::NoSuchRun(_))));
         assert!(matches!(archive.delete(&[one, none]), Err(ArchiveError::NoSuchRun(_))));
         let before = Filter { label: Some("before".into()), ..Filter::default() };
-        assert_eq!(archive.list(&before).unwrap().len(), 2);
+        assert_eq!(archive.list(&before).unwrap().runs.len(), 2);
         archive.delete(&[one]).unwrap();
-        assert_eq!(archive.list(&before).unwrap().len(), 1);
+        assert_eq!(archive.list(&before).unwrap().runs.len(), 1);
         let left: i64 = sql(&archive, "SELECT count(*) FROM figures")[0].get(0).unwrap();
         assert_eq!(left, 2, "figures go with their run");
     });
@@ -257,7 +298,7 @@ fn runs_are_kept_all_or_none() {
         let long = Entry { label: Some("x".repeat(10_000_000)), ..entry(3) };
         let refused = archive.keep(&[long]).unwrap_err();
         assert!(matches!(refused, ArchiveError::TooLong { what: "label", .. }), "{refused}");
-        assert!(archive.list(&Filter::default()).unwrap().is_empty());
+        assert!(archive.list(&Filter::default()).unwrap().runs.is_empty());
     });
 }
 
@@ -271,12 +312,12 @@ fn two_archives_become_one_and_doing_it_again_changes_nothing() {
     let path = folder.path().join(name);
     let tagged = Entry { tags: vec!["weekly".into()], ..entry(1) };
     Archive::open(&path, wait).unwrap().keep(&[tagged, entry(2), entry(3), part(4, 3)]).unwrap();
-    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 2, present: 2 });
-    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 0, present: 4 });
+    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(2, 2));
+    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(0, 4));
     assert_eq!(archive.whole(entry(3).id).unwrap().parts.len(), 1);
-    let first = &archive.list(&only("label-1")).unwrap()[0];
+    let first = &archive.list(&only("label-1")).unwrap().runs[0];
     assert_eq!(first.tags, ["nightly", "weekly"], "what the other says of it is not lost");
-    assert_eq!(archive.check().unwrap(), Checked { whole: 4, damage: Vec::new() });
+    assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 4, damage: Vec::new() });
 }
 
 /// An archive of each schema that was ever released, as that version wrote it.
@@ -298,19 +339,19 @@ fn every_released_schema_is_read_and_merged_without_a_change_to_its_file() {
         std::fs::create_dir(&other).unwrap();
         let path = other.join("old.db");
         std::fs::write(&path, bytes).unwrap();
-        let merged = archive.merge(&path).unwrap();
+        let merged = archive.merge(&path, &read_back).unwrap();
         assert!(merged.added >= 2, "{name}: {merged:?}");
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}");
         assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1, "{name}: a file beside it");
-        let kept = archive.list(&Filter::default()).unwrap();
+        let kept = archive.list(&Filter::default()).unwrap().runs;
         let opened = Archive::open(&path, wait).unwrap();
-        assert_eq!(opened.list(&Filter::default()).unwrap(), kept, "{name}");
+        assert_eq!(opened.list(&Filter::default()).unwrap().runs, kept, "{name}");
         for run in &kept {
             let id = archive.find(&run.id).unwrap();
             assert_eq!(opened.whole(id).unwrap(), archive.whole(id).unwrap(), "{name}");
         }
         assert!(kept.iter().any(|run| run.label.as_deref() == Some("before")), "{name}");
-        assert_eq!(opened.check().unwrap().damage, Vec::<String>::new(), "{name}");
+        assert_eq!(opened.check(&read_back).unwrap().damage, Vec::<String>::new(), "{name}");
     }
 }
 
@@ -321,10 +362,10 @@ fn an_archive_that_another_process_writes_is_merged_as_it_is() {
     let mut other = Archive::open(&path, wait).unwrap();
     other.keep(&[entry(1)]).unwrap();
     assert!(folder.path().join("other.db-wal").metadata().unwrap().len() > 0);
-    assert_eq!(archive.merge(&path).unwrap().added, 1);
+    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 1);
     other.keep(&[entry(2)]).unwrap();
-    assert_eq!(archive.merge(&path).unwrap(), Merged { added: 1, present: 1 });
-    assert_eq!(other.check().unwrap().whole, 2);
+    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(1, 1));
+    assert_eq!(other.check(&read_back).unwrap().whole, 2);
 }
 
 #[test]
@@ -334,13 +375,13 @@ fn a_check_names_the_run_that_is_damaged() {
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let id = entry(2).id;
         sql(&archive, &format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{id}'"));
-        let found = archive.check().unwrap();
+        let found = archive.check(&read_back).unwrap();
         assert_eq!((found.whole, found.damage.len()), (1, 1));
         assert!(found.damage[0].contains(&entry(2).id.to_string()), "{found:?}");
         assert!(matches!(archive.whole(entry(2).id), Err(ArchiveError::Damaged { .. })));
         let id = entry(1).id;
         sql(&archive, &format!("UPDATE runs SET study = 'X' WHERE id = '{id}'"));
-        let found = archive.check().unwrap();
+        let found = archive.check(&read_back).unwrap();
         assert!(found.damage.iter().any(|it| it.contains("a part of, X, is missing")), "{found:?}");
     });
 }
@@ -357,14 +398,14 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
         .unwrap();
     assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
     let (_folder, mut archive) = self::archive();
-    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
     // A database without tables, and one of somebody else's.
     std::fs::write(&path, "").unwrap();
-    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read(&path).unwrap().is_empty());
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE other (a)").unwrap();
-    assert!(matches!(archive.merge(&path), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
 }
 
 #[test]
@@ -410,7 +451,7 @@ fn writers_at_once_wait_for_one_another() {
             }
         });
         let archive = open(place);
-        assert_eq!(archive.check().unwrap(), Checked { whole: 200, damage: Vec::new() });
+        assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 200, damage: Vec::new() });
     });
 }
 
@@ -458,7 +499,7 @@ fn a_reader_does_not_wait_for_a_writer() {
         archive.store.get_mut().begin(&[]).unwrap();
         archive.store.get_mut().script("DELETE FROM runs").unwrap();
         let reader = Archive::open(place, |_| false).unwrap();
-        assert_eq!(reader.list(&Filter::default()).unwrap().len(), 1);
+        assert_eq!(reader.list(&Filter::default()).unwrap().runs.len(), 1);
     });
 }
 

@@ -52,6 +52,9 @@ pub(super) fn split(text: &str) -> Option<Vec<u8>> {
     Some(split)
 }
 
+/// Characters of a bucket, at least: `[0,0]`.
+const BUCKET_BYTES_MIN: u64 = 5;
+
 /// The text again, which has at most `length` bytes.
 pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
     let (left, columns) = left(split)?;
@@ -59,20 +62,19 @@ pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
     let mut parts = left.split(PLACE);
     text.push_str(parts.next().unwrap_or_default());
     for part in parts {
-        let found = columns.distribution().ok_or_else(damaged)?;
+        let left = length.checked_sub(text.len() as u64).ok_or_else(damaged)?;
+        let found = columns.distribution(left / BUCKET_BYTES_MIN).ok_or_else(damaged)?;
         show(&found, &mut text);
         text.push_str(part);
-        if text.len() as u64 > length {
-            return Err(damaged());
-        }
     }
-    if columns.0.is_empty() { Ok(text) } else { Err(damaged()) }
+    let is_whole = columns.0.is_empty() && text.len() as u64 <= length;
+    if is_whole { Ok(text) } else { Err(damaged()) }
 }
 
-/// The text without its distributions: each is `null`.
+/// The text without its distributions: each is an empty list.
 pub(super) fn head(split: &[u8]) -> Result<String, String> {
     let (left, _) = left(split)?;
-    Ok(left.replace(PLACE, "null"))
+    Ok(left.replace(PLACE, "[]"))
 }
 
 /// The text that is left, and the columns behind it.
@@ -220,7 +222,8 @@ impl Bytes<'_> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    fn distribution(&mut self) -> Option<Distribution> {
+    /// A distribution of at most `most` buckets.
+    fn distribution(&mut self, most: u64) -> Option<Distribution> {
         let kind = self.number()?;
         let lows = self.number()?;
         let mut before = 0_u64;
@@ -231,6 +234,9 @@ impl Bytes<'_> {
         }
         let sizes = self.numbers(if kind == 0 { 1 } else { kind - 1 })?;
         let all = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size))?;
+        if all > most {
+            return None;
+        }
         let (places, counts) = (self.numbers(all)?, self.numbers(all)?);
         let mut buckets = places.into_iter().zip(counts);
         let mut intervals = Vec::new();

@@ -38,8 +38,8 @@ pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
     Ok(text)
 }
 
-/// The same with `null` in the place of each distribution: what is left of a record is small, and
-/// most of the time of a reader goes to them.
+/// The same with an empty list in the place of each distribution: what is left of a record is
+/// small, and most of the time of a reader goes to them.
 pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
     let found = inflated(bytes, length)?;
     match found.split_first() {
@@ -48,7 +48,15 @@ pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
     }
 }
 
+/// The longest document: as long as the longest file of results that is read.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 128 << 20;
+
 fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
+    if length > DOCUMENT_BYTES_MAX {
+        return Err(format!(
+            "it claims {length} bytes, more than the {DOCUMENT_BYTES_MAX} that a record may have"
+        ));
+    }
     let mut found = Vec::new();
     let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
     read.map_err(|error| error.to_string())?;

@@ -45,6 +45,8 @@ pub(super) fn row(found: &postgres::Row) -> Result<Row, postgres::Error> {
         let kind = found.columns()[column].type_();
         let value = if *kind == Type::INT8 {
             found.try_get::<_, Option<i64>>(column)?.map(Value::Integer)
+        } else if *kind == Type::BOOL {
+            found.try_get::<_, Option<bool>>(column)?.map(|it| Value::Integer(it.into()))
         } else if *kind == Type::FLOAT8 {
             found.try_get::<_, Option<f64>>(column)?.map(Value::Real)
         } else if *kind == Type::BYTEA {

@@ -1,6 +1,7 @@
 //! What the archive asks of a database.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rusqlite::types::{FromSql, ValueRef};
 
@@ -11,6 +12,9 @@ use crate::error::ArchiveError;
 /// Called again and again while another process writes or a server does not answer, with the number
 /// of calls before: it waits a little and returns whether to try again.
 pub type Patience = fn(i32) -> bool;
+
+/// Whether to stop what is being done: the person who asked for it has left.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// A row of an answer, or one to add.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +28,13 @@ impl Row {
             let kind = value.data_type();
             rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(error)).into()
         })
+    }
+}
+
+impl Row {
+    /// Whether a column is true, as any of the databases says it.
+    pub(crate) fn is_true(&self, column: usize) -> bool {
+        matches!(&self.0[column], Value::Integer(number) if *number != 0)
     }
 }
 
@@ -69,6 +80,15 @@ pub(crate) trait Store: fmt::Debug {
     fn step(&self, text: &str) -> String;
     /// What the database itself finds damaged.
     fn damage(&mut self) -> Result<Vec<String>, ArchiveError>;
+    /// Whether what was read is one state of the database; a file that is read without locks may
+    /// have been changed meanwhile.
+    fn is_unchanged(&self) -> bool {
+        true
+    }
+    /// Ends statements when `stop` says so.
+    fn stop_when(&mut self, _: Stop) -> Result<(), ArchiveError> {
+        Ok(())
+    }
     /// After `error`: whether there is a connection again, on which to repeat a transaction.
     /// `tries` are all so far.
     fn restored(&mut self, error: &ArchiveError, tries: &mut i32) -> bool;

@@ -1,51 +1,136 @@
 //! One file: `SQLite`.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
 
-use super::database::{Patience, Present, Row, Store, Value};
+use super::database::{Patience, Present, Row, Stop, Store, Value};
 use crate::error::ArchiveError;
+
+/// Instructions of `SQLite` between two looks at whether to stop: about a millisecond.
+const STEPS_PER_LOOK: i32 = 100_000;
 
 /// A connection to a file.
 #[derive(Debug)]
-pub(crate) struct Sqlite(Connection);
+pub(crate) struct Sqlite {
+    database: Connection,
+    /// What the file was when it was opened as one that does not change.
+    fixed: Option<Fixed>,
+}
+
+/// A file that is read without locks, because no lock can be taken without leaving files.
+#[derive(Debug)]
+struct Fixed {
+    path: PathBuf,
+    length: u64,
+    changed: Option<SystemTime>,
+}
 
 impl Sqlite {
     /// Opens a file, and makes it where there is none.
     pub(crate) fn open(path: &Path, patience: Patience) -> Result<Self, ArchiveError> {
-        let mut database = Connection::open(path)?;
+        let path = file_name(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut database = Connection::open_with_flags(path, flags)?;
         prepare(&mut database, patience)?;
-        Ok(Self(database))
+        Ok(Self { database, fixed: None })
     }
 
-    /// A database that goes with its connection.
+    /// A database that is removed with its connection.
     pub(crate) fn temporary() -> Result<Self, ArchiveError> {
         // An empty name is a file that SQLite removes itself.
-        Ok(Self(Connection::open("")?))
+        let database = Connection::open("")?;
+        // Rows are copied before it is known which of them read back.
+        database.pragma_update(None, "foreign_keys", false)?;
+        Ok(Self { database, fixed: None })
     }
 
     /// Opens a file without making, changing or leaving anything.
     ///
-    /// A reader of a write-ahead log leaves files beside it, unless they are there already, or the
-    /// file is opened as one that nobody writes.
+    /// A reader of a write-ahead log makes files beside the database. Only one that may write can
+    /// remove them; without that right, and where there is no log, the file is read as one that
+    /// nothing changes, which [`Store::is_unchanged`] confirms afterwards.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push("-wal");
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if Path::new(&beside).exists() {
-            return Ok(Self(Connection::open_with_flags(path, flags)?));
+        // Of a link, the log lies beside the file that it leads to.
+        let path = file_name(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let has_log = beside(&path, "-wal").exists();
+        let may_write = [folder, &path].iter().all(|it| access(*it, Access::WRITE_OK).is_ok());
+        let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut fixed = None;
+        let mut name = path.as_os_str().to_owned();
+        if may_write {
+            flags |= OpenFlags::SQLITE_OPEN_READ_WRITE;
+        } else {
+            flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
         }
-        let mut name = "file:".to_owned();
-        for byte in path.as_os_str().as_bytes() {
-            // Writing into a string cannot fail.
-            let _ = write!(name, "%{byte:02X}");
+        if !may_write && !has_log {
+            flags |= OpenFlags::SQLITE_OPEN_URI;
+            name = immutable(&path).into();
+            fixed = Some(Fixed::of(&path));
         }
-        name.push_str("?immutable=1");
-        Ok(Self(Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)?))
+        let database = Connection::open_with_flags(Path::new(&name), flags)?;
+        database.pragma_update(None, "query_only", true)?;
+        distrust(&database)?;
+        Ok(Self { database, fixed })
     }
+}
+
+impl Fixed {
+    fn of(path: &Path) -> Self {
+        let about = fs::metadata(path).ok();
+        Self {
+            path: path.to_owned(),
+            length: about.as_ref().map_or(0, fs::Metadata::len),
+            changed: about.and_then(|about| about.modified().ok()),
+        }
+    }
+
+    fn is_unchanged(&self) -> bool {
+        let now = Self::of(&self.path);
+        (now.length, now.changed) == (self.length, self.changed)
+            && !beside(&self.path, "-wal").exists()
+    }
+}
+
+/// The name of a file in the same folder.
+fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// The path from the root on: `SQLite` gives `:memory:` and `file:...` a meaning of their own.
+fn file_name(path: &Path) -> Result<PathBuf, ArchiveError> {
+    let whole = std::path::absolute(path);
+    let whole = whole.map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
+    match fs::metadata(&whole) {
+        // Opening a pipe would wait for its other end.
+        Ok(about) if !about.is_file() => Err(ArchiveError::NoArchive { path: path.to_owned() }),
+        _ => Ok(whole),
+    }
+}
+
+fn immutable(path: &Path) -> String {
+    let mut name = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        // Writing into a string cannot fail.
+        let _ = write!(name, "%{byte:02X}");
+    }
+    name + "?immutable=1"
+}
+
+/// The schema may be another's: its views and triggers call no function with side effects.
+fn distrust(database: &Connection) -> rusqlite::Result<()> {
+    database.pragma_update(None, "trusted_schema", false)
 }
 
 /// What holds for every connection: a commit is on the disk, readers do not wait for a writer, and
@@ -53,6 +138,7 @@ impl Sqlite {
 fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
     use_log(database, patience)?;
     database.busy_handler(Some(patience))?;
+    distrust(database)?;
     database.pragma_update(None, "synchronous", "FULL")?;
     database.pragma_update(None, "foreign_keys", true)
 }
@@ -91,7 +177,7 @@ impl Store for Sqlite {
         values: &[Value],
         then: &mut dyn FnMut(Row) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let mut query = self.0.prepare_cached(text)?;
+        let mut query = self.database.prepare_cached(text)?;
         let columns = query.column_count();
         let mut rows = query.query(rusqlite::params_from_iter(values))?;
         while let Some(row) = rows.next()? {
@@ -102,12 +188,12 @@ impl Store for Sqlite {
     }
 
     fn execute(&mut self, text: &str, values: &[Value]) -> Result<u64, ArchiveError> {
-        let mut statement = self.0.prepare_cached(text)?;
+        let mut statement = self.database.prepare_cached(text)?;
         Ok(statement.execute(rusqlite::params_from_iter(values))? as u64)
     }
 
     fn script(&mut self, text: &str) -> Result<(), ArchiveError> {
-        Ok(self.0.execute_batch(text)?)
+        Ok(self.database.execute_batch(text)?)
     }
 
     fn add(
@@ -125,12 +211,12 @@ impl Store for Sqlite {
     }
 
     fn columns(&mut self, table: &str) -> Result<Vec<String>, ArchiveError> {
-        let query = self.0.prepare(&format!("SELECT * FROM {table}"))?;
+        let query = self.database.prepare(&format!("SELECT * FROM {table}"))?;
         Ok(query.column_names().map(str::to_owned).collect())
     }
 
     fn has_table(&mut self, table: &str) -> Result<bool, ArchiveError> {
-        Ok(self.0.table_exists(None, table)?)
+        Ok(self.database.table_exists(None, table)?)
     }
 
     fn step(&self, text: &str) -> String {
@@ -144,6 +230,14 @@ impl Store for Sqlite {
             Ok(())
         })?;
         Ok(damage)
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.fixed.as_ref().is_none_or(Fixed::is_unchanged)
+    }
+
+    fn stop_when(&mut self, stop: Stop) -> Result<(), ArchiveError> {
+        Ok(self.database.progress_handler(STEPS_PER_LOOK, Some(move || stop()))?)
     }
 
     fn restored(&mut self, _: &ArchiveError, _: &mut i32) -> bool {

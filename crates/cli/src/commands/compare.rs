@@ -4,6 +4,7 @@ use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_archive::Detail;
 use drivelab_core::Refusal;
 use drivelab_core::units::Ratio;
 use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, CompareResult, Input};
@@ -99,7 +100,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
         let arms = arms(&arguments.arms, &arguments.others)?;
-        let found = found(&arms, &arguments.archive)?;
+        let found = found(&arms, (&arguments.archive, Detail::Figures))?;
         from_arms(&arms, found)?
     };
     let unpaired = arguments.unpaired.then_some("`--unpaired` is given");
@@ -155,12 +156,12 @@ impl Gathered {
 /// What each file of each arm holds.
 pub(crate) fn found(
     arms: &[ArmFiles],
-    archive: &ArchiveArgs,
+    (archive, detail): (&ArchiveArgs, Detail),
 ) -> Result<Vec<Vec<(PathBuf, Content)>>, Failure> {
     let of_arm = |arm: &ArmFiles| -> Result<Vec<(PathBuf, Content)>, Failure> {
         let mut all = Vec::new();
         for path in &arm.files {
-            let found = results::find(path, None, archive)?;
+            let found = results::find(path, None, (archive, detail))?;
             all.extend(found.into_iter().map(|content| ((*path).to_owned(), content)));
         }
         Ok(all)

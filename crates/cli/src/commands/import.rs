@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_archive::Detail;
 use drivelab_core::config::Choice as _;
 use drivelab_formats::export::{self, Format};
 use drivelab_report::imported;
@@ -75,7 +76,11 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words("`export` writes the format that `--format` names")
             .hint("for JSON use `drivelab import FILE --json`"));
     }
-    let found = results::find(&arguments.run, arguments.from.as_deref(), &arguments.archive)?;
+    let found = results::find(
+        &arguments.run,
+        arguments.from.as_deref(),
+        (&arguments.archive, Detail::All),
+    )?;
     let results = results::all_imported(&arguments.run, found)?;
     let exported = export::write(&results, arguments.format)?;
     if !exported.left_out.is_empty() {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_archive::Detail;
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
     }
     let format = format(arguments, ui);
     let arms = arms(&arguments.runs, &arguments.others)?;
-    let found = found(&arms, &arguments.archive)?;
+    let found = found(&arms, (&arguments.archive, Detail::All))?;
     let is_one = arms.len() == 1;
     let text = match (&found[..], is_one) {
         ([of_arm], true) => shown(of_arm, format)?,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use drivelab_archive::{Query, Whole};
+use drivelab_archive::{Archive, ArchiveError, Detail, Filter, Query, Whole};
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
@@ -58,40 +58,59 @@ pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Failure
 pub(crate) fn find(
     what: &Path,
     format: Option<&str>,
-    archive: &ArchiveArgs,
+    (archive, detail): (&ArchiveArgs, Detail),
 ) -> Result<Vec<Content>, Failure> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
     let query = Query::read(typed, now_ms()).map_err(Failure::bad_words)?;
     match query {
-        Some(query) => find_kept(typed, &query, archive),
+        Some(query) => find_in(&archive.open_to_read()?, typed, &query, detail),
         None => Ok(vec![read(what, format)?]),
     }
 }
 
 /// What kept runs hold, by what was typed.
-pub(crate) fn find_kept(
+pub(crate) fn find_in(
+    archive: &Archive,
     typed: &str,
     query: &Query,
-    archive: &ArchiveArgs,
+    detail: Detail,
 ) -> Result<Vec<Content>, Failure> {
     let mut found: Vec<Content> = Vec::new();
-    for whole in query.of(&archive.open_to_read()?, typed)? {
-        let content = kept(&whole).map_err(|why| {
-            let message = format!("kept run {}: {why}", whole.id);
-            Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("see what else is damaged: drivelab archive check")
-        })?;
+    // One after the other: the documents of all of them would be several times as large.
+    query.each(archive, typed, detail, |whole| {
+        let content = kept(&whole).map_err(|why| damaged(&whole, &why))?;
         match (found.last_mut(), content) {
             (Some(Content::Runs(runs)), Content::Runs(more)) => runs.extend(more),
             (_, content) => found.push(content),
         }
-    }
+        Ok::<_, Failure>(())
+    })?;
     if typed.starts_with('@')
         && let [Content::Runs(runs)] = &found[..]
     {
         refuse_mixture(typed, runs)?;
     }
     Ok(found)
+}
+
+fn damaged(whole: &Whole, why: &str) -> Failure {
+    Failure::cannot_here(anyhow::anyhow!("kept run {}: {why}", whole.id))
+        .hint("see what else is damaged: drivelab archive check")
+}
+
+/// The kept studies whose runs are not those that they were kept with, a sentence each.
+pub(crate) fn damaged_studies(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
+    let mut damage = Vec::new();
+    for origin in [Origin::Study, Origin::Matrix] {
+        for id in archive.ids(&Filter { origin: Some(origin), ..Filter::default() })? {
+            // That it cannot be read at all is known by then.
+            let Ok(whole) = archive.find(&id).and_then(|id| archive.whole(id)) else { continue };
+            if let Err(why) = kept(&whole) {
+                damage.push(format!("run {id}: {why}"));
+            }
+        }
+    }
+    Ok(damage)
 }
 
 /// Refuses to take runs of different work for one another, which only a time has named.

@@ -1,6 +1,7 @@
 //! `show`: a result in words.
 
 use clap::Args;
+use drivelab_archive::Detail;
 use drivelab_report::text::{json_text, outline};
 use drivelab_report::{article, cells, imported, run, study};
 
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
             if ui.json { article::json(&article) } else { article::text(&article, ui.look()) };
         return ui.result(&text);
     }
-    let found = results::find(arguments.what.as_ref(), None, &arguments.archive)?;
+    let found = results::find(arguments.what.as_ref(), None, (&arguments.archive, Detail::All))?;
     if !ui.json {
         let texts: Result<Vec<String>, Failure> = found.iter().map(|it| text(it, ui)).collect();
         return ui.result(&texts?.join("\n"));

@@ -89,8 +89,8 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Failure> {
         return Ok((if interrupt::requested() { Exit::Interrupted } else { exit }, may_finish));
     };
     let runs: Vec<RunRecord> = gathered.outcomes.iter().map(|it| it.host.run.clone()).collect();
-    arguments.run.keep(&runs, ui);
-    let exit = show(&together(gathered), ui)?;
+    let kept = arguments.run.keep(&runs, ui);
+    let exit = show(&together(gathered), ui)?.or(kept);
     if exit == Exit::HostsLost {
         let folder = plan.folder.display();
         ui.note(&format!("each rank has kept its own figures: drivelab-mpi collect {folder}"));

@@ -77,6 +77,14 @@ impl Ui {
         print_lines(text)
     }
 
+    /// Prints a part of a result; [`Ui::result`] prints the last one.
+    pub(crate) fn part(self, text: &str) -> Result<(), Failure> {
+        if !self.is_step {
+            print(&[text.as_bytes()])?;
+        }
+        Ok(())
+    }
+
     /// Writes a result that is not text, to a file or another program.
     pub(crate) fn binary(self, bytes: &[u8]) -> Outcome {
         if std::io::stdout().is_terminal() {

@@ -4,11 +4,27 @@ use drivelab_core::record::Kept;
 use serde_json::{Value, json};
 
 use super::rfc_3339;
+use crate::text::json_text;
 
 /// `drivelab.history/1`: the runs in the order given.
 pub fn json(runs: &[Kept]) -> Value {
     let runs: Vec<Value> = runs.iter().map(run).collect();
     json!({ "schema": "drivelab.history/1", "runs": runs })
+}
+
+/// What stands before, between and behind the runs of that document where it is written run by run.
+pub fn json_frame() -> [&'static str; 3] {
+    ["{\n  \"runs\": [", ",", "\n  ],\n  \"schema\": \"drivelab.history/1\"\n}"]
+}
+
+/// One run of the document, as [`json_frame`] needs it.
+pub fn json_run(kept: &Kept) -> String {
+    let mut indented = String::new();
+    for line in json_text(&run(kept)).lines() {
+        indented.push_str("\n    ");
+        indented.push_str(line);
+    }
+    indented
 }
 
 fn run(run: &Kept) -> Value {
@@ -30,4 +46,20 @@ fn run(run: &Kept) -> Value {
         "host": run.host,
         "primary": primary,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_by_run_it_is_the_same_document() {
+        let one = crate::history::tests::run(1, "before");
+        let two = Kept { label: Some("a\nb".into()), ..crate::history::tests::run(2, "after") };
+        let [begin, between, end] = json_frame();
+        let runs = [json_run(&one), json_run(&two)].join(between);
+        assert_eq!(format!("{begin}{runs}{end}"), json_text(&json(&[one, two])));
+        let empty = end.strip_prefix("\n  ").unwrap();
+        assert_eq!(format!("{begin}{empty}"), json_text(&json(&[])));
+    }
 }

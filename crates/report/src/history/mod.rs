@@ -10,7 +10,7 @@ mod text;
 
 pub use asked::Asked;
 pub use course::{Course, Moment, Past, courses};
-pub use json::json;
+pub use json::{json, json_frame, json_run};
 pub use over_time::course_page;
 pub use page::page;
 pub use text::text;

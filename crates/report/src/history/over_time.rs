@@ -3,6 +3,7 @@
 use drivelab_stats::{CHANGE_VALUES_MAX, Change, changes};
 
 use super::course::{Course, Moment};
+use super::page::left_out;
 use super::picture::picture;
 use super::{Asked, minute};
 use crate::page::html::{escape, fold, scroll, section, short, table};
@@ -14,10 +15,10 @@ const SEED: u64 = 1;
 /// Courses that are drawn, those with the most runs; more are counted.
 const COURSES_MAX: usize = 12;
 
-/// A page of courses with their hints.
-pub fn course_page(courses: &[Course], asked: &Asked) -> String {
+/// A page of courses with their hints; `damage` names the runs that cannot be read.
+pub fn course_page(courses: &[Course], damage: &[String], asked: &Asked) -> String {
     let drawn = &courses[..courses.len().min(COURSES_MAX)];
-    let mut body = asked.form("/course");
+    let mut body = asked.form("/course") + &left_out(damage);
     body += &drawn.iter().map(course).collect::<String>();
     let left_out = courses.len() - drawn.len();
     if courses.is_empty() {

@@ -10,15 +10,28 @@ use crate::page::skeleton;
 /// Characters of a machine's id that are shown: those that a filter needs.
 const HOST_SHOWN: usize = 8;
 
-/// A page of kept runs, the latest first, with a form that narrows it.
-pub fn page(runs: &[Kept], asked: &Asked) -> String {
+/// A page of kept runs, the latest first, with a form that narrows it; `damage` names those that
+/// cannot be listed.
+pub fn page(runs: &[Kept], damage: &[String], asked: &Asked) -> String {
     let facts = match runs.len() {
         0 => "no runs".to_owned(),
         1 => "1 run".to_owned(),
         count => format!("{count} runs, the latest first"),
     };
-    let body = format!("{}{}", asked.form("/"), table(runs));
+    let body = [asked.form("/"), left_out(damage), table(runs)].concat();
     skeleton("view", "Kept runs", &[facts, "times are UTC".to_owned()], &body)
+}
+
+/// Names what a page leaves out because it cannot be read.
+pub(super) fn left_out(damage: &[String]) -> String {
+    if damage.is_empty() {
+        return String::new();
+    }
+    let lines = each("<li>", damage.iter().map(|it| text(it)), "</li>\n");
+    format!(
+        "<p class=\"about\">Left out, because it cannot be read (see <code>drivelab archive \
+         check</code>):</p>\n<ul>\n{lines}</ul>\n"
+    )
 }
 
 fn table(runs: &[Kept]) -> String {

@@ -3,7 +3,7 @@ use drivelab_core::record::{Kept, KeptFigure, Origin, Work};
 use super::*;
 use crate::text::Look;
 
-fn run(number: u64, label: &str) -> Kept {
+pub(super) fn run(number: u64, label: &str) -> Kept {
     Kept {
         id: format!("01KA9Z0000000000000000000{number}"),
         time_ms: 1_795_000_000_000 + 60_000 * number,
@@ -67,7 +67,7 @@ const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1
 #[test]
 fn the_page_lists_runs_to_choose_from() {
     let study = Kept { parts: 60, suite: Some("ahci-or-ide".into()), ..run(2, "after") };
-    let page = page(&[run(1, "before"), study], &Asked::default());
+    let page = page(&[run(1, "before"), study], &[], &Asked::default());
     insta::assert_snapshot!(main_of(&page));
 }
 
@@ -89,7 +89,7 @@ fn text_of_others_cannot_break_out_of_the_list() {
     let asked = Asked::read([("label", EVIL)].into_iter()).unwrap();
     let runs = [hostile.clone(), long];
     let course = courses(runs.iter().map(|run| (run.clone(), Past::default())));
-    for page in [page(&runs, &asked), course_page(&course, &asked)] {
+    for page in [page(&runs, &[], &asked), course_page(&course, &[], &asked)] {
         assert!(!page.contains("<script") && !page.contains("<img"));
         assert!(page.len() < 60_000, "{}", page.len());
     }
@@ -113,7 +113,7 @@ fn nightly(count: u64) -> Vec<(Kept, Past)> {
 #[test]
 fn a_change_comes_with_the_commands_of_a_fresh_comparison() {
     let courses = courses(nightly(30).into_iter());
-    let page = course_page(&courses, &Asked::default());
+    let page = course_page(&courses, &[], &Asked::default());
     assert_eq!(page.matches("class=\"change\"").count(), 1);
     assert_eq!(page.matches("<circle").count(), 30);
     let hint = page.split("<div class=\"hint\">").nth(1).unwrap();
@@ -127,9 +127,9 @@ fn each_kind_of_work_has_a_course_of_its_own() {
     let found = courses(without.chain(nightly(12)));
     let counts: Vec<usize> = found.iter().map(|course| course.moments.len()).collect();
     assert_eq!(counts, [12, 4]);
-    let page = course_page(&found, &Asked::default());
+    let page = course_page(&found, &[], &Asked::default());
     assert!(page.contains("Too few runs to look for changes"), "{page}");
-    let nothing = course_page(&[], &Asked::default());
+    let nothing = course_page(&[], &[], &Asked::default());
     assert!(nothing.contains("No run matches"), "{nothing}");
 }
 
@@ -145,7 +145,7 @@ fn what_the_work_or_the_unit_differs_in_makes_another_course() {
         assert_eq!(counts, [20, 20], "{what}");
         assert!(found[1].what.ends_with(what), "{what}: {}", found[1].what);
         // The step of each is its own: none comes from the other.
-        let page = course_page(&found, &Asked::default());
+        let page = course_page(&found, &[], &Asked::default());
         assert!(!page.contains("796 % more"), "{page}");
     };
     let buffered = |_: &mut Kept, past: &mut Past| {
@@ -173,7 +173,7 @@ fn no_value_breaks_a_picture() {
         for (place, (kept, _)) in runs.iter_mut().enumerate() {
             kept.figure.as_mut().unwrap().value = values[place % 2];
         }
-        let page = course_page(&courses(runs.into_iter()), &Asked::default());
+        let page = course_page(&courses(runs.into_iter()), &[], &Asked::default());
         assert!(page.len() < 60_000, "{values:?}");
         let svg = page.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
         assert!(!svg.contains("=\"NaN") && !svg.contains("=\"inf"), "{values:?}: {svg}");

@@ -15,7 +15,7 @@ const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1
 
 /// Notes what is asked for, and shows it on the page.
 #[derive(Default)]
-struct Echo(Mutex<Vec<String>>);
+pub(crate) struct Echo(Mutex<Vec<String>>);
 
 impl Echo {
     fn note(&self, what: String) -> String {
@@ -26,21 +26,21 @@ impl Echo {
 }
 
 impl Pages for Echo {
-    fn list(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn list(&self, asked: &Asked, _: &Client) -> Result<String, Refusal> {
         assert_ne!(asked.get("label"), Some("bug"), "a bug on purpose");
         Ok(self.note(format!("list {:?} {:?}", asked.get("label"), asked.get("last"))))
     }
-    fn course(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn course(&self, asked: &Asked, _: &Client) -> Result<String, Refusal> {
         Ok(self.note(format!("course {:?}", asked.get("metric"))))
     }
-    fn fleet(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn fleet(&self, asked: &Asked, _: &Client) -> Result<String, Refusal> {
         Ok(self.note(format!("fleet {:?}", asked.get("metric"))))
     }
-    fn run(&self, id: &str) -> Result<String, Refusal> {
+    fn run(&self, id: &str, _: &Client) -> Result<String, Refusal> {
         self.note(format!("run {id}"));
         Err(Refusal::request(format!("no run `{id}` in the archive")).hint(EVIL))
     }
-    fn compare(&self, chosen: &Chosen) -> Result<String, Refusal> {
+    fn compare(&self, chosen: &Chosen, _: &Client) -> Result<String, Refusal> {
         Ok(self.note(format!("{:?} {:?} {:?}", chosen.runs, chosen.primary, chosen.margin)))
     }
     fn studies(&self) -> String {
@@ -101,6 +101,7 @@ fn every_address_asks_for_its_page() {
     check("/?label=a%22+b&last=&since=", "list Some(\"a\\\" b\") None");
     check("/course?metric=lat_p99_ns", "course Some(\"lat_p99_ns\")");
     check("/fleet?metric=iops", "fleet Some(\"iops\")");
+    check("/compare?run=2&run=1&run=2&run=1", "[\"2\", \"1\"] None None");
     check("/compare?run=1&run=2&margin=5%25", "[\"1\", \"2\"] None Some(\"5%\")");
 }
 
@@ -113,7 +114,9 @@ fn what_cannot_be_shown_says_why() {
     };
     check("/?sort=1", 400, "<code>sort</code> is not a field of this page");
     check("/compare?run=1", 400, "a comparison needs two runs");
-    check(&format!("/compare?{}", "run=1&".repeat(201)), 400, "201 runs were chosen");
+    let runs: String = (0..201).map(|number| format!("run={number}&")).collect();
+    check(&format!("/compare?{runs}"), 400, "201 runs were chosen");
+    check(&format!("/compare?{}", "run=1&".repeat(201)), 400, "a comparison needs two runs");
     check("/run/01XYZ", 404, "no run <code>01XYZ</code>");
     check("/inspection", 503, "there is no /sys");
     check("/articles/9", 400, "there is no article <code>9</code>");
@@ -198,4 +201,29 @@ fn the_scripts_of_a_report_are_those_that_are_let_run() {
         let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
         assert!(policy.contains(&format!("'sha256-{hash}'")), "{policy}");
     }
+}
+
+#[test]
+fn only_some_pages_follow_running_studies_at_a_time() {
+    let pages: Arc<dyn Pages> = Arc::new(Echo::default());
+    let router = router(pages);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let open = || {
+        let request = Request::builder().uri("/running/events").header("host", "127.0.0.1:8707");
+        runtime.block_on(router.clone().oneshot(request.body(Body::empty()).unwrap())).unwrap()
+    };
+    let mut streams: Vec<Response> = (0..STREAMS_MAX).map(|_| open()).collect();
+    assert!(streams.iter().all(|stream| stream.status() == StatusCode::OK));
+    assert_eq!(open().status(), StatusCode::SERVICE_UNAVAILABLE);
+    streams.pop();
+    assert_eq!(open().status(), StatusCode::OK, "one has ended");
+}
+
+#[test]
+fn a_page_whose_client_has_gone_is_not_made() {
+    let client = Client::default();
+    let connected = Connected(client.clone());
+    assert!(!client.has_gone());
+    drop(connected);
+    assert!(client.has_gone());
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_archive::{Entry, Place, RunId, Shown};
+use drivelab_archive::{Columns, Entry, Place, RunId, Shown};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Figure, Origin, RunRecord};
+use drivelab_core::record::{Figure, Origin, RUN_SCHEMA, RunRecord};
 use drivelab_report::{kept, run};
 use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
@@ -188,6 +188,36 @@ pub(crate) fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entr
     entries
 }
 
+/// Reads a kept document back: what its row must say, where that follows from it alone. What a
+/// study came to depends on the version that analysed it.
+pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
+    #[derive(serde::Deserialize)]
+    struct Schema {
+        schema: String,
+    }
+    let text = |error: serde_json::Error| error.to_string();
+    let Schema { schema } = serde_json::from_str(document).map_err(text)?;
+    match schema.as_str() {
+        RUN_SCHEMA => {
+            let record: RunRecord = serde_json::from_str(document).map_err(text)?;
+            let figures = run::metrics(&record);
+            Ok(Some(Columns::of_run(&record, figures)))
+        }
+        kept::RESULTS_SCHEMA => {
+            let results = kept::read_results(serde_json::from_str(document).map_err(text)?)?;
+            let [run] = &results.runs[..] else { return Err("it is not one run".to_owned()) };
+            let figures = run::figures_of(run);
+            Ok(Some(Columns {
+                target: run.arm.clone(),
+                suite: Some(results.tool.clone()),
+                figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+                ..Columns::default()
+            }))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Each run of another tool by itself.
 pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
     let one = |of_one: Imported| {
@@ -204,4 +234,27 @@ pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
         whole(about, Vec::new())
     };
     kept::each_run(results).flat_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_archive::Archive;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_every_released_schema_say_what_their_records_say() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in [
+            ("a.db", &include_bytes!("../../../../archive/tests/schemas/2026-11-23-runs.db")[..]),
+            ("b.db", include_bytes!("../../../../archive/tests/schemas/2026-11-23-parts.db")),
+            ("c.db", include_bytes!("../../../../archive/tests/schemas/2026-11-23-parts-index.db")),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let found = Archive::open(&path, |_| true).unwrap().check(&read_back).unwrap();
+            assert_eq!(found.damage, Vec::<String>::new(), "{name}");
+            assert!(found.whole >= 2, "{name}: {found:?}");
+        }
+    }
 }

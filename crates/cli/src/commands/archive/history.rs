@@ -1,14 +1,12 @@
 //! `history`: the runs that were kept.
 
 use clap::Args;
-use drivelab_archive::{Archive, Filter, RunId, since};
+use drivelab_archive::{AT_ONCE, Archive, Filter, Listed, RunId, since};
 use drivelab_core::config::nearest;
-use drivelab_core::record::Kept;
 use drivelab_report::history;
-use drivelab_report::text::json_text;
 
 use super::keep::{self, ArchiveArgs, now_ms};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
 
 /// List the runs that were kept.
@@ -81,37 +79,84 @@ pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
         until_ms: when(arguments.until)?,
         latest: Some(arguments.last).filter(|last| *last > 0),
     };
-    let runs = listed(&archive, &filter)?;
     if ui.json {
-        return ui.result(&json_text(&history::json(&runs)));
+        return stream(&archive, &filter, ui);
     }
-    ui.result(&history::text(&runs, ui.look()))
+    let Listed { runs, damage } = listed(&archive, &filter)?;
+    ui.result(&history::text(&runs, ui.look()))?;
+    Ok(say_damage(&damage, ui))
 }
 
-/// Figures that are named where none is near the one that was asked for.
+/// Prints the list as JSON, part by part: of an archive of years it is longer than memory.
+fn stream(archive: &Archive, filter: &Filter, ui: Ui) -> Outcome {
+    let ids = archive.ids(filter)?;
+    if ids.is_empty() {
+        refuse_unknown(archive, filter)?;
+    }
+    let (mut damage, mut is_first) = (Vec::new(), true);
+    let [begin, between, end] = history::json_frame();
+    ui.part(begin)?;
+    for ids in ids.chunks(AT_ONCE) {
+        let listed = archive.listed(filter, ids)?;
+        for run in &listed.runs {
+            let before = if is_first { "" } else { between };
+            ui.part(&format!("{before}{}", history::json_run(run)))?;
+            is_first = false;
+        }
+        damage.extend(listed.damage);
+    }
+    ui.result(end.strip_prefix("\n  ").filter(|_| is_first).unwrap_or(end))?;
+    Ok(say_damage(&damage, ui))
+}
+
+/// Names the runs that a list leaves out.
+fn say_damage(damage: &[String], ui: Ui) -> Exit {
+    for damage in damage {
+        ui.warn(&format!("not listed: {damage}; see: drivelab archive check"));
+    }
+    Exit::Done
+}
+
+/// Names of the archive that are mentioned where none is near the one that was asked for.
 const NAMED_MAX: usize = 8;
 
-/// The runs that a filter means. A figure that no run has at all is a mistake of the request.
-pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Vec<Kept>, Failure> {
-    let runs = archive.list(filter)?;
-    let Some(metric) = filter.metric.as_deref().filter(|_| runs.is_empty()) else {
-        return Ok(runs);
-    };
-    let names = archive.figure_names()?;
-    if names.is_empty() || names.iter().any(|name| name == metric) {
-        return Ok(runs);
+/// The runs that a filter means. A figure or a benchmark that no run has at all is a mistake of the
+/// request.
+pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Listed, Failure> {
+    let listed = archive.list(filter)?;
+    if listed.runs.is_empty() {
+        refuse_unknown(archive, filter)?;
     }
-    let nearest = nearest(metric, names.iter().map(String::as_str));
-    let hint = nearest.map_or_else(|| usual(&names), |meant| format!("did you mean `{meant}`?"));
-    Err(Failure::bad_words(format!("no kept run has a figure `{metric}`")).hint(hint))
+    Ok(listed)
 }
 
-/// The figures that most runs have.
-fn usual(names: &[String]) -> String {
+fn refuse_unknown(archive: &Archive, filter: &Filter) -> Result<(), Failure> {
+    if let Some(metric) = &filter.metric {
+        let names = archive.figure_names()?;
+        if !names.is_empty() && !names.contains(metric) {
+            let message = format!("no kept run has a figure `{metric}`");
+            return Err(Failure::bad_words(message).hint(meant("figures", metric, &names)));
+        }
+    }
+    if let Some(suite) = &filter.suite {
+        let names = archive.suite_names()?;
+        if !names.is_empty() && !names.iter().any(|name| name.eq_ignore_ascii_case(suite)) {
+            let message = format!("no kept run is of a benchmark `{suite}`");
+            return Err(Failure::bad_words(message).hint(meant("benchmarks", suite, &names)));
+        }
+    }
+    Ok(())
+}
+
+/// The name that may have been meant, or those that most runs have.
+fn meant(what: &str, typed: &str, names: &[String]) -> String {
+    if let Some(meant) = nearest(typed, names.iter().map(String::as_str)) {
+        return format!("did you mean `{meant}`?");
+    }
     let shown = names.iter().take(NAMED_MAX).map(|name| format!("`{name}`"));
     let shown: Vec<String> = shown.collect();
     let more = if names.len() > NAMED_MAX { ", ..." } else { "" };
-    format!("figures of kept runs: {}{more}", shown.join(", "))
+    format!("{what} of kept runs: {}{more}", shown.join(", "))
 }
 
 /// The one run that was typed.

@@ -1,6 +1,7 @@
 //! The archive of this user: where it is, and how what is finished gets into it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -50,7 +51,9 @@ impl ArchiveArgs {
     /// Opens it to read what is kept: one that was named must be there.
     pub(crate) fn open_to_read(&self) -> Result<Archive, Failure> {
         self.archive.as_deref().map_or(Ok(()), must_exist)?;
-        self.open()
+        let mut archive = self.open()?;
+        archive.stop_when(Arc::new(interrupt::requested))?;
+        Ok(archive)
     }
 
     fn path(&self) -> Result<PathBuf, Failure> {
@@ -95,12 +98,34 @@ pub(crate) struct KeepArgs {
 }
 
 impl KeepArgs {
-    /// Keeps what is finished: a run, or a whole and behind it its parts. What cannot be kept is no
-    /// failure: its figures are printed.
-    pub(crate) fn keep(&self, entries: Vec<Entry>, ui: Ui) {
-        if self.no_archive {
-            return;
+    /// Opens the archive before what is to be kept is made, where it was asked for by name: hours
+    /// of a load are not begun for an archive that cannot be used.
+    pub(crate) fn check(&self, label: Option<&String>) -> Result<(), Failure> {
+        if !self.is_asked_for(label) {
+            return Ok(());
         }
+        let opened = self.archive.open().and_then(|mut archive| Ok(archive.check_writable()?));
+        opened.map_err(|failure| {
+            let context = "the run would not be archived, and was not started";
+            Failure { exit: Exit::CannotHere, error: failure.error.context(context), ..failure }
+                .hint("or run without keeping it: --no-archive")
+        })
+    }
+
+    /// Whether anything that was typed is for the archive alone, or is a name to find the run by.
+    fn is_asked_for(&self, label: Option<&String>) -> bool {
+        let is_named = self.archive.archive.is_some() || label.is_some();
+        !self.no_archive && (is_named || !self.tag.is_empty() || self.commit.is_some())
+    }
+
+    /// Keeps what is finished: a run, or a whole and behind it its parts. Its figures are printed
+    /// in any case; that it could not be kept is a failure where it was asked for by name.
+    #[must_use]
+    pub(crate) fn keep(&self, entries: Vec<Entry>, ui: Ui) -> Exit {
+        if self.no_archive {
+            return Exit::Done;
+        }
+        let label = entries.first().and_then(|entry| entry.label.clone());
         let said = |entry: Entry| match entry.place {
             Some(_) => entry,
             None => Entry { tags: self.tag.clone(), commit: self.commit.clone(), ..entry },
@@ -116,11 +141,10 @@ impl KeepArgs {
             }
             .map_err(Failure::from)
         });
-        if let Err(failure) = kept {
-            ui.warn(&format!(
-                "the run was not archived: {failure}; use --no-archive to suppress this"
-            ));
-        }
+        let Err(failure) = kept else { return Exit::Done };
+        let why = format!("{:#}", failure.error);
+        ui.warn(&format!("the run was not archived: {why}; use --no-archive to suppress this"));
+        if self.is_asked_for(label.as_ref()) { Exit::CannotHere } else { Exit::Done }
     }
 }
 
@@ -173,7 +197,23 @@ impl From<ArchiveError> for Failure {
             ArchiveError::NoSuchRun(_) => {
                 Self::bad_request(error).hint("list the runs: drivelab history")
             }
-            ArchiveError::Ambiguous(..) => Self::bad_request(error).hint("give more of the id"),
+            ArchiveError::Ambiguous { first, .. } => {
+                let hint = format!("give more of the id of one of them: {}", first.join("; "));
+                Self::bad_request(error).hint(hint)
+            }
+            ArchiveError::TooShort { least, .. } => {
+                let hint = format!("give at least {least} of them: drivelab history lists the ids");
+                Self::bad_request(error).hint(hint)
+            }
+            ArchiveError::IsPart { whole, .. } => {
+                let hint = format!("delete all of it: drivelab delete {whole}");
+                Self::bad_request(error).hint(hint)
+            }
+            ArchiveError::Stopped => Self {
+                exit: Exit::Interrupted,
+                error: anyhow::Error::new(error),
+                hints: Vec::new(),
+            },
             ArchiveError::Later { .. } => Self::cannot_here(error)
                 .hint("install that version, or name another archive: --archive FILE"),
             ArchiveError::Busy if interrupt::requested() => {

@@ -1,6 +1,9 @@
 //! `label`: names for kept runs.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
+use drivelab_archive::{AT_ONCE, Archive, Filter, RunId};
 use drivelab_report::text::json_text;
 
 use super::keep::{self, ArchiveArgs};
@@ -41,14 +44,38 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
     for run in runs {
         ids.extend(keep::ids(&archive, run)?);
     }
+    let replaced = replaced(&archive, &ids, label)?;
     archive.label(&ids, label)?;
+    for (old, count) in &replaced {
+        let runs = if *count == 1 { "run" } else { "runs" };
+        ui.note(&format!("replaced the label `{old}` of {count} {runs}"));
+    }
     if ui.json {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.label/1",
             "label": label,
             "runs": ids,
+            "replaced": replaced,
         })));
     }
     Ok(Exit::Done)
+}
+
+/// The labels that runs lose, each with the number of runs.
+fn replaced(
+    archive: &Archive,
+    ids: &[RunId],
+    label: Option<&str>,
+) -> Result<BTreeMap<String, usize>, Failure> {
+    let mut replaced = BTreeMap::new();
+    for ids in ids.chunks(AT_ONCE) {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        for run in archive.listed(&Filter::default(), &ids)?.runs {
+            if let Some(old) = run.label.filter(|old| Some(old.as_str()) != label) {
+                *replaced.entry(old).or_insert(0) += 1;
+            }
+        }
+    }
+    Ok(replaced)
 }

@@ -8,9 +8,10 @@ pub(crate) mod label;
 
 use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use drivelab_archive::{Archive, ArchiveError, Entry};
+use drivelab_archive::{AT_ONCE, Archive, ArchiveError, Entry, Filter, Merged, RunId};
 use drivelab_core::record::Origin;
 use drivelab_report::run::Dated;
 
@@ -18,6 +19,7 @@ use self::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
 use crate::stage::DriveKeys;
 use crate::ui::{Progress, Ui};
 
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
                 entries.extend(of_file(file, label.as_ref(), format.as_deref())?);
             }
             drop(progress);
-            import(&entries, arguments, ui)
+            import(&entries, label.as_ref(), arguments, ui)
         }
     }
 }
@@ -83,17 +85,21 @@ fn watched<T>(
     archive: &mut Archive,
     what: &str,
     work: impl FnOnce(&mut Archive) -> Result<T, ArchiveError>,
-) -> Result<T, ArchiveError> {
+) -> Result<T, Failure> {
     let progress = Progress::steps(0, what);
     archive.watch(move |done, all| progress.at_one(done, all));
     let result = work(archive);
     archive.watch(|_, _| ());
-    result
+    Ok(result?)
 }
 
 fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open_to_read()?;
-    let found = watched(&mut archive, "checking", |archive| archive.check())?;
+    let found = watched(&mut archive, "checking", |archive| {
+        let mut found = archive.check(&entries::read_back)?;
+        found.damage.extend(results::damaged_studies(archive)?);
+        Ok(found)
+    })?;
     if ui.json {
         ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.archive/1",
@@ -114,20 +120,37 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     keep::must_exist(file)?;
     let mut archive = arguments.archive.open()?;
-    let merged = watched(&mut archive, "merging", |archive| archive.merge(file))?;
+    archive.stop_when(Arc::new(interrupt::requested))?;
+    let merged =
+        watched(&mut archive, "merging", |archive| archive.merge(file, &entries::read_back))?;
+    for damage in &merged.damage {
+        ui.warn(&format!("not merged: {damage}"));
+    }
     if ui.json {
-        return ui.result(&json_text(&serde_json::json!({
+        ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.archive/1",
             "added": merged.added,
             "present": merged.present,
-        })));
+            "damage": merged.damage,
+        })))?;
+    } else {
+        let Merged { added, present, .. } = merged;
+        ui.result(&format!("added: {added}, already present: {present}\n"))?;
     }
-    ui.result(&format!("added: {}, already present: {}\n", merged.added, merged.present))
+    Ok(if merged.damage.is_empty() { Exit::Done } else { Exit::No })
 }
 
-fn import(entries: &[Entry], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
+fn import(
+    entries: &[Entry],
+    label: Option<&String>,
+    arguments: &ArchiveVerbArgs,
+    ui: Ui,
+) -> Outcome {
     let mut archive = arguments.archive.open()?;
     let merged = watched(&mut archive, "keeping", |archive| archive.keep_new(entries))?;
+    if let Some(label) = label.filter(|_| !merged.there.is_empty()) {
+        say_unlabelled(&archive, label, &merged.there, ui)?;
+    }
     if ui.json {
         let wholes = entries.iter().filter(|entry| entry.place.is_none());
         let ids = wholes.map(|entry| entry.id.to_string()).filter(|id| archive.find(id).is_ok());
@@ -140,6 +163,35 @@ fn import(entries: &[Entry], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
         })));
     }
     ui.result(&format!("added: {}, already present: {}\n", merged.added, merged.present))
+}
+
+/// Runs that are named in a message.
+const NAMED_MAX: usize = 3;
+
+/// Says of runs that were there that they keep their labels.
+fn say_unlabelled(archive: &Archive, label: &str, there: &[RunId], ui: Ui) -> Result<(), Failure> {
+    let mut others = Vec::new();
+    for ids in there.chunks(AT_ONCE) {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let listed = archive.listed(&Filter::default(), &ids)?;
+        others.extend(listed.runs.into_iter().filter(|run| run.label.as_deref() != Some(label)));
+    }
+    let Some(first) = others.first() else { return Ok(()) };
+    let has = first.label.as_ref().map_or("none".to_owned(), |it| format!("`{it}`"));
+    let named: Vec<&str> = others.iter().take(NAMED_MAX).map(|run| run.id.as_str()).collect();
+    let named = named.join(" ");
+    ui.warn(&match others.len() {
+        1 => format!(
+            "the run is present and keeps its label, {has}; to replace it: drivelab label {label} \
+             {named}"
+        ),
+        count => format!(
+            "{count} runs are present and keep their labels, the first {has}; to replace them: \
+             drivelab label {label} {named}{}",
+            if count > NAMED_MAX { " ..." } else { "" }
+        ),
+    });
+    Ok(())
 }
 
 /// What a file or a results folder holds, dated by when that was last written.

@@ -72,6 +72,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
     }
+    keep.check(None)?;
     let settings = |medium: &Medium, of_model: Option<FlashState>| {
         // A speed that is given is that of a disk.
         let found = rpm.is_none() && *medium != Medium::Unknown;
@@ -118,7 +119,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         failed: measured.failed,
     };
     let printed = drive::measured_json(&shown);
-    keep.keep(entries::measurement(target, &file, &printed), ui);
+    let kept = keep.keep(entries::measurement(target, &file, &printed), ui);
     if ui.json {
         ui.result(&json_text(&printed))?;
     } else {
@@ -129,7 +130,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    Ok(kept)
 }
 
 /// The state that sustained writes are of: as said, or as a model has it.

@@ -175,14 +175,14 @@ fn found(
     options: FleetOptions,
 ) -> Result<FleetResult, Failure> {
     let filter = Filter { origin: Some(Origin::Fleet), ..filter.clone() };
-    let kept = archive.list(&filter)?;
-    if kept.is_empty() {
+    let ids = archive.ids(&filter)?;
+    if ids.is_empty() {
         return Err(Failure::bad_words("nothing was collected from hosts in this time")
             .hint("collect: drivelab fleet collect HOST...; or look farther back: --since 365d"));
     }
     let mut fleet = Fleet::new(metric);
-    for one in kept {
-        let id: RunId = one.id.parse().map_err(|_| ArchiveError::NoSuchRun(one.id))?;
+    for id in ids {
+        let id: RunId = id.parse().map_err(|_| ArchiveError::NoSuchRun(id))?;
         let whole = archive.whole(id)?;
         let collected = results::collected(&whole).map_err(|why| {
             Failure::cannot_here(anyhow::anyhow!("kept run {}: {why}", whole.id))

@@ -87,11 +87,11 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         total.follow(&done.total);
     }
     let document = document(&name, &jobs, &records, &total);
-    match &records[..] {
+    let kept = match &records[..] {
         [only] if jobs.len() == 1 => arguments.keep.keep(vec![entries::run(only)], ui),
-        records if interrupt::requested() && records.is_empty() => {}
+        records if interrupt::requested() && records.is_empty() => Exit::Done,
         records => arguments.keep.keep(entries::jobs(&name, &document, records), ui),
-    }
+    };
     output::page(
         arguments.report.as_deref(),
         &Subject::Runs(&records.iter().collect::<Vec<_>>()),
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         return Ok(Exit::Interrupted);
     }
     let failed = records.iter().any(measure::nothing_worked);
-    Ok(if failed { Exit::CannotHere } else { Exit::Done })
+    Ok(if failed { Exit::CannotHere } else { kept })
 }
 
 /// The keywords of job files, and the environment.

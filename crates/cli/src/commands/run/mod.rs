@@ -171,6 +171,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     if let Some(path) = &arguments.report {
         output::refuse_other(path, &output::REPORT)?;
     }
+    arguments.keep.check(arguments.label.as_ref())?;
     if let Some(file) = arguments.job {
         let RunArgs { target, readonly, allow_destructive, keep, report, .. } = arguments;
         let job = JobArgs { file, target, readonly, overwrite, allow_destructive, keep, report };
@@ -194,9 +195,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let job = Job::Load(&workload, &options);
         let record = within::run(&target, arguments.seed, job, &arguments.within)?;
         let record = RunRecord { label: arguments.label, ..record };
-        arguments.keep.keep(vec![entries::run(&record)], ui);
+        let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
         output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-        return finish(&record, false, ui);
+        return Ok(finish(&record, false, ui)?.or(kept));
     }
     one_load(target, arguments, ui)
 }
@@ -252,9 +253,9 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
     if let Some(folder) = &arguments.out {
         suite::keep_in(folder, &record, ui)?;
     }
-    arguments.keep.keep(vec![entries::run(&record)], ui);
+    let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
     output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-    finish(&record, false, ui)
+    Ok(finish(&record, false, ui)?.or(kept))
 }
 
 /// Makes the run of a single load.
@@ -292,9 +293,9 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     record.label = arguments.label;
     record.ended_unix_s = ended(&record);
     drop(progress);
-    arguments.keep.keep(vec![entries::run(&record)], ui);
+    let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
     output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-    finish(&record, unverified, ui)
+    Ok(finish(&record, unverified, ui)?.or(kept))
 }
 
 /// When a run that has just been made ended; virtual time has no date.
@@ -347,8 +348,8 @@ impl RunArgs {
     }
 
     /// Keeps what came of it.
-    pub(crate) fn keep(&self, records: &[RunRecord], ui: Ui) {
-        self.keep.keep(records.iter().map(entries::run).collect(), ui);
+    pub(crate) fn keep(&self, records: &[RunRecord], ui: Ui) -> Exit {
+        self.keep.keep(records.iter().map(entries::run).collect(), ui)
     }
 }
 

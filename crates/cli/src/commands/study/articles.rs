@@ -47,6 +47,7 @@ pub(crate) struct ArticlesArgs {
 /// Runs what is missing, and writes the pages about all of them.
 pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     let studies = studies(&arguments.only)?;
+    arguments.keep.check(None)?;
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
     let all = runs(&stages(&arguments.stage, ui)?, &studies);

@@ -57,7 +57,7 @@ pub(super) fn conclude(
         let (conclusion, figures) = cells(study, &kept.runs, ui);
         return conclusion.publish(progressed, folder, ui, || {
             let about = (keep.label, now_ms());
-            keep.arguments.keep(entries::study(kept, study, about, figures), ui);
+            keep.arguments.keep(entries::study(kept, study, about, figures), ui)
         });
     }
     if let Progressed::Waiting(what) = progressed {
@@ -98,7 +98,7 @@ pub(super) fn conclude(
     conclusion.publish(progressed, folder, ui, || {
         let figures = drivelab_report::study::figures(&result);
         let about = (keep.label, now_ms());
-        keep.arguments.keep(entries::study(kept, study, about, figures), ui);
+        keep.arguments.keep(entries::study(kept, study, about, figures), ui)
     })
 }
 
@@ -135,7 +135,7 @@ impl Conclusion {
         progressed: &Progressed,
         folder: &Folder,
         ui: Ui,
-        keep: impl FnOnce(),
+        keep: impl FnOnce() -> Exit,
     ) -> Outcome {
         let cut = Cut::of(progressed);
         let console = Console::new(ui);
@@ -143,14 +143,15 @@ impl Conclusion {
         if let Some(drives) = &self.drives {
             folder.write("drives.svg", drives, &console)?;
         }
+        let mut kept = Exit::Done;
         if cut.is_none() {
             // Its presence says that the study is finished.
             folder.write("result.json", &self.json, &console)?;
-            keep();
+            kept = keep();
         }
         ui.result(if ui.json { &self.json } else { &self.text })?;
         ui.note(&format!("report: {}", page.display()));
-        let Some(Cut { why, exit }) = cut else { return Ok(self.exit) };
+        let Some(Cut { why, exit }) = cut else { return Ok(kept.or(self.exit)) };
         ui.warn(&format!("{why}: {}", self.interrupted));
         Ok(exit)
     }

@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
 
 /// The same in another place.
 pub(crate) fn run_at(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
+    arguments.keep.check(arguments.label.as_ref())?;
     if arguments.resume {
         return session::resume(arguments, place, ui);
     }

@@ -1,19 +1,20 @@
 //! The pages of the viewer, from the archive and the same code as the verbs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use drivelab_archive::{Filter, Query, RunId, since};
+use drivelab_archive::{Archive, Detail, Filter, Listed, Query, RunId, since};
 use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
-use drivelab_core::{Refusal, RefusalKind};
+use drivelab_core::{Bytes, Refusal, RefusalKind};
 use drivelab_report::history::{self, Asked, Past};
 use drivelab_report::publish::Format;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
 use drivelab_report::{comparison, kept, run};
 use drivelab_study::{Standing, State};
-use drivelab_view::{Chosen, Pages};
+use drivelab_view::{Chosen, Client, Pages, RUNS_MAX, too_many};
 
 use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
@@ -23,14 +24,17 @@ use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::stage::{DriveKeys, suite};
 
 /// Runs that a list shows where no number is asked for.
 const LISTED: u64 = 100;
 /// Runs of a course where no number is asked for: as many as are examined for changes.
 const DRAWN: u64 = drivelab_stats::CHANGE_VALUES_MAX as u64;
-/// Runs of a course, at most: the record of each is read.
-const DRAWN_MAX: u64 = 1000;
+/// Runs of any page, at most; more are listed by `drivelab history --last 0`.
+const SHOWN_MAX: u64 = 1000;
+/// Bytes of the records that a page compares, at most: in memory they are some times as large.
+const COMPARED_MAX: u64 = 16 << 20;
 
 /// Studies that are looked at for their progress.
 const FOLDERS: usize = 20;
@@ -43,38 +47,38 @@ pub(super) struct Archived {
 }
 
 impl Pages for Archived {
-    fn list(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn list(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
         let list = || -> Result<String, Failure> {
-            let runs = listed(&self.archive.open()?, &filter(asked, LISTED)?)?;
-            Ok(history::page(&runs, asked))
+            let Listed { runs, damage } = listed(&self.open(client)?, &filter(asked, LISTED)?)?;
+            Ok(history::page(&runs, &damage, asked))
         };
         list().map_err(refusal)
     }
 
-    fn course(&self, asked: &Asked) -> Result<String, Refusal> {
-        self.courses(asked).map_err(refusal)
+    fn course(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
+        self.courses(asked, client).map_err(refusal)
     }
 
-    fn fleet(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn fleet(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
         let page = || -> Result<String, Failure> {
             // A metric of the runs, which are parts of what is kept of a host.
             let filter = Filter { metric: None, ..filter(asked, 0)? };
-            let archive = self.archive.open()?;
+            let archive = self.open(client)?;
             fleet::page(&archive, &filter, asked.get("metric"), &asked.form("/fleet"))
         };
         page().map_err(refusal)
     }
 
-    fn run(&self, id: &str) -> Result<String, Refusal> {
+    fn run(&self, id: &str, client: &Client) -> Result<String, Refusal> {
         let id: RunId = id.parse().map_err(|_| {
             Refusal::request(format!("`{id}` is not the id of a run"))
                 .hint("the list of runs has links to all of them")
         })?;
-        self.one(id).map_err(refusal)
+        self.one(id, client).map_err(refusal)
     }
 
-    fn compare(&self, chosen: &Chosen) -> Result<String, Refusal> {
-        self.compared(chosen).map_err(refusal)
+    fn compare(&self, chosen: &Chosen, client: &Client) -> Result<String, Refusal> {
+        self.compared(chosen, client).map_err(refusal)
     }
 
     fn studies(&self) -> String {
@@ -110,27 +114,36 @@ impl Pages for Archived {
 }
 
 impl Archived {
-    fn courses(&self, asked: &Asked) -> Result<String, Failure> {
-        let archive = self.archive.open()?;
+    /// The archive, read for as long as the client waits.
+    fn open(&self, client: &Client) -> Result<Archive, Failure> {
+        let (mut archive, client) = (self.archive.open()?, client.clone());
+        archive.stop_when(Arc::new(move || client.has_gone() || interrupt::requested()))?;
+        Ok(archive)
+    }
+
+    fn courses(&self, asked: &Asked, client: &Client) -> Result<String, Failure> {
+        let archive = self.open(client)?;
         let mut filter = filter(asked, DRAWN)?;
-        filter.latest = filter.latest.map_or(Some(DRAWN_MAX), |last| Some(last.min(DRAWN_MAX)));
         if filter.metric.is_none() {
             // The first figure of the latest run, of all runs that have it.
             let latest = archive.list(&Filter { latest: Some(1), ..filter.clone() })?;
-            filter.metric = latest.into_iter().find_map(|run| run.figure).map(|it| it.name);
+            filter.metric = latest.runs.into_iter().find_map(|run| run.figure).map(|it| it.name);
         }
-        let listed = listed(&archive, &filter)?;
-        let runs = listed.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
-        let heads = archive.heads(&runs.collect::<Vec<_>>())?;
-        let kept = listed.into_iter().map(|kept| {
-            let past = heads.get(&kept.id).map(|head| past(head)).unwrap_or_default();
-            (kept, past)
-        });
-        Ok(history::course_page(&history::courses(kept), asked))
+        let Listed { runs, mut damage } = listed(&archive, &filter)?;
+        let ids = runs.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
+        let mut heads = archive.heads(&ids.collect::<Vec<_>>())?;
+        let mut found = Vec::new();
+        for kept in runs {
+            match heads.remove(&kept.id).transpose() {
+                Ok(head) => found.push((kept, head.map(|head| past(&head)).unwrap_or_default())),
+                Err(why) => damage.push(format!("run {}: {why}", kept.id)),
+            }
+        }
+        Ok(history::course_page(&history::courses(found.into_iter()), &damage, asked))
     }
 
-    fn one(&self, id: RunId) -> Result<String, Failure> {
-        let found = self.found(&id.to_string())?;
+    fn one(&self, id: RunId, client: &Client) -> Result<String, Failure> {
+        let found = found(&self.open(client)?, &id.to_string())?;
         match &found[..] {
             [(_, Content::Measurement(file, _))] => {
                 Ok(notice("A measurement for a model", &[], file))
@@ -142,28 +155,17 @@ impl Archived {
         }
     }
 
-    /// What one chosen name means: the id of a run or `label:NAME`, never a file.
-    fn found(&self, typed: &str) -> Result<Vec<(PathBuf, Content)>, Failure> {
-        let is_name = typed.starts_with("label:") || typed.parse::<RunId>().is_ok();
-        let query = Query::read(typed, now_ms()).ok().flatten().filter(|_| is_name);
-        let query = query.ok_or_else(|| {
-            Failure::bad_words(format!("`{typed}` is neither the id of a run nor label:NAME"))
-                .hint("choose runs in the list")
-        })?;
-        let found = results::find_kept(typed, &query, &self.archive)?;
-        Ok(found.into_iter().map(|content| (PathBuf::from(typed), content)).collect())
-    }
-
-    fn compared(&self, chosen: &Chosen) -> Result<String, Failure> {
+    fn compared(&self, chosen: &Chosen, client: &Client) -> Result<String, Failure> {
         let margin = chosen.margin.as_deref().unwrap_or("3%");
         let margin: Ratio = margin.parse().map_err(Failure::bad_words)?;
+        let archive = self.open(client)?;
         let mut arms: Vec<(String, Vec<(PathBuf, Content)>)> = Vec::new();
-        for (name, runs) in self.arms(chosen)? {
-            let mut found = Vec::new();
+        for (name, runs) in chosen_arms(&archive, &chosen.runs)? {
+            let mut of_arm = Vec::new();
             for run in runs {
-                found.extend(self.found(&run)?);
+                of_arm.extend(found(&archive, &run)?);
             }
-            arms.push((name, found));
+            arms.push((name, of_arm));
         }
         let files: Vec<Vec<PathBuf>> = arms
             .iter()
@@ -183,37 +185,77 @@ impl Archived {
         let form = comparison::form(&compared.result, &chosen.runs, &margin.to_string());
         compared.render(Format::Html, &form)
     }
+}
 
-    /// The arms by name: chosen runs with the same label are one, unless all have it.
-    fn arms(&self, chosen: &Chosen) -> Result<Vec<(String, Vec<String>)>, Failure> {
-        let mut runs = chosen.runs.clone();
-        if runs.iter().all(|run| run.parse::<RunId>().is_ok()) {
-            // Ids sort by time: the oldest is the baseline.
-            runs.sort_unstable();
-            runs.dedup();
-        }
-        let archive = self.archive.open()?;
-        let label = |run: &String| -> Result<Option<String>, Failure> {
-            match (run.strip_prefix("label:"), run.parse::<RunId>()) {
-                (Some(label), _) => Ok(Some(label.to_owned())),
-                (None, Ok(id)) => Ok(archive.whole(id)?.label),
-                (None, Err(_)) => Ok(None),
-            }
-        };
-        let labels = runs.iter().map(label).collect::<Result<Vec<_>, _>>()?;
-        let is_one = labels.iter().all(|label| label == &labels[0]);
-        let mut arms: Vec<(String, Vec<String>)> = Vec::new();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for (run, label) in runs.into_iter().zip(labels) {
-            let name = label.filter(|_| !is_one).unwrap_or_else(|| run.clone());
-            let place = *places.entry(name.clone()).or_insert(arms.len());
-            match arms.get_mut(place) {
-                Some((_, runs)) => runs.push(run),
-                None => arms.push((name, vec![run])),
-            }
-        }
-        Ok(arms)
+/// What was typed of a run that was chosen: its id or `label:NAME`, never a file.
+fn query(typed: &str) -> Result<Query, Failure> {
+    let is_name = typed.starts_with("label:") || typed.parse::<RunId>().is_ok();
+    let query = Query::read(typed, now_ms()).ok().flatten().filter(|_| is_name);
+    query.ok_or_else(|| {
+        Failure::bad_words(format!("`{typed}` is neither the id of a run nor label:NAME"))
+            .hint("choose runs in the list")
+    })
+}
+
+/// What one chosen name means.
+fn found(archive: &Archive, typed: &str) -> Result<Vec<(PathBuf, Content)>, Failure> {
+    let found = results::find_in(archive, typed, &query(typed)?, Detail::All)?;
+    Ok(found.into_iter().map(|content| (PathBuf::from(typed), content)).collect())
+}
+
+/// The chosen names without those of runs that another one means as well. Runs are counted before
+/// any of them is read: a label may be that of thousands.
+fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Failure> {
+    let (mut runs, mut labelled) = (chosen.to_vec(), BTreeSet::new());
+    if runs.iter().all(|run| run.parse::<RunId>().is_ok()) {
+        // Ids sort by time: the oldest is the baseline.
+        runs.sort_unstable();
     }
+    for typed in runs.iter().filter(|typed| typed.starts_with("label:")) {
+        labelled.extend(query(typed)?.ids(archive, typed)?);
+    }
+    runs.retain(|typed| typed.parse().map_or(true, |id: RunId| !labelled.contains(&id)));
+    let mut all: Vec<String> = labelled.iter().map(ToString::to_string).collect();
+    all.extend(runs.iter().filter(|typed| typed.parse::<RunId>().is_ok()).cloned());
+    if all.len() > RUNS_MAX {
+        return Err(too_many(all.len()).into());
+    }
+    let bytes = archive.bytes_of(&all)?;
+    if bytes > COMPARED_MAX {
+        let message = format!("the records of these runs have {}", Bytes::new(bytes));
+        return Err(Failure::bad_words(message)
+            .hint(format!("choose fewer, of at most {}", Bytes::new(COMPARED_MAX)))
+            .hint("or compare them on the command line: drivelab compare"));
+    }
+    Ok(runs)
+}
+
+/// The arms by name: chosen runs with the same label are one, unless all have it.
+fn chosen_arms(
+    archive: &Archive,
+    chosen: &[String],
+) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let runs = distinct(archive, chosen)?;
+    let label = |run: &String| -> Result<Option<String>, Failure> {
+        if let Some(label) = run.strip_prefix("label:") {
+            return Ok(Some(label.to_owned()));
+        }
+        let listed = archive.listed(&Filter::default(), std::slice::from_ref(run))?;
+        Ok(listed.runs.into_iter().next().and_then(|run| run.label))
+    };
+    let labels = runs.iter().map(label).collect::<Result<Vec<_>, _>>()?;
+    let is_one = labels.iter().all(|label| label == &labels[0]);
+    let mut arms: Vec<(String, Vec<String>)> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (run, label) in runs.into_iter().zip(labels) {
+        let name = label.filter(|_| !is_one).unwrap_or_else(|| run.clone());
+        let place = *places.entry(name.clone()).or_insert(arms.len());
+        match arms.get_mut(place) {
+            Some((_, runs)) => runs.push(run),
+            None => arms.push((name, vec![run])),
+        }
+    }
+    Ok(arms)
 }
 
 /// What the beginning of a kept document says of what was done.
@@ -259,7 +301,7 @@ fn filter(asked: &Asked, latest: u64) -> Result<Filter, Failure> {
         None => latest,
         Some(text) => text.parse().map_err(|_| {
             Failure::bad_words(format!("`{text}` is not a number of runs"))
-                .hint("give a number; 0 shows all")
+                .hint(format!("give a number up to {SHOWN_MAX}"))
         })?,
     };
     Ok(Filter {
@@ -274,7 +316,8 @@ fn filter(asked: &Asked, latest: u64) -> Result<Filter, Failure> {
         metric: text("metric"),
         since_ms: when("since")?,
         until_ms: when("until")?,
-        latest: Some(latest).filter(|latest| *latest > 0),
+        // Pages have a limit, the command line has none.
+        latest: Some(latest.min(SHOWN_MAX)).map(|it| if it == 0 { SHOWN_MAX } else { it }),
     })
 }
 
@@ -287,4 +330,22 @@ fn refusal(failure: Failure) -> Refusal {
     };
     let causes: Vec<String> = failure.error.chain().map(ToString::to_string).collect();
     Refusal { kind, message: causes.join(": "), hints: failure.hints, source: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_shows_a_limited_number_of_runs() {
+        let latest = |typed: &str| {
+            let asked = Asked::read([("last", typed)].into_iter()).unwrap();
+            filter(&asked, LISTED).unwrap().latest
+        };
+        assert_eq!(latest(""), Some(LISTED));
+        assert_eq!(latest("7"), Some(7));
+        for many in ["0", "1001", "18446744073709551615"] {
+            assert_eq!(latest(many), Some(SHOWN_MAX), "{many}");
+        }
+    }
 }

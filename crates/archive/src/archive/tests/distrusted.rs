@@ -1,0 +1,171 @@
+//! An archive may be damaged, half written, or made by someone to mislead.
+
+use super::*;
+
+/// The columns of a record, with one figure.
+fn columns_of(document: &str) -> Result<Option<Columns>, String> {
+    let record: RunRecord = serde_json::from_str(document).map_err(|it| it.to_string())?;
+    Ok(Some(Columns::of_run(&record, vec![Figure::new("iops", 70.0, Better::More)])))
+}
+
+fn of_run(number: u32) -> Entry {
+    let record: RunRecord = serde_json::from_str(RECORD).unwrap();
+    let figures = vec![Figure::new("iops", 70.0, Better::More)];
+    let shown = Shown { spark: String::new(), figures };
+    Entry::of_run(entry(number).id, 1_000, (Origin::Run, &record), shown)
+}
+
+#[test]
+fn a_link_to_an_archive_is_merged_with_the_log_beside_the_file() {
+    let (folder, mut archive) = archive();
+    let real = folder.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    let path = folder.path().join("link.db");
+    std::os::unix::fs::symlink(real.join("runs.db"), &path).unwrap();
+    let mut other = open(&real.join("runs.db"));
+    other.keep(&[entry(1)]).unwrap();
+    sql(&other, "PRAGMA wal_checkpoint(TRUNCATE)");
+    other.keep(&[entry(2)]).unwrap();
+    assert!(real.join("runs.db-wal").metadata().unwrap().len() > 0, "the second is in the log");
+    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 2);
+    // Through another link to the folder, too.
+    let (_folder, mut archive) = self::archive();
+    std::os::unix::fs::symlink(&real, folder.path().join("linked")).unwrap();
+    let path = folder.path().join("linked/runs.db");
+    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 2);
+}
+
+#[test]
+fn what_is_not_a_regular_file_is_not_opened() {
+    let (folder, mut archive) = archive();
+    let pipe = folder.path().join("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+        let error = Archive::open(path, wait).unwrap_err();
+        assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
+        let error = archive.merge(path, &read_back).unwrap_err();
+        assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_merge_takes_over_only_what_reads_back() {
+    let (folder, mut archive) = archive();
+    let path = folder.path().join("other.db");
+    let mut other = open(&path);
+    other.keep(&[entry(1), entry(2), part(3, 2), part(4, 2), entry(5)]).unwrap();
+    let cut = |number| {
+        let id = entry(number).id;
+        format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{id}'")
+    };
+    sql(&other, &cut(1));
+    sql(&other, &cut(4));
+    drop(other);
+    let merged = archive.merge(&path, &read_back).unwrap();
+    assert_eq!((merged.added, merged.present), (1, 0), "{merged:?}");
+    assert_eq!(merged.damage.len(), 2, "{merged:?}");
+    for number in [1, 4] {
+        let id = entry(number).id.to_string();
+        assert!(merged.damage.iter().any(|it| it.contains(&id)), "{merged:?}");
+    }
+    // A study without one of its runs would say something else.
+    let kept = archive.list(&Filter::default()).unwrap().runs;
+    assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [5_000]);
+    assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 1, damage: Vec::new() });
+}
+
+#[test]
+fn a_check_compares_rows_with_their_records() {
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[of_run(1), of_run(2), of_run(3)]).unwrap();
+        let checked = |archive: &Archive| archive.check(&columns_of).unwrap();
+        assert_eq!(checked(&archive), Checked { whole: 3, damage: Vec::new() });
+        let id = |number| entry(number).id;
+        let (one, two) = (id(1), id(2));
+        sql(&archive, &format!("UPDATE figures SET value = 700.0 WHERE run = '{one}'"));
+        sql(&archive, &format!("UPDATE runs SET target = '/dev/other' WHERE id = '{two}'"));
+        let Checked { whole, damage } = checked(&archive);
+        assert_eq!((whole, damage.len()), (1, 2), "{damage:?}");
+        let has = |run: RunId, why: &str| {
+            let run = run.to_string();
+            damage.iter().any(|it| it.contains(&run) && it.contains(why))
+        };
+        assert!(has(one, "its iops is 700, in its record 70"), "{damage:?}");
+        assert!(has(two, "its target is `/dev/other`, in its record"), "{damage:?}");
+        // A label is the user's to change.
+        archive.label(&[id(3)], Some("other")).unwrap();
+        assert_eq!(checked(&archive).whole, 1);
+    });
+}
+
+#[test]
+fn a_part_is_deleted_with_its_whole_only() {
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), part(2, 1), part(3, 1)]).unwrap();
+        let refused = archive.delete(&[entry(2).id]).unwrap_err();
+        let whole = entry(1).id.to_string();
+        assert!(
+            matches!(&refused, ArchiveError::IsPart { whole: of, .. } if *of == whole),
+            "{refused}"
+        );
+        assert_eq!(archive.whole(entry(1).id).unwrap().parts.len(), 2);
+        archive.delete(&[entry(1).id]).unwrap();
+        assert_eq!(archive.check(&read_back).unwrap().whole, 0);
+    });
+}
+
+#[test]
+fn one_bad_row_does_not_stop_a_list() {
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), entry(2), entry(3)]).unwrap();
+        let (one, two) = (entry(1).id, entry(2).id);
+        sql(&archive, &format!("UPDATE runs SET origin = 'telescope' WHERE id = '{two}'"));
+        let Listed { runs, damage } = archive.list(&Filter::default()).unwrap();
+        assert_eq!(runs.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 3_000]);
+        let expected = format!("run {two}: its origin `telescope` is unknown to this version");
+        assert_eq!(damage, [expected]);
+        sql(
+            &archive,
+            &format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{one}'"),
+        );
+        let ids = [1, 3].map(|number| entry(number).id.to_string());
+        let heads = archive.heads(&ids.each_ref().map(String::as_str)).unwrap();
+        assert!(heads[&ids[0]].is_err() && heads[&ids[1]].is_ok(), "{heads:?}");
+    });
+}
+
+#[test]
+fn what_a_record_claims_to_be_is_limited() {
+    let (_folder, mut archive) = archive();
+    archive.keep(&[entry(1)]).unwrap();
+    sql(&archive, "UPDATE runs SET record_bytes = 2000000000");
+    let found = archive.check(&read_back).unwrap();
+    assert!(found.damage[0].contains("it claims 2000000000 bytes"), "{found:?}");
+    let long = Entry { document: " ".repeat((128 << 20) + 1), ..entry(2) };
+    let refused = archive.keep(&[long]).unwrap_err();
+    assert!(matches!(refused, ArchiveError::TooLong { what: "record", .. }), "{refused}");
+}
+
+#[test]
+fn reading_ends_when_it_is_wanted_no_longer() {
+    let (folder, mut archive) = archive();
+    archive.keep(&[entry(1), entry(2)]).unwrap();
+    let path = folder.path().join("other.db");
+    let mut other = open(&path);
+    other.stop_when(Arc::new(|| true)).unwrap();
+    let is_stopped = |error: ArchiveError| matches!(error, ArchiveError::Stopped);
+    assert!(is_stopped(other.merge(&folder.path().join("runs.db"), &read_back).unwrap_err()));
+    archive.stop_when(Arc::new(|| true)).unwrap();
+    assert!(is_stopped(archive.check(&read_back).unwrap_err()));
+    assert!(is_stopped(archive.list(&Filter::default()).unwrap_err()));
+    let none = |_| Ok::<_, ArchiveError>(());
+    assert!(is_stopped(archive.each(&Filter::default(), Detail::All, none).unwrap_err()));
+    // A query that the database itself is long about.
+    let count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                 SELECT count(*) FROM n";
+    assert!(is_stopped(archive.store.get_mut().rows(count, &[]).unwrap_err()));
+}
