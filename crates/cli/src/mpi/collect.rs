@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::record::{HOST_SCHEMA, HostOutcome};
+use drivelab_study::keep::{Owner, Seal};
 use drivelab_study::ranks::{Gathered, together};
 
 use super::show::show;
@@ -38,8 +39,18 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     show(&together(Gathered::of_kept(outcomes)), ui)
 }
 
+/// What the files of ranks belong to, whose checksums they end in.
+pub(super) fn owner() -> Owner {
+    Owner::of(&[HOST_SCHEMA.as_bytes()])
+}
+
 fn read(path: &Path) -> Result<HostOutcome, Failure> {
     let text = input::text(path, input::RESULTS)?;
+    // Earlier versions wrote none.
+    if owner().check(text.trim_ascii_end().as_bytes()) == Seal::Broken {
+        return Err(Failure::bad_words(format!("`{}` is damaged", path.display()))
+            .hint("bring the file of that rank here again, or leave it out: it counts as lost"));
+    }
     let outcome: Result<HostOutcome, _> = serde_json::from_str(&text);
     outcome.ok().filter(|outcome| outcome.schema == HOST_SCHEMA).ok_or_else(|| {
         Failure::bad_words(format!("`{}` is not what a rank keeps", path.display()))

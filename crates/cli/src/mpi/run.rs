@@ -12,6 +12,7 @@ use drivelab_study::keep::{make_folder, write};
 use drivelab_study::ranks::{Crew, Gathered, Line, Measured, Own, Ranks as _, make, together};
 use serde::{Deserialize, Serialize};
 
+use super::collect;
 use super::line::{WaitArgs, measured, of_rank};
 use super::ranks::Mpi;
 use super::show::show;
@@ -141,6 +142,6 @@ fn one(
 /// Keeps the figures of this rank where none but itself is needed to.
 fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Failure> {
     let path = folder.join(format!("rank-{}.json", own.host.rank));
-    let text = serde_json::to_vec(own).expect("plain data is always JSON");
-    Ok(write(&path, &text, &Console::new(ui))?)
+    let text = serde_json::to_string(own).expect("plain data is always JSON");
+    Ok(write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui))?)
 }
