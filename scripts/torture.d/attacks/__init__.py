@@ -13,6 +13,7 @@ from .machine.command_lines import CommandLines
 from .machine.full_disks import FullDisks
 from .results.archive import ArchiveKills
 from .results.archive_cuts import ArchiveCuts
+from .results.arm_kills import ArmKills
 from .results.damage import Damage, Flips
 from .results.kill_points import KillPoints
 from .results.kills import Kills
@@ -22,7 +23,7 @@ from .results.suites import SuiteKills
 from .results.sweeps import SweepKills
 
 ATTACKS: list[Attack] = [
-    Kills(), KillPoints(), Flips(), Damage(), Locks(),
+    Kills(), KillPoints(), ArmKills(), Flips(), Damage(), Locks(),
     SuiteKills(), ArchiveKills(), SweepKills(),
     Cuts(), StudyCuts(), ArchiveCuts(),
     NbdLoad(), NbdHostile(), Descriptors(), Control(),
