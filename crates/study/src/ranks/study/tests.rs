@@ -28,8 +28,10 @@ const STUDY: &str = r#"
     stage = "hardware"
     [[arm]]
     name = "one"
+    revert = "undo it"
     [[arm]]
     name = "two"
+    revert = "undo it"
     [[workload]]
     name = "read"
     rw = "randread"
@@ -301,8 +303,14 @@ fn a_rank_that_dies_leaves_what_is_finished_and_another_session_makes_the_rest()
         let last = cut.did[rank].last().unwrap();
         assert!(last.starts_with("leave"), "rank {rank} left no arm: {:?}", cut.did[rank]);
     }
+    // The rank that died may have left its arm in force.
+    assert!(folder.path().join("entered.json").exists());
     let rest = session(folder.path(), Mishap::None, PATIENCE);
     assert!(is_done(&rest), "{:?}", rest.progressed);
+    assert!(!folder.path().join("entered.json").exists());
+    for did in &rest.did {
+        assert!(did[0].starts_with("leave") && did[1].starts_with("enter"), "{did:?}");
+    }
     let whole = tempfile::tempdir().unwrap();
     let whole = session(whole.path(), Mishap::None, PATIENCE);
     let totals = |session: &Session| -> Vec<_> {
