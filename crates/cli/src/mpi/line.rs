@@ -39,7 +39,8 @@ pub(super) fn of_rank(name: &str, rank: u32, host: &str) -> String {
 /// A command of an arm, likewise; what is filled in is quoted for the shell.
 pub(super) fn command_of_rank(command: &str, rank: u32, host: &str) -> Result<String, Failure> {
     let number = rank.to_string();
-    Ok(drivelab_study::command::substitute(command, &[("rank", &number), ("host", host)])?)
+    let values = [("rank", number.as_str()), ("host", host)];
+    Ok(drivelab_study::command::substitute(command, &values)?)
 }
 
 /// Makes a run that begins when `line` says.

@@ -1,8 +1,8 @@
-//! Where in a shell command a placeholder stands, and how a value is written there.
+//! The shell quoting around a placeholder, and a value written for it.
 
 use super::{is_plain, quoted};
 
-/// How a shell reads what stands at a point of a command.
+/// The shell quoting at a point of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
     /// Outside quotes.
@@ -13,11 +13,11 @@ pub(super) enum Context {
     Double(Quoted),
     /// In a comment, which ends with its line.
     Comment,
-    /// Where no quotes would hold, and where that is, in words.
+    /// A position where no quotes would hold, in words.
     Never(&'static str),
 }
 
-/// What a quoted text is.
+/// The kind of a quoted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quoted {
     /// One plain word, such as a path.
@@ -57,13 +57,13 @@ impl Context {
         }
     }
 
-    /// Where that is, in words.
-    pub(super) fn place(self) -> &'static str {
+    /// The position in words.
+    pub(super) fn description(self) -> &'static str {
         match self {
             Self::Bare => "outside quotes",
             Self::Single(_) | Self::Double(_) => "inside quotes",
             Self::Comment => "in a comment",
-            Self::Never(place) => place,
+            Self::Never(description) => description,
         }
     }
 }
@@ -90,18 +90,18 @@ enum Frame {
     Double(Quotes),
 }
 
-/// What was read of a quoted text.
+/// A quoted text as far as it was read.
 #[derive(Debug, Default)]
 struct Quotes {
     /// The placeholders in it, by number.
-    places: Vec<usize>,
-    /// Whether something in it is not part of a plain word.
+    placeholders: Vec<usize>,
+    /// Something in it is not part of a plain word.
     has_code: bool,
 }
 
 impl Quotes {
     fn has(&mut self, number: usize, context: Context) -> Context {
-        self.places.push(number);
+        self.placeholders.push(number);
         context
     }
 }
@@ -118,7 +118,7 @@ pub(super) struct Quoting {
     here: Vec<String>,
     /// The line of a here-document so far.
     line: Option<String>,
-    /// Where the word after `<<` is being read: that word.
+    /// The word after `<<`, while it is being read.
     end_word: Option<String>,
     has_substitution: bool,
     is_unclear: bool,
@@ -174,7 +174,7 @@ impl Quoting {
         self.previous = 'a';
     }
 
-    /// Whether the command ends where more of it would not be read as code.
+    /// Returns true if the command ends where more of it would not be read as code.
     pub(super) fn is_open(&self) -> bool {
         let in_here = self.line.is_some() || self.end_word.is_some() || !self.here.is_empty();
         self.frames.len() > 1 || self.is_escaped || in_here
@@ -282,7 +282,7 @@ impl Quoting {
         }
     }
 
-    /// What means the same in code and in double quotes.
+    /// Reads a character that means the same in code and in double quotes.
     fn expansion(&mut self, c: char) {
         match c {
             '\\' => self.is_escaped = true,
@@ -301,8 +301,8 @@ impl Quoting {
             return;
         };
         if !quotes.has_code {
-            for place in quotes.places {
-                self.contexts[place] = context;
+            for number in quotes.placeholders {
+                self.contexts[number] = context;
             }
         }
     }

@@ -11,7 +11,7 @@ const PLACES: [&str; 4] = ["target", "dir", "arm", "seed"];
 /// The placeholder for an arm's own command, which is code and no value.
 const OWN: &str = "command";
 
-/// Which placeholder a word is; `None` where the word is the shell's.
+/// Finds the placeholder that a word is; `None` for a word of the shell.
 type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, String> + 'a;
 
 /// A command with placeholders.
@@ -19,7 +19,7 @@ type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, String> + 'a;
 pub struct Template {
     text: String,
     parts: Vec<Part>,
-    /// Whether it ends where more text would not be read as code.
+    /// It ends where more text would not be read as code.
     is_open: bool,
 }
 
@@ -29,7 +29,7 @@ enum Part {
     Place(&'static str, Context),
 }
 
-/// What the placeholders of a run are filled with.
+/// The values of the placeholders in a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filling<'a> {
     /// The file or device that is measured; `None` where the study has none.
@@ -56,7 +56,7 @@ impl Template {
             if let Part::Place(OWN, context @ (Context::Comment | Context::Never(_))) = part {
                 return Err(format!(
                     "`{{{OWN}}}` is {}, where no command can be: give it a line of its own",
-                    context.place()
+                    context.description()
                 ));
             }
         }
@@ -106,8 +106,8 @@ impl Template {
         Ok(Self { text: text.to_owned(), parts, is_open })
     }
 
-    /// Whether an arm's own command would take in what follows it: it ends within quotes, a comment
-    /// or a here-document.
+    /// Returns true if an arm's own command would take in the text after it: it ends within quotes,
+    /// a comment or a here-document.
     pub(crate) fn swallows(&self, own: &Self) -> bool {
         let is_own = |part: &Part| matches!(part, Part::Place(OWN, _));
         let behind = self.parts.iter().skip_while(|part| !is_own(part)).skip(1);
@@ -120,12 +120,12 @@ impl Template {
         own.is_open && !behind.into_iter().all(is_blank)
     }
 
-    /// Whether it has this placeholder.
+    /// Returns true if it has this placeholder.
     pub fn has(&self, place: &str) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Place(known, _) if *known == place))
     }
 
-    /// Whether it has the placeholder of an arm's own command.
+    /// Returns true if it has the placeholder of an arm's own command.
     pub fn has_own(&self) -> bool {
         self.has(OWN)
     }
@@ -191,9 +191,9 @@ pub fn substitute(command: &str, values: &[(&'static str, &str)]) -> Result<Stri
 /// A value as it is written where its placeholder is.
 fn value(name: &str, context: Context, value: &str) -> Result<String, Refusal> {
     context.write(value).ok_or_else(|| {
-        let place = context.place();
+        let position = context.description();
         Refusal::request(format!(
-            "`{{{name}}}` is {place}, where a shell could read `{value}` as code"
+            "`{{{name}}}` is {position}, where a shell could read `{value}` as code"
         ))
         .hint(format!(
             "put it into a variable first, and use that: `export X={{{name}}}; ... \"$X\"`"
@@ -274,7 +274,7 @@ mod tests {
         check("x=`cat {target}`", "`{target}` is inside `${...}`, `$((...))` or backquotes");
     }
 
-    /// Whatever stands in a value, a shell reads it as that.
+    /// A shell reads every value back as it was.
     #[test]
     fn no_value_becomes_code() {
         let values =

@@ -13,10 +13,8 @@ use crate::ui::Console;
 
 /// Refuses a study of whose primary metric the file says that no run can have it.
 pub(super) fn refuse(study: &StudyFile) -> Result<(), Refusal> {
-    let primary = |place: &usize| primary(study, Task::Workload(*place));
-    let Some(Primary { metric, load, needs }) =
-        (0..study.workloads.len()).find_map(|it| primary(&it))
-    else {
+    let mut tasks = (0..study.workloads.len()).map(Task::Workload);
+    let Some(Primary { metric, load, needs }) = tasks.find_map(|task| primary(study, task)) else {
         return Ok(());
     };
     match load.number_ios {
@@ -43,14 +41,14 @@ struct Primary<'a> {
 }
 
 fn primary(study: &StudyFile, task: Task) -> Option<Primary<'_>> {
-    let Task::Workload(place) = task else { return None };
-    let named = &study.workloads[place];
+    let Task::Workload(number) = task else { return None };
+    let named = &study.workloads[number];
     let metric = study.primary.strip_prefix(&named.name)?.strip_prefix('.')?.to_owned();
     let needs = needed(&metric)?;
     Some(Primary { load: named.work.load()?, metric, needs })
 }
 
-/// Why the primary metric cannot be had from runs like this one, the first of its arm.
+/// Refuses a first run of an arm that is too short for the primary metric.
 fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
     let Primary { metric, load, needs: Needed { requests, kind } } = primary(study, run.task)?;
     let total = run.record.total.as_ref()?;
@@ -90,7 +88,7 @@ fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
     )
 }
 
-/// How many requests of a kind a run completed.
+/// The number of requests of a kind that a run completed.
 fn completed(total: &JobRecord, kind: &str) -> u64 {
     let of_kind = match kind {
         "reads" => &total.read,

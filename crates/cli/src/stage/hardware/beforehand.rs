@@ -34,9 +34,9 @@ pub(super) fn refuse_unswitched(
         return Ok(());
     }
     let is_switched = |arm: &Arm| arm.apply.is_some() || arm.manual.is_some();
-    for (place, arm) in study.arms.iter().enumerate().filter(|(_, arm)| !is_switched(arm)) {
-        for (other_place, other) in study.arms.iter().enumerate().take(place) {
-            let is_same = targets.get(place) == targets.get(other_place)
+    for (number, arm) in study.arms.iter().enumerate().filter(|(_, arm)| !is_switched(arm)) {
+        for (earlier, other) in study.arms.iter().enumerate().take(number) {
+            let is_same = targets.get(number) == targets.get(earlier)
                 && arm.command.as_ref().map(ToString::to_string)
                     == other.command.as_ref().map(ToString::to_string);
             if is_switched(other) || !is_same {
@@ -56,7 +56,7 @@ pub(super) fn refuse_unswitched(
     Ok(())
 }
 
-/// What one arm has of a modelled drive and another has not.
+/// A setting of a modelled drive that one arm has and another has not.
 fn difference(arm: &Arm, other: &Arm) -> Option<String> {
     let has = |arm: &Arm, setting: &(&'static str, String)| arm.settings.contains(setting);
     let own = arm.settings.iter().find(|setting| !has(other, setting));
@@ -78,8 +78,8 @@ pub(super) fn try_kinds(
         }
         let request = Request { arm, task, seed: study.seed, specimen: None };
         try_one(request).map_err(|failure| match task {
-            Task::Workload(place) => {
-                let workload = &study.workloads[place].name;
+            Task::Workload(number) => {
+                let workload = &study.workloads[number].name;
                 failure.hint(format!("this is workload `{workload}` of arm `{name}`"))
             }
             Task::Curve(_) | Task::Cell(_) => failure.hint(format!("this is arm `{name}`")),
@@ -93,11 +93,11 @@ fn kinds(study: &StudyFile) -> Vec<Task> {
     let mut kinds: Vec<Task> = (0..study.workloads.len()).map(Task::Workload).collect();
     kinds.extend(study.curve.as_ref().map(|_| Task::Curve(0)));
     let mut seen = Vec::new();
-    for (place, cell) in study.cells.iter().enumerate() {
+    for (number, cell) in study.cells.iter().enumerate() {
         let kind = (cell.target, cell.group.threads, cell.size, cell.group.read < 100);
         if !seen.contains(&kind) {
             seen.push(kind);
-            kinds.push(Task::Cell(place));
+            kinds.push(Task::Cell(number));
         }
     }
     kinds
