@@ -1,14 +1,15 @@
 //! Files that are replaced whole or not at all.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchmod, fchown, openat};
+use rustix::process::geteuid;
 
 use super::folder::{Folder, Identity};
 
@@ -35,27 +36,27 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 
 /// Begins to replace the file at `path`: it is as it was until [`NewFile::finish`].
 pub fn create(path: &Path) -> io::Result<NewFile> {
-    let path = behind_links(path)?;
-    let existing = match path.metadata() {
+    match path.metadata() {
         Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-        Ok(about) if !about.is_file() => return NewFile::in_place(&path),
-        Ok(about) => Some(about),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
+        Ok(about) if !about.is_file() => return NewFile::in_device(path),
+        _ => {}
+    }
+    let Some(path) = behind_links(path)? else { return NewFile::in_place(path, true) };
     let (folder, target) = Folder::holding(&path)?;
+    let existing = folder.read(&target).and_then(|file| file.metadata());
+    let existing = existing.ok().filter(Metadata::is_file);
     let (temporary, file) = match make_temporary(&folder, &target) {
         // A file that this user may write in a folder that this user may not.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && existing.is_some() => {
-            return NewFile::in_place(&path);
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => {
+            return NewFile::in_place(&path, false);
         }
         made => made?,
     };
     let new = NewFile { file, pending: Some(Pending { folder, target, temporary }) };
     if let Some(about) = existing {
-        // Only root may give files away; the owner's rights on the file matter more than its name.
-        let _ =
-            fchown(&new.file, Some(Uid::from_raw(about.uid())), Some(Gid::from_raw(about.gid())));
+        let (user, group) = (Uid::from_raw(about.uid()), Gid::from_raw(about.gid()));
+        // Only root may give files away; that a file can be written matters more than whose it is.
+        let _ = fchown(&new.file, Some(user), Some(group));
         fchmod(&new.file, Mode::from_raw_mode(about.permissions().mode() & 0o7777))?;
     }
     Ok(new)
@@ -77,8 +78,23 @@ struct Pending {
 }
 
 impl NewFile {
-    fn in_place(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    /// What is no regular file is written to as it is.
+    fn in_device(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).open(path)?;
+        if file.metadata()?.is_file() {
+            return Err(io::Error::other("a file was put in its place meanwhile"));
+        }
+        Ok(Self { file, pending: None })
+    }
+
+    /// A file without its folder; of one that is open already `follows` the kernel's link.
+    fn in_place(path: &Path, follows: bool) -> io::Result<Self> {
+        let flags = if follows { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let flags = flags | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(openat(CWD, path, flags, Mode::empty())?);
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
         Ok(Self { file, pending: None })
     }
 
@@ -121,14 +137,26 @@ impl Drop for NewFile {
 /// Maximum number of links that lead to a file, as the kernel has it.
 const LINKS_MAX: u32 = 40;
 
-/// What the links at `path` lead to, which need not exist.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+/// What the links at `path` lead to, which need not exist; nothing for a file that is open already,
+/// as `/dev/stdout` is.
+///
+/// Only links of this user and of root are followed: in a folder of others any link may appear.
+fn behind_links(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
-        match path.read_link() {
-            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
-            Err(_) => return Ok(path),
+        let Ok(target) = path.read_link() else { return Ok(Some(path)) };
+        if path.starts_with("/proc") {
+            return Ok(None);
         }
+        let owner = path.symlink_metadata()?.uid();
+        if owner != 0 && owner != geteuid().as_raw() {
+            let message = format!(
+                "`{}` is a symbolic link of another user (uid {owner}), which is not followed",
+                path.display()
+            );
+            return Err(io::Error::new(ErrorKind::PermissionDenied, message));
+        }
+        path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(rustix::io::Errno::LOOP.into())
 }
@@ -209,6 +237,20 @@ mod tests {
         replace(Path::new("/dev/null"), b"x").unwrap();
         replace(&at("sub"), b"x").unwrap_err();
         replace(&at("none/file"), b"x").unwrap_err();
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("victim"), "kept").unwrap();
+        symlink("victim", at("link")).unwrap();
+        if std::os::unix::fs::lchown(at("link"), Some(65_534), None).is_err() {
+            // Only root can make a link of another user.
+            return;
+        }
+        replace(&at("link"), b"x").unwrap_err();
+        assert_eq!(fs::read(at("victim")).unwrap(), b"kept");
     }
 
     #[test]
