@@ -11,6 +11,7 @@ from .drives.nbd_hostile import Descriptors, NbdHostile
 from .drives.nbd_load import NbdLoad
 from .machine.command_lines import CommandLines
 from .machine.full_disks import FullDisks
+from .machine.swaps import Swaps
 from .results.archive import ArchiveKills
 from .results.archive_cuts import ArchiveCuts
 from .results.arm_kills import ArmKills
@@ -28,5 +29,5 @@ ATTACKS: list[Attack] = [
     Cuts(), StudyCuts(), ArchiveCuts(),
     NbdLoad(), NbdHostile(), Descriptors(), Control(),
     Fuse(), FuseKilled(),
-    FullDisks(), CommandLines(),
+    FullDisks(), CommandLines(), Swaps(),
 ]

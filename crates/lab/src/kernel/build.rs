@@ -1,6 +1,6 @@
 //! Builds the kernel: source, patches, configuration, make.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use drivelab_files::{Folder, Marked, Marker, replace};
+use drivelab_files::{Folder, Marked, Marker};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
@@ -140,8 +140,7 @@ impl Build<'_> {
         let folder = cache.folder()?;
         let _lock = lock(&folder)?;
         let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
-        let log = folder.join("build.log");
-        replace(&log, b"").map_err(at("write the log of the build"))?;
+        let log = Log::new(&folder).map_err(at("write the log of the build"))?;
         let steps = Steps { folder: work.folder().path(), log, stop: self.stop, progress };
         let built = self.build(cache, &work, &steps);
         if let Err(BuildError::Stopped) = built {
@@ -264,10 +263,29 @@ fn lost<'a>(wanted: &'a str, config: &str) -> Option<&'a str> {
     wanted.into_iter().find(|line| !is_there(line))
 }
 
+/// What the commands of a build print.
+struct Log {
+    file: File,
+    path: PathBuf,
+}
+
+impl Log {
+    /// A new one in `folder`, in place of that of the last build.
+    fn new(folder: &Path) -> io::Result<Self> {
+        const NAME: &str = "build.log";
+        let folder = Folder::open(folder)?;
+        match folder.remove_file(NAME) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(Self { file: folder.create_new(NAME)?, path: folder.path().join(NAME) })
+    }
+}
+
 /// Runs the commands of a build.
 struct Steps<'a> {
     folder: &'a Path,
-    log: PathBuf,
+    log: Log,
     stop: &'a AtomicBool,
     progress: &'a dyn Fn(Progress<'_>),
 }
@@ -276,15 +294,14 @@ impl Steps<'_> {
     /// Runs a command in `folder`; what it prints is added to the log.
     fn run(&self, program: &str, arguments: &[&str], folder: &Path) -> Result<(), BuildError> {
         let step = format!("{program} {}", arguments.join(" "));
-        let log = || OpenOptions::new().append(true).open(&self.log);
-        let mut out = log().map_err(at("write the log of the build"))?;
+        let mut out = self.log.file.try_clone().map_err(at("write the log of the build"))?;
         writeln!(out, "$ {step}").map_err(at("write the log of the build"))?;
         let err = out.try_clone().map_err(at("write the log of the build"))?;
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder).process_group(0).stdin(Stdio::null());
         command.stdout(out).stderr(err).envs(IDENTITY).env("LC_ALL", "C");
         let mut child = Group(command.spawn().map_err(at("start a step of the build"))?);
-        let mut compiled = Compiled::of(&self.log);
+        let mut compiled = Compiled::of(&self.log.path);
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(BuildError::Stopped);
@@ -295,7 +312,7 @@ impl Steps<'_> {
                     return Err(BuildError::Failed {
                         step,
                         last: self.last(),
-                        log: self.log.clone(),
+                        log: self.log.path.clone(),
                     });
                 }
                 None => std::thread::sleep(LOOK),
@@ -320,7 +337,7 @@ impl Steps<'_> {
 
     /// The last line of the log that says something.
     fn last(&self) -> String {
-        let log = fs::read(&self.log).unwrap_or_default();
+        let log = fs::read(&self.log.path).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines = log.lines().rev();
         let errors = lines.clone().find(|line| line.contains("error") || line.starts_with("E: "));
@@ -406,7 +423,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let archive = folder.path().join("linux.tar");
         fs::write(&archive, "not an archive").unwrap();
-        let cache = Cache::new(folder.path().join("kernels"));
         let seen = std::cell::RefCell::new(Vec::new());
         let progress = |progress: Progress<'_>| {
             if let Progress::Removing(folder) = progress {
@@ -415,12 +431,15 @@ mod tests {
             }
         };
         let check = |stop, expected: fn(&BuildError) -> bool| {
+            // One each: a child of another test may hold the lock of the first for a moment.
+            let kernels = folder.path().join(format!("kernels-{stop}"));
+            let cache = Cache::new(kernels.clone());
             let stop = &AtomicBool::new(stop);
             let source = Source::Archive(archive.clone());
             let build = Build { source, jobs: 1, again: false, stop };
             let error = build.run_below(&cache, &progress).unwrap_err();
             assert!(expected(&error), "{error}");
-            let left = fs::read_dir(folder.path().join("kernels")).unwrap();
+            let left = fs::read_dir(kernels).unwrap();
             let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
             left.sort();
             assert_eq!(left, ["build.log", "lock"]);
@@ -449,7 +468,7 @@ mod tests {
         let path = folder.path().join("log");
         fs::write(&path, "  CC      before.o\n").unwrap();
         let mut compiled = Compiled::of(&path);
-        let mut log = OpenOptions::new().append(true).open(&path).unwrap();
+        let mut log = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let mut check = |text: &str, expected| {
             log.write_all(text.as_bytes()).unwrap();
             assert_eq!(compiled.more(), expected, "{text}");
@@ -462,8 +481,7 @@ mod tests {
     #[test]
     fn a_step_that_fails_says_what_it_printed_and_one_can_be_stopped() {
         let folder = tempfile::tempdir().unwrap();
-        let (log, stop) = (folder.path().join("log"), AtomicBool::new(false));
-        File::create(&log).unwrap();
+        let (log, stop) = (Log::new(folder.path()).unwrap(), AtomicBool::new(false));
         let steps = Steps { folder: folder.path(), log, stop: &stop, progress: &|_| () };
         steps.run("sh", &["-c", "echo fine"], folder.path()).unwrap();
         let script = "echo 'x.c:1: error: no'; echo more; exit 2";
