@@ -127,7 +127,9 @@ fn work(setup: &BTreeMap<String, String>) -> Work {
     for (given, keys) in [("file_size", &OF_FILE[..]), ("num_files", &OF_NAMES)] {
         if setup.contains_key(given) {
             for (name, key, default) in keys {
-                work.set(key, size(setup.get(*name).map_or(default, String::as_str)));
+                let value = setup.get(*name).map_or(*default, String::as_str);
+                let is_count = ["seeks", "num_files"].contains(key);
+                work.set(key, if is_count { value.to_owned() } else { size(value) });
             }
         }
     }

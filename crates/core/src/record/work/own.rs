@@ -67,7 +67,8 @@ fn of_load(work: &mut Work, load: &Workload) {
         work.set("random_distribution", &load.distribution);
         work.set("percentage_random", load.random_share.to_string().trim_end_matches('%'));
         work.set_switch("norandommap", !load.each_once);
-        work.set("blockalign", load.blockalign.unwrap_or(load.blocks.smallest()));
+        // The default follows the block size, and is no difference by itself.
+        work.set("blockalign", or_none(load.blockalign));
     } else {
         work.set("stride", or_none(load.stride));
         work.set("streams", load.streams);
@@ -174,6 +175,12 @@ mod tests {
         check(|it| it.config.numjobs = 4, &["numjobs 1 4"]);
         check(|it| it.config.direct = !it.config.direct, &["direct 1 0"]);
         check(|it| it.config.conduct.end_fsync = true, &["end_fsync 0 1"]);
+        let larger = |it: &mut RunRecord| {
+            let load = it.config.workload.as_mut().unwrap();
+            load.blocks = "256k".parse().unwrap();
+        };
+        let bs = first.config.workload.as_ref().unwrap().blocks.to_string();
+        check(larger, &[&format!("bs {bs} 256k")]);
         let load = |it: &mut RunRecord, change: fn(&mut Workload)| {
             change(it.config.workload.as_mut().unwrap());
         };
