@@ -52,8 +52,10 @@ pub fn is_log(text: &str) -> bool {
 pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
     let mut found = Found::new("fio");
     let mut sides: [Side; 3] = Default::default();
+    let mut is_of_fio_3 = true;
     for line in lines(text)? {
         let entry = Entry::read(line)?;
+        is_of_fio_3 &= entry.is_of_fio_3;
         sides[entry.direction].add(&entry);
     }
     let mut figures = Vec::new();
@@ -64,6 +66,11 @@ pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
     }
     let why = "A log does not say how it was made: whether the page cache was bypassed is unknown.";
     found.note(why.to_owned());
+    if matches!(kind, Kind::Latency(_)) && !is_of_fio_3 {
+        let unit = "The log does not show its unit: fio 2 writes microseconds, fio 3 nanoseconds. \
+                    The values are taken as nanoseconds; those of fio 2 are 1000 times as long.";
+        found.note(unit.to_owned());
+    }
     found.run(1, "", vec![phase("", Nature::Disk, figures)]);
     found.finish("give a log that fio finished")
 }
@@ -75,6 +82,8 @@ struct Entry {
     direction: usize,
     /// Size of the request; 0 if the line is the mean of an interval.
     bytes: u64,
+    /// Only fio 3 writes such a line.
+    is_of_fio_3: bool,
 }
 
 impl Entry {
@@ -100,8 +109,19 @@ impl Entry {
             let hint = "fio writes 0 for reads, 1 for writes and 2 for trims";
             return Err(ParseError::new(line.number, what, hint));
         }
-        Ok(Self { at_ms, value, direction, bytes })
+        let is_of_fio_3 = is_of_fio_3(fields.next(), fields.next());
+        Ok(Self { at_ms, value, direction, bytes, is_of_fio_3 })
     }
+}
+
+/// Whether only fio 3 writes these fields after the block size.
+///
+/// fio 2 and the first versions of fio 3 write none, or with `log_offset` the offset, a multiple of
+/// the sector; later versions end each line with the priority.
+fn is_of_fio_3(fifth: Option<&str>, sixth: Option<&str>) -> bool {
+    const SECTOR: u64 = 512;
+    let is_priority = |field: &str| field.parse().is_ok_and(|it: u64| it == 0 || it % SECTOR != 0);
+    sixth.is_some() || fifth.is_some_and(|field| field.starts_with("0x") || is_priority(field))
 }
 
 /// The entries of one direction.
@@ -196,6 +216,22 @@ mod tests {
         ];
         assert_eq!(figures(text, Kind::Bandwidth), expected);
         assert_eq!(figures("5, 100, 0, 0\n", Kind::Iops), [("iops".to_owned(), 100.0)]);
+    }
+
+    #[test]
+    fn latencies_of_which_the_unit_is_unknown_are_noted() {
+        let check = |text: &str, kind, expected: bool| {
+            let notes = parse(text, kind).unwrap().notes;
+            let is_noted = notes.iter().any(|note| note.contains("fio 2 writes microseconds"));
+            assert_eq!(is_noted, expected, "{text}: {notes:?}");
+        };
+        let latency = Kind::Latency("clat");
+        check("1, 120, 0, 4096\n", latency, true);
+        check("1, 120, 0, 4096, 8192\n2, 130, 0, 4096, 0\n", latency, true);
+        check("1, 120000, 0, 4096, 0\n", latency, false);
+        check("1, 120000, 0, 4096, 0x2004\n", latency, false);
+        check("1, 120000, 0, 4096, 8192, 0\n", latency, false);
+        check("1, 500, 0, 4096\n", Kind::Iops, false);
     }
 
     #[test]
