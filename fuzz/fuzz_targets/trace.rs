@@ -1,16 +1,20 @@
-//! Recorded traces: no line may panic.
+//! Recorded traces: no line may panic, and times never run backwards.
 #![no_main]
 
-use drivelab_formats::trace::Parser;
+use drivelab_formats::trace::{Parser, Selection};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let mut parser = Parser::new(None);
-    let mut last = None;
-    for line in text.lines() {
-        for entry in parser.line(line).into_iter().flatten() {
-            assert!(entry.at >= last || entry.at.is_none(), "times run backwards");
-            last = entry.at.or(last);
+    for measured in [false, true] {
+        let mut parser = Parser::with(Selection { measured, ..Selection::default() });
+        let mut last = None;
+        let mut check = |at| {
+            assert!(at >= last || at.is_none(), "times run backwards");
+            last = at.or(last);
+        };
+        for line in text.lines() {
+            parser.line(line).into_iter().flatten().for_each(|entry| check(entry.at));
         }
+        parser.end().into_iter().flatten().for_each(|entry| check(entry.at));
     }
 });

@@ -1,73 +1,158 @@
 //! The output of `blkparse`: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
 
+use drivelab_core::config::Choice;
+use drivelab_core::{Op, Request, TraceEntry as Entry, choice_as_text};
+
+use super::device::Device;
 use super::fields::{Parsed, is_device, time, transfer, whole};
-use drivelab_core::TraceEntry as Entry;
-use drivelab_core::{Op, Request};
+use super::issued::Issued;
+
+/// The events of `blkparse` that are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Events {
+    /// `Q`: what programs asked of the device, before the kernel merged and sorted it.
+    Queued,
+    /// `D`: what the drive received, with the times until their completion (`C`), which are the
+    /// service times of the drive.
+    Issued,
+}
+
+impl Choice for Events {
+    const WHAT: &'static str = "kind of events";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("queued", Self::Queued), ("issued", Self::Issued)];
+}
+choice_as_text!(Events);
 
 /// The state of the trace so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
-    /// The device of these requests, `major,minor`.
-    device: Option<String>,
+    events: Events,
+    pub(super) issued: Issued,
+    /// Events that are neither read, write, trim nor flush.
+    pub(super) left_out: u64,
+    /// Whether the trace contains events of the other kind.
+    pub(super) has_other_events: bool,
+    /// The first line that is not an event: the summary, with which the output ends.
+    summary: Option<u64>,
+    has_begun: bool,
 }
 
 impl State {
-    pub(super) fn read(&mut self, text: &str) -> Result<Option<Parsed>, String> {
-        let parsed = read(text)?;
-        if parsed.is_some() {
-            self.same_device(text.split_whitespace().next().unwrap_or_default())?;
+    pub(super) fn new(events: Events) -> Self {
+        Self {
+            events,
+            issued: Issued::default(),
+            left_out: 0,
+            has_other_events: false,
+            summary: None,
+            has_begun: false,
         }
-        Ok(parsed)
     }
 
-    /// Addresses of two devices are not addresses of one drive.
-    fn same_device(&mut self, device: &str) -> Result<(), String> {
-        let known = self.device.get_or_insert_with(|| device.to_owned());
-        if known == device {
-            return Ok(());
+    /// The events that are read.
+    pub(super) fn events(&self) -> Events {
+        self.events
+    }
+
+    /// Reads line number `line`. Issued requests go to `issued`, queued ones are returned.
+    pub(super) fn read(
+        &mut self,
+        text: &str,
+        line: u64,
+        device: &mut Device,
+    ) -> Result<Option<Parsed>, String> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        if !is_device(name) {
+            self.summary = self.summary.or(self.has_begun.then_some(line));
+            return Ok(None);
         }
-        Err(format!(
-            "the trace contains requests of {known} and {device}, but a drive replays one device: \
-             print one with `blkparse`, or select its lines with `grep`"
-        ))
+        if let Some(summary) = self.summary {
+            return Err(format!(
+                "an event follows line {summary}, which is not an event: check whether the file \
+                 is the output of one `blkparse` without `-f`"
+            ));
+        }
+        self.has_begun = true;
+        let (_cpu, _sequence) = (words.next(), words.next());
+        let at_ns = time(words.next(), 1_000_000_000, "time in seconds")?.ns();
+        let (_process, action) = (words.next(), words.next());
+        let Some(event) = self.event(action) else { return Ok(None) };
+        let kind = words.next().ok_or("the line ends before the request type")?;
+        let request = read_request(kind, &mut words)?;
+        let is_taken = match event {
+            Event::Request => device.takes(name, "the devices")?,
+            Event::Completion | Event::Requeue => device.is_taken(name),
+        };
+        let Some((request, flushes_before)) = request.filter(|_| is_taken) else {
+            self.left_out += u64::from(is_taken && event == Event::Request);
+            return Ok(None);
+        };
+        let entry = Entry { request, at: None, think: None, measured: None };
+        let parsed = Parsed { entry, flushes_before, arrival_ns: Some(at_ns) };
+        match event {
+            Event::Request if self.events == Events::Queued => return Ok(Some(parsed)),
+            Event::Request => self.issued.issue(parsed),
+            Event::Completion => {
+                // The line ends with the error of the request: `[0]`.
+                let has_failed = words.last().is_some_and(|error| error != "[0]");
+                self.issued.complete(&request, at_ns, has_failed);
+            }
+            Event::Requeue => self.issued.requeue(&request),
+        }
+        Ok(None)
+    }
+
+    /// The meaning of an action, if it is needed.
+    fn event(&mut self, action: Option<&str>) -> Option<Event> {
+        match (action?, self.events) {
+            ("Q", Events::Queued) | ("D", Events::Issued) => Some(Event::Request),
+            ("C", Events::Issued) => Some(Event::Completion),
+            ("R", Events::Issued) => Some(Event::Requeue),
+            (action, _) => {
+                self.has_other_events |= matches!(action, "Q" | "D");
+                None
+            }
+        }
     }
 }
 
-fn read(text: &str) -> Result<Option<Parsed>, String> {
-    let mut words = text.split_whitespace();
-    if !words.next().is_some_and(is_device) {
-        // The summary at the end, with counts per processor.
-        return Ok(None);
-    }
-    let (_cpu, _sequence) = (words.next(), words.next());
-    let arrival = time(words.next(), 1_000_000_000, "time in seconds")?;
-    let (_process, action) = (words.next(), words.next());
-    if action != Some("Q") {
-        return Ok(None);
-    }
-    let kind = words.next().ok_or("the line ends before the request type")?;
-    let op = match kind.trim_start_matches('F').chars().next() {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    Request,
+    Completion,
+    Requeue,
+}
+
+/// The request of a line from its type on, and whether the cache is flushed before it. Commands
+/// that carry no data of the drive, such as SMART queries, are none.
+fn read_request<'a>(
+    kind: &str,
+    words: &mut impl Iterator<Item = &'a str>,
+) -> Result<Option<(Request, bool)>, String> {
+    // An F before the direction: the cache is flushed first (`REQ_PREFLUSH`).
+    let (direction, flushes) = (kind.trim_start_matches('F'), kind.starts_with('F'));
+    let flush = flushes.then(|| (Request::flush(0), false));
+    let op = match direction.chars().next() {
         Some('R') => Op::Read,
         Some('W') => Op::Write,
         Some('D') => Op::Trim,
-        Some('N') | None if kind.contains('F') => Op::Flush,
-        _ => return Ok(None),
+        _ => return Ok(flush),
     };
-    let request = if op == Op::Flush {
-        Request::flush(0)
-    } else {
-        let lba = whole(words.next(), "first sector")?;
-        if words.next() != Some("+") {
-            return Err("expected `+` between first sector and length".into());
-        }
-        let request = transfer(op, lba, whole(words.next(), "number of sectors")?)?;
-        // A second F, after the direction, is force unit access.
-        let fua =
-            op == Op::Write && kind.rsplit_once('W').is_some_and(|(_, after)| after.contains('F'));
-        Request { fua, ..request }
-    };
-    let entry = Entry { request, at: None, think: None, measured: None };
-    // An F before the direction: the cache is flushed first (`REQ_PREFLUSH`).
-    let flushes_before = op != Op::Flush && kind.starts_with('F');
-    Ok(Some(Parsed { entry, flushes_before, arrival_ns: Some(arrival.ns()) }))
+    let first = words.next();
+    if first.is_some_and(|word| word.starts_with('[')) {
+        return Ok(flush);
+    }
+    let lba = whole(first, "first sector")?;
+    match words.next() {
+        Some("+") => {}
+        // The bytes of a command for the drive, or the error of a request without data.
+        Some(word) if word.starts_with(['(', '[']) => return Ok(flush),
+        _ => return Err("expected `+` between first sector and length".into()),
+    }
+    let request = transfer(op, lba, whole(words.next(), "number of sectors")?)?;
+    // A second F, after the direction, is force unit access.
+    let fua = op == Op::Write && direction.contains('F');
+    Ok(Some((Request { fua, ..request }, flushes)))
 }

@@ -4,6 +4,7 @@ use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Lba, Op, Request, RequestId, Sectors, Span};
 
 /// The parsed form of a line.
+#[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) entry: Entry,
     /// The drive's cache is flushed before it.

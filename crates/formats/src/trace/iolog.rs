@@ -1,5 +1,6 @@
 //! The I/O log of fio, versions 2 and 3 (man 1 fio, "TRACE FILE FORMAT").
 
+use super::device::Device;
 use super::fields::{Parsed, time, transfer_of_bytes, whole};
 use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Op, Request};
@@ -15,7 +16,11 @@ pub(super) struct State {
 const US: u64 = 1000;
 
 impl State {
-    pub(super) fn read(&mut self, text: &str) -> Result<Option<Parsed>, String> {
+    pub(super) fn read(
+        &mut self,
+        text: &str,
+        device: &mut Device,
+    ) -> Result<Option<Parsed>, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if let ["fio", "version", version, ..] = words[..] {
             let version = whole(Some(version), "version of the log")?;
@@ -47,6 +52,9 @@ impl State {
             }
             other => return Err(format!("`{other}` is not an action of a fio log")),
         };
+        if !device.takes(rest[0], "the files")? {
+            return Ok(None);
+        }
         let request = if op == Op::Flush {
             Request::flush(0)
         } else {

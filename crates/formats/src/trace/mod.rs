@@ -1,11 +1,17 @@
 //! Recorded requests, read line by line, so that a trace of any length takes constant memory.
 
 mod blkparse;
+mod device;
 mod disksim;
 mod fields;
 mod iolog;
+mod issued;
 mod spc;
 
+use std::collections::VecDeque;
+
+pub use blkparse::Events;
+use device::Device;
 use drivelab_core::config::Choice;
 use drivelab_core::{Request, Time, TraceEntry as Entry, choice_as_text};
 use fields::{Parsed, is_device};
@@ -15,7 +21,7 @@ use fields::{Parsed, is_device};
 pub enum Format {
     /// `R|W action LBN sectors measured_us think_us`, the validation traces of `DiskSim`.
     DiskSim,
-    /// The text output of `blkparse`; the events `Q` (queued) are used.
+    /// The text output of `blkparse`.
     Blkparse,
     /// The I/O log of fio, versions 2 and 3.
     Iolog,
@@ -44,12 +50,43 @@ pub struct TraceError {
     pub message: String,
 }
 
+/// What to read of a trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The format, if it is not to be detected from the first line.
+    pub format: Option<Format>,
+    /// The device of the requests: `major,minor` of blkparse, a file of a fio log, a unit of SPC.
+    /// Without one, a trace of several devices is refused.
+    pub device: Option<String>,
+    /// The events of blkparse.
+    pub events: Option<Events>,
+    /// Whether service times are needed: then the default of `events` is those that have them.
+    pub measured: bool,
+}
+
+/// What a trace contains apart from the requests that were read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Requests of devices that were not chosen.
+    pub others: u64,
+    /// Commands that are neither read, write, trim nor flush.
+    pub commands: u64,
+    /// Completions of requests whose issue the trace does not contain.
+    pub unmatched: u64,
+    /// Issued requests whose completion the trace does not contain.
+    pub unanswered: u64,
+    /// Requests that the recorded drive failed.
+    pub failed: u64,
+}
+
 /// Reads a trace line by line.
 #[derive(Debug)]
 pub struct Parser {
+    selection: Selection,
     format: Option<Format>,
     line: u64,
     requests: u64,
+    device: Device,
     iolog: iolog::State,
     blkparse: blkparse::State,
     /// The first recorded arrival: times count from there.
@@ -57,32 +94,41 @@ pub struct Parser {
     latest: u64,
 }
 
-/// The requests of a line, in order: none, one, or a flush and the following write.
+/// Requests in order. Most lines give none, one, or a flush and the following write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entries {
     flush: Option<Entry>,
     entry: Option<Entry>,
+    more: VecDeque<Entry>,
 }
 
 impl Iterator for Entries {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
-        self.flush.take().or_else(|| self.entry.take())
+        self.flush.take().or_else(|| self.entry.take()).or_else(|| self.more.pop_front())
     }
 }
 
 impl Parser {
     /// A reader of `format`, or of the format detected from the first line.
     pub fn new(format: Option<Format>) -> Self {
+        Self::with(Selection { format, ..Selection::default() })
+    }
+
+    /// A reader of what `selection` says.
+    pub fn with(selection: Selection) -> Self {
+        let usual = if selection.measured { Events::Issued } else { Events::Queued };
         Self {
-            format,
+            format: selection.format,
             line: 0,
             requests: 0,
+            device: Device::new(selection.device.clone()),
             iolog: iolog::State::default(),
-            blkparse: blkparse::State::default(),
+            blkparse: blkparse::State::new(selection.events.unwrap_or(usual)),
             origin: None,
             latest: 0,
+            selection,
         }
     }
 
@@ -91,13 +137,56 @@ impl Parser {
         self.format
     }
 
-    /// Reads the next line, which contains at most two requests.
+    /// What the lines so far contain apart from the requests.
+    pub fn left_out(&self) -> LeftOut {
+        let issued = &self.blkparse.issued;
+        LeftOut {
+            others: self.device.others(),
+            commands: self.blkparse.left_out,
+            unmatched: issued.unmatched,
+            unanswered: issued.unanswered,
+            failed: issued.failed,
+        }
+    }
+
+    /// Why the trace holds no requests, and what to do, if it holds others.
+    pub fn why_empty(&self) -> Option<(String, String)> {
+        if let (Some(chosen), Some(first)) = (self.device.chosen(), self.device.first())
+            && self.device.others() > 0
+        {
+            let what = format!("contains requests of `{first}`, but none of `{chosen}`");
+            return Some((what, format!("name its device: `--device {first}`")));
+        }
+        let (has, other) = match self.blkparse.events() {
+            Events::Queued => ("issued requests (D), but none that were queued (Q)", "issued"),
+            Events::Issued => ("queued requests (Q), but none that were issued (D)", "queued"),
+        };
+        self.blkparse.has_other_events.then(|| {
+            let mut hint = format!("replay them with `--events {other}`");
+            if self.selection.measured && other == "queued" {
+                hint += ", without `--score`: they have no service times";
+            }
+            (format!("contains {has}"), hint)
+        })
+    }
+
+    /// Reads the next line.
     ///
     /// # Errors
-    /// The line is not in this format, or its time runs backwards by more than a second.
+    /// The line is not in this format, its time runs backwards by more than a second, or it belongs
+    /// to another device than those before and none was chosen.
     pub fn line(&mut self, text: &str) -> Result<Entries, TraceError> {
         self.line += 1;
         self.read(text).map_err(|message| TraceError { line: self.line, message })
+    }
+
+    /// The requests that still waited for their completion when the trace ended.
+    ///
+    /// # Errors
+    /// As of [`Parser::line`].
+    pub fn end(&mut self) -> Result<Entries, TraceError> {
+        self.blkparse.issued.end();
+        self.completed().map_err(|message| TraceError { line: self.line, message })
     }
 
     fn read(&mut self, text: &str) -> Result<Entries, String> {
@@ -109,15 +198,46 @@ impl Parser {
             Some(format) => format,
             None => *self.format.insert(guess(text)?),
         };
+        if self.requests == 0 {
+            self.refuse_unusable(format)?;
+        }
+        let device = &mut self.device;
         let parsed = match format {
             Format::DiskSim => disksim::read(text)?,
-            Format::Blkparse => self.blkparse.read(text)?,
-            Format::Iolog => self.iolog.read(text)?,
-            Format::Spc => spc::read(text)?,
+            Format::Blkparse => self.blkparse.read(text, self.line, device)?,
+            Format::Iolog => self.iolog.read(text, device)?,
+            Format::Spc => spc::read(text, device)?,
         };
-        let Some(Parsed { mut entry, flushes_before, arrival_ns }) = parsed else {
-            return Ok(Entries::default());
-        };
+        match parsed {
+            Some(parsed) => self.entries(parsed),
+            None => self.completed(),
+        }
+    }
+
+    /// Refuses a selection that means nothing in this format.
+    fn refuse_unusable(&self, format: Format) -> Result<(), String> {
+        if self.selection.events.is_some() && format != Format::Blkparse {
+            return Err(format!(
+                "`--events` selects events of blkparse, but the format is {format}: omit it"
+            ));
+        }
+        if self.selection.device.is_some() && format == Format::DiskSim {
+            return Err("a DiskSim trace names no devices: omit `--device`".into());
+        }
+        Ok(())
+    }
+
+    /// The requests whose completion is known by now.
+    fn completed(&mut self) -> Result<Entries, String> {
+        let mut entries = Entries::default();
+        while let Some(parsed) = self.blkparse.issued.next() {
+            entries.more.extend(self.entries(parsed)?);
+        }
+        Ok(entries)
+    }
+
+    fn entries(&mut self, parsed: Parsed) -> Result<Entries, String> {
+        let Parsed { mut entry, flushes_before, arrival_ns } = parsed;
         if let Some(arrival) = arrival_ns {
             // Events of several processors are printed slightly out of order.
             const SLACK_NS: u64 = 1_000_000_000;
@@ -133,10 +253,12 @@ impl Parser {
             self.latest = self.latest.max(since);
             entry.at = Some(Time::from_ns(self.latest));
         }
-        let flush = flushes_before.then(|| Entry { request: Request::flush(0), ..entry });
+        // The time until the completion includes the flush, which has none of its own.
+        let flush = Entry { request: Request::flush(0), measured: None, ..entry };
         Ok(Entries {
-            flush: flush.map(|flush| self.number(flush)),
+            flush: flushes_before.then(|| self.number(flush)),
             entry: Some(self.number(entry)),
+            more: VecDeque::new(),
         })
     }
 

@@ -1,14 +1,15 @@
 //! `ASU,LBA,bytes,opcode,seconds` (Storage Performance Council, trace file format revision 1.0.1).
 
+use super::device::Device;
 use super::fields::{Parsed, time, transfer, whole};
 use drivelab_core::Op;
 use drivelab_core::TraceEntry as Entry;
 
-pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
+pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, String> {
     let mut parts = text.split(',').map(str::trim);
-    let unit = whole(parts.next(), "application storage unit")?;
-    if unit != 0 {
-        // One unit is one drive; the others belong to other drives.
+    let unit = parts.next().unwrap_or_default();
+    whole(Some(unit), "application storage unit")?;
+    if !device.takes(unit, "the units (ASU)")? {
         return Ok(None);
     }
     let lba = whole(parts.next(), "first sector")?;

@@ -68,10 +68,133 @@ fn fio_logs_of_both_versions_are_read() {
 }
 
 #[test]
-fn spc_traces_are_read_for_the_first_unit() {
-    let text = "0,303567,3584,w,0.000000\n1,55590,3072,w,0.000000\n0,303574,3584,R,0.026214";
+fn spc_traces_are_read() {
+    let text = "0,303567,3584,w,0.000000\n0,303574,3584,R,0.026214";
     let expected = [(Op::Write, 303_567, 7, Some(0)), (Op::Read, 303_574, 7, Some(26_214_000))];
     assert_eq!(requests(text), expected);
+}
+
+/// What a parser with `selection` reads of `text`, and the parser.
+fn selected(text: &str, selection: Selection) -> (Vec<Entry>, Parser) {
+    let mut parser = Parser::with(selection);
+    let mut found: Vec<Entry> = Vec::new();
+    for line in text.lines() {
+        found.extend(parser.line(line).unwrap());
+    }
+    found.extend(parser.end().unwrap());
+    (found, parser)
+}
+
+#[test]
+fn requests_of_a_second_device_are_refused_or_one_device_is_chosen() {
+    let check = |text: &str, device: &str, lba: u64| {
+        let mut parser = Parser::new(None);
+        let error = text.lines().find_map(|line| parser.line(line).err()).expect(text);
+        assert!(error.message.contains("name it, for example `--device "), "{error}");
+        let selection = Selection { device: Some(device.to_owned()), ..Selection::default() };
+        let (found, parser) = selected(text, selection);
+        assert_eq!((found.len(), parser.left_out().others), (1, 1), "{text}");
+        assert_eq!(found[0].request.lba.get(), lba, "{text}");
+    };
+    check("0,8,512,R,0.0\n1,16,512,R,0.1", "1", 16);
+    check("8,0 3 1 1.0 9 Q R 8 + 8 [a]\n8,16 3 2 1.1 9 Q R 16 + 8 [a]", "8,0", 8);
+    check("fio version 3 iolog\n1 a read 4096 512\n2 b read 8192 512", "b", 16);
+}
+
+#[test]
+fn a_device_without_requests_is_named_with_one_that_has_some() {
+    let selection = Selection { device: Some("9".into()), ..Selection::default() };
+    let (found, parser) = selected("0,8,512,R,0.0\n1,16,512,R,0.1", selection);
+    assert_eq!(found, []);
+    let (what, hint) = parser.why_empty().unwrap();
+    assert!(what.contains("of `0`, but none of `9`") && hint.contains("`--device 0`"), "{hint}");
+    let mut parser = Parser::with(Selection { device: Some("0".into()), ..Selection::default() });
+    assert!(parser.line("R Hit 12 8 900 100").unwrap_err().message.contains("no devices"));
+    let events = Some(Events::Issued);
+    let mut parser = Parser::with(Selection { events, ..Selection::default() });
+    assert!(parser.line("R Hit 12 8 900 100").unwrap_err().message.contains("`--events`"));
+}
+
+/// Two writes that the kernel merged, a flush, a read that is served in two parts while another
+/// is, a request that is issued twice, one that fails, a command, and one without completion.
+const ISSUED: &str = "\
+  8,0    0        1     0.900000000     0  C   R 77 + 8 [0]
+  8,0    0        2     0.999000000   697  Q   W 800 + 8 [a]
+  8,0    0        3     0.999100000   697  Q   W 808 + 8 [a]
+  8,0    0        4     0.999100000   697  M   W 808 + 8 [a]
+  8,0    0        5     1.000000000   697  D   W 800 + 16 [a]
+  8,0    1        6     1.001000000   697  D   R 8 + 64 [a]
+  8,0    1        7     1.002000000   697  D   R 96 + 8 [a]
+  8,0    1        8     1.002100000   697  D   R 36 (12 01 80 00 ff 00 ..) [smartctl]
+  8,0    1        9     1.003000000     0  C   R 96 + 8 [0]
+  8,0    1       10     1.004000000     0  C   R 8 + 32 [0]
+  8,0    1       11     1.006000000     0  C   R 40 + 32 [0]
+  8,0    0       12     1.010000000     0  C   W 800 + 16 [0]
+  8,0    1       13     1.020000000   697  D  FN [kworker/0:1H]
+  8,0    1       14     1.025000000     0  C  FN 0 [0]
+  8,0    1       15     1.030000000   697  D   R 200 + 8 [a]
+  8,0    1       16     1.031000000     0  R   R 200 + 8 [0]
+  8,0    1       17     1.032000000   697  D   R 200 + 8 [a]
+  8,0    1       18     1.033000000     0  C   R 200 + 8 [0]
+  8,0    1       19     1.040000000   697  D   R 300 + 8 [a]
+  8,0    1       20     1.041000000     0  C   R 300 + 8 [-5]
+  8,0    1       21     1.050000000   697  D   W 400 + 8 [a]
+CPU0 (8,0):
+ Reads Queued:           1,       32KiB";
+
+#[test]
+fn issued_requests_have_the_time_until_their_completion() {
+    let selection = Selection { measured: true, ..Selection::default() };
+    let (found, parser) = selected(ISSUED, selection);
+    let row = |entry: &Entry| {
+        let Request { op, lba, sectors, .. } = entry.request;
+        let at_us = entry.at.map(|at| at.ns() / 1000);
+        (op, lba.get(), sectors.get(), at_us, entry.measured.map(|span| span.ns() / 1000))
+    };
+    let found: Vec<_> = found.iter().map(row).collect();
+    let expected = [
+        (Op::Write, 800, 16, Some(0), Some(10_000)),
+        (Op::Read, 8, 64, Some(1000), Some(5000)),
+        (Op::Read, 96, 8, Some(2000), Some(1000)),
+        (Op::Flush, 0, 0, Some(20_000), Some(5000)),
+        (Op::Read, 200, 8, Some(32_000), Some(1000)),
+        (Op::Read, 300, 8, Some(40_000), None),
+        (Op::Write, 400, 8, Some(50_000), None),
+    ];
+    assert_eq!(found, expected);
+    let expected =
+        LeftOut { commands: 1, unmatched: 1, unanswered: 1, failed: 1, ..LeftOut::default() };
+    assert_eq!(parser.left_out(), expected);
+    assert_eq!(requests(ISSUED).len(), 2, "queued requests remain the default");
+}
+
+#[test]
+fn a_completion_that_never_comes_holds_a_bounded_number_of_requests() {
+    let selection = Selection { measured: true, ..Selection::default() };
+    let mut parser = Parser::with(selection);
+    let mut found = 0;
+    for request in 0..40_000_u64 {
+        let lba = 8 * request;
+        let line = format!("8,0 1 1 1.{request:09} 9 D R {lba} + 8 [a]");
+        found += parser.line(&line).unwrap().count();
+        if request > 0 {
+            let line = format!("8,0 1 1 1.{request:09} 0 C R {lba} + 8 [0]");
+            found += parser.line(&line).unwrap().count();
+        }
+    }
+    assert_eq!((found, parser.left_out().unanswered), (40_000, 1));
+}
+
+#[test]
+fn a_trace_without_the_wanted_events_says_which_it_has() {
+    let issued = "8,0 1 1 1.0 9 D R 8 + 8 [a]";
+    let (_, parser) = selected(issued, Selection::default());
+    let (what, hint) = parser.why_empty().unwrap();
+    assert!(what.contains("issued requests (D)") && hint.contains("`--events issued`"), "{hint}");
+    let queued = "8,0 1 1 1.0 9 Q R 8 + 8 [a]";
+    let selection = Selection { measured: true, ..Selection::default() };
+    let (what, hint) = selected(queued, selection).1.why_empty().unwrap();
+    assert!(what.contains("queued requests (Q)") && hint.contains("`--score`"), "{hint}");
 }
 
 #[test]
@@ -94,6 +217,9 @@ fn lines_that_are_none_are_refused_with_what_was_expected() {
     check("0,1,512,R,99999999999999999999", 1, "not a time");
     let two = "8,0 3 1 1.0 9 Q R 8 + 8 [a]\n8,16 3 2 1.1 9 Q R 8 + 8 [a]";
     check(two, 2, "8,0 and 8,16");
+    let torn = "8,0 3 1 1.0 9 Q R 8 + 8 [a]\nsda:8,0 3 2 1.1 9 Q R 8 + 8 [a]\n\
+                8,0 3 3 1.2 9 Q R 8 + 8 [a]";
+    check(torn, 3, "follows line 2, which is not an event");
     check("0,1,512,R,18446744073.7\n0,1,512,R,1.0", 2, "run backwards");
 }
 
@@ -101,10 +227,35 @@ proptest::proptest! {
     #[test]
     fn no_text_panics(lines: Vec<String>, name in 0_usize..4) {
         let format = <Format as Choice>::NAMES[name].1;
-        for mut parser in [Parser::new(None), Parser::new(Some(format))] {
+        let measured = Selection { measured: true, ..Selection::default() };
+        for mut parser in [Parser::new(None), Parser::new(Some(format)), Parser::with(measured)] {
             for line in &lines {
                 let _ = parser.line(line);
             }
+            let _ = parser.end();
+        }
+    }
+
+    #[test]
+    fn every_issued_request_comes_once_in_order(
+        events in proptest::collection::vec((0_usize..3, 0_u64..6, 1_u64..4), 0..200),
+    ) {
+        let selection = Selection { measured: true, ..Selection::default() };
+        let mut parser = Parser::with(selection);
+        let mut found: Vec<Entry> = Vec::new();
+        let mut requeued = 0;
+        for (index, (action, lba, sectors)) in events.iter().enumerate() {
+            let action = ["D", "C", "R"][*action];
+            let line = format!("8,0 1 1 1.{index:09} 9 {action} R {lba} + {sectors} [0]");
+            let unmatched = parser.left_out().unmatched;
+            found.extend(parser.line(&line).unwrap());
+            requeued += usize::from(action == "R" && unmatched == parser.left_out().unmatched);
+        }
+        found.extend(parser.end().unwrap());
+        let issued = events.iter().filter(|(action, ..)| *action == 0).count();
+        proptest::prop_assert!(found.len() <= issued && found.len() + requeued >= issued);
+        for (id, entry) in (0..).zip(&found) {
+            proptest::prop_assert_eq!(entry.request.id.0, id);
         }
     }
 }

@@ -1,0 +1,57 @@
+//! The device of a trace: a drive replays the requests of one.
+
+/// The device whose requests are replayed.
+#[derive(Debug, Default)]
+pub(super) struct Device {
+    /// Its name, if one was chosen.
+    chosen: Option<String>,
+    /// The first device with a request.
+    first: Option<String>,
+    /// Requests of devices that were not chosen.
+    others: u64,
+}
+
+impl Device {
+    pub(super) fn new(chosen: Option<String>) -> Self {
+        Self { chosen, ..Self::default() }
+    }
+
+    /// Whether a request of `name` is replayed; `what` names such devices in messages.
+    ///
+    /// Addresses of two devices are not addresses of one drive.
+    pub(super) fn takes(&mut self, name: &str, what: &str) -> Result<bool, String> {
+        let first = self.first.get_or_insert_with(|| name.to_owned());
+        let Some(chosen) = &self.chosen else {
+            if first == name {
+                return Ok(true);
+            }
+            return Err(format!(
+                "the trace contains requests of {what} {first} and {name}, but a drive replays \
+                 one: name it, for example `--device {first}`"
+            ));
+        };
+        let is_chosen = chosen == name;
+        self.others += u64::from(!is_chosen);
+        Ok(is_chosen)
+    }
+
+    /// Whether requests of `name` are replayed, as far as is known.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.chosen.as_deref().or(self.first.as_deref()) == Some(name)
+    }
+
+    /// The device that was asked for.
+    pub(super) fn chosen(&self) -> Option<&str> {
+        self.chosen.as_deref()
+    }
+
+    /// The first device with a request.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.first.as_deref()
+    }
+
+    /// Requests of devices that were not chosen.
+    pub(super) fn others(&self) -> u64 {
+        self.others
+    }
+}
