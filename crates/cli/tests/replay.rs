@@ -98,14 +98,17 @@ fn times_come_in_the_order_of_the_trace() {
     file(folder.path(), "sorted.log", &trace);
     let drive = "seagate-st31000333as";
     let arguments = ["replay", "sorted.log", "--drive", drive, "--times", "times.txt", "--json"];
-    let said = drivelab(folder.path(), &arguments).json();
+    let said = drivelab(folder.path(), &arguments);
+    // 200 requests within 200 us: no drive keeps up, and the times are those of the queue.
+    assert_eq!(said.code, 4, "{said:?}");
+    let said: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!((&said["requests"], &said["errors"]), (&200.into(), &0.into()));
+    assert_eq!((&said["lat_ns"], &said["withheld"][0]["id"]), (&().into(), &"late".into()));
     assert_eq!((&said["loop"], &said["format"]), (&"open".into(), &"fio".into()));
     let times = std::fs::read_to_string(folder.path().join("times.txt")).unwrap();
     let times: Vec<f64> = times.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(times.len(), 200);
-    let longest = times.iter().copied().fold(0.0, f64::max);
-    assert!((longest - said["lat_ns"]["max"].as_f64().unwrap() / 1e6).abs() < 1e-6);
+    assert!(times.iter().all(|ms| *ms * 1e6 <= said["elapsed_ns"].as_f64().unwrap()));
     assert!(times.windows(2).any(|pair| pair[0] > pair[1]), "the drive did not sort");
 }
 
@@ -139,4 +142,82 @@ fn the_report_of_a_score_is_one_page() {
     assert!(said.out.contains("demerit ms") && said.out.contains("closed loop"), "{said:?}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert_eq!(page.matches("<figure>").count(), 4, "two each for in use by");
+}
+
+/// A trace of SPC: reads one after the other, `apart_us` apart, of `unit`.
+fn spc(requests: u64, apart_us: u64, lba: impl Fn(u64) -> u64) -> String {
+    let line = |request| {
+        let us = request * apart_us;
+        format!("0,{},4096,r,{}.{:06}\n", lba(request), us / 1_000_000, us % 1_000_000)
+    };
+    (0..requests).map(line).collect()
+}
+
+#[test]
+fn requests_of_other_units_are_never_dropped_silently() {
+    let folder = folder();
+    file(folder.path(), "spc", "0,100,4096,r,0.0\n1,200,4096,r,0.1\n0,300,4096,r,0.2\n");
+    let replay = ["replay", "spc", "--drive", "generic-10k", "--json"];
+    drivelab(folder.path(), &replay).failed(2, &["line 2", "0 and 1", "`--device 0`"]);
+    let one = drivelab(folder.path(), &[&replay[..], &["--device", "0"]].concat()).json();
+    assert_eq!(one["requests"], 2);
+    let notes = one["notes"].to_string();
+    assert!(notes.contains("1 requests of other devices were left out"), "{notes}");
+    let none = drivelab(folder.path(), &[&replay[..], &["--device", "7"]].concat());
+    none.failed(2, &["none of `7`", "`--device 0`"]);
+}
+
+#[test]
+fn a_drive_that_does_not_keep_up_or_refuses_requests_has_no_latency() {
+    let folder = folder();
+    let scattered = |request| request * 7_919_999 % 40_000_000;
+    file(folder.path(), "slow", &spc(300, 100_000, scattered));
+    file(folder.path(), "fast", &spc(3000, 1000, scattered));
+    let past_end = |request| if request == 7 { 1 << 40 } else { scattered(request) };
+    file(folder.path(), "past", &spc(300, 100_000, past_end));
+    let replay = |trace: &str, more: &[&str]| {
+        let arguments = [&["replay", trace, "--drive", "generic-10k"][..], more].concat();
+        drivelab(folder.path(), &arguments)
+    };
+    let slow = replay("slow", &["--json"]).json();
+    assert!(slow["lat_ns"]["mean"].as_u64() > Some(0), "{slow}");
+    assert_eq!(slow["withheld"].as_array().map(Vec::len), Some(0));
+    let check = |trace: &str, id: &str, words: [&str; 2]| {
+        let said = replay(trace, &[]);
+        assert_eq!(said.code, 4, "{said:?}");
+        let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("latency withheld"), "{said:?}");
+        assert!(words.iter().all(|words| flat.contains(words)), "{said:?}");
+        let json: serde_json::Value =
+            serde_json::from_str(&replay(trace, &["--json"]).out).unwrap();
+        assert_eq!((&json["lat_ns"], &json["withheld"][0]["id"]), (&().into(), &id.into()));
+    };
+    check("fast", "late", ["did not keep up", "`--loop closed`"]);
+    check("past", "errors", ["1 of 300 requests are past the end", "a drive of at least"]);
+    let closed = replay("fast", &["--loop", "closed"]);
+    assert_eq!(closed.code, 0, "one at a time, each has the drive's own latency: {closed:?}");
+}
+
+#[test]
+fn a_trace_of_a_real_drive_is_scored_with_the_times_between_issue_and_completion() {
+    let folder = folder();
+    let mut trace = String::new();
+    for request in 0..100_u64 {
+        let (second, lba) = (request, request * 7_919_999 % 40_000_000);
+        let mut event = |cpu: u64, action: &str, us: u64, end: &str| {
+            trace += &format!(
+                "  8,0 {cpu} {request} {second}.{us:06} 697 {action} R {lba} + 8 [{end}]\n"
+            );
+        };
+        event(1, "Q", 0, "a");
+        event(1, "D", 100, "a");
+        event(0, "C", 6100, "0");
+    }
+    file(folder.path(), "sda.txt", &trace);
+    let replay = ["replay", "sda.txt", "--drive", "generic-10k", "--json"];
+    let scored = drivelab(folder.path(), &[&replay[..], &["--score"]].concat()).json();
+    assert_eq!(scored["score"]["reads"]["n"], 100);
+    assert_eq!(scored["score"]["reads"]["measured_mean_ms"], 6.0);
+    let queued = [&replay[..], &["--score", "--events", "queued"]].concat();
+    drivelab(folder.path(), &queued).failed(2, &["no measured times", "`--events issued`"]);
 }

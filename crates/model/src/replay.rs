@@ -21,6 +21,8 @@ pub struct ReplayAnswer {
     pub entry: Entry,
     /// From the moment it came until it was done.
     pub latency: Span,
+    /// How long it waited for the device to accept it: a part of the latency.
+    pub late: Span,
     /// Whether the device could do it.
     pub result: Result<(), IoError>,
     /// What answered it.
@@ -37,10 +39,21 @@ pub struct Replay<D> {
     now: Time,
     /// The think time of the last request has passed by then.
     next: Time,
-    /// Requests in order with the time they came, answered ones in front of unanswered ones too.
-    waiting: VecDeque<(Entry, Time, Option<Completion>)>,
+    /// Requests in order, answered ones in front of unanswered ones too.
+    waiting: VecDeque<Waiting>,
     first: u64,
+    /// Requests that the device has not answered, now and at most.
+    unanswered: u64,
+    unanswered_max: u64,
     completed: Vec<Completion>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    entry: Entry,
+    came: Time,
+    accepted: Time,
+    done: Option<Completion>,
 }
 
 impl<D: Device> Replay<D> {
@@ -53,6 +66,8 @@ impl<D: Device> Replay<D> {
             next: Time::ZERO,
             waiting: VecDeque::new(),
             first: 0,
+            unanswered: 0,
+            unanswered_max: 0,
             completed: Vec::with_capacity(64),
         }
     }
@@ -60,6 +75,11 @@ impl<D: Device> Replay<D> {
     /// The virtual time that has passed.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Requests that waited for an answer at the same time, at most.
+    pub fn unanswered_max(&self) -> u64 {
+        self.unanswered_max
     }
 
     /// Hands `entry` to the device when its time has come, and calls `each` for everything that is
@@ -70,7 +90,11 @@ impl<D: Device> Replay<D> {
             Loop::Open => entry.at.unwrap_or(self.now).max(self.now),
         };
         self.run_until(due);
-        self.waiting.push_back((entry, due, None));
+        // A request that the device accepts late has waited since it was recorded to come.
+        let came = if self.how == Loop::Open { entry.at.unwrap_or(due) } else { due };
+        self.waiting.push_back(Waiting { entry, came, accepted: due, done: None });
+        self.unanswered += 1;
+        self.unanswered_max = self.unanswered_max.max(self.unanswered);
         let mut request = entry.request;
         request.id.0 = self.first + self.waiting.len() as u64 - 1;
         while let Err(back) = self.device.submit(self.now, request) {
@@ -78,8 +102,11 @@ impl<D: Device> Replay<D> {
             request = back;
             self.step();
         }
+        if let Some(waiting) = self.waiting.back_mut() {
+            waiting.accepted = self.now;
+        }
         if self.how == Loop::Closed {
-            while self.waiting.back().is_some_and(|(_, _, done)| done.is_none()) {
+            while self.waiting.back().is_some_and(|waiting| waiting.done.is_none()) {
                 self.step();
             }
             self.next = self.now + entry.think.unwrap_or(Span::ZERO);
@@ -89,7 +116,7 @@ impl<D: Device> Replay<D> {
 
     /// Waits for everything that is still unanswered.
     pub fn finish(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
-        while self.waiting.iter().any(|(_, _, done)| done.is_none()) {
+        while self.unanswered > 0 {
             self.step();
         }
         self.tell(each);
@@ -107,17 +134,21 @@ impl<D: Device> Replay<D> {
         self.device.advance(self.now, &mut self.completed);
         for completion in self.completed.drain(..) {
             let index = usize::try_from(completion.id.0 - self.first).expect("it waits in memory");
-            self.waiting[index].2 = Some(completion);
+            self.waiting[index].done = Some(completion);
+            self.unanswered -= 1;
         }
     }
 
     fn tell(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
-        while let Some((entry, came, Some(done))) = self.waiting.front().copied() {
+        while let Some(waiting) = self.waiting.front().copied()
+            && let Some(done) = waiting.done
+        {
             self.waiting.pop_front();
             self.first += 1;
             each(ReplayAnswer {
-                entry,
-                latency: done.at.since(came),
+                entry: waiting.entry,
+                latency: done.at.since(waiting.came),
+                late: waiting.accepted.since(waiting.came),
                 result: done.result,
                 served_by: done.served_by,
             });

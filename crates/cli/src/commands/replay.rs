@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Latency;
-use drivelab_core::{Bytes, Device as _, Histogram, Op, Shape, TraceEntry};
-use drivelab_formats::trace::{Entries, Format, Parser};
+use drivelab_core::{Bytes, Device as _, Histogram, Op, Sectors, Shape, Span, Time, TraceEntry};
+use drivelab_formats::trace::{Entries, Events, Format, LeftOut, Parser, Selection, TraceError};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
-use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
+use drivelab_report::replay::{self, Compared, Course, ReplayResult, Scores};
 
 use crate::commands::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -24,7 +24,10 @@ use crate::ui::{Progress, Ui};
 ///
 /// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3) and SPC. The
 /// trace is streamed, so memory does not limit its length, except with --score, which keeps three
-/// numbers per request. `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large`
+/// numbers per request. A drive replays the requests of one device: --device chooses it. Of
+/// blkparse, requests are replayed as they were queued (Q); with --score as they were issued to the
+/// drive (D), and scored against the times until their completion (C). If the drive does not keep
+/// up with the recorded times or refuses a request, its latencies are withheld (exit code 4). `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large`
 /// and `shape:scan` are no recordings: drivelab makes their requests from --seed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -56,6 +59,14 @@ pub(crate) struct ReplayArgs {
     /// The format, if the first line does not show it: disksim, blkparse, fio, spc.
     #[arg(long)]
     format: Option<Format>,
+    /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit (ASU)
+    /// of SPC.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// The events of blkparse that are replayed: queued or issued [default: issued with --score,
+    /// otherwise queued].
+    #[arg(long, value_name = "EVENTS")]
+    events: Option<Events>,
     /// Seed of the drive and of a shape.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -76,6 +87,11 @@ struct Sink {
     latencies: Histogram,
     requests: u64,
     errors: u64,
+    /// Where the furthest request ends.
+    furthest: Bytes,
+    late_max: Span,
+    /// The last recorded arrival.
+    recorded: Span,
     compared: Option<Vec<Compared>>,
 }
 
@@ -83,6 +99,10 @@ impl Sink {
     fn take(&mut self, answer: &ReplayAnswer) {
         self.requests += 1;
         self.errors += u64::from(answer.result.is_err());
+        self.furthest = self.furthest.max(Sectors::new(answer.entry.request.end().get()).bytes());
+        self.late_max = self.late_max.max(answer.late);
+        let arrival = answer.entry.at.map_or(Span::ZERO, |at| at.since(Time::ZERO));
+        self.recorded = self.recorded.max(arrival);
         self.latencies.record(answer.latency);
         let modelled_ms = ms(answer.latency.ns());
         if let Some(times) = &mut self.times
@@ -119,9 +139,14 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         latencies: Histogram::new(),
         requests: 0,
         errors: 0,
+        furthest: Bytes::ZERO,
+        late_max: Span::ZERO,
+        recorded: Span::ZERO,
         compared: arguments.score.then(Vec::new),
     };
-    let first = requests.next()?.ok_or_else(|| no_request(&arguments.trace))?;
+    let Some(first) = requests.next()? else {
+        return Err(no_request(&arguments.trace, requests.why_empty()));
+    };
     let how = match arguments.how {
         Some(How::Closed) => Loop::Closed,
         None if first.think.is_some() => Loop::Closed,
@@ -140,32 +165,52 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         replay.finish(&mut |answer| sink.take(&answer));
     }
     let format = requests.format();
+    let notes = target::one_drive(&spec, specimen.as_ref()).into_iter().chain(requests.notes());
+    let notes = notes.collect();
     drop(requests);
     if let (Some(times), Some(path)) = (&mut sink.times, &arguments.times) {
         let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
         written.at_path("write", path)?;
     }
+    let withheld = Course {
+        requests: sink.requests,
+        errors: sink.errors,
+        furthest: sink.furthest,
+        is_open: how == Loop::Open,
+        unanswered_max: replay.unanswered_max(),
+        late_max: sink.late_max,
+        recorded: sink.recorded,
+        elapsed: replay.now().since(Time::ZERO),
+    }
+    .withheld();
+    let scores = sink.compared.as_deref().map(scores).transpose()?;
     let result = ReplayResult {
         schema: replay::SCHEMA,
         trace: arguments.trace.display().to_string(),
         format,
         drive: spec.to_string(),
-        notes: target::one_drive(&spec, specimen.as_ref()).into_iter().collect(),
+        notes,
         specimen,
         how: if how == Loop::Closed { "closed" } else { "open" },
         requests: sink.requests,
         errors: sink.errors,
         elapsed_ns: replay.now().ns(),
-        lat_ns: Latency::of(&sink.latencies),
-        score: sink.compared.as_deref().map(scores).transpose()?,
+        lat_ns: withheld.is_empty().then(|| Latency::of(&sink.latencies)),
+        unanswered_max: replay.unanswered_max(),
+        late_ns_max: sink.late_max.ns(),
+        score: scores.filter(|_| withheld.is_empty()),
+        withheld,
     };
     show(arguments, &result, &sink, ui)
 }
 
 /// Why there is nothing to replay.
-fn no_request(trace: &Path) -> Failure {
+fn no_request(trace: &Path, others: Option<(String, String)>) -> Failure {
     if interrupt::requested() {
         return input::interrupted(trace);
+    }
+    if let Some((what, hint)) = others {
+        return Failure::bad_words(format!("`{}` {what}", trace.display())).hint(hint);
     }
     Failure::bad_words(format!("`{}` contains no requests", trace.display()))
         .hint("check the file name; `drivelab replay --help` lists the formats")
@@ -174,13 +219,17 @@ fn no_request(trace: &Path) -> Failure {
 fn scores(compared: &[Compared]) -> Result<Scores, Failure> {
     if compared.is_empty() {
         return Err(Failure::bad_words("this trace contains no measured times to score against")
-            .hint("omit --score, or replay a DiskSim validation trace"));
+            .hint(
+                "omit `--score`, or replay a DiskSim validation trace or the issued requests of \
+                 blkparse (`--events issued`)",
+            ));
     }
     Ok(Scores::of(compared))
 }
 
 fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
-    if let (Some(path), Some(compared)) = (&arguments.report, &sink.compared) {
+    let is_withheld = !result.withheld.is_empty();
+    if let (Some(path), Some(compared), false) = (&arguments.report, &sink.compared, is_withheld) {
         let title = format!("{} on {}", result.trace, result.drive);
         let text = if is_picture(path) {
             replay::svg(&title, compared)
@@ -189,15 +238,13 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
         };
         output::write(path, &text, report_kind(path))?;
     }
-    if result.errors > 0 {
-        ui.warn(&format!(
-            "{} of {} requests are past the end of the drive and were rejected",
-            result.errors, result.requests
-        ));
-    }
     let text = if ui.json { replay::json(result) } else { replay::text(result, ui.look()) };
     ui.result(&text)?;
-    Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+    Ok(match (interrupt::requested(), is_withheld) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Inconclusive,
+        (false, false) => Exit::Done,
+    })
 }
 
 fn is_picture(path: &Path) -> bool {
@@ -223,10 +270,22 @@ impl Requests {
         let shape = arguments.trace.to_str().and_then(|trace| trace.strip_prefix("shape:"));
         if let Some(name) = shape {
             let shape = Shape::from_name(name).map_err(Failure::bad_words)?;
+            if arguments.device.is_some() || arguments.events.is_some() {
+                return Err(Failure::bad_words(
+                    "`--device` and `--events` select requests of a recorded trace",
+                )
+                .hint(format!("omit them: shape:{name} is one device's")));
+            }
             return Ok(Self::Made(shape.requests(capacity, arguments.seed).into_iter()));
         }
         let trace = Box::new(Trace::open(&arguments.trace)?);
-        Ok(Self::Recorded { trace, parser: Parser::new(arguments.format) })
+        let parser = Parser::with(Selection {
+            format: arguments.format,
+            device: arguments.device.clone(),
+            events: arguments.events,
+            measured: arguments.score,
+        });
+        Ok(Self::Recorded { trace, parser })
     }
 
     /// The next request.
@@ -234,6 +293,22 @@ impl Requests {
         match self {
             Self::Recorded { trace, parser } => trace.next(parser),
             Self::Made(entries) => Ok(entries.next()),
+        }
+    }
+
+    /// Why a trace that has requests has none that are replayed, and what to do.
+    fn why_empty(&self) -> Option<(String, String)> {
+        match self {
+            Self::Recorded { parser, .. } => parser.why_empty(),
+            Self::Made(_) => None,
+        }
+    }
+
+    /// What must be known of the requests that were not replayed.
+    fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Recorded { parser, .. } => notes_of(parser.left_out()),
+            Self::Made(_) => Vec::new(),
         }
     }
 
@@ -248,6 +323,20 @@ impl Requests {
     }
 }
 
+/// One note for each kind of events that are no replayed requests.
+fn notes_of(left_out: LeftOut) -> Vec<String> {
+    let LeftOut { others, commands, unmatched, unanswered, failed } = left_out;
+    let kinds = [
+        (others, "requests of other devices were left out"),
+        (commands, "commands that are neither read, write, trim nor flush were left out"),
+        (unmatched, "completions are of requests whose issue the trace does not contain"),
+        (unanswered, "requests have no completion in the trace, thus no measured time"),
+        (failed, "requests failed on the recorded drive: their times are not compared"),
+    ];
+    let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
+    kinds.map(|(count, what)| format!("{count} {what}")).collect()
+}
+
 /// A trace being read.
 struct Trace {
     path: PathBuf,
@@ -255,6 +344,7 @@ struct Trace {
     /// What the last line holds besides what was taken of it.
     rest: Entries,
     read: u64,
+    has_ended: bool,
     progress: Option<Progress>,
 }
 
@@ -266,7 +356,14 @@ impl Trace {
         let lines = Lines::open(path, "read the trace")?;
         let length = if path == Path::new("-") { 0 } else { lines.length() };
         let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
-        Ok(Self { path: path.to_owned(), lines, rest: Entries::default(), read: 0, progress })
+        Ok(Self {
+            path: path.to_owned(),
+            lines,
+            rest: Entries::default(),
+            read: 0,
+            has_ended: false,
+            progress,
+        })
     }
 
     /// The next request.
@@ -275,23 +372,34 @@ impl Trace {
             if let Some(entry) = self.rest.next() {
                 return Ok(Some(entry));
             }
-            let Some((line, length)) = self.lines.next()? else { return Ok(None) };
+            let Some((line, length)) = self.lines.next()? else {
+                if self.has_ended {
+                    return Ok(None);
+                }
+                self.has_ended = true;
+                self.rest = parser.end().map_err(|error| unreadable(&self.path, parser, &error))?;
+                continue;
+            };
             let before = self.read / STEP;
             self.read += length;
             if let Some(progress) = self.progress.as_ref().filter(|_| self.read / STEP > before) {
                 progress.at(self.read, "");
             }
-            self.rest = parser.line(line).map_err(|error| {
-                let hint = match parser.format() {
-                    None => "check the file name, or name the format: `--format disksim`, \
-                             `blkparse`, `fio` or `spc`"
-                        .to_owned(),
-                    Some(format) => format!(
-                        "correct the line; if the format is not `{format}`, give it with `--format`"
-                    ),
-                };
-                Failure::bad_words(format!("{}, {error}", self.path.display())).hint(hint)
-            })?;
+            self.rest =
+                parser.line(line).map_err(|error| unreadable(&self.path, parser, &error))?;
         }
     }
+}
+
+/// Why a line is not understood.
+fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Failure {
+    let hint = match parser.format() {
+        None => "check the file name, or name the format: `--format disksim`, `blkparse`, `fio` \
+                 or `spc`"
+            .to_owned(),
+        Some(format) => {
+            format!("correct the line; if the format is not `{format}`, give it with `--format`")
+        }
+    };
+    Failure::bad_words(format!("{}, {error}", path.display())).hint(hint)
 }

@@ -3,10 +3,12 @@
 mod page;
 mod plot;
 mod text;
+mod withheld;
 
 pub use page::page;
 pub use plot::svg;
 pub use text::text;
+pub use withheld::{Course, Withheld};
 
 use drivelab_core::record::{Latency, Specimen};
 use drivelab_stats::Score;
@@ -40,8 +42,14 @@ pub struct ReplayResult {
     pub errors: u64,
     /// Virtual time that passed.
     pub elapsed_ns: u64,
-    /// From the moment a request came until it was done.
-    pub lat_ns: Latency,
+    /// From the moment a request came until it was done, unless withheld.
+    pub lat_ns: Option<Latency>,
+    /// Requests that waited for an answer at the same time, at most.
+    pub unanswered_max: u64,
+    /// How long a request waited until the drive accepted it, at most.
+    pub late_ns_max: u64,
+    /// Why there are neither latencies nor scores.
+    pub withheld: Vec<Withheld>,
     /// How near the model came, where the trace holds measured times and a score was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<Scores>,
@@ -156,7 +164,10 @@ mod tests {
             requests: 3,
             errors: 0,
             elapsed_ns: 1,
-            lat_ns: Latency::default(),
+            lat_ns: Some(Latency::default()),
+            unanswered_max: 1,
+            late_ns_max: 0,
+            withheld: Vec::new(),
             score: Some(Scores::of(&compared())),
         };
         let html = page(&result, &compared());

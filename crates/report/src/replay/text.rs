@@ -1,6 +1,6 @@
 //! A replay as text.
 
-use super::{ReplayResult, Scores};
+use super::{ReplayResult, Scores, Withheld};
 use crate::text::{Align, Look, Table};
 
 /// The result for people.
@@ -11,11 +11,20 @@ pub fn text(result: &ReplayResult, look: Look) -> String {
     facts.row(["  refused", &result.errors.to_string()]);
     let passed = seconds(result.elapsed_ns);
     facts.row(["  passed", &format!("{passed:.3} s of virtual time")]);
-    let (mean, max) = (ms(result.lat_ns.mean), ms(result.lat_ns.max));
-    facts.row(["  latency", &format!("mean {mean:.3} ms, longest {max:.3} ms")]);
+    if result.late_ns_max > 0 {
+        let late = ms(result.late_ns_max);
+        facts.row(["  late", &format!("accepted by the drive at most {late:.3} ms late")]);
+    }
+    let latency = result.lat_ns.map_or("withheld".to_owned(), |lat_ns| {
+        format!("mean {:.3} ms, longest {:.3} ms", ms(lat_ns.mean), ms(lat_ns.max))
+    });
+    facts.row(["  latency", &latency]);
     let mut text = format!("{trace} on {drive}, {how} loop\n\n{}", facts.render(look));
     if let Some(scores) = &result.score {
         text += &format!("\n{}", table(scores).render(look));
+    }
+    for Withheld { message, hint, .. } in &result.withheld {
+        text += &format!("\n{}\n", look.wrap(&format!("withheld: {message}; {hint}"), 2));
     }
     for note in &result.notes {
         text += &format!("\n{}\n", look.wrap(&format!("note: {note}"), 2));
