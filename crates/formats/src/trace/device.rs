@@ -37,7 +37,7 @@ impl Device {
 
     /// Whether requests of `name` are replayed, as far as is known.
     pub(super) fn is_taken(&self, name: &str) -> bool {
-        self.chosen.as_deref().or(self.first.as_deref()) == Some(name)
+        self.chosen.as_deref().or(self.first.as_deref()).is_none_or(|device| device == name)
     }
 
     /// The device that was asked for.

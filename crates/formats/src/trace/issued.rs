@@ -10,8 +10,8 @@ use super::fields::Parsed;
 /// them, the completion of the oldest is missing in the trace.
 const OPEN_MAX: usize = 1 << 14;
 
-/// Issued requests in order. The trace prints completions later, so that a request is held until its
-/// service time is known, and those behind it, too.
+/// Issued requests in order. The trace prints completions later, so that a request is held until
+/// its service time is known, and those behind it, too.
 #[derive(Debug, Default)]
 pub(super) struct Issued {
     waiting: VecDeque<Waiting>,
