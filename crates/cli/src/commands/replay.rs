@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Latency;
-use drivelab_core::{Bytes, Device as _, Histogram, Op, Sectors, Shape, Span, Time, TraceEntry};
+use drivelab_core::{Bytes, Device, Histogram, Op, Sectors, Shape, Span, Time, TraceEntry};
 use drivelab_formats::trace::{Entries, Events, Format, LeftOut, Parser, Selection, TraceError};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, Course, ReplayResult, Scores};
@@ -27,8 +27,9 @@ use crate::ui::{Progress, Ui};
 /// numbers per request. A drive replays the requests of one device: --device chooses it. Of
 /// blkparse, requests are replayed as they were queued (Q); with --score as they were issued to the
 /// drive (D), and scored against the times until their completion (C). If the drive does not keep
-/// up with the recorded times or refuses a request, its latencies are withheld (exit code 4). `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large`
-/// and `shape:scan` are no recordings: drivelab makes their requests from --seed.
+/// up with the recorded times or refuses a request, its latencies are withheld (exit code 4).
+/// `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large` and `shape:scan` are no
+/// recordings: drivelab makes their requests from --seed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -96,6 +97,34 @@ struct Sink {
 }
 
 impl Sink {
+    fn new(times: Option<BufWriter<File>>, is_scored: bool) -> Self {
+        Self {
+            times,
+            failed_write: None,
+            latencies: Histogram::new(),
+            requests: 0,
+            errors: 0,
+            furthest: Bytes::ZERO,
+            late_max: Span::ZERO,
+            recorded: Span::ZERO,
+            compared: is_scored.then(Vec::new),
+        }
+    }
+
+    /// How the replay went.
+    fn course<D: Device>(&self, replay: &Replay<D>, how: Loop) -> Course {
+        Course {
+            requests: self.requests,
+            errors: self.errors,
+            furthest: self.furthest,
+            is_open: how == Loop::Open,
+            unanswered_max: replay.unanswered_max(),
+            late_max: self.late_max,
+            recorded: self.recorded,
+            elapsed: replay.now().since(Time::ZERO),
+        }
+    }
+
     fn take(&mut self, answer: &ReplayAnswer) {
         self.requests += 1;
         self.errors += u64::from(answer.result.is_err());
@@ -133,17 +162,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         output::refuse_other(path, report_kind(path))?;
     }
     let times = arguments.times.as_deref().map(create).transpose()?;
-    let mut sink = Sink {
-        times,
-        failed_write: None,
-        latencies: Histogram::new(),
-        requests: 0,
-        errors: 0,
-        furthest: Bytes::ZERO,
-        late_max: Span::ZERO,
-        recorded: Span::ZERO,
-        compared: arguments.score.then(Vec::new),
-    };
+    let mut sink = Sink::new(times, arguments.score);
     let Some(first) = requests.next()? else {
         return Err(no_request(&arguments.trace, requests.why_empty()));
     };
@@ -172,17 +191,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
         written.at_path("write", path)?;
     }
-    let withheld = Course {
-        requests: sink.requests,
-        errors: sink.errors,
-        furthest: sink.furthest,
-        is_open: how == Loop::Open,
-        unanswered_max: replay.unanswered_max(),
-        late_max: sink.late_max,
-        recorded: sink.recorded,
-        elapsed: replay.now().since(Time::ZERO),
-    }
-    .withheld();
+    let withheld = sink.course(&replay, how).withheld();
     let scores = sink.compared.as_deref().map(scores).transpose()?;
     let result = ReplayResult {
         schema: replay::SCHEMA,
