@@ -140,17 +140,24 @@ fn walsh_count(n: usize) -> u64 {
 
 /// Returns the `k`-th smallest (from 1) of the averages (`x_i` + `x_j`) / 2, i <= j.
 ///
-/// Bisects over the bit patterns of floating-point numbers, counting in linear time: exact, and
-/// without the n squared averages in memory.
+/// Exact, and without the n squared averages in memory.
 fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
         panic!("the centre of no values is undefined");
     };
-    let (mut lo, mut hi) = (to_ordered(*first), to_ordered(*last));
+    select(Interval { lo: *first, hi: *last }, k, |limit| averages_up_to(sorted, limit))
+}
+
+/// Returns the `k`-th smallest (from 1) of the numbers within `limits`, of which `up_to` counts
+/// those of at most a limit.
+///
+/// Bisects over the bit patterns of floating-point numbers, which takes at most 64 counts.
+pub(crate) fn select(limits: Interval, k: u64, up_to: impl Fn(f64) -> u64) -> f64 {
+    let (mut lo, mut hi) = (to_ordered(limits.lo), to_ordered(limits.hi));
     while lo < hi {
         // The midpoint without overflow, rounded down.
         let middle = (lo & hi) + ((lo ^ hi) >> 1);
-        if averages_up_to(sorted, from_ordered(middle)) >= k {
+        if up_to(from_ordered(middle)) >= k {
             hi = middle;
         } else {
             lo = middle + 1;

@@ -65,5 +65,5 @@ pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
 pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, one_more, unshared};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
-pub use unpaired::{Groups, UnpairedMember, compare_unpaired};
+pub use unpaired::{Groups, UNPAIRED_MIN, UnpairedMember, compare_unpaired};
 pub use warning::{NotAWarning, Warning, WarningId};

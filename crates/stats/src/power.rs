@@ -16,8 +16,13 @@ pub const RUNS_MAX: u32 = 100_000;
 /// asking a second interval as well costs up to ten points of it (docs/internals/known-truth.md).
 pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
     let bound = criteria.bound();
-    let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true));
-    let difference = runs_for(bound, sd_log, difference_tails(criteria));
+    planned(bound, sd_log, criteria, criteria.blocks_min())
+}
+
+/// The same where a design has a least number of runs of its own.
+fn planned(bound: f64, sd_log: f64, criteria: &Criteria, least: u32) -> Option<u32> {
+    let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true, least));
+    let difference = runs_for(bound, sd_log, difference_tails(criteria, least));
     Some(equivalence?.max(difference?))
 }
 
@@ -30,6 +35,8 @@ pub(crate) struct Seen {
     pub(crate) sd: f64,
     /// How many there were.
     pub(crate) n: usize,
+    /// The fewest with which the design allows a verdict.
+    pub(crate) least: u32,
 }
 
 /// Returns the blocks needed where nothing is shown yet.
@@ -37,7 +44,7 @@ pub(crate) struct Seen {
 /// If the plan was too small, that is the plan to follow. If not, the effect lies where the plan
 /// has less power, near the margin.
 pub(crate) fn runs_to_conclude(seen: Seen, criteria: &Criteria) -> Option<u32> {
-    let planned = runs_needed(seen.sd, criteria)?;
+    let planned = planned(criteria.bound(), seen.sd, criteria, seen.least)?;
     if planned as usize > seen.n { Some(planned) } else { runs_to_settle(seen, criteria) }
 }
 
@@ -48,9 +55,9 @@ pub(crate) fn runs_to_conclude(seen: Seen, criteria: &Criteria) -> Option<u32> {
 pub(crate) fn runs_to_settle(seen: Seen, criteria: &Criteria) -> Option<u32> {
     let beyond = seen.mean.abs() - criteria.bound();
     let needed = if beyond > 0.0 {
-        runs_for(beyond, seen.sd, difference_tails(criteria))
+        runs_for(beyond, seen.sd, difference_tails(criteria, seen.least))
     } else {
-        runs_for(-beyond, seen.sd, equivalence_tails(criteria, false))
+        runs_for(-beyond, seen.sd, equivalence_tails(criteria, false, seen.least))
     };
     more_than(seen.n, needed?)
 }
@@ -67,7 +74,7 @@ pub(crate) fn runs_in_family(seen: Seen, critical: f64, criteria: &Criteria) -> 
         f64::from(*n).sqrt() * gap >= (critical + power) * seen.sd
     };
     let least = libm::pow((critical + normal::quantile(POWER)) * seen.sd / gap, 2.0);
-    let needed = (whole(libm::ceil(least), criteria.blocks_min())?..=RUNS_MAX).find(enough);
+    let needed = (whole(libm::ceil(least), seen.least)?..=RUNS_MAX).find(enough);
     more_than(seen.n, needed?)
 }
 
@@ -86,15 +93,15 @@ struct Tails {
     floor: u32,
 }
 
-fn difference_tails(criteria: &Criteria) -> Tails {
-    Tails { alpha: 0.5 * criteria.alpha, beta: 1.0 - POWER, floor: criteria.blocks_min() }
+fn difference_tails(criteria: &Criteria, floor: u32) -> Tails {
+    Tails { alpha: 0.5 * criteria.alpha, beta: 1.0 - POWER, floor }
 }
 
 /// A true effect of zero can miss either bound: the error is shared between them.
-fn equivalence_tails(criteria: &Criteria, centred: bool) -> Tails {
+fn equivalence_tails(criteria: &Criteria, centred: bool, floor: u32) -> Tails {
     let beta = 1.0 - POWER;
     let beta = if centred { 0.5 * beta } else { beta };
-    Tails { alpha: criteria.alpha, beta, floor: criteria.blocks_min() }
+    Tails { alpha: criteria.alpha, beta, floor }
 }
 
 /// Returns the smallest n for which a standard error fits `gap` as often as the tails ask.

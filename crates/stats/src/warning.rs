@@ -72,8 +72,38 @@ ids! {
     RunsEmpty = "runs-empty",
     /// Too many runs measured the host that served the drive: the verdict is withheld.
     RunsVoid = "runs-void",
+    /// Too many requests of an arm failed: the verdict is withheld.
+    RequestsFailed = "requests-failed",
+    /// An arm fell behind its rate: the verdict is withheld.
+    RateMissed = "rate-missed",
+    /// The target of an arm changed during a run: the verdict is withheld.
+    TargetChanged = "target-changed",
+    /// Other load disturbed the runs of one arm only: the verdict is withheld.
+    Disturbed = "disturbed",
+    /// Values of which no ratio can be made: the verdict is withheld.
+    ValuesUnusable = "values-unusable",
     /// All hosts together and each compared with itself show the opposite: the verdict is withheld.
     HostsDisagree = "hosts-disagree",
+}
+
+impl WarningId {
+    /// Whether the verdict is withheld because of it, although there are figures.
+    pub fn withholds(self) -> bool {
+        matches!(
+            self,
+            Self::FactorUnchanged
+                | Self::RunsEmpty
+                | Self::RunsVoid
+                | Self::RequestsFailed
+                | Self::RateMissed
+                | Self::TargetChanged
+                | Self::Disturbed
+                | Self::ValuesUnusable
+                | Self::WorkDiffers
+                | Self::WorkMixed
+                | Self::HostsDisagree
+        )
+    }
 }
 
 impl Warning {

@@ -220,7 +220,8 @@ fn mirror(verdict: Verdict) -> Verdict {
 }
 
 fn runs_to_settle(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
-    let seen = Seen { mean: sample.mean, sd: sample.sd, n: sample.sorted.len() };
+    let (n, least) = (sample.sorted.len(), criteria.blocks_min());
+    let seen = Seen { mean: sample.mean, sd: sample.sd, n, least };
     match verdict {
         Verdict::Faster | Verdict::Slower | Verdict::NoPracticalDifference => None,
         Verdict::Different => power::runs_to_settle(seen, criteria),

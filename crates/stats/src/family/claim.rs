@@ -36,6 +36,8 @@ pub(crate) fn hold_together(
         mean: libm::log(comparison.ratio),
         sd: comparison.sd_log.unwrap_or(0.0),
         n: comparison.n,
+        // There was a verdict, so that there are enough for one.
+        least: u32::try_from(comparison.n).unwrap_or(u32::MAX),
     };
     comparison.verdict = verdict;
     comparison.runs_needed = power::runs_in_family(seen, critical, criteria);

@@ -19,6 +19,10 @@ use crate::power::{self, Seen};
 use crate::warning::{Warning, WarningId};
 use groups::Shift;
 
+/// The fewest runs of each arm with which the ranks allow a verdict at 5 %: of the 70 ways to rank
+/// four and four runs two are the most extreme ones, of the 20 ways of three and three also two.
+pub const UNPAIRED_MIN: u32 = 4;
+
 /// One comparison of a family.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnpairedMember {
@@ -107,7 +111,7 @@ fn compare(member: &UnpairedMember) -> Comparison {
     };
     let n = shift.a.len().min(shift.b.len());
     let sd = welch.as_ref().map(|welch| welch.error * libm::sqrt(float(n)));
-    let seen = Seen { mean: shift.mean(), sd: sd.unwrap_or(0.0), n };
+    let seen = Seen { mean: shift.mean(), sd: sd.unwrap_or(0.0), n, least: UNPAIRED_MIN };
     let runs_needed = match decision.verdict {
         Verdict::Inconclusive if sd.is_some() => power::runs_to_conclude(seen, criteria),
         Verdict::Different => power::runs_to_settle(seen, criteria),
@@ -138,7 +142,9 @@ fn warnings(shift: &Shift, varies: bool, is_enough: bool, decision: Decision) ->
                     alternate the arms (`drivelab study` does)";
     let mut warnings = vec![Warning::new(WarningId::Unpaired, unpaired)];
     if !is_enough {
-        let advice = format!("{a} and {b} runs: no verdict is possible below 4 runs of each arm");
+        let advice = format!(
+            "{a} and {b} runs: no verdict is possible below {UNPAIRED_MIN} runs of each arm"
+        );
         warnings.push(Warning::new(WarningId::FewBlocks, advice));
     } else if !varies {
         let advice = "all runs of an arm gave the same value: they may be copies of one, so their \
