@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Phase, Work};
+use crate::record::{Flaw, Phase, Work};
 use crate::{Request, Span, Time};
 
 /// The content of one result file.
@@ -67,6 +67,9 @@ pub struct ImportedRun {
     pub work: Work,
     /// Its numbers.
     pub phases: Vec<Phase>,
+    /// Why its numbers are not what they claim to be, as the tool itself reports it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<Flaw>,
 }
 
 /// A recorded request: an entry of a trace, and what a replay sends. Its id counts from 0.

@@ -101,24 +101,55 @@ impl Figure {
         Self { name: name.into(), value, unit, better, nature: None, is_detail: false, remarks }
     }
 
-    /// Its unit, even if only the name contains it.
+    /// Its unit, which drivelab's own names imply.
     pub fn unit(&self) -> &str {
-        let ends = [
-            ("bytes_per_s", "B/s"),
-            ("per_s", "1/s"),
-            ("iops", "1/s"),
-            ("_ns", "ns"),
-            ("_us", "us"),
-            ("_ms", "ms"),
-            ("_s", "s"),
-            ("_bytes", "B"),
-        ];
-        let by_name = || ends.iter().find(|(end, _)| self.name.ends_with(end));
         match self.unit.as_str() {
-            "" => by_name().map_or("", |(_, unit)| *unit),
+            "" => own_unit(&self.name).unwrap_or_default(),
             unit => unit,
         }
     }
+}
+
+/// Names of drivelab's own metrics, with the unit that each implies.
+const OWN: [(&str, &str); 8] = [
+    ("iops", "1/s"),
+    ("bytes_per_s", "B/s"),
+    ("worst_bytes_per_s", "B/s"),
+    ("best_bytes_per_s", "B/s"),
+    ("best_alone_bytes_per_s", "B/s"),
+    ("wall_ns", "ns"),
+    ("cpu_ns", "ns"),
+    ("lat_ns", "ns"),
+];
+
+/// Kinds of requests, as they precede the names of metrics that are of them alone.
+const KINDS: [&str; 4] = ["read_", "write_", "trim_", "flush_"];
+
+/// The unit that the name of a metric implies, if it is one of drivelab's own names.
+///
+/// Names that users choose imply nothing: `mbytes_per_s` ends like a rate in bytes and is none. The
+/// names of workloads, jobs and arms may precede the metric.
+pub fn own_unit(name: &str) -> Option<&'static str> {
+    let metric = name.rsplit(['.', '/']).next().unwrap_or(name);
+    if let Some((_, unit)) = OWN.iter().find(|(own, _)| *own == metric) {
+        return Some(unit);
+    }
+    let of_kind = KINDS.iter().find_map(|kind| metric.strip_prefix(kind));
+    match of_kind.unwrap_or(metric) {
+        "iops" => Some("1/s"),
+        "bytes_per_s" => Some("B/s"),
+        other => is_latency(other).then_some("ns"),
+    }
+}
+
+/// `lat_mean_ns`, `clat_p99_9_ns`: which number of a distribution, in nanoseconds.
+fn is_latency(metric: &str) -> bool {
+    let of = ["lat_", "clat_", "slat_"].iter().find_map(|of| metric.strip_prefix(of));
+    let Some(which) = of.and_then(|rest| rest.strip_suffix("_ns")) else { return false };
+    let is_quantile = which.strip_prefix('p').is_some_and(|digits| {
+        !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '_')
+    });
+    is_quantile || ["mean", "min", "max"].contains(&which)
 }
 
 /// One part of a benchmark.
@@ -213,6 +244,15 @@ mod tests {
         check("read_bytes_per_s", "", "B/s");
         check("lat_p99_ns", "", "ns");
         check("score", "", "");
+        check("w.lat_p99_9_ns", "", "ns");
+        check("ahci/w.iops", "", "1/s");
+    }
+
+    #[test]
+    fn names_that_users_choose_imply_no_unit() {
+        for name in ["mbytes_per_s", "kiops", "autoscaling", "read_mb_s", "ops_ms", "boot_ns"] {
+            assert_eq!(own_unit(name), None, "{name}");
+        }
     }
 
     #[test]

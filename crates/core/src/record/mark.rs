@@ -48,6 +48,8 @@ pub enum MarkId {
     Errors,
     /// The command failed, was killed, or did not print the expected figures: there is no figure.
     Failed,
+    /// The target was not the same during the whole run.
+    Changed,
     /// Requests were never answered.
     Unanswered,
     /// The run was stopped before its end.
@@ -81,6 +83,44 @@ pub enum Doubt {
     Foreign,
 }
 
+/// A reason why the figures of a run are not what they claim to be.
+///
+/// Each is a fact of one run. Whether it withholds a verdict depends on all runs of an arm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Flaw {
+    /// Requests failed: the others are a selection, and the failed ones may be the slow ones.
+    Failed {
+        /// Requests that failed.
+        failed: u64,
+        /// All requests, failed ones included.
+        requests: u64,
+    },
+    /// The tool reports an error, not how many requests it concerns.
+    Error {
+        /// What it reports, in a clause.
+        what: String,
+    },
+    /// No request completed.
+    Nothing,
+    /// An open loop fell behind its rate: latencies depend on the length of the run.
+    Behind {
+        /// Requests that were issued.
+        issued: u64,
+        /// Requests that were due.
+        due: u64,
+    },
+    /// The target was not the same during the whole run.
+    Changed {
+        /// What happened to it, in a clause.
+        what: String,
+    },
+    /// The host that served the drive was too late: it was measured, not the drive.
+    Void,
+    /// Other load used the device or the processors.
+    Disturbed,
+}
+
 impl fmt::Display for MarkId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
@@ -99,7 +139,7 @@ impl MarkId {
     /// Whether the figures say less of the drive than they seem to, or nothing.
     pub const fn doubt(self) -> Option<Doubt> {
         match self {
-            Self::PageCache | Self::Void | Self::Contended => Some(Doubt::Foreign),
+            Self::PageCache | Self::Void | Self::Changed | Self::Contended => Some(Doubt::Foreign),
             Self::CpuBound
             | Self::GeneratorBound
             | Self::Unsteady
@@ -128,6 +168,7 @@ impl MarkId {
             | Self::FewRequests
             | Self::Errors
             | Self::Failed
+            | Self::Changed
             | Self::Unanswered
             | Self::Interrupted
             | Self::Unsteady
@@ -169,6 +210,7 @@ impl MarkId {
             Self::FewRequests => "too few requests for the tail",
             Self::Errors => "requests failed",
             Self::Failed => "the command failed: it has no figures",
+            Self::Changed => "the target changed during the run",
             Self::Unanswered => "requests were never answered",
             Self::Interrupted => "stopped before the end",
             Self::Unsteady => "never reached steady state",

@@ -19,7 +19,7 @@ mod verification;
 mod work;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use figure::{Better, Figure, Label, Phase, Point, Remark, label_names, metric_name};
+pub use figure::{Better, Figure, Label, Phase, Point, Remark, label_names, metric_name, own_unit};
 pub use guest::Guest;
 pub use hosts::{
     ClockOffset, HOST_SCHEMA, HOSTS_SCHEMA, HostOutcome, HostRun, HostStart, HostsRecord, Skew,
@@ -27,7 +27,7 @@ pub use hosts::{
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
-pub use mark::{Doubt, Mark, MarkId};
+pub use mark::{Doubt, Flaw, Mark, MarkId};
 pub use modelled::{FlashWritten, LatenessNs, Served};
 pub use nature::{Nature, ReadBack, WrittenFiles};
 pub use specimen::{Drawn, Specimen, unknown};

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
+use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Phase, Remark, Work};
 
 use crate::found::Found;
 use output::{Job, Latency, Output, Side};
@@ -114,12 +114,33 @@ fn read(output: &Output, line: usize, found: &mut Found) {
         work.add(&prefix, &work::of(jobs[0], output));
     }
     let ended_unix_s = output.timestamp;
-    found.add(ImportedRun { line, arm, ended_unix_s, work, phases, ..ImportedRun::default() });
+    let kept = &output.jobs.kept;
+    let nothing = kept.iter().all(|job| requests(job) == 0).then_some(Flaw::Nothing);
+    let flaws = kept.iter().filter_map(flaw).chain(nothing).collect();
+    let run = ImportedRun { line, arm, ended_unix_s, work, phases, ..ImportedRun::default() };
+    found.add(ImportedRun { flaws, ..run });
     for job in &output.jobs.kept {
         for note in doubts(job, output) {
             found.note(note);
         }
     }
+}
+
+/// Why the figures of a job are not what they claim to be.
+fn flaw(job: &Job) -> Option<Flaw> {
+    if job.total_err > 0 {
+        let (failed, requests) = (job.total_err, requests(job).max(job.total_err));
+        return Some(Flaw::Failed { failed, requests });
+    }
+    let name = quote(&job.jobname);
+    let what = format!("job {name} ended with system error {}", job.error);
+    (job.error != 0).then_some(Flaw::Error { what })
+}
+
+/// The requests of all kinds.
+fn requests(job: &Job) -> u64 {
+    let sides = [&job.read, &job.write, &job.trim, &job.mixed];
+    sides.into_iter().fold(0, |sum: u64, side| sum.saturating_add(side.total_ios))
 }
 
 /// The remarks on every figure of a section.

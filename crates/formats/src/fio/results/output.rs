@@ -36,6 +36,9 @@ pub(super) struct Job {
     pub(super) jobname: String,
     #[serde(default)]
     pub(super) error: i64,
+    /// Requests that failed, with `continue_on_error`.
+    #[serde(default)]
+    pub(super) total_err: u64,
     #[serde(rename = "job options", default, deserialize_with = "options")]
     pub(super) options: Options,
     #[serde(default)]

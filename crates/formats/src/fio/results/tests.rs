@@ -1,7 +1,7 @@
 //! Documents as fio 3 writes them, with the keys that are read and some that are not.
 
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Phase};
+use drivelab_core::record::{Better, Figure, Flaw, Label, Phase};
 
 use super::parse;
 
@@ -236,7 +236,23 @@ fn what_makes_a_figure_doubtful_is_said() {
         "Job `a` ended with system error 5.",
         "Job `a` ran without `direct=1`: the page cache may have answered.",
     ];
-    assert_eq!(parse(&[text.clone(), text].concat()).unwrap().notes, expected, "once each");
+    let imported = parse(&[text.clone(), text].concat()).unwrap();
+    assert_eq!(imported.notes, expected, "once each");
+    let what = "job `a` ended with system error 5".to_owned();
+    assert_eq!(imported.runs[0].flaws, [Flaw::Error { what }]);
+}
+
+#[test]
+fn requests_that_failed_and_jobs_that_did_nothing_are_flaws() {
+    let flaws = |text: &str| parse(text).unwrap().runs[0].flaws.clone();
+    let text = document(&[job("a", "\"direct\": \"1\"", &[("read", &side(100, 300))])]);
+    assert_eq!(flaws(&text), []);
+    let failed = text.replace("\"error\": 0", "\"error\": 0, \"total_err\": 40");
+    assert_eq!(flaws(&failed), [Flaw::Failed { failed: 40, requests: 300 }]);
+    let idle = document(&[job("a", "\"direct\": \"1\"", &[("read", &side(10, 0))])]);
+    let busy = job("b", "\"direct\": \"1\"", &[("read", &side(10, 300))]);
+    assert!(parse(&idle).map_or(true, |it| it.runs.is_empty()), "no figure, no run");
+    assert_eq!(flaws(&document(&[busy])), []);
 }
 
 #[test]
