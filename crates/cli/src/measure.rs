@@ -19,6 +19,7 @@ use drivelab_engine::{
     RunError, RunPlan, with_own_descriptors,
 };
 use drivelab_host::Linux;
+use drivelab_report::validity;
 
 use crate::attached;
 use crate::failure::Failure;
@@ -366,9 +367,9 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
-/// Whether every request failed: whatever was to be measured was not.
-pub(crate) fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
+/// Whether most requests failed: the figures are not those of the target.
+pub(crate) fn mostly_failed(record: &RunRecord) -> bool {
+    record.total.as_ref().is_some_and(validity::mostly_failed)
 }
 
 #[cfg(test)]

@@ -73,10 +73,10 @@ fn text_of_the_published_lines() {
 ahci against piix
 
 Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
-  one run each, so no interval; more is better); at least 6 runs of each are needed.
-Inconclusive regardless of the ratio: put block (0.09 % less; x0.999); rewrite (1.3 % more; x1.013);
-  get block (0.33 % more; x1.003); seq create (63 % more; x1.63); seq del (2.12 times as much;
-  x2.12); ran create (26 % more; x1.26); ran del (77 % more; x1.77).
+  one run each, so no interval; more is better); 1 run of each allows no verdict: at least 6 are
+  needed.
+Inconclusive: put block (x0.999); rewrite (x1.013); get block (x1.003); seq create (x1.63); seq del
+  (x2.12); ran create (x1.26); ran del (x1.77).
 Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat, ran_stat
   (looking up names in memory involves no disk).
 A test of the CPU: putc, getc (one system call per byte (99 % CPU): it counts system calls);

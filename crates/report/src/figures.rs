@@ -13,7 +13,7 @@ pub fn significant(value: f64) -> String {
     let exponent = rounded.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
     match exponent {
         None => format!("{value}"),
-        Some(_) if value.abs() < f64::MIN_POSITIVE => "0".to_owned(),
+        Some(_) if value == 0.0 => "0".to_owned(),
         Some(-3..=5) => {
             let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0);
             format!("{value:.decimals$}")
@@ -49,9 +49,17 @@ pub fn range([lo, hi]: [f64; 2]) -> String {
     if lo == hi { lo } else { format!("{lo} to {hi}") }
 }
 
-/// By how much a ratio differs from one, without its sign: `6.1 %`, `72 %`.
+/// By how much a ratio differs from one, without its sign: `6.1 %`, `72 %`. All of something,
+/// `100 %`, is said only where the ratio is 0.
 pub fn percent_change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0).abs();
+    if ratio > 0.0 && ratio < 1.0 && percent >= 99.5 {
+        return match percent {
+            99.995.. => "more than 99.99 %".to_owned(),
+            99.95.. => format!("{percent:.2} %"),
+            _ => format!("{percent:.1} %"),
+        };
+    }
     let decimals = match percent {
         it if it >= 9.95 => 0,
         it if it >= 0.995 => 1,
@@ -124,7 +132,8 @@ mod tests {
         check(0.001_234, "0.00123");
         check(0.000_012_34, "1.23e-5");
         check(1.0e300, "1.00e300");
-        check(5.0e-324, "0");
+        check(5.0e-324, "4.94e-324");
+        check(1.1e-308, "1.10e-308");
     }
 
     #[test]
@@ -148,6 +157,10 @@ mod tests {
         check(1.06, "6 %");
         check(0.28, "72 %");
         check(1.0002, "0.02 %");
+        check(0.001_15, "99.9 %");
+        check(0.000_2, "99.98 %");
+        check(1e-300, "more than 99.99 %");
+        check(0.0, "100 %");
         check(2.0, "100 %");
     }
 

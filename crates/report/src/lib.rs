@@ -31,6 +31,8 @@ pub mod text;
 pub mod verification;
 pub mod viewer;
 
+pub use outcome::validity;
+
 mod marks;
 mod suggest;
 mod ticks;

@@ -1,6 +1,7 @@
-//! What the name of a metric says about it: its words, its unit, its smallest effect.
+//! What the name of a metric says about it: its words, its smallest effect and, if it is one of
+//! drivelab's own, its unit.
 
-use drivelab_core::record;
+use drivelab_core::record::{self, own_unit};
 use drivelab_stats::Better;
 
 use crate::figures;
@@ -42,10 +43,11 @@ pub fn label(metric: &str) -> String {
         "cpu_ns" => return "CPU time".to_owned(),
         _ => {}
     }
-    if let Some(which) = metric.strip_suffix("_bytes_per_s") {
+    let own = own_unit(metric);
+    if let Some(which) = metric.strip_suffix("_bytes_per_s").filter(|_| own.is_some()) {
         return format!("{which} throughput");
     }
-    let bare = strip_unit(metric);
+    let bare = if own.is_some() { strip_unit(metric) } else { metric };
     match bare.split_once('_') {
         Some(("lat", "p50")) => "median latency".to_owned(),
         // `p99_9` is p99.9.
@@ -76,20 +78,17 @@ pub fn named(metric: &str, value: f64, unit: &str) -> (String, String) {
     }
 }
 
-/// A value of the metric with its unit.
+/// A value of the metric with its unit, which is known of drivelab's own metrics alone.
 pub fn show(metric: &str, value: f64) -> String {
-    if let Some(rate) = metric.strip_suffix("_per_usd") {
-        format!("{} a dollar", show(rate, value))
-    } else if metric.ends_with("bytes_per_s") {
-        figures::bytes_per_s(value)
-    } else if metric.ends_with("_ns") {
-        figures::span_ns(value)
-    } else if metric.ends_with("scaling") {
-        figures::percent(value)
-    } else if metric.ends_with("iops") {
-        format!("{} IOPS", figures::count(value))
-    } else {
-        figures::count(value)
+    if let Some(rate) = metric.strip_suffix("_per_usd").filter(|rate| own_unit(rate).is_some()) {
+        return format!("{} a dollar", show(rate, value));
+    }
+    match own_unit(metric) {
+        Some("B/s") => figures::bytes_per_s(value),
+        Some("ns") => figures::span_ns(value),
+        Some(_) => format!("{} IOPS", figures::count(value)),
+        None if metric.rsplit('.').next() == Some("scaling") => figures::percent(value),
+        None => figures::count(value),
     }
 }
 
@@ -114,12 +113,30 @@ pub fn margin(metric: &str, study: f64) -> f64 {
     if tail { study.max(TAIL_MARGIN) } else { study }
 }
 
-/// Whether the metric is a time, which is longer or shorter and not more or less.
-pub fn is_time(metric: &str) -> bool {
-    let unit = metric.rsplit('_').next().unwrap_or(metric);
-    matches!(unit, "ns" | "us" | "ms" | "s") && !metric.ends_with("per_s")
-        || ["latency", "time", "elapsed", "seconds"].iter().any(|word| metric.contains(word))
+/// Whether the metric is a time, which is longer or shorter and not more or less: its unit says so,
+/// given or implied by one of drivelab's own names.
+pub fn is_time(metric: &str, unit: &str) -> bool {
+    let unit = if unit.is_empty() { own_unit(metric).unwrap_or_default() } else { unit };
+    TIMES.contains(&unit)
 }
+
+/// Units of time as tools and users write them.
+const TIMES: [&str; 14] = [
+    "ns",
+    "us",
+    "\u{b5}s",
+    "\u{3bc}s",
+    "ms",
+    "s",
+    "sec",
+    "second",
+    "seconds",
+    "min",
+    "minutes",
+    "h",
+    "hours",
+    "milliseconds",
+];
 
 /// Why a run may not have the metric, and what helps.
 pub fn why_missing(metric: &str) -> Option<String> {
@@ -216,14 +233,31 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_from_rates() {
-        let check = |metric, expected| assert_eq!(is_time(metric), expected, "{metric}");
-        check("lat_mean_ns", true);
-        check("elapsed_s", true);
-        check("seq_create_latency", true);
-        check("bytes_per_s", false);
-        check("iops", false);
-        check("errors", false);
+    fn times_are_distinguished_from_rates_by_their_unit() {
+        let check =
+            |metric, unit, expected| assert_eq!(is_time(metric, unit), expected, "{metric}");
+        check("lat_mean_ns", "", true);
+        check("w.wall_ns", "", true);
+        check("elapsed", "s", true);
+        check("bytes_per_s", "", false);
+        check("iops", "", false);
+        check("errors", "", false);
+    }
+
+    #[test]
+    fn the_name_of_a_users_metric_decides_neither_unit_nor_words() {
+        let check = |metric, value, expected: &str| assert_eq!(show(metric, value), expected);
+        check("mbytes_per_s", 455.0, "455");
+        check("autoscaling", 12.2, "12.2");
+        check("kiops", 12.2, "12.2");
+        check("boot_ns", 2e9, "2.00G");
+        check("scaling", 0.5, "50 %");
+        for metric in ["read_mb_s", "ops_ms", "uptime", "realtime_ops", "runtime"] {
+            assert!(!is_time(metric, ""), "{metric}");
+            assert!(!is_time(metric, "MB/s"), "{metric}");
+        }
+        assert_eq!(label("boot_ns"), "boot ns");
+        assert_eq!(label("mbytes_per_s"), "mbytes per s");
     }
 
     #[test]

@@ -198,7 +198,8 @@ fn value(text: &str) -> Result<f64, (String, &'static str)> {
         return Err((what, "values look like `75.1` or `1.5e3`, without a unit"));
     };
     if value <= 0.0 || value.is_nan() {
-        let hint = "ratios need values above zero: a zero is often a failed run; remove its block";
+        let hint = "ratios need values above zero: a zero is often a failed run: find out why, and \
+                    repeat its block";
         return Err((format!("{} is not above zero", quote(text)), hint));
     }
     if !(VALUE_MIN..=VALUE_MAX).contains(&value) {
@@ -263,7 +264,7 @@ mod tests {
         check(
             "1,ide,75.1\n1,ahci,0\n",
             "line 2, column 3: `0` is not above zero; ratios need values above zero: a zero is \
-             often a failed run; remove its block",
+             often a failed run: find out why, and repeat its block",
         );
         check(
             "1,ide,1e40\n",

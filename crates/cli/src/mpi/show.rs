@@ -1,8 +1,8 @@
 //! What all hosts came to, as it is printed.
 
-use drivelab_core::record::{HostsRecord, JobRecord};
-use drivelab_report::hosts;
+use drivelab_core::record::HostsRecord;
 use drivelab_report::text::json_text;
+use drivelab_report::{hosts, validity};
 
 use crate::failure::{Exit, Outcome};
 use crate::interrupt;
@@ -21,9 +21,8 @@ pub(super) fn show(record: &HostsRecord, ui: Ui) -> Outcome {
     if !record.lost.is_empty() {
         return Ok(Exit::HostsLost);
     }
-    let nothing = |total: &JobRecord| total.ios == 0 && total.errors > 0;
     Ok(match &record.total {
-        Some(total) if nothing(total) => Exit::CannotHere,
+        Some(total) if validity::mostly_failed(total) => Exit::CannotHere,
         _ if interrupt::requested() => Exit::Interrupted,
         _ => Exit::Done,
     })

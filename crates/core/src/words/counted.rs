@@ -1,9 +1,11 @@
 //! Numbers of things.
 
+use std::fmt::Display;
+
 /// `1 block`, `2 blocks`: for nouns whose plural ends in `s`.
-pub fn counted(count: impl Into<u64>, noun: &str) -> String {
-    match count.into() {
-        1 => format!("1 {noun}"),
+pub fn counted(count: impl Display, noun: &str) -> String {
+    match count.to_string() {
+        one if one == "1" => format!("1 {noun}"),
         count => format!("{count} {noun}s"),
     }
 }

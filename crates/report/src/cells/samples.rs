@@ -51,6 +51,7 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
                 position: rows[0].position,
                 metrics,
                 latency,
+                flaws: Vec::new(),
                 marks: if is_void { vec![MarkId::Void] } else { Vec::new() },
                 target: String::new(),
                 specimen: None,

@@ -9,9 +9,12 @@ use super::column::{Column, columns};
 use super::result::CompareResult;
 use super::{ArmRuns, Input, Source, withheld};
 use crate::attachment::{self, Difference};
-use crate::outcome::{Question, Rules, Together, judge, judge_unpaired, withhold};
+use crate::outcome::{
+    Outcome, Question, Rules, Together, Withheld, judge, judge_unpaired, withhold, withhold_all,
+};
 use crate::specimens::{Sampled, Simulated};
 use crate::suggest;
+use crate::validity::{self, OfArm, Reason};
 use drivelab_core::record::Label;
 
 /// What is decided before looking.
@@ -51,22 +54,20 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         Some(why) => notes.push(format!("The runs are not paired: {why}.")),
         None => notes.extend(input.order_note.clone()),
     }
-    let mut questions = Vec::new();
+    let (mut questions, mut doubts) = (Vec::new(), Vec::new());
     for (place, column) in columns.iter().enumerate() {
         let values = match unpaired {
             Some(_) => Some(column.groups()),
             None => column.values(&blocks),
         };
-        let values = values.filter(|_| column.is_usable(unpaired.is_none()));
-        let Some(values) = values else {
-            if let Some(note) = column.note(input) {
-                notes.push(note);
-            }
+        let Some(values) = values.filter(|_| column.is_usable(unpaired.is_none())) else {
+            notes.extend(column.note(input));
             continue;
         };
         let role = if place == gate { Role::Gate } else { Role::Other };
         let arms = 1..input.arms.len();
         questions.extend(arms.map(|to| Question { series: series.len(), from: 0, to, role }));
+        doubts.push(column.doubts(input, unpaired.is_none()));
         series.push(column.series(values, options.margin));
         facts.push(column.facts());
     }
@@ -80,14 +81,15 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         let rules = Rules { seed, provenance, first: None, sampled: &sampled };
         judge(&series, &questions, rules)?
     };
-    let decides = |outcome: &crate::outcome::Outcome| {
+    let decides = |outcome: &Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
     };
     let primary = outcomes.iter().position(decides);
     let attached = attached(input, options, &asked);
     withhold(&mut outcomes, &attached.unchanged);
-    let withheld = withheld::reasons(&asked, &series, &outcomes);
-    withheld::withhold(&mut outcomes, &withheld);
+    let mut withheld = withheld::reasons(&asked, &series, &outcomes);
+    withheld.extend(doubtful(input, &outcomes, &doubts));
+    withhold_all(&mut outcomes, &withheld);
     notes.extend(withheld::notes(&asked));
     Ok(CompareResult {
         attached,
@@ -116,6 +118,21 @@ fn attached(input: &Input, options: &CompareOptions, asked: &withheld::Asked<'_>
         does_other_work: asked.differ(),
         ..input.attached.clone()
     })
+}
+
+/// Why runs may not decide; `doubts` are those of each series.
+fn doubtful(input: &Input, outcomes: &[Outcome], doubts: &[Vec<Reason>]) -> Vec<Withheld> {
+    let arms = input.arms.iter().map(|arm| {
+        let runs = arm.runs.iter().map(|run| &run.flaws[..]).collect();
+        OfArm { name: &arm.name, runs }
+    });
+    let of_runs = validity::reasons(&arms.collect::<Vec<_>>(), true);
+    let of_runs = of_runs.into_iter().map(|it| it.concerning(outcomes, |_| true));
+    let of_series = |(place, doubts): (usize, &Vec<Reason>)| {
+        let of = |it: &Reason| it.clone().concerning(outcomes, |outcome| outcome.series == place);
+        doubts.iter().map(of).collect::<Vec<_>>()
+    };
+    of_runs.chain(doubts.iter().enumerate().flat_map(of_series)).collect()
 }
 
 /// Runs of several machines are comparable in pairs only; `why` says that these are none.

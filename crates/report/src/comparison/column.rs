@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::counted;
 use drivelab_core::record::{Better, Figure, Label, Remark};
+use drivelab_stats::WarningId;
 
 use super::result::SeriesFacts;
-use super::{ArmRuns, Input};
+use super::{ArmRuns, Input, Source};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
+use crate::validity::Reason;
 
 /// What makes figures of one name incomparable.
 pub(super) enum Difference<'a> {
@@ -52,8 +55,8 @@ pub(super) struct Column<'a> {
     pub(super) complete: Vec<String>,
     /// Every value of each arm, in the order of its runs.
     all: Vec<Vec<f64>>,
-    /// A value that is not above zero.
-    unusable: Option<f64>,
+    /// By arm: values that are not above zero, each with its block.
+    unusable: Vec<Vec<(&'a str, f64)>>,
     /// Another unit than the first, and the arm that has it.
     other_unit: Option<(usize, String)>,
     /// Another direction than the first, and the arm that has it.
@@ -92,7 +95,7 @@ impl<'a> Column<'a> {
             cells: vec![BTreeMap::new(); arms],
             complete: Vec::new(),
             all: vec![Vec::new(); arms],
-            unusable: None,
+            unusable: vec![Vec::new(); arms],
             other_unit: None,
             other_direction: None,
             defects: vec![None; arms],
@@ -104,7 +107,7 @@ impl<'a> Column<'a> {
             self.cells[arm].entry(block).or_default().push(figure.value);
             self.all[arm].push(figure.value);
         } else {
-            self.unusable = Some(figure.value);
+            self.unusable[arm].push((block, figure.value));
         }
         if figure.unit() != self.first.unit() {
             self.other_unit = Some((arm, figure.unit().to_owned()));
@@ -152,6 +155,59 @@ impl<'a> Column<'a> {
         defect.filter(|_| !is_of_all).map(|(arm, remark)| Difference::Defect { arm, remark })
     }
 
+    /// Why the values of some arm must not decide: of some no ratio can be made, so that the others
+    /// are a selection.
+    pub(super) fn doubts(&self, input: &Input, is_paired: bool) -> Vec<Reason> {
+        let of_arm = |arm: usize| {
+            self.not_above_zero(arm, input, is_paired)
+                .or_else(|| self.missing(arm, input).filter(|_| !is_paired))
+        };
+        (0..input.arms.len()).filter_map(of_arm).collect()
+    }
+
+    /// Pairs leave out a block that no arm has a value of.
+    fn not_above_zero(&self, arm: usize, input: &Input, is_paired: bool) -> Option<Reason> {
+        let others = |block: &str| {
+            let mut others = self.cells.iter().enumerate().filter(|(place, _)| *place != arm);
+            others.any(|(_, cells)| cells.contains_key(block))
+        };
+        let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(block));
+        let (_, value) = alone.next()?;
+        let count = 1 + alone.count();
+        let all = self.all[arm].len() + self.unusable[arm].len();
+        let (metric, name) = (self.metric, &input.arms[arm].name);
+        let (are, them) = if count == 1 { ("is", "it") } else { ("are", "them") };
+        let message = format!(
+            "{count} of {} of `{metric}` in `{name}` {are} not above 0 ({value}): no ratio can be \
+             made of {them}, and the others are a selection",
+            counted(all, "value")
+        );
+        Some(self.reason(arm, message))
+    }
+
+    /// Runs of a tool all have the same metrics, unless one was not measured.
+    fn missing(&self, arm: usize, input: &Input) -> Option<Reason> {
+        let ArmRuns { name, runs } = &input.arms[arm];
+        let lacks = runs.len() - self.cells[arm].len().min(runs.len());
+        if lacks == 0 || matches!(input.source, Source::Pairs { .. }) {
+            return None;
+        }
+        let message = format!(
+            "{lacks} of {} of `{name}` have no `{}`, and the others are a selection",
+            counted(runs.len(), "run"),
+            self.metric
+        );
+        Some(self.reason(arm, message))
+    }
+
+    fn reason(&self, arm: usize, message: String) -> Reason {
+        let hint = match metric::why_missing(self.metric) {
+            Some(why) => format!("{why}, or leave the metric out"),
+            None => "find out why (a stalled or failed run), and repeat the runs".to_owned(),
+        };
+        Reason { id: WarningId::ValuesUnusable, arm, message, hint }
+    }
+
     /// The values of each arm, without regard to blocks.
     pub(super) fn groups(&self) -> Vec<Vec<f64>> {
         self.all.clone()
@@ -190,7 +246,8 @@ impl<'a> Column<'a> {
         if let Some(difference) = self.difference() {
             return Some(format!("`{}` is not compared: {}.", self.metric, difference.why(input)));
         }
-        let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
+        let unusable = self.unusable.iter().flatten().map(|(_, value)| value).next_back();
+        let why = match (unusable, self.cells.iter().position(BTreeMap::is_empty)) {
             (Some(value), _) => format!("a value of it is {value}"),
             (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
             (None, None) => {

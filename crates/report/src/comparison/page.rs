@@ -82,8 +82,8 @@ fn blocks(result: &CompareResult, names: &[&str]) -> String {
         all => fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
     };
     let words = if paired {
-        "A dot for each run, a line for each block. Where all lines rise, or all fall, the \
-         difference is sure; where they cross, it is chance."
+        "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
+                 block has the same direction; where some rise and some fall, blocks disagree."
     } else {
         "A dot for each run. The runs of the arms are not paired."
     };

@@ -139,7 +139,7 @@ fn nature(facts: &SeriesFacts) -> String {
 
 fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
     let series = &result.series[outcome.series];
-    series.show(series.median(arm))
+    series.show(series.mean(arm))
 }
 
 fn footnotes(result: &CompareResult, look: Look) -> String {

@@ -26,8 +26,7 @@ fn answer(result: &CompareResult) -> Sentence {
     let series = &result.series[outcome.series];
     let verdict = outcome.verdict();
     let lead = match outcome.adjusted.comparison.n {
-        _ if result.is_withheld(outcome) => "The verdict is withheld",
-        1 => "Nothing can be concluded from one run each",
+        1 if outcome.withheld().is_none() => "Nothing can be concluded from one run each",
         _ => lead(outcome, false),
     };
     let body = format!(
@@ -44,7 +43,8 @@ fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence> {
         let body = format!("{}. {}.", it.message, capital(&it.hint));
         Sentence::new("Withheld:", body, None)
     };
-    result.withheld.iter().map(sentence)
+    let is_shown = |place: &usize| !result.facts[result.outcomes[*place].series].is_detail;
+    result.withheld.iter().filter(move |it| it.outcomes.iter().any(is_shown)).map(sentence)
 }
 
 /// What the spread between drives goes back to, where the verdict depends on it.
@@ -85,7 +85,7 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
         (Verdict::Slower, "Worse:"),
         (Verdict::NoPracticalDifference, "No practical difference:"),
         (Verdict::Different, "Different, but perhaps not enough to matter:"),
-        (Verdict::Inconclusive, "Inconclusive regardless of the ratio:"),
+        (Verdict::Inconclusive, "Inconclusive:"),
     ];
     by_verdict(&others, leads, |outcome| {
         let series = &result.series[outcome.series];

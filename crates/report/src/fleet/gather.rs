@@ -6,7 +6,7 @@ use std::fmt;
 use drivelab_core::record::{AttachedDevice, Better, RunRecord, Work};
 
 use crate::attachment::Facts;
-use crate::run;
+use crate::{run, validity};
 
 /// The settings that make disks of one model peers, in the order in which they are named.
 const ATTACHMENT: [&str; 11] = [
@@ -85,6 +85,8 @@ pub struct LeftOut {
     pub without_figure: usize,
     /// Runs on disks that nothing identifies, in an earlier boot of their host.
     pub of_earlier_boots: usize,
+    /// Runs whose requests failed, or whose figures are of something else.
+    pub invalid: usize,
 }
 
 /// All that was collected from a fleet, as far as it is compared.
@@ -172,6 +174,10 @@ impl Fleet {
             self.left_out.without_figure += 1;
             return;
         };
+        if !validity::counts(&validity::flaws(record)) {
+            self.left_out.invalid += 1;
+            return;
+        }
         self.better.get_or_insert(figure.better);
         let measured = Measured { time_ms: collection.time_ms, peers, value: figure.value };
         self.see(collection, boot, drive).runs.push(measured);

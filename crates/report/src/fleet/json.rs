@@ -29,6 +29,7 @@ pub fn json(result: &FleetResult) -> Value {
             "runs_without_disk": result.left_out.without_disk,
             "runs_without_figure": result.left_out.without_figure,
             "runs_of_earlier_boots": result.left_out.of_earlier_boots,
+            "runs_invalid": result.left_out.invalid,
         },
     })
 }

@@ -186,12 +186,12 @@ fn runs_that_say_nothing_of_one_disk_are_left_out() {
     let second = AttachedDevice { name: "sdb".into(), ..one.clone() };
     of_two.attached.as_mut().unwrap().devices.push(second);
     let unseen = RunRecord { attached: None, ..run(&one, 10.0) };
-    all[0].runs.extend([of_two, unseen, run(&one, 0.0), run(&one, f64::NAN)]);
+    let mut failed = run(&one, 10.0);
+    failed.total.as_mut().unwrap().errors = 1_000_000;
+    all[0].runs.extend([of_two, unseen, run(&one, 0.0), run(&one, f64::NAN), failed]);
     let result = result_of(&all);
-    assert_eq!(
-        result.left_out,
-        LeftOut { without_disk: 2, without_figure: 2, of_earlier_boots: 0 }
-    );
+    let expected = LeftOut { without_disk: 2, without_figure: 2, of_earlier_boots: 0, invalid: 1 };
+    assert_eq!(result.left_out, expected);
     assert_eq!(result.found.len(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! What is found in a fleet, for people: sentences that all forms share, and a terminal.
 
 use drivelab_core::record::differences;
-use drivelab_core::shown_in_line;
+use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
 
 use super::analyse::{FleetResult, Found, PeerResult};
@@ -154,14 +154,21 @@ pub(super) fn notes(result: &FleetResult) -> Vec<String> {
     let left_out = result.left_out;
     if left_out.without_disk > 0 {
         notes.push(format!(
-            "{} runs are of no disk or of several, or of one without a model: not judged.",
-            left_out.without_disk
+            "{} not judged: on no disk or on several, or on one without a model.",
+            counted(left_out.without_disk, "run")
         ));
     }
     if left_out.without_figure > 0 {
         notes.push(format!(
-            "{} runs have no `{}` above zero: not judged.",
-            left_out.without_figure, result.metric
+            "{} not judged: without `{}` above zero.",
+            counted(left_out.without_figure, "run"),
+            result.metric
+        ));
+    }
+    if left_out.invalid > 0 {
+        notes.push(format!(
+            "{} not judged: requests failed, or the figures are of something else than the disk.",
+            counted(left_out.invalid, "run")
         ));
     }
     if left_out.of_earlier_boots > 0 {

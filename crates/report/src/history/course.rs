@@ -2,7 +2,7 @@
 
 use drivelab_core::record::{Kept, RunRecord, Work};
 
-use crate::{figures, metric, run};
+use crate::{figures, metric, run, validity};
 
 /// A run in a course.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,8 @@ pub struct Course {
     pub unit: String,
     /// The runs.
     pub moments: Vec<Moment>,
+    /// Runs whose figures are not what they claim to be, in none of the moments.
+    pub left_out: usize,
 }
 
 /// Courses of kept runs, in the order in which they were kept. Runs of one course did the same work
@@ -61,6 +63,8 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
     for (kept, Past { record, work }) in kept {
         let figure = kept.figure.filter(|figure| figure.value.is_finite());
         let Some(figure) = figure else { continue };
+        let is_valid =
+            record.as_ref().is_none_or(|record| validity::counts(&validity::flaws(record)));
         let named = || [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" ");
         let what = record.as_ref().map_or_else(named, run::work);
         let moment = Moment {
@@ -73,18 +77,23 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
                 .map(|it| run::command_of_block(&it)),
             value: figure.value,
         };
-        let is_same = |it: &&mut Course| {
+        let is_same = |it: &Course| {
             (&it.what, &it.work, &it.target) == (&what, &work, &kept.target)
                 && (&it.host, &it.metric, &it.unit) == (&kept.host, &figure.name, &figure.unit)
         };
-        if let Some(course) = all.iter_mut().find(is_same) {
-            course.moments.push(moment);
-            continue;
+        let place = all.iter().position(is_same).unwrap_or(all.len());
+        if place == all.len() {
+            let (metric, unit) = (figure.name, figure.unit);
+            let (host, target, moments) = (kept.host, kept.target, Vec::new());
+            all.push(Course { what, work, target, host, metric, unit, moments, left_out: 0 });
         }
-        let (metric, unit) = (figure.name, figure.unit);
-        let (host, target, moments) = (kept.host, kept.target, vec![moment]);
-        all.push(Course { what, work, target, host, metric, unit, moments });
+        if is_valid {
+            all[place].moments.push(moment);
+        } else {
+            all[place].left_out += 1;
+        }
     }
+    all.retain(|course| !course.moments.is_empty());
     let works: Vec<(&str, &Work)> = all.iter().map(|it| (it.what.as_str(), &it.work)).collect();
     let named = run::distinct(&works);
     for (course, what) in all.iter_mut().zip(named) {

@@ -1,5 +1,6 @@
 //! A metric over time, and where it may have changed.
 
+use drivelab_core::counted;
 use drivelab_stats::{CHANGE_VALUES_MAX, Change, changes};
 
 use super::course::{Course, Moment};
@@ -40,10 +41,17 @@ fn course(course: &Course) -> String {
     let values: Vec<f64> = course.moments.iter().map(|moment| moment.value).collect();
     let found = changes(&values, SEED);
     let host = course.host.as_ref().map(|host| format!(" on host {}", short(host)));
+    let left_out = match course.left_out {
+        0 => String::new(),
+        count => format!(
+            " {} left out: its requests failed, or its figures are of something else.",
+            counted(count, "run")
+        ),
+    };
     let about = format!(
-        "{}, {} runs{}. In the order in which they were kept.",
+        "{}, {}{}. In the order in which they were kept.{left_out}",
         escape(&figures::capital(&metric::label(&course.metric))),
-        values.len(),
+        counted(values.len(), "run"),
         escape(&host.unwrap_or_default())
     );
     let body = [picture(course, &found), hints(course, &found), numbers(course)].concat();

@@ -11,7 +11,7 @@ fn results() -> Imported {
         let unit = "KiB/s".to_owned();
         let figures = vec![
             Figure { unit, ..Figure::new("rewrite", value, Better::More) },
-            Figure { is_detail: true, ..Figure::new("rewrite_lat_ns", 9.0, Better::Less) },
+            Figure { is_detail: true, ..Figure::new("lat_max_ns", 9.0, Better::Less) },
         ];
         let (name, nature) = ("rewrite".to_owned(), Nature::Disk);
         let points = Vec::new();

@@ -1,42 +1,27 @@
 //! What the numbers of an outcome say, in a clause.
 
-use drivelab_core::plan::BLOCKS_MIN;
-use drivelab_stats::{Better, Verdict};
+use drivelab_core::counted;
+use drivelab_stats::{Better, Comparison, Verdict};
 
 use super::{Outcome, Series};
 use crate::specimens::{forecast, on_drives};
 use crate::{figures, metric};
 
-/// Nobody makes as many runs: with this number the scatter of a run is what is wrong.
+/// No one makes as many runs: with this number the scatter of a run is what is wrong.
 const RUNS_HOPELESS: u32 = 101;
 
 /// One clause about `to` against `from`, true to the verdict, with the figures of both arms.
 pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> String {
-    let comparison = &outcome.adjusted.comparison;
     let (from, to) = (names[outcome.from], names[outcome.to]);
     let matters = figures::percent(series.margin);
-    let interval = comparison.ci95.map_or_else(
-        || "one run each, so no interval".to_owned(),
-        |limits| format!("95 % interval {}", figures::range(limits)),
-    );
-    let above = match series.better {
-        Better::More => "",
-        Better::Less => ", above 1 is better",
-    };
-    let on = if outcome.foreseen.is_some() { " on the mean of such drives" } else { "" };
-    let interval = match &outcome.foreseen {
-        Some(it) => format!("{interval}; {}", forecast(it)),
-        None => interval,
-    };
-    let ratio = format!(
-        "{}{on}{above}, {interval}; {}",
-        figures::times(comparison.ratio),
-        direction(series.better),
-    );
-    let show = |arm: usize| series.show(series.median(arm));
+    let ratio = ratio(outcome, series);
+    let show = |arm: usize| series.show(series.mean(arm));
     let (mine, theirs) = (show(outcome.to), show(outcome.from));
     let size = format!("{mine} against {theirs}; {ratio}");
-    let more = comparison.runs_needed.map_or_else(String::new, |runs| more(runs, comparison.n));
+    let figures = format!("`{to}` has {mine}, `{from}` {theirs} ({ratio})");
+    if outcome.withheld().is_some() {
+        return figures;
+    }
     if let Some(foreseen) = outcome.foreseen.as_ref().filter(|_| outcome.depends()) {
         let drives = on_drives(&foreseen.forecast);
         return format!("`{to}` against `{from}` is {drives} ({size})");
@@ -53,62 +38,105 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
             )
         }
         Verdict::Different => format!(
-            "{} ({size}); the margin is {matters}{more}",
-            against(outcome, series, from, to)
+            "{} ({size}); the margin is {matters}{}",
+            against(outcome, series, from, to),
+            more(outcome)
         ),
-        Verdict::Inconclusive => {
-            format!("`{to}` has {mine}, `{from}` {theirs} ({ratio}){more}")
+        Verdict::Inconclusive => format!("{figures}{}", more(outcome)),
+    }
+}
+
+/// The ratio with its interval, what one more drive will do, and which way it reads.
+fn ratio(outcome: &Outcome, series: &Series) -> String {
+    let comparison = &outcome.adjusted.comparison;
+    let interval = comparison.ci95.map_or_else(
+        || "one run each, so no interval".to_owned(),
+        |limits| format!("95 % interval {}", figures::range(limits)),
+    );
+    let on = if outcome.foreseen.is_some() { " on the mean of such drives" } else { "" };
+    let interval = match &outcome.foreseen {
+        Some(it) => format!("{interval}; {}", forecast(it)),
+        None => interval,
+    };
+    let times = figures::times(comparison.ratio);
+    match Reading::of(series) {
+        Reading::Amount => format!("{times}{on}, {interval}; {}", direction(series.better)),
+        Reading::Speed => format!("{times} as fast{on}, {interval}"),
+        Reading::Quality => format!("{times} as good{on}, {interval}"),
+    }
+}
+
+/// What a ratio above 1 means in words: words and ratio then have one direction.
+#[derive(Debug, Clone, Copy)]
+enum Reading {
+    /// More of what is measured.
+    Amount,
+    /// Less time.
+    Speed,
+    /// Less of what is measured, which is not a time.
+    Quality,
+}
+
+impl Reading {
+    fn of(series: &Series) -> Self {
+        match series.better {
+            Better::More => Self::Amount,
+            Better::Less if series.is_time() => Self::Speed,
+            Better::Less => Self::Quality,
         }
     }
 }
 
-/// What one arm does more or less of than the other, as a sentence.
+/// What one arm is against the other, as a sentence.
 fn against(outcome: &Outcome, series: &Series, from: &str, to: &str) -> String {
-    let (raw, label) = (raw(outcome, series), metric::label(&series.metric));
-    let percent = figures::percent_change(raw);
-    let times = figures::significant(raw);
-    if metric::is_time(&series.metric) {
-        return match raw {
-            TWICE.. => format!("`{to}` takes {times} times as long as `{from}` in {label}"),
-            1.0.. => format!("`{to}` takes {percent} longer than `{from}` in {label}"),
-            _ => format!("`{to}` takes {percent} less time than `{from}` in {label}"),
-        };
+    let ratio = outcome.adjusted.comparison.ratio;
+    let label = metric::label(&series.metric);
+    let percent = figures::percent_change(ratio);
+    let times = figures::significant(ratio);
+    match (Reading::of(series), ratio) {
+        (Reading::Amount, TWICE..) => format!("`{to}` gives {times} times the {label} of `{from}`"),
+        (Reading::Amount, 1.0..) => format!("`{to}` gives {percent} more {label} than `{from}`"),
+        (Reading::Amount, _) => format!("`{to}` gives {percent} less {label} than `{from}`"),
+        (reading, TWICE..) => {
+            format!("`{to}` is {times} times as {} as `{from}` in {label}", reading.words()[0])
+        }
+        (reading, 1.0..) => {
+            format!("`{to}` is {percent} {} than `{from}` in {label}", reading.words()[1])
+        }
+        (reading, _) => {
+            format!("`{to}` is {percent} {} than `{from}` in {label}", reading.words()[2])
+        }
     }
-    match raw {
-        TWICE.. => format!("`{to}` gives {times} times the {label} of `{from}`"),
-        1.0.. => format!("`{to}` gives {percent} more {label} than `{from}`"),
-        _ => format!("`{to}` gives {percent} less {label} than `{from}`"),
+}
+
+impl Reading {
+    /// What twice as much is called, then more and less.
+    fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Amount => ["much", "more", "less"],
+            Self::Speed => ["fast", "faster", "slower"],
+            Self::Quality => ["good", "better", "worse"],
+        }
     }
 }
 
 /// From here on a factor reads better than a percentage.
 const TWICE: f64 = 2.0;
 
-/// The ratio of the values as they were measured: above 1 is more, whether or not that is better.
-fn raw(outcome: &Outcome, series: &Series) -> f64 {
+/// `6.1 % more`, `2.15 times as fast`; `None` where both arms read the same.
+fn change(outcome: &Outcome, series: &Series) -> Option<String> {
     let ratio = outcome.adjusted.comparison.ratio;
-    match series.better {
-        Better::More => ratio,
-        Better::Less => 1.0 / ratio,
+    let [much, more, less] = Reading::of(series).words();
+    let percent = figures::percent_change(ratio);
+    match ratio {
+        _ if figures::times(ratio) == figures::times(1.0) => None,
+        TWICE.. => Some(format!("{} times as {much}", figures::significant(ratio))),
+        1.0.. => Some(format!("{percent} {more}")),
+        _ => Some(format!("{percent} {less}")),
     }
 }
 
-/// `6.1 % more`, `2.15 times as long`.
-fn change(outcome: &Outcome, series: &Series) -> String {
-    let raw = raw(outcome, series);
-    let percent = figures::percent_change(raw);
-    let times = figures::significant(raw);
-    match (metric::is_time(&series.metric), raw) {
-        (true, TWICE..) => format!("{times} times as long"),
-        (true, 1.0..) => format!("{percent} longer"),
-        (true, _) => format!("{percent} shorter"),
-        (false, TWICE..) => format!("{times} times as much"),
-        (false, 1.0..) => format!("{percent} more"),
-        (false, _) => format!("{percent} less"),
-    }
-}
-
-/// The change in words beside ratio and interval; the ratio alone where it is no difference.
+/// The change in words next to ratio and interval; the ratio alone where it shows no difference.
 pub(crate) fn sized(outcome: &Outcome, series: &Series) -> String {
     let size = match &outcome.foreseen {
         Some(foreseen) => {
@@ -116,13 +144,15 @@ pub(crate) fn sized(outcome: &Outcome, series: &Series) -> String {
         }
         None => ratio_and_range(outcome),
     };
-    match (outcome.verdict(), &outcome.foreseen) {
-        (Verdict::NoPracticalDifference, _) => size,
-        (_, Some(foreseen)) if outcome.depends() => {
-            format!("{}; {size}", on_drives(&foreseen.forecast))
-        }
-        _ => format!("{}; {size}", change(outcome, series)),
+    let depends = outcome.foreseen.as_ref().filter(|_| outcome.depends());
+    if let Some(foreseen) = depends {
+        return format!("{}; {size}", on_drives(&foreseen.forecast));
     }
+    let change = match outcome.verdict() {
+        Verdict::NoPracticalDifference | Verdict::Inconclusive => None,
+        Verdict::Faster | Verdict::Slower | Verdict::Different => change(outcome, series),
+    };
+    change.map_or_else(|| size.clone(), |change| format!("{change}; {size}"))
 }
 
 /// Which way is better, in words that stand beside every verdict.
@@ -133,16 +163,36 @@ pub(crate) fn direction(better: Better) -> &'static str {
     }
 }
 
-fn more(runs: u32, n: usize) -> String {
-    let is_few = n < BLOCKS_MIN as usize;
+/// What would settle the question; too few runs are named as such, because the interval next to it
+/// may exclude 1 already.
+fn more(outcome: &Outcome) -> String {
+    let Comparison { n, runs_needed, ci95, .. } = outcome.adjusted.comparison;
+    let excludes = ci95.is_some_and(|[lo, hi]| lo > 1.0 || hi < 1.0);
+    settles(runs_needed, (n, outcome.runs_min), excludes)
+}
+
+/// The same from the numbers: the runs needed, the runs made with the fewest that allow a verdict,
+/// and whether the interval excludes 1.
+fn settles(runs: Option<u32>, (n, least): (usize, u32), excludes: bool) -> String {
+    if n < least as usize {
+        let needed = match runs {
+            // The scatter of a few runs says little about that of many.
+            Some(runs) if runs < RUNS_HOPELESS => runs.max(least),
+            _ => least,
+        };
+        let although = if excludes { ", although the interval excludes 1" } else { "" };
+        let verb = if n == 1 { "allows" } else { "allow" };
+        return format!(
+            "; {} of each {verb} no verdict{although}: at least {needed} are needed",
+            counted(n, "run")
+        );
+    }
     match runs {
-        // The scatter of a few runs says little about that of many.
-        RUNS_HOPELESS.. if is_few => format!("; at least {BLOCKS_MIN} runs of each are needed"),
-        RUNS_HOPELESS.. => {
+        None => String::new(),
+        Some(RUNS_HOPELESS..) => {
             "; more runs will not help: run longer or on a quieter machine".to_owned()
         }
-        _ if is_few => format!("; at least {runs} runs of each are needed"),
-        _ => format!("; about {runs} runs of each would settle it"),
+        Some(runs) => format!("; about {runs} runs of each would settle it"),
     }
 }
 
@@ -163,6 +213,9 @@ pub(crate) fn lead(outcome: &Outcome, asked: bool) -> &'static str {
     if outcome.depends() {
         return "It depends on the drive,";
     }
+    if outcome.withheld().is_some() {
+        return "The verdict is withheld";
+    }
     match (outcome.verdict(), asked) {
         (Verdict::Faster, true) => "Yes,",
         (Verdict::Slower, true) => "No, it is slower",
@@ -177,15 +230,30 @@ pub(crate) fn lead(outcome: &Outcome, asked: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::more;
+    use super::settles;
 
     #[test]
-    fn what_would_settle_it_is_more_runs_only_where_somebody_makes_them() {
-        let check = |runs, n, words: &str| assert!(more(runs, n).contains(words), "{runs} {n}");
-        check(6, 1, "at least 6 runs of each are needed");
-        check(69, 20, "about 69 runs of each would settle it");
-        check(319, 40, "more runs will not help: run longer or on a quieter machine");
-        check(101, 3, "at least 6 runs of each are needed");
-        assert!(!more(100, 40).contains("will not help"));
+    fn what_would_settle_it_is_more_runs_only_where_people_make_them() {
+        let check = |runs, n, least, words: &str| {
+            let said = settles(runs, (n, least), false);
+            assert!(said.contains(words), "{runs:?} {n}: {said}");
+        };
+        check(Some(69), 20, 6, "about 69 runs of each would settle it");
+        check(Some(319), 40, 6, "more runs will not help: run longer or on a quieter machine");
+        check(Some(101), 3, 6, "at least 6 are needed");
+        check(None, 6, 6, "");
+        assert!(!settles(Some(100), (40, 6), true).contains("will not help"));
+    }
+
+    #[test]
+    fn the_runs_needed_are_those_of_the_design() {
+        let check = |runs, made, excludes, words: &str| {
+            assert_eq!(settles(runs, made, excludes), format!("; {words} are needed"));
+        };
+        check(Some(6), (1, 6), false, "1 run of each allows no verdict: at least 6");
+        check(Some(4), (3, 4), false, "3 runs of each allow no verdict: at least 4");
+        check(Some(6), (3, 4), false, "3 runs of each allow no verdict: at least 6");
+        let although = "allow no verdict, although the interval excludes 1: at least 4";
+        check(None, (3, 4), true, &format!("3 runs of each {although}"));
     }
 }

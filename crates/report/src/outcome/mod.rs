@@ -5,6 +5,8 @@ mod json;
 mod remarks;
 mod sentence;
 mod together;
+pub mod validity;
+mod withheld;
 
 pub(crate) use claim::{claim, direction, lead, ratio_and_range, sized};
 pub(crate) use json::{MetricJson, document};
@@ -12,11 +14,14 @@ pub(crate) use remarks::gather;
 pub use sentence::Sentence;
 pub(crate) use sentence::by_verdict;
 pub use together::Together;
+pub use withheld::Withheld;
+pub(crate) use withheld::withhold_all;
 
 use drivelab_core::Refusal;
 use drivelab_stats::{
-    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Groups, Member, Pair, Provenance, Role,
-    UnpairedMember, Verdict, Warning, WarningId, compare_family, compare_unpaired, effect,
+    Adjusted, Arm, Better, Comparison, Criteria, CriteriaError, Family, Groups, Member, Pair,
+    Provenance, Role, UNPAIRED_MIN, UnpairedMember, Verdict, Warning, WarningId, compare_family,
+    compare_unpaired, effect,
 };
 
 use crate::attachment::Unchanged;
@@ -53,9 +58,14 @@ impl Series {
         }
     }
 
-    /// The median of an arm, as it is shown: ratios are about geometric means.
-    pub fn median(&self, arm: usize) -> f64 {
-        median(&self.values[arm])
+    /// The geometric mean of an arm: the ratio of two arms is that of these.
+    pub fn mean(&self, arm: usize) -> f64 {
+        geometric_mean(&self.values[arm])
+    }
+
+    /// Whether it is a time, which is faster or slower and not more or less.
+    pub(crate) fn is_time(&self) -> bool {
+        metric::is_time(&self.metric, &self.unit)
     }
 }
 
@@ -70,6 +80,8 @@ pub struct Outcome {
     pub to: usize,
     /// The comparison, with its p value adjusted for the others.
     pub adjusted: Adjusted,
+    /// The fewest runs of each arm with which its design allows a verdict.
+    pub runs_min: u32,
     /// What one more drive will do, where each block simulated another one.
     pub foreseen: Option<Foreseen>,
 }
@@ -87,10 +99,17 @@ impl Outcome {
         comparison.verdict == Verdict::Inconclusive && comparison.warnings.iter().any(is_such)
     }
 
+    /// Why there is no verdict although there are figures.
+    pub(crate) fn withheld(&self) -> Option<&Warning> {
+        self.adjusted.comparison.warnings.iter().find(|warning| warning.id.withholds())
+    }
+
     /// The verdict as people read it.
     pub(crate) fn word(&self) -> String {
         if self.depends() {
             WarningId::Depends.as_str().to_owned()
+        } else if self.withheld().is_some() {
+            "withheld".to_owned()
         } else {
             self.verdict().to_string()
         }
@@ -149,7 +168,8 @@ pub(crate) fn judge(
         if let Some(foreseen) = &foreseen {
             foreseen.forecast.judge(&mut adjusted);
         }
-        Outcome { series: place, from, to, adjusted, foreseen }
+        let runs_min = asked.criteria.blocks_min();
+        Outcome { series: place, from, to, adjusted, runs_min, foreseen }
     };
     Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
 }
@@ -173,7 +193,12 @@ pub(crate) fn judge_unpaired(
     let Family { members, .. } = compare_unpaired(&members.map_err(Refusal::request)?);
     let outcome = |(question, adjusted): (&Question, Adjusted)| {
         let Question { series, from, to, .. } = *question;
-        Outcome { series, from, to, adjusted, foreseen: None }
+        let Comparison { n, warnings, .. } = &adjusted.comparison;
+        // Three runs of one arm are enough where the other has many.
+        let is_enough = warnings.iter().all(|warning| warning.id != WarningId::FewBlocks);
+        let n = u32::try_from(*n).unwrap_or(u32::MAX);
+        let runs_min = if is_enough { n.min(UNPAIRED_MIN) } else { UNPAIRED_MIN };
+        Outcome { series, from, to, adjusted, runs_min, foreseen: None }
     };
     Ok(questions.iter().zip(members).map(outcome).collect())
 }

@@ -196,8 +196,8 @@ fn blocks(result: &StudyResult) -> String {
         "" => String::new(),
         all => html::fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
     };
-    let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, the \
-                 difference is sure; where they cross, it is chance.";
+    let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
+                 block has the same direction; where some rise and some fall, blocks disagree.";
     html::section("Block by block", about, &(shown + &others))
 }
 

@@ -25,7 +25,7 @@ use drivelab_core::record::{
 };
 use drivelab_stats::quantile_reportable;
 
-use crate::marks;
+use crate::{marks, validity};
 
 /// A run, and when it was made where that matters and is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,8 +112,9 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
         let phases = vec![as_phase("", record)];
         let (arm, ended_unix_s) = (arm.to_owned(), record.ended_unix_s);
         let host = record.host.as_ref().map(|host| host.id.clone());
-        let work = Work::of(record);
-        runs.push(ImportedRun { arm, ended_unix_s, host, work, phases, ..ImportedRun::default() });
+        let (work, flaws) = (Work::of(record), validity::flaws(record));
+        let run = ImportedRun { arm, ended_unix_s, host, work, phases, ..ImportedRun::default() };
+        runs.push(ImportedRun { flaws, ..run });
     }
     let tool = "drivelab".to_owned();
     Imported { tool, tool_version: version.unwrap_or_default(), runs, ..Imported::default() }
@@ -129,7 +130,9 @@ pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
     for record in records {
         work.add(&format!("{}.", record_name(record)), &Work::of(record));
     }
-    let run = ImportedRun { arm: arm.to_owned(), host, work, phases, ..ImportedRun::default() };
+    let flaws = records.iter().flat_map(validity::flaws).collect();
+    let (arm_name, default) = (arm.to_owned(), ImportedRun::default());
+    let run = ImportedRun { arm: arm_name, host, work, phases, flaws, ..default };
     Imported { runs: vec![run], ..results(arm, records.iter().take(1)) }
 }
 

@@ -8,8 +8,8 @@ use drivelab_stats::quantile_reportable;
 
 use super::float;
 use crate::attachment;
-use crate::figures;
 use crate::text::{Align, BOLD, DIM, DOUBT, Look, Table};
+use crate::{figures, validity};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
 pub(super) const STEADY_MARGIN: f64 = 0.03;
@@ -77,8 +77,16 @@ fn load(total: &JobRecord, record: &RunRecord, look: Look) -> String {
 }
 
 pub(super) fn summary(total: &JobRecord) -> String {
+    let failed = validity::failed_share(total);
+    // Figures of the rest must not be read as those of the target.
+    let warned = match &failed {
+        Some(share) if validity::is_selection(total) => {
+            format!("{share} of the requests FAILED, and these figures are those of the others: ")
+        }
+        _ => String::new(),
+    };
     let mut summary = format!(
-        "{} IOPS, {}; {} in {}",
+        "{warned}{} IOPS, {}; {} in {}",
         figures::count(total.iops),
         figures::bytes_per_s(total.bytes_per_s),
         requests(total),
@@ -99,8 +107,10 @@ pub(super) fn summary(total: &JobRecord) -> String {
             figures::span_ns(float(held.lat_mean_ns)),
         );
     }
-    if total.errors > 0 {
-        summary += &format_args!("; {} requests FAILED", total.errors).to_string();
+    if let Some(share) = failed {
+        let all = total.ios + total.errors;
+        summary +=
+            &format_args!("; {} of {all} requests FAILED ({share})", total.errors).to_string();
     }
     summary
 }

@@ -11,7 +11,10 @@ use super::result::{ContrastResult, StudyResult};
 use super::{Experiment, RunSample, curve, declared, lost};
 use crate::attachment;
 use crate::marks;
-use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold};
+use crate::outcome::{
+    Outcome, Question, Rules, Series, Together, Withheld, judge, withhold, withhold_all,
+};
+use crate::validity::{self, OfArm};
 
 /// Concludes what the finished blocks of an experiment allow.
 ///
@@ -41,6 +44,8 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
     lost::withhold(&experiment, &blocks, &series, &mut outcomes);
+    let withheld = doubtful(&experiment, &series, &outcomes);
+    withhold_all(&mut outcomes, &withheld);
     let shown = |it: &&Series| {
         *it == &series[gate] || experiment.workloads[it.workload].headline == it.metric
     };
@@ -66,6 +71,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         latency: curve::latency(&experiment, &blocks.used),
         depth: curve::depth(&experiment),
         attached,
+        withheld,
         notes,
         interactions,
         findings: declared::answers(&experiment, &series, &sampled),
@@ -79,6 +85,25 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         contrasts,
         experiment,
     })
+}
+
+/// Why the figures of arms may not decide.
+fn doubtful(experiment: &Experiment, series: &[Series], outcomes: &[Outcome]) -> Vec<Withheld> {
+    let mut all = Vec::new();
+    for workload in 0..experiment.workloads.len() {
+        let flaws = |arm: usize| {
+            let own = |run: &&RunSample| (run.workload, run.arm) == (workload, arm);
+            experiment.runs.iter().filter(own).map(|run| &run.flaws[..]).collect()
+        };
+        let arms = experiment.arms.iter().enumerate();
+        let arms: Vec<OfArm<'_>> =
+            arms.map(|(place, arm)| OfArm { name: &arm.name, runs: flaws(place) }).collect();
+        // Blocks with void runs are left out already.
+        let reasons = validity::reasons(&arms, false).into_iter();
+        let is_of_work = |it: &Outcome| series[it.series].workload == workload;
+        all.extend(reasons.map(|it| it.concerning(outcomes, is_of_work)));
+    }
+    all
 }
 
 /// What an interval is not about where all blocks simulate one drive.

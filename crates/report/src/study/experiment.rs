@@ -6,7 +6,7 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
-use drivelab_core::record::{Figure, MarkId, Skew, Specimen};
+use drivelab_core::record::{Figure, Flaw, MarkId, Skew, Specimen};
 use serde::{Serialize, Serializer};
 
 use crate::attachment::Question;
@@ -125,6 +125,8 @@ pub struct RunSample {
     pub latency: Histogram,
     /// What the run's record says of its figures.
     pub marks: Vec<MarkId>,
+    /// Why its figures are not what they claim to be.
+    pub flaws: Vec<Flaw>,
     /// What was asked, as the run's record spells it.
     pub target: String,
     /// The drive that was simulated, where the profile leaves numbers open.

@@ -10,7 +10,7 @@ use super::hosts::{self, HostsJson};
 use super::result::StudyResult;
 use super::{ArmInfo, DepthPoint, WorkloadInfo};
 use crate::attachment::Difference;
-use crate::outcome::{MetricJson, document};
+use crate::outcome::{MetricJson, Withheld, document};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "drivelab.study/1";
@@ -44,6 +44,8 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<HostsJson<'a>>,
     attached: &'a Difference,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    withheld: &'a [Withheld],
     risks: Vec<&'a str>,
     notes: &'a [String],
     reproduce: &'a str,
@@ -106,6 +108,7 @@ pub fn json(result: &StudyResult) -> String {
         depth: depth.collect(),
         hosts: result.hosts.as_ref().map(|it| hosts::json(it, &names)),
         attached: &result.attached,
+        withheld: &result.withheld,
         risks: result.experiment.risks.iter().map(|risk| risk.sentence.as_str()).collect(),
         notes: &result.notes,
         reproduce: &result.experiment.reproduce,

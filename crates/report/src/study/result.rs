@@ -9,7 +9,7 @@ use super::curve::{DepthCurve, LatencyCurve};
 use super::declared::{FindingResult, InteractionResult, Price};
 use super::hosts::OnHosts;
 use crate::attachment::Difference;
-use crate::outcome::{Outcome, Series, Together};
+use crate::outcome::{Outcome, Series, Together, Withheld};
 
 /// The result of a study.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct StudyResult {
     pub(crate) latency: Vec<LatencyCurve>,
     pub(crate) depth: Vec<DepthCurve>,
     pub(crate) attached: Difference,
+    /// Why figures may not decide, workload by workload.
+    pub(crate) withheld: Vec<Withheld>,
     /// Each host compared with itself, where many made the runs.
     pub(crate) hosts: Option<OnHosts>,
     /// What else a reader must know: the experiment's own notes, and what the analysis left out.

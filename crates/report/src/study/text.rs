@@ -62,7 +62,7 @@ fn headlines(result: &StudyResult) -> Table {
     for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let mut series = result.series.iter().filter(|s| s.workload == place);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
-        let measured = |arm| series.show(series.median(arm));
+        let measured = |arm| series.show(series.mean(arm));
         let (name, about, baseline) =
             (&workload.name, &workload.summary, &result.experiment.arms[0].name);
         let body =

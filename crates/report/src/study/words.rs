@@ -12,6 +12,7 @@ use crate::specimens;
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
+    sentences.extend(withheld(result));
     sentences.extend(hosts::sentence(result));
     sentences.extend(decides(result));
     sentences.extend(shares(result));
@@ -32,6 +33,13 @@ fn answer(result: &StudyResult) -> Sentence {
     let workload = &result.experiment.workloads[result.series_of(outcome).workload].summary;
     let claim = claim(outcome, result.series_of(outcome), &result.names());
     Sentence::new(lead, format!("for {workload}: {claim}{}.", left_out(result)), Some(verdict))
+}
+
+/// Why the verdict is withheld, and what to do about it.
+fn withheld(result: &StudyResult) -> impl Iterator<Item = Sentence> {
+    let warnings = &result.primary().adjusted.comparison.warnings;
+    let reasons = warnings.iter().filter(|warning| warning.id.withholds());
+    reasons.map(|reason| Sentence::new("Withheld:", format!("{}.", reason.advice), None))
 }
 
 /// How many blocks the answer does not rest on.

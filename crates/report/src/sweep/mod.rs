@@ -94,7 +94,7 @@ impl Swept {
     /// Places of so many best points, the best first.
     pub fn best_of(&self, count: usize) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.made.len()).collect();
-        let is_less = metric::is_time(self.figure);
+        let is_less = metric::is_time(self.figure, "");
         places.sort_by(|a, b| {
             let order = self.made[*b].1.total_cmp(&self.made[*a].1);
             let order = if is_less { order.reverse() } else { order };

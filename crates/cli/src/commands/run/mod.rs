@@ -367,7 +367,7 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         }
         return Ok(Exit::Interrupted);
     }
-    if measure::nothing_worked(record) {
+    if measure::mostly_failed(record) {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))

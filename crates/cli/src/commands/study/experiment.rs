@@ -9,6 +9,7 @@ use drivelab_report::specimens::Settle;
 use drivelab_report::study::{
     ArmInfo, CurvePoint, Experiment, HostSample, RunSample, WorkloadInfo,
 };
+use drivelab_report::validity;
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
@@ -198,6 +199,7 @@ fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
             .map(|total| total.lat_histogram.clone())
             .unwrap_or_default(),
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
+        flaws: validity::flaws(&run.record),
         target: run.record.target.clone(),
         specimen: run.record.specimen.clone(),
         hosts: hosts(study, run),

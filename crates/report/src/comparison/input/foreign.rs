@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Figure, Label, Work};
+use drivelab_core::record::{Figure, Flaw, Label, Work};
 
 use super::hosts::{self, OnHosts};
 use super::sequence::{ALTERNATED, Order, order};
@@ -153,9 +153,15 @@ fn input<'a>(
         let figures = runs
             .iter()
             .map(|run| run.iter().flat_map(|run| figures(run, is_single, are_one)).collect());
+        let flaws: Vec<Vec<Flaw>> = runs
+            .iter()
+            .map(|run| run.iter().flat_map(|run| run.flaws.iter().cloned()).collect())
+            .collect();
         let mut runs = in_order(figures.collect());
-        for (run, (time, work)) in runs.iter_mut().zip(times.into_iter().zip(works)) {
-            (run.ended_unix_s, run.work) = (time, work);
+        for ((run, time), (work, flaws)) in
+            runs.iter_mut().zip(times).zip(works.into_iter().zip(flaws))
+        {
+            (run.ended_unix_s, run.work, run.flaws) = (time, work, flaws);
         }
         ArmRuns { name, runs }
     });

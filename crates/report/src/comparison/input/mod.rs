@@ -11,7 +11,7 @@ pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{Figure, Specimen, Work};
+use drivelab_core::record::{Figure, Flaw, Specimen, Work};
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
@@ -97,6 +97,8 @@ pub struct RunFigures {
     pub simulated: Option<(String, Specimen)>,
     /// What it did, as far as that is known.
     pub work: Work,
+    /// Why its figures are not what they claim to be.
+    pub flaws: Vec<Flaw>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -125,6 +127,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
         ended_unix_s: None,
         simulated: None,
         work: Work::default(),
+        flaws: Vec::new(),
     };
     named.map(run).collect()
 }

@@ -170,6 +170,7 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             ended_unix_s: None,
             simulated: None,
             work: Work::default(),
+            flaws: Vec::new(),
         }
     });
     runs.collect()

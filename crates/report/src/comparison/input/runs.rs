@@ -11,7 +11,7 @@ use super::sequence::{ALTERNATED, Order, order};
 use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
 use crate::attachment::{self, ArmSettings, Question, Sample};
 use crate::run::Dated;
-use crate::{marks, run};
+use crate::{marks, run, validity};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
@@ -32,6 +32,7 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
             run.simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
             run.ended_unix_s = *ended_unix_s;
             run.work = Work::of(record);
+            run.flaws = validity::flaws(record);
         }
         ArmRuns { name: name.clone(), runs }
     });

@@ -70,6 +70,7 @@ mod tests {
             ended_unix_s: Some(*time),
             simulated: None,
             work: drivelab_core::record::Work::default(),
+            flaws: Vec::new(),
         };
         let arm =
             |times: &&[u64]| ArmRuns { name: String::new(), runs: times.iter().map(run).collect() };

@@ -121,6 +121,7 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
         metrics,
         latency,
         marks: Vec::new(),
+        flaws: Vec::new(),
         target: ARMS[arm].0.to_owned(),
         specimen: None,
         hosts: Vec::new(),
