@@ -270,7 +270,7 @@ fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
 
 /// Where the requests come from.
 enum Requests {
-    Recorded { trace: Box<Trace>, parser: Parser },
+    Recorded { trace: Box<Trace>, parser: Box<Parser> },
     Made(std::vec::IntoIter<TraceEntry>),
 }
 
@@ -288,12 +288,12 @@ impl Requests {
             return Ok(Self::Made(shape.requests(capacity, arguments.seed).into_iter()));
         }
         let trace = Box::new(Trace::open(&arguments.trace)?);
-        let parser = Parser::with(Selection {
+        let parser = Box::new(Parser::with(Selection {
             format: arguments.format,
             device: arguments.device.clone(),
             events: arguments.events,
             measured: arguments.score,
-        });
+        }));
         Ok(Self::Recorded { trace, parser })
     }
 

@@ -120,7 +120,8 @@ impl Entry {
 /// the sector; later versions end each line with the priority.
 fn is_of_fio_3(fifth: Option<&str>, sixth: Option<&str>) -> bool {
     const SECTOR: u64 = 512;
-    let is_priority = |field: &str| field.parse().is_ok_and(|it: u64| it == 0 || it % SECTOR != 0);
+    let is_priority =
+        |field: &str| field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR));
     sixth.is_some() || fifth.is_some_and(|field| field.starts_with("0x") || is_priority(field))
 }
 

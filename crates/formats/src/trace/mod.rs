@@ -209,7 +209,7 @@ impl Parser {
             Format::Spc => spc::read(text, device)?,
         };
         match parsed {
-            Some(parsed) => self.entries(parsed),
+            Some(parsed) => self.entries(&parsed),
             None => self.completed(),
         }
     }
@@ -231,13 +231,13 @@ impl Parser {
     fn completed(&mut self) -> Result<Entries, String> {
         let mut entries = Entries::default();
         while let Some(parsed) = self.blkparse.issued.next() {
-            entries.more.extend(self.entries(parsed)?);
+            entries.more.extend(self.entries(&parsed)?);
         }
         Ok(entries)
     }
 
-    fn entries(&mut self, parsed: Parsed) -> Result<Entries, String> {
-        let Parsed { mut entry, flushes_before, arrival_ns } = parsed;
+    fn entries(&mut self, parsed: &Parsed) -> Result<Entries, String> {
+        let Parsed { mut entry, flushes_before, arrival_ns } = *parsed;
         if let Some(arrival) = arrival_ns {
             // Events of several processors are printed slightly out of order.
             const SLACK_NS: u64 = 1_000_000_000;
