@@ -9,6 +9,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use drivelab_files::NewFile;
 use drivelab_report::publish::{Format, Subject};
 
 use crate::failure::{AtPath as _, Failure};
@@ -86,17 +87,17 @@ pub(crate) const CAPTURE: Kind =
 /// How much of a file is looked at: a page says what it is behind its style sheet.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Makes the file at `path`, or empties an earlier one of its kind, to write to it.
-pub(crate) fn create(path: &Path, kind: &Kind) -> Result<File, Failure> {
+/// Begins the file at `path`, which replaces an earlier one of its kind when it is finished.
+pub(crate) fn create(path: &Path, kind: &Kind) -> Result<NewFile, Failure> {
     refuse_other(path, kind)?;
-    File::create(path).at_path("write", path)
+    drivelab_files::create(path).at_path("write", path)
 }
 
-/// Writes `bytes` to the file at `path`, which is made again.
+/// Replaces the file at `path` by `bytes`, or leaves it as it was.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Failure> {
     refuse_other(path, kind)?;
     let _whole = interrupt::shield();
-    std::fs::write(path, bytes).at_path("write", path)
+    drivelab_files::replace(path, bytes.as_ref()).at_path("write", path)
 }
 
 /// Refuses a block device, and a file of any other kind, before the work is done.
@@ -240,6 +241,20 @@ fn holds(head: &[u8], words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_written_leaves_the_earlier_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.html");
+        let page = "<meta name=\"generator\" content=\"drivelab 1\">";
+        write(&path, page, &REPORT).unwrap();
+        let mut begun = create(&path, &REPORT).unwrap();
+        std::io::Write::write_all(&mut begun, b"half of").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), page);
+        drop(begun);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), page);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    }
 
     #[test]
     fn a_list_of_times_is_told_from_other_numbers() {

@@ -12,6 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::links::refuse_link_of_others;
+
 /// Which file it is, whatever its name: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
@@ -62,6 +64,30 @@ impl Folder {
         Ok(Self { fd: open(CWD, path, OFlags::empty())?, path: path.to_owned() })
     }
 
+    /// Opens the folder at `path`, which is made if it is missing, with those above it. A link is
+    /// followed if this user or root made it.
+    ///
+    /// The names of new folders are written to the disk.
+    pub fn make(path: &Path) -> io::Result<Self> {
+        let named = |part: &&Path| !part.as_os_str().is_empty();
+        let missing = path.ancestors().filter(named).take_while(|part| !part.exists());
+        let missing: Vec<&Path> = missing.collect();
+        std::fs::create_dir_all(path)?;
+        for made in missing {
+            Self::holding(made)?.0.sync()?;
+        }
+        // Such as `.` or `/`, which no link can replace.
+        let Ok((parent, name)) = Self::holding(path) else { return Self::open(path) };
+        match parent.folder(&name) {
+            Ok(folder) => Ok(Self { path: path.to_owned(), ..folder }),
+            Err(_) if path.symlink_metadata().is_ok_and(|about| about.is_symlink()) => {
+                refuse_link_of_others(path)?;
+                Self::open(path)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens the folder that holds `path`, and gives the name that `path` has in it.
     pub fn holding(path: &Path) -> io::Result<(Self, OsString)> {
         let name = path.file_name().ok_or_else(|| {
@@ -105,6 +131,17 @@ impl Folder {
         self.folder(name)
     }
 
+    /// Opens a folder in it, which is made if it is missing.
+    pub fn make_or_open_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let mode = Mode::from_raw_mode(0o777);
+        match rustix::fs::mkdirat(&self.fd, component(name.as_ref())?, mode) {
+            Ok(()) => self.sync()?,
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.folder(name)
+    }
+
     /// Makes a folder in it in place of any file or folder of that name.
     pub fn make_empty_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         match self.remove_tree(name.as_ref()) {
@@ -122,6 +159,13 @@ impl Folder {
     /// Makes a file in it, which must not exist.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, ANY)
+    }
+
+    /// Opens a file in it to read it and to add to it, which is made if it is missing; refuses a
+    /// link, and waits for no pipe.
+    pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
+        self.file(name, flags, ANY)
     }
 
     /// Makes a file in it, or opens the one that is there, as it is, to read and write; refuses a
@@ -195,18 +239,22 @@ impl Folder {
 
     /// Removes a file in it if it is still that one.
     pub fn remove_file_if(&self, name: impl AsRef<OsStr>, is: Identity) -> io::Result<()> {
-        if self.identity_of(name.as_ref())? != is {
-            return Err(replaced());
-        }
+        self.check_identity(name.as_ref(), is)?;
         self.remove_file(name)
     }
 
     /// Removes an empty folder in it if it is still `folder`.
     pub(crate) fn remove_folder_if(&self, name: &OsStr, is: Identity) -> io::Result<()> {
-        if self.identity_of(name)? != is {
-            return Err(replaced());
-        }
+        self.check_identity(name, is)?;
         Ok(unlinkat(&self.fd, component(name)?, AtFlags::REMOVEDIR)?)
+    }
+
+    fn check_identity(&self, name: &OsStr, is: Identity) -> io::Result<()> {
+        match self.identity_of(name) {
+            Ok(there) if there == is => Ok(()),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Err(replaced()),
+        }
     }
 
     /// Removes a file, or a folder with all that is in it. Follows no link and enters no other file
@@ -250,7 +298,7 @@ fn component(name: &OsStr) -> io::Result<&OsStr> {
 }
 
 fn replaced() -> io::Error {
-    io::Error::other("it was replaced meanwhile, and is left alone")
+    io::Error::other("it was moved, or another took its name, which is left alone")
 }
 
 fn remove(at: BorrowedFd<'_>, name: &std::ffi::CStr, device: u64) -> io::Result<()> {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod folder;
+mod links;
 mod marked;
 mod owners;
 mod replace;

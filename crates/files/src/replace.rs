@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchmod, fchown, openat};
-use rustix::process::geteuid;
 
 use super::folder::{Folder, Identity};
+use super::links::refuse_link_of_others;
 
 /// Replaces the file at `path`, or leaves it as it was; it is on the disk when this returns.
 ///
@@ -43,23 +43,23 @@ pub fn create(path: &Path) -> io::Result<NewFile> {
     }
     let Some(path) = behind_links(path)? else { return NewFile::in_place(path, true) };
     let (folder, target) = Folder::holding(&path)?;
-    let existing = folder.read(&target).and_then(|file| file.metadata());
-    let existing = existing.ok().filter(Metadata::is_file);
-    let (temporary, file) = match make_temporary(&folder, &target) {
+    match NewFile::beside(folder, target) {
         // A file that this user may write in a folder that this user may not.
         Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => {
-            return NewFile::in_place(&path, false);
+            NewFile::in_place(&path, false)
         }
-        made => made?,
-    };
-    let new = NewFile { file, pending: Some(Pending { folder, target, temporary }) };
-    if let Some(about) = existing {
-        let (user, group) = (Uid::from_raw(about.uid()), Gid::from_raw(about.gid()));
-        // Only root may give files away; that a file can be written matters more than whose it is.
-        let _ = fchown(&new.file, Some(user), Some(group));
-        fchmod(&new.file, Mode::from_raw_mode(about.permissions().mode() & 0o7777))?;
+        made => made,
     }
-    Ok(new)
+}
+
+impl Folder {
+    /// Replaces a file in it, or leaves it as it was; it is on the disk when this returns. A link
+    /// is replaced itself.
+    pub fn replace(&self, name: impl AsRef<OsStr>, content: &[u8]) -> io::Result<()> {
+        let mut file = NewFile::beside(self.try_clone()?, name.as_ref().to_owned())?;
+        file.write_all(content)?;
+        file.finish()
+    }
 }
 
 /// A file that is being written. Dropped without [`NewFile::finish`], it was never there.
@@ -78,6 +78,20 @@ struct Pending {
 }
 
 impl NewFile {
+    /// A temporary file, with the rights of the one that it replaces.
+    fn beside(folder: Folder, target: OsString) -> io::Result<Self> {
+        let existing = folder.read(&target).and_then(|file| file.metadata());
+        let (temporary, file) = make_temporary(&folder, &target)?;
+        let new = Self { file, pending: Some(Pending { folder, target, temporary }) };
+        if let Some(about) = existing.ok().filter(Metadata::is_file) {
+            let (user, group) = (Uid::from_raw(about.uid()), Gid::from_raw(about.gid()));
+            // Only root may give files away; that it can be written matters more than whose it is.
+            let _ = fchown(&new.file, Some(user), Some(group));
+            fchmod(&new.file, Mode::from_raw_mode(about.permissions().mode() & 0o7777))?;
+        }
+        Ok(new)
+    }
+
     /// What is no regular file is written to as it is.
     fn in_device(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
@@ -148,14 +162,7 @@ fn behind_links(path: &Path) -> io::Result<Option<PathBuf>> {
         if path.starts_with("/proc") {
             return Ok(None);
         }
-        let owner = path.symlink_metadata()?.uid();
-        if owner != 0 && owner != geteuid().as_raw() {
-            let message = format!(
-                "`{}` is a symbolic link of another user (uid {owner}), which is not followed",
-                path.display()
-            );
-            return Err(io::Error::new(ErrorKind::PermissionDenied, message));
-        }
+        refuse_link_of_others(&path)?;
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(rustix::io::Errno::LOOP.into())

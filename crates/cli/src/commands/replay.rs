@@ -1,13 +1,13 @@
 //! `replay`: a recorded trace against a modelled drive.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, IntoInnerError, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Latency;
 use drivelab_core::{Bytes, Device, Histogram, Op, Sectors, Shape, Span, Time, TraceEntry};
+use drivelab_files::NewFile;
 use drivelab_formats::trace::{Entries, Events, Format, LeftOut, Parser, Selection, TraceError};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, Course, ReplayResult, Scores};
@@ -83,7 +83,7 @@ enum How {
 
 /// What comes of the answers.
 struct Sink {
-    times: Option<BufWriter<File>>,
+    times: Option<BufWriter<NewFile>>,
     failed_write: Option<std::io::Error>,
     latencies: Histogram,
     requests: u64,
@@ -97,7 +97,7 @@ struct Sink {
 }
 
 impl Sink {
-    fn new(times: Option<BufWriter<File>>, is_scored: bool) -> Self {
+    fn new(times: Option<BufWriter<NewFile>>, is_scored: bool) -> Self {
         Self {
             times,
             failed_write: None,
@@ -187,9 +187,12 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let notes = target::one_drive(&spec, specimen.as_ref()).into_iter().chain(requests.notes());
     let notes = notes.collect();
     drop(requests);
-    if let (Some(times), Some(path)) = (&mut sink.times, &arguments.times) {
-        let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
-        written.at_path("write", path)?;
+    if let (Some(times), Some(path)) = (sink.times.take(), &arguments.times) {
+        let written = match sink.failed_write.take() {
+            Some(error) => Err(error),
+            None => times.into_inner().map_err(IntoInnerError::into_error),
+        };
+        written.and_then(NewFile::finish).at_path("write", path)?;
     }
     let withheld = sink.course(&replay, how).withheld();
     let scores = sink.compared.as_deref().map(scores).transpose()?;
@@ -264,7 +267,7 @@ fn report_kind(path: &Path) -> &'static output::Kind {
     if is_picture(path) { &output::PICTURE } else { &output::PAGE }
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
+fn create(path: &Path) -> Result<BufWriter<NewFile>, Failure> {
     Ok(BufWriter::with_capacity(1 << 16, output::create(path, &output::TIMES)?))
 }
 

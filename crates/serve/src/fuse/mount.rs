@@ -1,13 +1,14 @@
 //! Mounts: by the system call as root, by `fusermount3` as any other user.
 
-use std::ffi::CString;
-use std::fs::{File, OpenOptions};
+use std::ffi::{CString, OsString};
+use std::fs::OpenOptions;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivelab_files::{Folder, Identity};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
@@ -20,8 +21,8 @@ use super::mounts;
 #[derive(Debug)]
 pub(super) struct Mount {
     path: PathBuf,
-    /// The file was created by us and must be removed.
-    made: bool,
+    /// Set where the file was created by us and must be removed.
+    made: Option<MadeFile>,
     as_root: bool,
 }
 
@@ -30,10 +31,7 @@ impl Mount {
     pub(super) fn new(path: &Path) -> io::Result<(OwnedFd, Self)> {
         let as_root = rustix::process::geteuid().is_root();
         vacate(path, as_root)?;
-        let made = !path.exists();
-        if made {
-            File::create(path)?;
-        }
+        let made = if path.exists() { None } else { Some(MadeFile::new(path)?) };
         let path = path.canonicalize()?;
         if !path.is_file() {
             let what =
@@ -57,10 +55,26 @@ impl Mount {
     }
 
     fn remove_file(&self) {
-        if self.made {
+        if let Some(MadeFile { folder, name, identity }) = &self.made {
             // An empty file left behind is harmless.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = folder.remove_file_if(name, *identity);
         }
+    }
+}
+
+/// A file that was made to mount on.
+#[derive(Debug)]
+struct MadeFile {
+    folder: Folder,
+    name: OsString,
+    identity: Identity,
+}
+
+impl MadeFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        let (folder, name) = Folder::holding(path)?;
+        let identity = Identity::of(folder.create_new(&name)?)?;
+        Ok(Self { folder, name, identity })
     }
 }
 

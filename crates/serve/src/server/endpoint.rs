@@ -1,15 +1,16 @@
 //! Where a server listens: a unix socket, or a port that only this machine can reach.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::fs::Metadata;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use drivelab_core::Refusal;
+use drivelab_files::{Folder, Identity};
 use rustix::fs::Mode;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, sockopt};
@@ -59,7 +60,7 @@ pub(super) struct Listener {
     socket: OwnedFd,
     endpoint: Endpoint,
     /// The socket file as it was made.
-    file: Option<FileId>,
+    file: Option<SocketFile>,
 }
 
 /// Connections that wait to be accepted, as the standard library has it.
@@ -112,8 +113,10 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
             let what = "it is not a socket";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
         }
-        if is_left_behind(path)? && FileId::of(path) == Some(FileId::from(&found)) {
-            std::fs::remove_file(path)?;
+        let (folder, name) = Folder::holding(path)?;
+        let found = folder.identity_of(&name)?;
+        if is_left_behind(path)? && folder.identity_of(&name)? == found {
+            folder.remove_file_if(name, found)?;
         }
     }
     let address = SocketAddrUnix::new(path)?;
@@ -121,7 +124,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
     // Linux gives the file the mode of the socket, so it is never open to other users.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &address)?;
-    let file = FileId::of(path);
+    let file = SocketFile::of(path);
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(Listener { socket, endpoint: Endpoint::Unix(path.to_owned()), file })
 }
@@ -138,33 +141,27 @@ fn unix_socket() -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Device and inode of a file, which its name may lose to another file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    inode: u64,
+/// The file of a socket, which its name may lose to another file.
+#[derive(Debug)]
+struct SocketFile {
+    folder: Folder,
+    name: OsString,
+    identity: Identity,
 }
 
-impl FileId {
+impl SocketFile {
     fn of(path: &Path) -> Option<Self> {
-        path.symlink_metadata().ok().map(|found| Self::from(&found))
-    }
-}
-
-impl From<&Metadata> for FileId {
-    fn from(found: &Metadata) -> Self {
-        Self { device: found.dev(), inode: found.ino() }
+        let (folder, name) = Folder::holding(path).ok()?;
+        let identity = folder.identity_of(&name).ok()?;
+        Some(Self { folder, name, identity })
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Endpoint::Unix(path) = &self.endpoint
-            && self.file.is_some()
-            && FileId::of(path) == self.file
-        {
+        if let Some(SocketFile { folder, name, identity }) = &self.file {
             // If another process has already removed it, there is nothing to do.
-            let _ = std::fs::remove_file(path);
+            let _ = folder.remove_file_if(name, *identity);
         }
     }
 }

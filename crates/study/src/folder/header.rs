@@ -7,7 +7,7 @@ use drivelab_core::plan::Plan;
 use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::keep::{self, Owner, Seal, read};
+use crate::keep::{KeptFolder, Owner, Seal, read};
 use crate::watch::Watch;
 
 /// What a results folder belongs to.
@@ -114,10 +114,10 @@ impl Header {
     }
 
     /// Writes it into the folder, which thereby counts as begun.
-    pub(super) fn write(&self, folder: &Path, watch: &dyn Watch) -> Result<(), Refusal> {
+    pub(super) fn write(&self, folder: &KeptFolder, watch: &dyn Watch) -> Result<(), Refusal> {
         let json = serde_json::to_string(self).expect("plain data is always JSON");
         let line = own_owner().seal(&json) + "\n";
-        keep::write(&folder.join("plan.json"), line.as_bytes(), watch)
+        folder.write("plan.json", line.as_bytes(), watch).map(drop)
     }
 
     /// Reads it out of the folder.

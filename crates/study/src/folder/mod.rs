@@ -23,14 +23,14 @@ pub use place::{fresh, last, unused};
 
 use crate::agenda::Agenda;
 use crate::file::StudyFile;
-use crate::keep::{self, Journal, Line, Owner, Seal, read};
+use crate::keep::{self, Journal, KeptFolder, Line, Owner, Seal, read};
 use crate::stage::{StoredRun, Task};
 use crate::watch::Watch;
 
 /// An open results folder.
 #[derive(Debug)]
 pub struct Out {
-    folder: PathBuf,
+    folder: KeptFolder,
     journal: Journal,
     owner: Owner,
     /// Finished runs by their place in the agenda.
@@ -48,21 +48,21 @@ impl Out {
         header: &Header,
         watch: &dyn Watch,
     ) -> Result<Self, Refusal> {
-        keep::make_folder(folder)?;
+        let kept = keep::make_folder(folder)?;
         refuse_matrix(folder)?;
-        let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
+        let mut journal = Journal::open(&kept, "runs.jsonl")?;
         refuse_finished(folder)?;
         entered::refuse(folder)?;
         refuse_unfinished(folder, &mut journal)?;
         // The plan goes last and comes last: a kill in between leaves nothing of two studies.
         journal.clear()?;
         for old in ["report.html", "plan.json"] {
-            keep::remove(&folder.join(old))?;
+            kept.remove(old)?;
         }
-        keep::write(&folder.join("study.toml"), study.as_bytes(), watch)?;
-        header.write(folder, watch)?;
+        kept.write("study.toml", study.as_bytes(), watch)?;
+        header.write(&kept, watch)?;
         let owner = header.owner(study);
-        Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
+        Ok(Self { folder: kept, journal, owner, done: BTreeMap::new() })
     }
 
     /// Keeps finished runs, each with its place in the agenda: they are on the disk when this
@@ -88,10 +88,8 @@ impl Out {
         printed: &str,
         watch: &dyn Watch,
     ) -> Result<(), Refusal> {
-        let folder = self.folder.join("output");
-        keep::make_folder(&folder)?;
-        let file = folder.join(format!("run-{:04}.txt", place + 1));
-        keep::write(&file, printed.as_bytes(), watch)
+        let file = format!("run-{:04}.txt", place + 1);
+        self.folder.folder("output")?.write(&file, printed.as_bytes(), watch).map(drop)
     }
 
     /// Keeps that an arm is about to be put in place, until [`Out::left`]: a later session undoes
@@ -117,7 +115,7 @@ impl Out {
 
     /// Every finished run, in the order of the agenda, and the folder for the results.
     pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
-        let folder = Folder { path: self.folder, _journal: self.journal };
+        let folder = Folder { folder: self.folder, _journal: self.journal };
         (folder, self.done.into_values().collect())
     }
 }
@@ -125,21 +123,19 @@ impl Out {
 /// A results folder that takes results, still locked.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
+    folder: KeptFolder,
     _journal: Journal,
 }
 
 impl Folder {
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
     /// Writes a result into the folder and returns its path.
     pub fn write(&self, name: &str, content: &str, watch: &dyn Watch) -> Result<PathBuf, Refusal> {
-        let path = self.path.join(name);
-        keep::write(&path, content.as_bytes(), watch)?;
-        Ok(path)
+        self.folder.write(name, content.as_bytes(), watch)
     }
 }
 
@@ -148,6 +144,7 @@ impl Folder {
 pub struct Begun {
     /// Where it is.
     pub folder: PathBuf,
+    kept: KeptFolder,
     journal: Journal,
     lines: Vec<Line>,
     /// What it belongs to; `None` where that is damaged.
@@ -173,13 +170,13 @@ impl Begun {
 
     /// Opens a folder; nothing in it changes before the first run is kept.
     pub fn open(folder: &Path) -> Result<Self, Refusal> {
-        let path = folder.join("runs.jsonl");
         if !Self::is_in(folder)? {
             let message = format!("no study was begun in `{}`", folder.display());
             return Err(Refusal::request(message)
                 .hint("there is nothing to resume: omit --resume to start"));
         }
-        let mut journal = Journal::open(&path)?;
+        let kept = KeptFolder::open(folder)?;
+        let mut journal = Journal::open(&kept, "runs.jsonl")?;
         let lines = journal.lines()?;
         // Read again: until the journal was locked another process may have written it.
         let header = match Header::read(folder)? {
@@ -188,7 +185,7 @@ impl Begun {
         };
         let path = folder.join("study.toml");
         let study = read::bytes(&path, read::STUDY)?.and_then(|it| String::from_utf8(it).ok());
-        Ok(Self { folder: folder.to_owned(), journal, lines, header, study })
+        Ok(Self { folder: folder.to_owned(), kept, journal, lines, header, study })
     }
 
     /// Goes on with the study in `text`, which would begin with `header` today.
@@ -224,10 +221,10 @@ impl Begun {
             }
         }
         if self.header.is_none() {
-            header.write(&self.folder, watch)?;
+            header.write(&self.kept, watch)?;
         }
         if self.study.as_deref() != Some(text) {
-            keep::write(&self.folder.join("study.toml"), text.as_bytes(), watch)?;
+            self.kept.write("study.toml", text.as_bytes(), watch)?;
         }
         let header = header.clone();
         Ok(Going { begun: self, header, owner })
@@ -326,7 +323,7 @@ impl Going {
                 ));
             }
         }
-        Out { folder: begun.folder, journal: begun.journal, owner, done }
+        Out { folder: begun.kept, journal: begun.journal, owner, done }
     }
 }
 

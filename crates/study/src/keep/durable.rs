@@ -1,16 +1,18 @@
 //! Folders and files that a power cut leaves whole: as they were, or as they were to be.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
+use drivelab_files::Folder;
 
 use super::AtPath as _;
 use crate::watch::Watch;
 
-/// Makes `folder` and the folders above it; none by the name of a modelled drive.
-pub fn make_folder(folder: &Path) -> Result<(), Refusal> {
+/// Opens `folder`, which is made if it is missing, with those above it; none by the name of a
+/// modelled drive.
+pub fn make_folder(folder: &Path) -> Result<KeptFolder, Refusal> {
     if folder.to_str().is_some_and(|name| name.starts_with("drive:")) {
         let name = folder.display();
         let message = format!("`{name}` names a modelled drive, not a folder");
@@ -19,51 +21,61 @@ pub fn make_folder(folder: &Path) -> Result<(), Refusal> {
                                                            `./{name}`"
         )));
     }
-    let named = |part: &&Path| !part.as_os_str().is_empty();
-    let missing = folder.ancestors().filter(named).take_while(|part| !part.exists());
-    let missing: Vec<&Path> = missing.collect();
-    fs::create_dir_all(folder).at_path("create", folder)?;
-    for made in missing {
-        sync_folder_of(made).at_path("create", made)?;
+    Folder::make(folder).map(KeptFolder).at_path("create", folder)
+}
+
+/// An open folder for results. What is kept in it is kept there, wherever its name leads meanwhile.
+#[derive(Debug)]
+pub struct KeptFolder(Folder);
+
+impl KeptFolder {
+    /// Opens one that exists.
+    pub fn open(folder: &Path) -> Result<Self, Refusal> {
+        Folder::open(folder).map(Self).at_path("open", folder)
     }
-    Ok(())
+
+    /// As it was named.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Replaces a file in it, or leaves it as it was; returns its path.
+    pub fn write(&self, name: &str, content: &[u8], watch: &dyn Watch) -> Result<PathBuf, Refusal> {
+        let path = self.path().join(name);
+        let _whole = watch.shield();
+        self.0.replace(name, content).at_path("write", &path)?;
+        Ok(path)
+    }
+
+    /// Removes a file in it, where there is one.
+    pub fn remove(&self, name: &str) -> Result<(), Refusal> {
+        match self.0.remove_file(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => {
+                removed.and_then(|()| self.0.sync()).at_path("remove", &self.path().join(name))
+            }
+        }
+    }
+
+    /// Opens a folder in it, which is made if it is missing.
+    pub fn folder(&self, name: &str) -> Result<Self, Refusal> {
+        let path = self.path().join(name);
+        self.0.make_or_open_folder(name).map(Self).at_path("create", &path)
+    }
+
+    /// Opens a file in it to add to it, whose name is written down.
+    pub(super) fn append(&self, name: &str) -> io::Result<File> {
+        self.0.append(name)
+    }
+
+    /// Writes its names down.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
 }
 
 /// Replaces the file at `path`, or leaves it as it was.
 pub fn write(path: &Path, content: &[u8], watch: &dyn Watch) -> Result<(), Refusal> {
-    let beside = path.with_extension("partial");
     let _whole = watch.shield();
-    let write = || {
-        let mut file = File::create(&beside)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        sync_folder_of(path)
-    };
-    let written = write();
-    if written.is_err() {
-        // Nothing can be done about a remainder that cannot be removed either.
-        let _ = fs::remove_file(&beside);
-    }
-    written.at_path("write", path)
-}
-
-/// Removes the file at `path`, where there is one.
-pub fn remove(path: &Path) -> Result<(), Refusal> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.and_then(|()| sync_folder_of(path)).at_path("remove", path),
-    }
-}
-
-/// Writes down the name that `path` has in its folder.
-pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
-        // Some network file systems sync no folder; they promise nothing that could be kept.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
-            Ok(())
-        }
-        synced => synced,
-    }
+    drivelab_files::replace(path, content).at_path("write", path)
 }

@@ -5,14 +5,14 @@
 //! one, and lines that were damaged later, are told apart from whole ones; they stay where they
 //! are, except that a line without its end makes room for the next.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
 
 use super::AtPath as _;
-use super::durable::sync_folder_of;
+use super::durable::KeptFolder;
 use crate::watch::Watch;
 
 /// What stands between a line's own content and its checksum.
@@ -96,11 +96,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`; it is made where it does not exist.
-    pub fn open(path: &Path) -> Result<Self, Refusal> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let file = options.open(path).at_path("open", path)?;
+    /// Opens the journal of that name; it is made where it does not exist.
+    pub fn open(folder: &KeptFolder, name: &str) -> Result<Self, Refusal> {
+        let path = &folder.path().join(name);
+        let file = folder.append(name).at_path("open", path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -111,7 +110,7 @@ impl Journal {
             }
             Err(TryLockError::Error(error)) => return Err(error).at_path("lock", path),
         }
-        file.sync_all().and_then(|()| sync_folder_of(path)).at_path("open", path)?;
+        file.sync_all().and_then(|()| folder.sync()).at_path("open", path)?;
         let end = file.metadata().at_path("read", path)?.len();
         Ok(Self { path: path.to_owned(), file, end })
     }
@@ -192,7 +191,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         std::fs::write(&path, "{\"a\":1}\nXX\n{\"a\":").unwrap();
-        let mut journal = Journal::open(&path).unwrap();
+        let kept = KeptFolder::open(folder.path()).unwrap();
+        let open = || Journal::open(&kept, "runs.jsonl");
+        let mut journal = open().unwrap();
         let lines = journal.lines().unwrap();
         let ended: Vec<bool> = lines.iter().map(|line| line.ended).collect();
         assert_eq!(ended, [true, true, false]);
@@ -200,8 +201,8 @@ mod tests {
         journal.append("{\"a\":2}", &Quiet::default()).unwrap();
         journal.append("{\"a\":3}", &Quiet::default()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"a\":1}\nXX\n{\"a\":2}\n{\"a\":3}\n");
-        assert!(Journal::open(&path).is_err(), "one process at a time");
+        assert!(open().is_err(), "one process at a time");
         drop(journal);
-        assert_eq!(Journal::open(&path).unwrap().lines().unwrap().len(), 4);
+        assert_eq!(open().unwrap().lines().unwrap().len(), 4);
     }
 }

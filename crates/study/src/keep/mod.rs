@@ -4,7 +4,7 @@ mod durable;
 mod journal;
 pub(crate) mod read;
 
-pub use durable::{make_folder, remove, write};
+pub use durable::{KeptFolder, make_folder, write};
 pub use journal::{Journal, Line, Owner, Seal};
 
 use std::io;

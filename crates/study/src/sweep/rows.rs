@@ -135,8 +135,7 @@ pub struct Kept {
 impl Rows {
     /// Opens the rows in `folder`; new ones go to the file `name`, which no other process has open.
     pub fn open(folder: &Path, name: &str) -> Result<Self, Refusal> {
-        make_folder(folder)?;
-        let mut journal = Journal::open(&folder.join(name))?;
+        let mut journal = Journal::open(&make_folder(folder)?, name)?;
         journal.lines()?;
         Ok(Self { folder: folder.to_owned(), journal })
     }

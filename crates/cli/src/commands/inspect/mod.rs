@@ -101,8 +101,10 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
     let recording = drivelab_host::record_within(reader, &options).map_err(refused)?;
     let serials = options.serials;
     let capture = Capture { recording, log: options.log, serials };
-    let out = output::create(file, &output::CAPTURE)?;
-    let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
+    let mut out = output::create(file, &output::CAPTURE)?;
+    let entries = capture.write(std::io::BufWriter::new(&mut out));
+    let entries = entries.at_path("write the capture", file)?;
+    out.finish().at_path("write the capture", file)?;
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.inspect/1",

@@ -113,13 +113,12 @@ pub(super) fn run(
 /// Writes the record and its page to a folder.
 pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
     let console = Console::new(ui);
-    keep::make_folder(folder)?;
+    let kept = keep::make_folder(folder)?;
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-    keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
-    let page = folder.join("report.html");
+    kept.write("run.json", json.as_bytes(), &console)?;
     let subject = Subject::Run(record);
     let html = subject.render(Format::Html, &made_now(&subject))?;
-    keep::write(&page, html.as_bytes(), &console)?;
+    let page = kept.write("report.html", html.as_bytes(), &console)?;
     ui.note(&format!("report: {}", page.display()));
     Ok(())
 }

@@ -11,9 +11,9 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, Nature, Phase, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
+use drivelab_files::{Marked, Marker};
 use drivelab_serve::server::why_void;
 use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
-use tempfile::TempDir;
 
 use super::Simulator;
 use super::cells::{self, Region};
@@ -23,6 +23,8 @@ use crate::failure::{AtPath as _, Failure};
 use crate::measure;
 use server::Server;
 
+static MARKER: Marker = Marker { name: ".drivelab-emulate", text: "" };
+
 /// The arms of a study as modelled drives that this host serves.
 #[derive(Debug)]
 pub(crate) struct Emulator {
@@ -30,13 +32,13 @@ pub(crate) struct Emulator {
     study: StudyFile,
     commands: Commands,
     /// Where the drive is mounted.
-    folder: TempDir,
+    folder: Marked,
 }
 
 impl Emulator {
     /// Checks that every arm's drive can be served here.
     pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
-        let folder = TempDir::with_prefix("drivelab-emulate-");
+        let folder = Marked::temporary("drivelab-emulate-", &MARKER);
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
         let (drives, commands) = (Simulator::new(study)?, Commands::default());
         let emulator = Self { drives, study: study.clone(), commands, folder };
@@ -53,7 +55,7 @@ impl Emulator {
     }
 
     fn serve(&self, spec: &str, seed: u64) -> Result<Server, Failure> {
-        Server::start(spec, seed, &self.folder.path().join("drive"))
+        Server::start(spec, seed, &self.folder.folder().path().join("drive"))
     }
 
     /// Measures a cell of the matrix: each of its drives is a part of the file.

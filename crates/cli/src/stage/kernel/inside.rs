@@ -1,7 +1,6 @@
 //! A run of drivelab in a guest: a modelled drive under a real Linux kernel, in virtual time.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRec
 use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
 use drivelab_engine::Ran;
+use drivelab_files::NewFile;
 use drivelab_lab::chance::Chance;
 use drivelab_lab::guest::{End, Ended, Guest, Limit};
 use drivelab_lab::initramfs;
@@ -107,7 +107,7 @@ impl Inside<'_> {
         let about = drive.about().clone();
         let ended = self.boot(&guest, drive, &seen)?;
         if let Some(path) = &self.console {
-            std::fs::write(path, &ended.console).at_path("write", path)?;
+            drivelab_files::replace(path, ended.console.as_bytes()).at_path("write", path)?;
         }
         let printed = result(&ended)?;
         Ok((printed, Made { ended, about, seen }))
@@ -134,14 +134,19 @@ impl Inside<'_> {
     fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Failure> {
         let disk = served(drive, seen.physical_sector, self.seed);
         let mut file = match &self.trace {
-            Some(path) => Some(BufWriter::new(File::create(path).at_path("write", path)?)),
+            Some(path) => {
+                Some(BufWriter::new(drivelab_files::create(path).at_path("write", path)?))
+            }
             None => None,
         };
         let sink = file.as_mut().map(|file| file as &mut dyn Write);
-        let (ended, _) = guest.run(disk, &seen.hardware, sink).map_err(Refusal::from)?;
-        if let (Some(mut file), Some(path)) = (file, &self.trace) {
-            file.flush().at_path("write", path)?;
+        let ran = guest.run(disk, &seen.hardware, sink);
+        if let (Some(file), Some(path)) = (file, &self.trace) {
+            // Kept of a guest that failed, too: it may show why.
+            let flushed = file.into_inner().map_err(IntoInnerError::into_error);
+            flushed.and_then(NewFile::finish).at_path("write", path)?;
         }
+        let (ended, _) = ran.map_err(Refusal::from)?;
         Ok(ended)
     }
 

@@ -16,11 +16,11 @@ use drivelab_core::Refusal;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
+use drivelab_files::{Marked, Marker};
 use drivelab_lab::kernel::{Cache, Kernel};
 use drivelab_model::About;
 use drivelab_study::command::Command;
 use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
-use tempfile::TempDir;
 
 use super::Simulator;
 use super::parallel;
@@ -56,6 +56,8 @@ pub(crate) fn find(cache: &Cache) -> Result<Kernel, Refusal> {
 /// Runs that each core makes between two looks at the journal.
 const RUNS_A_CORE: usize = 2;
 
+static MARKER: Marker = Marker { name: ".drivelab-study", text: "" };
+
 /// The arms of a study as drives of a guest.
 #[derive(Debug)]
 pub(crate) struct KernelStage {
@@ -66,7 +68,7 @@ pub(crate) struct KernelStage {
     /// How many guests run at once.
     guests: NonZeroUsize,
     /// Where trace and console of the last run are, where they are compared.
-    evidence: Option<TempDir>,
+    evidence: Option<Marked>,
 }
 
 impl KernelStage {
@@ -78,8 +80,9 @@ impl KernelStage {
         refuse_work(study)?;
         let kernel = find(&cache(None)?)?;
         let temporary = std::env::temp_dir();
-        let folder =
-            || TempDir::with_prefix("drivelab-study-").at_path("make a folder in", &temporary);
+        let folder = || {
+            Marked::temporary("drivelab-study-", &MARKER).at_path("make a folder in", &temporary)
+        };
         let evidence = study.checks_determinism.then(folder).transpose()?;
         let has_commands = study.workloads.iter().any(|named| named.work.command().is_some());
         // What a command printed is kept run by run, and evidence is that of the last run.
@@ -91,7 +94,7 @@ impl KernelStage {
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
-        self.evidence.as_ref().map(|folder| folder.path().join(name))
+        self.evidence.as_ref().map(|folder| folder.folder().path().join(name))
     }
 
     /// What a load is given besides its workload.
