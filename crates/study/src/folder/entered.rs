@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use drivelab_core::Refusal;
 use serde::{Deserialize, Serialize};
 
-use crate::keep::{self, AtPath as _, Owner, Seal};
+use crate::keep::{AtPath as _, KeptFolder, Owner, Seal};
 use crate::watch::Watch;
+
+const NAME: &str = "entered.json";
 
 /// The arm that was entered and not left.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,19 +20,19 @@ struct Entered {
 
 /// Keeps that an arm is about to be put in place: it is on the disk when this returns.
 pub(super) fn keep(
-    folder: &Path,
+    folder: &KeptFolder,
     owner: &Owner,
     arm: &str,
     watch: &dyn Watch,
 ) -> Result<(), Refusal> {
     let entered = Entered { arm: arm.to_owned() };
     let object = serde_json::to_string(&entered).expect("plain data is always JSON");
-    keep::write(&path_in(folder), owner.seal(&object).as_bytes(), watch)
+    folder.write(NAME, owner.seal(&object).as_bytes(), watch).map(drop)
 }
 
 /// Keeps that no arm is in force.
-pub(super) fn remove(folder: &Path) -> Result<(), Refusal> {
-    keep::remove(&path_in(folder))
+pub(super) fn remove(folder: &KeptFolder) -> Result<(), Refusal> {
+    folder.remove(NAME)
 }
 
 /// The name of the arm that an earlier session entered and did not leave.
@@ -51,7 +53,7 @@ const BY_HAND: &str =
     "it named an arm in force: undo all arms by hand, remove the file, then continue with --resume";
 
 pub(super) fn path_in(folder: &Path) -> PathBuf {
-    folder.join("entered.json")
+    folder.join(NAME)
 }
 
 /// Refuses to begin where an arm of an earlier session may be in force.

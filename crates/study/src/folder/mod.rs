@@ -105,12 +105,12 @@ impl Out {
 
     /// The name of the arm that an earlier session entered and did not leave.
     pub(crate) fn entered(&self) -> Result<Option<String>, Refusal> {
-        entered::read(&self.folder, &self.owner)
+        entered::read(self.folder.path(), &self.owner)
     }
 
     /// The file that says so.
     pub(crate) fn entered_path(&self) -> PathBuf {
-        entered::path_in(&self.folder)
+        entered::path_in(self.folder.path())
     }
 
     /// Every finished run, in the order of the agenda, and the folder for the results.
