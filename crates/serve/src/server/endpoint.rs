@@ -174,6 +174,8 @@ impl AsFd for Listener {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]
