@@ -151,10 +151,11 @@ impl State {
         if *numjobs > VERIFIED_JOBS_MAX {
             return Err(StateError::Jobs { numjobs: *numjobs });
         }
-        if path.exists() {
-            // Overwrites only our own files, and no account of another target.
-            Self::open(path)?.about(path, target)?;
-        }
+        // Overwrites only our own files, and no account of another target.
+        let earlier = match path.try_exists() {
+            Ok(true) => Some(Self::open_to(path, true)?.about(path, target)?),
+            _ => None,
+        };
         let offset_bytes = workload.offset.get();
         let rest = capacity.get().saturating_sub(offset_bytes);
         let size = workload.size.map_or(rest, Bytes::get);
@@ -175,8 +176,11 @@ impl State {
         };
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).open(path);
+        // The file that was looked at, and no other that has its name by now.
+        let file = match earlier {
+            Some(earlier) => earlier.file.set_len(0).map(|()| earlier.file),
+            None => OpenOptions::new().read(true).write(true).create_new(true).open(path),
+        };
         let file = file.map_err(system("make"))?;
         begin(&file, &header).map_err(system("write"))?;
         sync_folder(path);
@@ -188,11 +192,19 @@ impl State {
     /// # Errors
     /// There is none at `path`.
     pub fn open(path: &Path) -> Result<Self, StateError> {
+        Self::open_to(path, false)
+    }
+
+    fn open_to(path: &Path, write: bool) -> Result<Self, StateError> {
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
-        let file = File::open(path).map_err(system("open"))?;
-        let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         let foreign = || StateError::Foreign { path: path.into() };
+        // To open a pipe would wait, and to open a device for writing disturbs its users.
+        if path.metadata().is_ok_and(|about| !about.is_file()) {
+            return Err(foreign());
+        }
+        let file = OpenOptions::new().read(true).write(write).open(path).map_err(system("open"))?;
+        let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
         if !page.starts_with(ANY_SCHEMA) {
             return Err(foreign());
@@ -339,6 +351,13 @@ mod tests {
         let other = State::open(&path).unwrap().about(&path, Path::new("other")).unwrap_err();
         assert!(other.to_string().contains("belongs to disk, not to other"), "{other}");
         create(&path).unwrap();
+        let pipe = scratch.path("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(matches!(create(&pipe), Err(StateError::Foreign { .. })));
+        std::os::unix::fs::symlink(scratch.path("victim"), scratch.path("link")).unwrap();
+        create(&scratch.path("link")).unwrap_err();
+        assert!(!scratch.path("victim").exists());
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
         assert_eq!(std::fs::read(letter).unwrap(), b"dear");
