@@ -167,6 +167,8 @@ fn a_link_in_the_place_of_a_suite_s_folder_leads_it_nowhere() {
             if shown.into_inner() >= at {
                 let refusal = ended.unwrap_err();
                 assert!(refusal.message.contains("cannot remove"), "{text}: {refusal:?}");
+                let hints = refusal.hints.join("\n");
+                assert!(hints.contains("remove it by hand") && !hints.contains("mkdir"), "{hints}");
                 assert!(is_empty(&bench.join("moved")), "{text}, at {at}");
             }
         }

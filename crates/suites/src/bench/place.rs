@@ -24,6 +24,9 @@ static MARKER: Marker = Marker {
 /// More runs than this at the same time in one folder are refused.
 const RUNS_MAX: u32 = 1000;
 
+const EMPTIED: &str =
+    "what the run left in it was removed: if the folder is now elsewhere, remove it by hand";
+
 /// A folder of our own, removed with all that is in it.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -84,7 +87,11 @@ impl Place {
     /// Removes everything.
     pub(crate) fn leave(self) -> Result<(), Refusal> {
         let path = self.folder().path().to_owned();
-        self.own.remove().map_err(|error| Refusal::at_path("remove", &path, error))
+        self.own.remove().map_err(|error| {
+            let is_moved = error.kind() == ErrorKind::Other;
+            let refusal = Refusal::at_path("remove", &path, error);
+            if is_moved { refusal.hint(EMPTIED) } else { refusal }
+        })
     }
 }
 
