@@ -15,7 +15,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
-    Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
+    Control, GuardError, IoEngineError, LaidOut, LayoutError, LoadError, OpenError, Progress, Room,
     RunError, RunPlan, with_own_descriptors,
 };
 use drivelab_host::Linux;
@@ -271,13 +271,14 @@ pub(crate) fn try_out(plans: &[RunPlan]) -> Result<(), Failure> {
     drivelab_engine::try_out(plans, &*LINUX, &control).map_err(failure)
 }
 
-/// Makes a file of `size` bytes at `path` where there is nothing.
+/// Makes a file of `size` bytes at `path` where there is nothing. It is removed with the value that
+/// is returned, unless it is kept: what is refused later leaves no file.
 pub(crate) fn lay_out_if_missing(
     path: &Path,
     size: Bytes,
     seed: u64,
     direct: bool,
-) -> Result<(), Failure> {
+) -> Result<Option<LaidOut>, Failure> {
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
     drivelab_engine::lay_out(path, size, seed, direct, &control)
         .map_err(|error| failure(error.into()))

@@ -58,6 +58,7 @@ fn a_target_of_an_arm_that_cannot_be_measured_is_refused_before_the_first_run() 
     let said = drivelab(folder.path(), &study);
     said.failed(2, &["contains data that drivelab did not write", "workload `write` of arm `two`"]);
     assert!(!folder.path().join("out").exists(), "{said:?}");
+    assert!(!folder.path().join("new").exists(), "{said:?}");
 }
 
 #[test]

@@ -242,6 +242,21 @@ fn a_file_is_created_only_where_the_job_may() {
 }
 
 #[test]
+fn a_refused_job_file_leaves_no_file() {
+    let folder = folder();
+    file(folder.path(), "thesis", &"of years ".repeat(200_000));
+    // `data` is laid out beforehand, since its second job needs more of it.
+    let text = "[a]\nfilename=thesis\nsize=1m\nrw=write\n[b]\nfilename=data\nsize=1m\nrw=read\n\
+                [c]\nfilename=data\nsize=2m\nrw=read\n";
+    file(folder.path(), "job.fio", text);
+    let said = drivelab(folder.path(), &["run", "--job", "job.fio"]);
+    said.failed(2, &["contains data that drivelab did not write"]);
+    assert!(!folder.path().join("data").exists());
+    result(folder.path(), &text.replace("rw=write", "rw=read"));
+    assert_eq!(folder.path().join("data").metadata().unwrap().len(), 2 << 20);
+}
+
+#[test]
 fn an_absolute_name_lies_in_the_directory_as_in_fio() {
     let folder = folder();
     fs::create_dir_all(folder.path().join("inner/tmp")).unwrap();

@@ -39,7 +39,8 @@ pub use jobs::{StartLine, page_size, seed_of};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
-    LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
+    LaidOut, LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing,
+    open_for_writing,
 };
 pub use plan::RunPlan;
 pub use program::{LOCALE, Program, ProgramEnd, Ran};

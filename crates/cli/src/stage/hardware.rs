@@ -12,7 +12,7 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
-use drivelab_engine::RunPlan;
+use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_report::attachment;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
@@ -43,6 +43,8 @@ pub(crate) struct Hardware {
     boot: Option<String>,
     /// Whether the last arm that was left could be undone.
     is_reverted: bool,
+    /// Files that were made for the study: removed with it if it is refused before its first run.
+    laid_out: Vec<LaidOut>,
     /// Up from before a command switches to an arm until another has switched back.
     shield: Option<Shield>,
     ui: Ui,
@@ -76,6 +78,7 @@ impl Hardware {
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
             is_reverted: true,
+            laid_out: Vec::new(),
             shield: None,
             ui,
         };
@@ -115,7 +118,9 @@ impl Hardware {
         let usual = self.study.matrix.as_ref().is_none_or(|matrix| matrix.direct);
         let direct = self.study.arms.iter().any(|arm| arm.direct.unwrap_or(usual));
         for path in paths {
-            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.study.seed, direct)?;
+            let size = self.size.unwrap_or(SIZE);
+            let made = measure::lay_out_if_missing(path, size, self.study.seed, direct)?;
+            self.laid_out.extend(made);
         }
         if self.size.is_none() {
             let sizes =
@@ -235,14 +240,23 @@ impl Hardware {
     }
 
     /// What the arm in place would be refused for, where it could not be known before.
-    fn try_in_place(&self, place: usize) -> Result<(), Failure> {
-        if self.arms_bring_files() { self.try_out(place) } else { Ok(()) }
+    fn try_in_place(&mut self, place: usize) -> Result<(), Failure> {
+        if self.arms_bring_files() {
+            self.try_out(place)?;
+        }
+        self.keep_files();
+        Ok(())
+    }
+
+    /// Keeps what was laid out: nothing that was tried is refused.
+    fn keep_files(&mut self) {
+        self.laid_out.drain(..).for_each(|mut made| made.keep());
     }
 
     /// Refuses at once what some run would be refused for, perhaps hours later: a target that is
     /// missing, in use, or not to be written. Where arms bring files of their own, each is tried
     /// once it is in place.
-    pub(crate) fn tried_out(self) -> Result<Self, Failure> {
+    pub(crate) fn tried_out(mut self) -> Result<Self, Failure> {
         let mut tried: Vec<usize> = Vec::new();
         for arm in (0..self.study.arms.len()).filter(|_| !self.arms_bring_files()) {
             let is_known = |known: &usize| {
@@ -255,6 +269,7 @@ impl Hardware {
                 tried.push(arm);
             }
         }
+        self.keep_files();
         Ok(self)
     }
 

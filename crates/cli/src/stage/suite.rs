@@ -14,7 +14,7 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Shape, Workload};
-use drivelab_engine::{Progress, RunPlan};
+use drivelab_engine::{LaidOut, Progress, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
@@ -270,13 +270,15 @@ pub(crate) fn try_out(
         return Ok(());
     }
     let recipe = recipe(suite)?;
-    measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
+    let mut laid_out = measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
     let plan = |workload: &Workload| RunPlan {
         allow_overwrite: terms.overwrite,
         allow_destructive: terms.allow_destructive.to_vec(),
         ..RunPlan::new(path.to_owned(), workload.clone())
     };
-    measure::try_out(&recipe.workloads().map(plan).collect::<Vec<_>>())
+    measure::try_out(&recipe.workloads().map(plan).collect::<Vec<_>>())?;
+    laid_out.iter_mut().for_each(LaidOut::keep);
+    Ok(())
 }
 
 /// The size at which a missing file is laid out for a suite that states none.
@@ -301,7 +303,7 @@ pub(crate) fn on_path(
         return Err(Failure::bad_words(message).hint(format!("name a file in it: {path}/testfile")));
     }
     let size = recipe.end().unwrap_or(SIZE);
-    measure::lay_out_if_missing(path, size, seed, true)?;
+    let mut laid_out = measure::lay_out_if_missing(path, size, seed, true)?;
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let ground = Ground { capacity: Bytes::new(length.at_path("open", path)?), seed };
     let (mut attached, mut ioengine) = (None, String::new());
@@ -313,6 +315,7 @@ pub(crate) fn on_path(
         };
         let progress = |step: &Progress| (terms.progress)(&test.name, step);
         let made = measure::on_this_machine(std::slice::from_ref(&plan), &progress)?.pop();
+        laid_out.iter_mut().for_each(LaidOut::keep);
         Ok::<_, Failure>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             ioengine.clone_from(&made.ioengine);

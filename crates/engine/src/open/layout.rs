@@ -99,7 +99,8 @@ impl UnfinishedFile {
 
 /// A file that was laid out for a run. It is removed with this value unless the run takes place.
 #[derive(Debug)]
-pub(crate) struct LaidOut {
+#[must_use = "the file is removed with it"]
+pub struct LaidOut {
     folder: Folder,
     name: OsString,
     identity: Identity,
@@ -113,7 +114,7 @@ impl LaidOut {
     }
 
     /// Keeps it: the run takes place.
-    pub(crate) fn keep(&mut self) {
+    pub fn keep(&mut self) {
         self.keep = true;
     }
 }

@@ -11,7 +11,7 @@ mod writing;
 
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
-pub(crate) use layout::LaidOut;
+pub use layout::LaidOut;
 pub use unmade::LayoutError;
 pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
 
@@ -170,7 +170,8 @@ fn make(
 }
 
 /// Creates a file of `size` bytes at `path` if nothing is there: completely written, with random
-/// data; on a file system that is capable of direct I/O, where that is wanted.
+/// data; on a file system that is capable of direct I/O, where that is wanted. The file is removed
+/// with the value that is returned, unless it is kept.
 ///
 /// # Errors
 /// There is not enough space, or it cannot be written.
@@ -180,15 +181,11 @@ pub fn lay_out(
     seed: u64,
     direct: bool,
     control: &Control<'_>,
-) -> Result<(), OpenError> {
+) -> Result<Option<LaidOut>, OpenError> {
     if path.exists() {
-        return Ok(());
+        return Ok(None);
     }
-    let made = make(path, size, seed, &|file| check_direct(path, direct, None, file), control)?;
-    if let Some(mut made) = made {
-        made.keep();
-    }
-    Ok(())
+    make(path, size, seed, &|file| check_direct(path, direct, None, file), control)
 }
 
 /// Refuses a file on a file system without direct I/O before anything is written to it.

@@ -19,7 +19,7 @@ use crate::ioengine;
 use crate::jobs::{self, CpuTime, Group, StartLine};
 use crate::load::{Control, End, JobOutcome};
 use crate::marks::{self, RunFacts};
-use crate::open;
+use crate::open::{self, LaidOut};
 use crate::plan::RunPlan;
 use crate::sys::discard::ring_discards;
 use crate::sys::ring;
@@ -128,13 +128,16 @@ pub fn try_out(
     control: &Control<'_>,
 ) -> Result<(), RunError> {
     let memory = census.machine().memory;
+    // Of plans of which a later one is refused, none is run.
+    let mut laid_out = Vec::new();
     for plan in plans {
         fits(std::slice::from_ref(plan), memory)?;
         let plan = RunPlan { verify_state: None, ..plan.clone() };
         let mut group = prepare(&plan, census, control)?;
         group.check_requests()?;
-        group.target.keep_file();
+        laid_out.extend(group.target.laid_out.take());
     }
+    laid_out.iter_mut().for_each(LaidOut::keep);
     Ok(())
 }
 

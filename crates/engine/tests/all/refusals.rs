@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{Control, RunError, RunOutcome, RunPlan, run};
+use drivelab_engine::{Control, RunError, RunOutcome, RunPlan, run, try_out};
 
 use crate::left_out;
 use crate::quiet::Quiet;
@@ -106,6 +106,23 @@ fn nothing_stays_of_a_file_that_was_laid_out_for_a_refused_run() {
     let large = WorkloadOptions { bs: Some(Bytes::mib(2)), ..sized() };
     check(attempt(&scratch.path("new"), large, false), "too small for one block", "");
     assert!(!scratch.path("new").exists());
+}
+
+#[test]
+fn nothing_stays_of_plans_of_which_a_later_one_is_refused() {
+    let scratch = Scratch::new("refuse");
+    let sized = WorkloadOptions { size: Some(Bytes::mib(1)), ..reading() };
+    let plan = |name: &str, options: &WorkloadOptions| {
+        let workload = options.clone().check().unwrap();
+        RunPlan { direct: false, ..RunPlan::new(scratch.path(name), workload) }
+    };
+    let stop = AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    let tried = |plans: &[RunPlan]| try_out(plans, &Quiet(Vec::new()), &control);
+    tried(&[plan("new", &sized), plan("none", &reading())]).unwrap_err();
+    assert!(!scratch.path("new").exists());
+    tried(&[plan("new", &sized), plan("new", &reading())]).unwrap();
+    assert!(scratch.path("new").exists());
 }
 
 #[test]

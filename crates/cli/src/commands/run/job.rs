@@ -12,7 +12,7 @@ use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_core::{IoEngine, Polling};
-use drivelab_engine::{Progress as Step, RunPlan, seed_of};
+use drivelab_engine::{LaidOut, Progress as Step, RunPlan, seed_of};
 use drivelab_formats::fio::job::{self, FileJob};
 use drivelab_report::publish::Subject;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
             ui.note(&format!("note: [{}] {note}", job.name));
         }
     }
-    lay_out_for_all(&jobs, arguments)?;
+    let mut laid_out = lay_out_for_all(&jobs, arguments)?;
     let mut drives = ModelledDrives::default();
     let mut records: Vec<RunRecord> = Vec::new();
     let mut total = Tally::default();
@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
             Some(made) => made,
             None => measure::on_this_machine(&plans, &show)?,
         };
+        laid_out.iter_mut().for_each(LaidOut::keep);
         let mut done = Together::new(&plans, made, &lengths);
         for (record, job) in done.records.iter_mut().zip(group) {
             record.label = Some(job.name.clone());
@@ -121,7 +122,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Makes the files that do not exist and are too small as their first job would make them.
-fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure> {
+fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<Vec<LaidOut>, Failure> {
     // What the first job needs, and what any does.
     let mut ends: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for job in jobs.iter().filter(|job| job.ioengine != "null") {
@@ -147,14 +148,15 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure>
             *largest = end.saturating_add(behind(last)).max(*largest);
         }
     }
+    let mut laid_out = Vec::new();
     for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
         let (path, size) = (Path::new(target), Bytes::new(largest));
         let of_file =
             jobs.iter().filter(|job| targets(job, arguments).iter().any(|it| it == target));
         let direct = of_file.into_iter().any(|job| job.direct);
-        measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?;
+        laid_out.extend(measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?);
     }
-    Ok(())
+    Ok(laid_out)
 }
 
 /// Refuses a job whose file is missing and must not be created, unless an earlier job creates it.
