@@ -211,6 +211,7 @@ fn only_the_crate_of_files_removes_renames_and_replaces_by_path() {
         "fs::write(",
         "File::create(",
         "File::create_new(",
+        ".truncate(true)",
     ];
     let mut sources = files(&root().join("crates"), &[".rs"]);
     let is_shipped = |path: &PathBuf| {
