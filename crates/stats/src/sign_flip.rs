@@ -10,6 +10,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub const EXACT_MAX: usize = 16;
 /// Random tosses above: a p of 5 % is then known to 0.3 points (two standard errors).
 pub const RANDOM_FLIPS: u32 = 20_000;
+/// Blocks up to which all of these are tried; of more, so many fewer that the work is the same. Of
+/// the most blocks there are, a p of 5 % is known to one point.
+const WITH_ALL_FLIPS_MAX: usize = 10_000;
 /// Sums that differ by less than this fraction of the largest possible sum are equal: rounding.
 pub(crate) const TIE: f64 = 1e-12;
 
@@ -56,13 +59,21 @@ pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&[u8
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut mask = vec![0_u8; blocks.div_ceil(8)];
-    for _ in 0..RANDOM_FLIPS {
+    let flips = random_flips(blocks);
+    for _ in 0..flips {
         for chunk in mask.chunks_mut(8) {
             chunk.copy_from_slice(&rng.next_u64().to_le_bytes()[..chunk.len()]);
         }
         visit(&mask);
     }
-    Flips::Sample(RANDOM_FLIPS)
+    Flips::Sample(flips)
+}
+
+/// How many random tosses are tried.
+fn random_flips(blocks: usize) -> u32 {
+    let work = RANDOM_FLIPS as usize * WITH_ALL_FLIPS_MAX;
+    let affordable = u32::try_from(work / blocks.max(1)).unwrap_or(u32::MAX);
+    affordable.clamp(RANDOM_FLIPS / 10, RANDOM_FLIPS)
 }
 
 /// Sums of signed values, eight at a time: a flip costs n / 8 look-ups.
@@ -90,4 +101,18 @@ fn group(values: &[f64]) -> [f64; 256] {
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_blocks_have_fewer_flips() {
+        let check = |blocks, expected| assert_eq!(random_flips(blocks), expected, "{blocks}");
+        check(17, 20_000);
+        check(10_000, 20_000);
+        check(20_000, 10_000);
+        check(100_000, 2_000);
+    }
 }

@@ -99,3 +99,17 @@ fn arms_of_one_level_are_rarely_called_different() {
     assert!(wrong <= 41, "seed {seed}: {wrong} of {trials} say different");
     assert!(covered >= 559, "seed {seed}: {covered} of {trials} cover");
 }
+
+/// The differences between all pairs of them would take seven gigabytes.
+#[test]
+fn many_runs_take_memory_for_each_and_not_for_each_pair() {
+    let runs = |level: f64| -> Vec<f64> {
+        (0..30_000_u32).map(|at| level + f64::from(at * 7919 % 30_000) / 3e4).collect()
+    };
+    let result = one(&runs(100.0), &runs(110.0), Better::More);
+    assert_eq!((result.verdict, result.n), (Verdict::Faster, 30_000));
+    let [lo, hi] = result.hl_ci95.unwrap();
+    assert!(1.09 < lo && lo < result.hl_ratio && result.hl_ratio < hi && hi < 1.11);
+    let equal = one(&runs(100.0), &runs(100.0), Better::More);
+    assert_eq!((equal.verdict, equal.p), (Verdict::NoPracticalDifference, 1.0));
+}
