@@ -57,6 +57,28 @@ impl Query {
         }
     }
 
+    /// The same, with what `make` makes of each on several threads, by [`Archive::each_made`].
+    ///
+    /// # Errors
+    /// Those of [`Self::each`], and what `make` returns.
+    pub fn each_made<T: Send, E: From<ArchiveError> + Send>(
+        &self,
+        archive: &Archive,
+        typed: &str,
+        detail: Detail,
+        make: impl Fn(Whole) -> Result<T, E> + Sync,
+        mut then: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let filter = match self {
+            Self::Id(text) => return then(make(archive.whole(archive.find(text)?)?)?),
+            Self::Filter(filter) => filter,
+        };
+        match archive.each_made(filter, detail, make, then)? {
+            0 => Err(ArchiveError::NoSuchRun(typed.to_owned()).into()),
+            _ => Ok(()),
+        }
+    }
+
     /// The ids of the runs that are meant.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod audit;
 mod insert;
 mod listing;
 mod merge;
+mod packed;
 mod row;
 mod watch;
 
@@ -20,9 +21,10 @@ use crate::error::ArchiveError;
 use crate::filter::{Filter, millis};
 use crate::pack::unpack_head;
 use crate::schema;
-use crate::store::{self, Patience, Row, Stop, Store, Value};
+use crate::store::{self, Patience, Stop, Store, Value};
 use insert::{Rows, same};
-use row::{document, head, origin, places};
+use packed::{Packed, side_by_side};
+use row::{document, places};
 use watch::Watch;
 
 /// Runs that are read at a time: databases limit the parameters of a statement.
@@ -248,6 +250,43 @@ impl Archive {
         Ok(count)
     }
 
+    /// The same, with what `make` makes of each, on a thread for each processor: most of the time
+    /// goes to unpacking records and reading them.
+    ///
+    /// # Errors
+    /// A damaged record, or what `make` or `then` returns.
+    pub fn each_made<T: Send, E: From<ArchiveError> + Send>(
+        &self,
+        filter: &Filter,
+        detail: Detail,
+        make: impl Fn(Whole) -> Result<T, E> + Sync,
+        mut then: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut count = 0;
+        for ids in self.ids(filter)?.chunks(AT_ONCE) {
+            let packed = self.packed(ids, detail)?;
+            let (mut alone, mut in_parts) = (Vec::new(), BTreeMap::new());
+            for (place, it) in packed.into_iter().enumerate() {
+                if it.has_parts {
+                    in_parts.insert(place, self.with_parts((it.unpack()?, true))?);
+                } else {
+                    alone.push((place, it));
+                }
+            }
+            let unpacked = |(place, it): (usize, Packed)| Ok::<_, E>((place, make(it.unpack()?)?));
+            let wholes = side_by_side(alone, unpacked);
+            let parts = in_parts.into_iter().map(|(place, whole)| Ok((place, make(whole)?)));
+            let mut all: Vec<(usize, T)> =
+                wholes.into_iter().chain(parts).collect::<Result<_, E>>()?;
+            all.sort_by_key(|(place, _)| *place);
+            for (_, one) in all {
+                then(one)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
     /// Bytes of the records of runs and of their parts.
     ///
     /// # Errors
@@ -272,6 +311,15 @@ impl Archive {
 
     /// The runs with these ids, in the order of ids; whether each has parts.
     fn some(&self, ids: &[String], detail: Detail) -> Result<Vec<(Whole, bool)>, ArchiveError> {
+        let packed = self.packed(ids, detail)?.into_iter();
+        let unpacked = |it: Packed| {
+            let has_parts = it.has_parts;
+            Ok((it.unpack()?, has_parts))
+        };
+        packed.map(unpacked).collect()
+    }
+
+    fn packed(&self, ids: &[String], detail: Detail) -> Result<Vec<Packed>, ArchiveError> {
         let places = places(1, ids.len());
         let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
         let text = format!(
@@ -280,16 +328,13 @@ impl Archive {
              FROM runs WHERE id IN ({places}) ORDER BY id"
         );
         self.read(|store| {
-            let mut wholes = Vec::new();
+            let mut found = Vec::new();
             store.each(&text, &values, &mut |row| {
                 self.go_on()?;
-                // SQLite says 1, PostgreSQL true.
-                let has_parts = row.is_true(6);
-                let detail = if has_parts { Detail::All } else { detail };
-                wholes.push((whole(&row, detail)?, has_parts));
+                found.push(Packed::of(&row, detail == Detail::Figures)?);
                 Ok(())
             })?;
-            Ok(wholes)
+            Ok(found)
         })
     }
 
@@ -359,24 +404,6 @@ impl Archive {
 fn runs(store: &mut dyn Store) -> Result<u64, ArchiveError> {
     let rows = store.rows("SELECT count(*) FROM runs", &[])?;
     Ok(rows.first().expect("a sum is one row").get::<i64>(0)?.unsigned_abs())
-}
-
-/// A row of [`Archive::some`], without its parts.
-fn whole(row: &Row, detail: Detail) -> Result<Whole, ArchiveError> {
-    let run: String = row.get(2)?;
-    let id = run.parse().map_err(|_| ArchiveError::NoSuchRun(run.clone()))?;
-    let origin = origin(row, 5).map_err(|why| ArchiveError::Damaged { run, why })?;
-    Ok(Whole {
-        id,
-        time_ms: row.get::<i64>(3)?.unsigned_abs(),
-        origin,
-        label: row.get(4)?,
-        document: match detail {
-            Detail::All => document(row)?,
-            Detail::Figures => head(row)?,
-        },
-        parts: Vec::new(),
-    })
 }
 
 #[cfg(test)]

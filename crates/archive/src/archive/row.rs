@@ -5,7 +5,7 @@ use drivelab_core::record::Origin;
 use rusqlite::types::FromSql;
 
 use crate::error::ArchiveError;
-use crate::pack::{unpack, unpack_head};
+use crate::pack::unpack;
 use crate::store::Row;
 
 /// `$3, $4, ...`: parameters of a statement, from `first` on.
@@ -18,13 +18,6 @@ pub(super) fn places(first: usize, count: usize) -> String {
 pub(super) fn packed(row: &Row) -> Result<Result<String, String>, ArchiveError> {
     let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
     Ok(unpack(&bytes, length.unsigned_abs()))
-}
-
-/// The same without its distributions.
-pub(super) fn head(row: &Row) -> Result<String, ArchiveError> {
-    let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
-    let head = unpack_head(&bytes, length.unsigned_abs());
-    head.map_err(|why| ArchiveError::Damaged { run: row.get(2).unwrap_or_default(), why })
 }
 
 /// The document of a row that has its id behind it.

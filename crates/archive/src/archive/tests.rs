@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::*;
 use crate::entry::{Columns, Place, Shown};
 use crate::query::Query;
+use crate::store::Row;
 
 const RECORD: &str = include_str!("../../../core/tests/records/today.json");
 
@@ -171,6 +172,29 @@ fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
         for text in ["label:none", "label:", "0ZZZ", "@yesterday", "@today,device=sdb"] {
             let error = of(text).unwrap_err();
             assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
+        }
+    });
+}
+
+#[test]
+fn what_is_made_of_runs_on_several_threads_comes_in_their_order() {
+    with_each_kind(|place| {
+        let mut archive = open(place);
+        archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4), entry(5), entry(6)]).unwrap();
+        for detail in [Detail::All, Detail::Figures] {
+            let (mut one_by_one, mut made) = (Vec::new(), Vec::new());
+            let filter = Filter::default();
+            let count = archive.each(&filter, detail, |whole| {
+                one_by_one.push(whole);
+                Ok::<_, ArchiveError>(())
+            });
+            let at_once = archive.each_made(&filter, detail, Ok::<_, ArchiveError>, |whole| {
+                made.push(whole);
+                Ok(())
+            });
+            assert_eq!((count.unwrap(), at_once.unwrap()), (4, 4));
+            assert_eq!(made, one_by_one);
+            assert_eq!(made[0].parts.len(), 2);
         }
     });
 }

@@ -77,6 +77,13 @@ pub(super) fn head(split: &[u8]) -> Result<String, String> {
     Ok(left.replace(PLACE, "[]"))
 }
 
+/// How many bytes of `split` the text takes that is left, with its length before it.
+pub(super) fn left_from(split: &[u8]) -> usize {
+    let mut bytes = Bytes(split);
+    let text = bytes.number().and_then(|left| usize::try_from(left).ok()).unwrap_or(0);
+    text.saturating_add(split.len() - bytes.0.len())
+}
+
 /// The text that is left, and the columns behind it.
 fn left(split: &[u8]) -> Result<(&str, &[u8]), String> {
     let mut bytes = Bytes(split);

@@ -41,22 +41,40 @@ pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
 /// The same with an empty list in the place of each distribution: what is left of a record is
 /// small, and most of the time of a reader goes to them.
 pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
-    let found = inflated(bytes, length)?;
+    refuse_long(length)?;
+    let mut decoder = DeflateDecoder::new(bytes).take(length + 1);
+    let mut found = Vec::with_capacity(HEAD_BYTES);
+    let first = (&mut decoder).take(HEAD_BYTES as u64).read_to_end(&mut found);
+    first.map_err(|error| error.to_string())?;
+    // The distributions stand behind the text.
+    let rest = match found.split_first() {
+        Some((&WITH_COLUMNS, split)) => columns::left_from(split).saturating_sub(found.len() - 1),
+        _ => usize::MAX,
+    };
+    decoder.take(rest as u64).read_to_end(&mut found).map_err(|error| error.to_string())?;
     match found.split_first() {
         Some((&WITH_COLUMNS, split)) => columns::head(split),
         _ => String::from_utf8(found).map_err(|error| error.to_string()),
     }
 }
 
+/// What is inflated first of a record of which only the head is read.
+const HEAD_BYTES: usize = 4096;
+
 /// The longest document: as long as the longest file of results that is read.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 128 << 20;
 
-fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
+fn refuse_long(length: u64) -> Result<(), String> {
     if length > DOCUMENT_BYTES_MAX {
         return Err(format!(
             "it claims {length} bytes, more than the {DOCUMENT_BYTES_MAX} that a record may have"
         ));
     }
+    Ok(())
+}
+
+fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
+    refuse_long(length)?;
     let mut found = Vec::new();
     let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
     read.map_err(|error| error.to_string())?;
@@ -89,6 +107,19 @@ mod tests {
         let packed = pack(&text);
         assert!(packed.len() < 150, "{}", packed.len());
         assert_eq!(unpack(&packed, text.len() as u64).as_deref(), Ok(text.as_str()));
+    }
+
+    #[test]
+    fn a_head_is_the_text_without_distributions_however_long_it_is() {
+        for length in [10, HEAD_BYTES - 60, HEAD_BYTES, 5 * HEAD_BYTES] {
+            let other = "x".repeat(length);
+            let buckets = vec!["[65536,3]"; 500].join(",");
+            let text = |buckets: &str| format!("{{\"o\":\"{other}\",\"buckets\":[{buckets}]}}");
+            let packed = pack(&text(&buckets));
+            let found = unpack_head(&packed, text(&buckets).len() as u64);
+            assert_eq!(found, Ok(text("")), "{length}");
+            unpack_head(&packed[..packed.len() / 4], text(&buckets).len() as u64).unwrap_err();
+        }
     }
 
     proptest::proptest! {
