@@ -21,12 +21,12 @@ fn label(mark: MarkId) -> Option<Label> {
 }
 
 /// What casts doubt on the figures of which arms; `runs` are the marks of each, by arm.
-pub(crate) fn notes(names: &[&str], runs: &[(usize, Vec<MarkId>)]) -> Vec<String> {
+pub(crate) fn notes(names: &[&str], runs: &[(usize, impl AsRef<[MarkId]>)]) -> Vec<String> {
     let mut all = vec![0_usize; names.len()];
     let mut marked: BTreeMap<MarkId, Vec<usize>> = BTreeMap::new();
     for (arm, marks) in runs {
         all[*arm] += 1;
-        for mark in marks {
+        for mark in marks.as_ref() {
             marked.entry(*mark).or_insert_with(|| vec![0; names.len()])[*arm] += 1;
         }
     }

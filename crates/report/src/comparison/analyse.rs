@@ -7,7 +7,7 @@ use drivelab_stats::Role;
 
 use super::column::{Column, columns};
 use super::result::CompareResult;
-use super::{ArmRuns, Input, Source, withheld};
+use super::{ArmRuns, Input, RunFigures, Source, withheld};
 use crate::attachment::{self, Difference};
 use crate::outcome::{
     Outcome, Question, Rules, Together, Withheld, judge, judge_unpaired, withhold, withhold_all,
@@ -155,9 +155,12 @@ const MEDIAN: &str = "These runs simulate the median of the drives that the prof
 fn sampled<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
     let mut sampled = Sampled::default();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        let mut first_of: BTreeMap<&str, &RunFigures> = BTreeMap::new();
+        for run in runs {
+            first_of.entry(&run.block).or_insert(run);
+        }
         let drive = |block: &String| {
-            let (target, specimen) =
-                runs.iter().find(|run| run.block == *block)?.simulated.as_ref()?;
+            let (target, specimen) = first_of.get(block.as_str())?.simulated.as_deref()?;
             Some(Simulated { target, specimen })
         };
         sampled.note(0, arm, blocks.iter().map(drive));

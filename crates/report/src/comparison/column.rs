@@ -70,12 +70,12 @@ pub(super) fn columns(input: &Input) -> Vec<Column<'_>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         for run in runs {
-            for figure in &run.figures {
+            for (figure, value) in run.figures.iter() {
                 let place = *places.entry(&figure.name).or_insert_with(|| {
                     columns.push(Column::new(figure, input.arms.len()));
                     columns.len() - 1
                 });
-                columns[place].add(arm, &run.block, figure);
+                columns[place].add(arm, &run.block, (figure, value));
             }
         }
     }
@@ -102,12 +102,12 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
-        if figure.value.is_finite() && figure.value > 0.0 {
-            self.cells[arm].entry(block).or_default().push(figure.value);
-            self.all[arm].push(figure.value);
+    fn add(&mut self, arm: usize, block: &'a str, (figure, value): (&'a Figure, f64)) {
+        if value.is_finite() && value > 0.0 {
+            self.cells[arm].entry(block).or_default().push(value);
+            self.all[arm].push(value);
         } else {
-            self.unusable[arm].push((block, figure.value));
+            self.unusable[arm].push((block, value));
         }
         if figure.unit() != self.first.unit() {
             self.other_unit = Some((arm, figure.unit().to_owned()));

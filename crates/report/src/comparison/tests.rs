@@ -77,7 +77,8 @@ fn arms_are_taken_by_name_and_order() {
 fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), String> {
     let rows = pairs::parse(text).map_err(|error| error.to_string())?;
     let input = from_pairs(&rows, choice).map_err(|error| error.to_string())?;
-    let better = input.arms[0].runs[0].figures[0].better;
+    let (figure, _) = input.arms[0].runs[0].figures.iter().next().unwrap();
+    let better = figure.better;
     Ok((input.arms.into_iter().map(|arm| arm.name).collect(), crate::metric::better(better)))
 }
 

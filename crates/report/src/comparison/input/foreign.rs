@@ -1,6 +1,7 @@
 //! Another tool's results as arms.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
@@ -84,7 +85,7 @@ pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
     let mut input = input(arms.collect(), true, std::iter::once(imported))?;
     for ArmRuns { name, runs } in &mut input.arms {
         for run in runs {
-            run.work = without_name(&run.work, name);
+            run.work = Arc::new(without_name(&run.work, name));
         }
     }
     Ok(input)
@@ -140,7 +141,8 @@ fn input<'a>(
         ));
     }
     let ran_on = arms.iter().map(|(name, runs)| {
-        let host = |run: &Vec<&ImportedRun>| run.iter().find_map(|it| it.host.clone());
+        let host =
+            |run: &Vec<&ImportedRun>| run.iter().find_map(|it| it.host.as_deref().map(Arc::from));
         OnHosts { name: name.clone(), runs: runs.iter().map(host).collect() }
     });
     let ran_on: Vec<OnHosts> = ran_on.collect();
@@ -149,7 +151,8 @@ fn input<'a>(
         let is_single = runs.len() == 1;
         let times: Vec<Option<u64>> =
             runs.iter().map(|run| run.iter().filter_map(|it| it.ended_unix_s).max()).collect();
-        let works: Vec<Work> = runs.iter().map(|run| work(run, are_one)).collect();
+        let works = runs.iter().map(|run| Arc::new(work(run, are_one)));
+        let works: Vec<Arc<Work>> = works.collect();
         let figures = runs
             .iter()
             .map(|run| run.iter().flat_map(|run| figures(run, is_single, are_one)).collect());

@@ -1,6 +1,7 @@
 //! On which machines arms ran: what differs between them may be the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use drivelab_core::Refusal;
 
@@ -9,7 +10,7 @@ use super::ArmRuns;
 /// The machine of each run of an arm; of modelled runs and those of other tools there is none.
 pub(super) struct OnHosts {
     pub(super) name: String,
-    pub(super) runs: Vec<Option<String>>,
+    pub(super) runs: Vec<Option<Arc<str>>>,
 }
 
 /// What to know of pairs that were made machine by machine.
@@ -23,9 +24,17 @@ pub(super) const BLOCKS: &str = "The runs are of several machines, and each is c
 /// # Errors
 /// The arms ran on different machines.
 pub(super) fn are_blocks(arms: &[OnHosts]) -> Result<bool, Refusal> {
-    let of_arm = |arm: &OnHosts| arm.runs.iter().cloned().collect::<BTreeSet<_>>();
-    let hosts: Vec<BTreeSet<Option<String>>> = arms.iter().map(of_arm).collect();
-    let all: BTreeSet<&String> = hosts.iter().flatten().flatten().collect();
+    let of_arm = |arm: &OnHosts| {
+        let mut hosts = BTreeSet::new();
+        for host in &arm.runs {
+            if !hosts.contains(host) {
+                hosts.insert(host.clone());
+            }
+        }
+        hosts
+    };
+    let hosts: Vec<BTreeSet<Option<Arc<str>>>> = arms.iter().map(of_arm).collect();
+    let all: BTreeSet<&Arc<str>> = hosts.iter().flatten().flatten().collect();
     if all.len() < 2 {
         return Ok(false);
     }

@@ -1,14 +1,20 @@
 //! Named arms with their runs, whatever they come from.
 
+mod figures;
 mod foreign;
 mod hosts;
+mod own;
 mod pairs;
 mod runs;
 mod sequence;
 
+pub use figures::Figures;
 pub use foreign::{ArmResults, from_foreign, from_lines};
+pub use own::{OwnRun, OwnRuns};
 pub use pairs::{Choice, from_pairs};
-pub use runs::from_runs;
+pub use runs::{from_own, from_runs};
+
+use std::sync::Arc;
 
 use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, Flaw, Specimen, Work};
@@ -90,13 +96,13 @@ pub struct RunFigures {
     /// Its block.
     pub block: String,
     /// One number a metric.
-    pub figures: Vec<Figure>,
+    pub figures: Figures,
     /// When it ended, in seconds since 1970, where that is known.
     pub ended_unix_s: Option<u64>,
     /// The drive that was simulated, and what was asked of it as the run's record spells it.
-    pub simulated: Option<(String, Specimen)>,
-    /// What it did, as far as that is known.
-    pub work: Work,
+    pub simulated: Option<Arc<(String, Specimen)>>,
+    /// What it did, as far as that is known; runs that did the same may share it.
+    pub work: Arc<Work>,
     /// Why its figures are not what they claim to be.
     pub flaws: Vec<Flaw>,
 }
@@ -123,10 +129,10 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
     let run = |(place, figures): (usize, Vec<Figure>)| RunFigures {
         block: place.to_string(),
-        figures,
+        figures: figures.into(),
         ended_unix_s: None,
         simulated: None,
-        work: Work::default(),
+        work: Arc::default(),
         flaws: Vec::new(),
     };
     named.map(run).collect()

@@ -1,9 +1,10 @@
 //! A CSV file of pairs as arms.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{self, Figure, Work};
+use drivelab_core::record::{self, Figure};
 use drivelab_stats::Better;
 
 use super::{ArmRuns, Input, RunFigures, Source, checked};
@@ -166,10 +167,10 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
         let figure = Figure::new(&row.metric, row.value, better);
         RunFigures {
             block: row.block.clone(),
-            figures: vec![figure],
+            figures: vec![figure].into(),
             ended_unix_s: None,
             simulated: None,
-            work: Work::default(),
+            work: Arc::default(),
             flaws: Vec::new(),
         }
     });

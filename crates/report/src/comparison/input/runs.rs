@@ -1,48 +1,62 @@
 //! Stored runs as arms.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{Figure, MarkId, RunRecord, Work};
+use drivelab_core::record::MarkId;
 use drivelab_stats::Provenance;
 
 use super::hosts::{self, OnHosts};
+use super::own::{OwnRun, OwnRuns};
 use super::sequence::{ALTERNATED, Order, order};
-use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
-use crate::attachment::{self, ArmSettings, Question, Sample};
+use super::{ArmRuns, Input, RunFigures, Source, checked, order_note};
+use crate::attachment::{ArmSettings, Question, Sample};
+use crate::marks;
 use crate::run::Dated;
-use crate::{marks, run, validity};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
 /// Runs of different machines are refused, because what differs may be the machine, unless every
 /// arm has runs of every machine: then each machine is held against itself.
 pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
-    let ran_on = arms.iter().map(|(name, records)| {
-        let host = |run: &Dated| run.record.host.as_ref().map(|host| host.id.clone());
-        OnHosts { name: name.clone(), runs: records.iter().map(host).collect() }
+    let own = arms.iter().map(|(name, records)| {
+        let mut own = OwnRuns::new(name);
+        for run in records {
+            own.add(OwnRun::of(run));
+        }
+        own
+    });
+    from_own(&own.collect::<Vec<_>>())
+}
+
+/// The same of runs of which only what a comparison needs was kept.
+pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
+    let ran_on = arms.iter().map(|arm| OnHosts {
+        name: arm.name.clone(),
+        runs: arm.runs.iter().map(|run| run.host.clone()).collect(),
     });
     let ran_on: Vec<OnHosts> = ran_on.collect();
     let by_host = hosts::are_blocks(&ran_on)?;
     let mut notes = Vec::new();
-    let named = arms.iter().map(|(name, records)| {
-        let figures = records.iter().map(|run| figures(&run.record)).collect();
-        let mut runs = in_order(figures);
-        for (run, Dated { record, ended_unix_s }) in runs.iter_mut().zip(records) {
-            run.simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
-            run.ended_unix_s = *ended_unix_s;
-            run.work = Work::of(record);
-            run.flaws = validity::flaws(record);
-        }
-        ArmRuns { name: name.clone(), runs }
+    let named = arms.iter().map(|arm| {
+        let run = |(place, run): (usize, &OwnRun)| RunFigures {
+            block: place.to_string(),
+            figures: run.figures.clone(),
+            ended_unix_s: run.ended_unix_s,
+            simulated: run.simulated.clone(),
+            work: Arc::clone(&run.work),
+            flaws: run.flaws.clone(),
+        };
+        ArmRuns { name: arm.name.clone(), runs: (1..).zip(&arm.runs).map(run).collect() }
     });
     let mut named: Vec<ArmRuns> = named.collect();
     if by_host {
         hosts::number(&mut named, &ran_on);
     }
     let by_order = order_note(&named);
-    for (arm, (name, records)) in named.iter_mut().zip(arms) {
-        notes.extend(drop_copies(&mut arm.runs, name, records));
+    for (arm, own) in named.iter_mut().zip(arms) {
+        notes.extend(drop_copies(&mut arm.runs, own));
     }
     let (mut not_alternated, mut order_note) = (None, None);
     match if by_host { Order::Unknown } else { order(&mut named) } {
@@ -51,11 +65,10 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
         Order::Unknown if by_host => order_note = Some(hosts::BLOCKS.to_owned()),
         Order::Unknown => order_note = by_order,
     }
-    let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
-    let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
-        let ids = |run: &Dated| run.record.marks.iter().map(|mark| mark.id).collect();
-        records.iter().map(move |run| (arm, ids(run)))
-    });
+    let arm_names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+    let marked = (0_usize..)
+        .zip(arms)
+        .flat_map(|(place, arm)| arm.runs.iter().map(move |run| (place, &run.marks[..])));
     notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
@@ -71,55 +84,35 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[Dated]) -> Option<String> {
-    let is_same = |one: &RunRecord, other: &RunRecord| {
-        (&one.target, &one.config) == (&other.target, &other.config)
-            && (&one.total, &one.phases) == (&other.total, &other.phases)
-    };
-    // Copies have the same seed and the same rate: few of many runs are compared whole.
-    let rate = |record: &RunRecord| record.total.as_ref().map(|total| total.iops.to_bits());
-    let mut alike: BTreeMap<(u64, Option<u64>), Vec<&RunRecord>> = BTreeMap::new();
-    let mut records_left = records.iter().map(|run| &run.record);
-    runs.retain(|_| {
-        let record = records_left.next().expect("one record a run");
-        let earlier = alike.entry((record.config.seed, rate(record))).or_default();
-        let is_new = !earlier.iter().any(|earlier| is_same(earlier, record));
-        if is_new {
-            earlier.push(record);
-        }
-        is_new
-    });
-    let copies = records.len() - runs.len();
+fn drop_copies(runs: &mut Vec<RunFigures>, own: &OwnRuns) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let mut own_runs = own.runs.iter();
+    runs.retain(|_| seen.insert(own_runs.next().expect("one record a run").content));
+    let (all, name) = (own.runs.len(), &own.name);
+    let copies = all - runs.len();
     (copies > 0).then(|| {
-        format!(
-            "{copies} of {} runs of `{name}` are copies of another run and were ignored.",
-            records.len()
-        )
+        format!("{copies} of {all} runs of `{name}` are copies of another run and were ignored.")
     })
 }
 
 /// Runs in virtual time are known to be simulated: equal values are to be expected of them, and no
 /// sign of copies. Only where a seed comes again in an arm, the run may be one.
-fn provenance(arms: &[(String, Vec<Dated>)]) -> Provenance {
-    let is_simulated = |record: &RunRecord| {
-        record.host.is_none() && record.marks.iter().any(|mark| mark.id == MarkId::Modelled)
-    };
-    let are_own = |runs: &[Dated]| {
+fn provenance(arms: &[OwnRuns]) -> Provenance {
+    let is_simulated = |run: &OwnRun| run.host.is_none() && run.marks.contains(&MarkId::Modelled);
+    let are_own = |arm: &OwnRuns| {
         let mut seeds = BTreeSet::new();
-        let mut records = runs.iter().map(|run| &run.record);
-        records.all(|record| is_simulated(record) && seeds.insert(record.config.seed))
+        arm.runs.iter().all(|run| is_simulated(run) && seeds.insert(run.seed))
     };
-    let simulated = arms.iter().all(|(_, records)| are_own(records));
+    let simulated = arms.iter().all(are_own);
     if simulated { Provenance::Simulated } else { Provenance::Unknown }
 }
 
-fn attached(arms: &[(String, Vec<Dated>)]) -> Question {
+fn attached(arms: &[OwnRuns]) -> Question {
     let named =
-        arms.iter().map(|(name, _)| ArmSettings { name: name.clone(), ..ArmSettings::default() });
-    let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
-        let sample =
-            move |run: &Dated| Sample { arm, group: 0, facts: attachment::facts(&run.record) };
-        records.iter().map(sample)
+        arms.iter().map(|arm| ArmSettings { name: arm.name.clone(), ..ArmSettings::default() });
+    let samples = (0_usize..).zip(arms).flat_map(|(place, arm)| {
+        let facts = arm.facts.iter().cloned();
+        facts.map(move |facts| Sample { arm: place, group: 0, facts })
     });
     Question {
         arms: named.collect(),
@@ -127,12 +120,4 @@ fn attached(arms: &[(String, Vec<Dated>)]) -> Question {
         samples: samples.collect(),
         ..Question::default()
     }
-}
-
-fn figures(record: &RunRecord) -> Vec<Figure> {
-    let mut figures = run::metrics(record);
-    for figure in &mut figures {
-        figure.remarks.extend(marks::remarks(record));
-    }
-    figures
 }

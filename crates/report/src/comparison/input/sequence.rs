@@ -66,10 +66,10 @@ mod tests {
     fn arms(times: &[&[u64]]) -> Vec<ArmRuns> {
         let run = |time: &u64| RunFigures {
             block: String::new(),
-            figures: Vec::new(),
+            figures: Vec::new().into(),
             ended_unix_s: Some(*time),
             simulated: None,
-            work: drivelab_core::record::Work::default(),
+            work: std::sync::Arc::default(),
             flaws: Vec::new(),
         };
         let arm =

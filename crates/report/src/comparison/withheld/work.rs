@@ -1,7 +1,8 @@
 //! Arms that did different work: what differs is named key by key, and withholds the verdict unless
 //! it was declared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use drivelab_core::factor::{self, Factor};
 use drivelab_core::record::{Work, WorkDifference, differences, scope, short};
@@ -43,8 +44,7 @@ impl<'a> Asked<'a> {
         input: &'a Input,
         factors: &'a [String],
     ) -> Result<Self, Refusal> {
-        let works = input.arms.iter().map(|arm| arm.runs.iter().map(|run| &run.work).collect());
-        let works: Vec<Vec<&Work>> = works.collect();
+        let works: Vec<Vec<&Work>> = input.arms.iter().map(different_works).collect();
         let mut keys: Vec<&str> =
             works.iter().flatten().flat_map(|work| work.iter()).map(|it| it.0).collect();
         keys.sort_unstable();
@@ -77,6 +77,13 @@ impl<'a> Asked<'a> {
         };
         self.differences.iter().filter(is).collect()
     }
+}
+
+/// The works of the runs of an arm, one that runs share once.
+fn different_works(arm: &ArmRuns) -> Vec<&Work> {
+    let mut seen = BTreeSet::new();
+    let works = arm.runs.iter().map(|run| &run.work);
+    works.filter(|work| seen.insert(Arc::as_ptr(work))).map(|work| &**work).collect()
 }
 
 /// Whether a factor that was typed means a key.
