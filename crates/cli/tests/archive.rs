@@ -340,6 +340,34 @@ fn job_files_measurements_and_results_of_other_tools_are_kept() {
 }
 
 #[test]
+fn runs_of_labels_are_compared_as_files_of_the_same_runs() {
+    let folder = folder();
+    let run = |label: &str, drive: &str, seed: u64| {
+        let seed = seed.to_string();
+        let words = ["run", drive, "--rw=randread", "--number_ios=200", "--label", label];
+        drivelab(folder.path(), &[&words[..], &["--seed", &seed, "--json"]].concat()).out
+    };
+    for (label, drive) in [("old", "drive:generic-5400"), ("new", "drive:seagate-st31000333as")] {
+        // A copy of a run is no second one.
+        let runs: String = (1..8).chain([3]).map(|seed| run(label, drive, seed)).collect();
+        file(folder.path(), &format!("{label}.json"), &runs);
+    }
+    for option in ["--json", "--unpaired", "--factor=controller"] {
+        let of = |words: &[&str]| {
+            let found = drivelab(folder.path(), &[&["compare", option], words].concat());
+            (found.code, found.out)
+        };
+        assert_eq!(of(&["label:old", "label:new"]), of(&["old.json", "new.json"]), "{option}");
+    }
+    // A label may have results of another tool.
+    file(folder.path(), "tool.json", HYPERFINE);
+    let kept = drivelab(folder.path(), &["archive", "import", "tool.json", "--label", "tool"]);
+    assert_eq!(kept.code, 0, "{kept:?}");
+    drivelab(folder.path(), &["compare", "label:old", "label:tool"])
+        .failed(2, &["no metric in common: `old` has `iops`"]);
+}
+
+#[test]
 fn runs_are_compared_by_time_and_only_with_runs_of_the_same_work() {
     let folder = folder();
     drivelab(folder.path(), &RUN);

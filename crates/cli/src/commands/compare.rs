@@ -7,7 +7,9 @@ use clap::Args;
 use drivelab_archive::Detail;
 use drivelab_core::Refusal;
 use drivelab_core::units::Ratio;
-use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, CompareResult, Input};
+use drivelab_report::comparison::{
+    self, ArmResults, Choice, CompareOptions, CompareResult, Input, OwnRuns,
+};
 use drivelab_report::run::Dated;
 use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
@@ -100,8 +102,10 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
         let arms = arms(&arguments.arms, &arguments.others)?;
-        let found = found(&arms, (&arguments.archive, Detail::Figures))?;
-        from_arms(&arms, found)?
+        match from_labels(&arms, &arguments.archive)? {
+            Some(gathered) => gathered,
+            None => from_arms(&arms, found(&arms, (&arguments.archive, Detail::Figures))?)?,
+        }
     };
     let unpaired = arguments.unpaired.then_some("`--unpaired` is given");
     let options = CompareOptions {
@@ -169,6 +173,22 @@ pub(crate) fn found(
     arms.iter().map(of_arm).collect()
 }
 
+/// Puts side by side the runs of labels, whose records are not kept in memory; `None` where
+/// anything else is among them.
+fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gathered>, Failure> {
+    let mut own: Vec<OwnRuns> = Vec::new();
+    for ArmFiles { name, files } in arms {
+        let mut runs = OwnRuns::new(name);
+        for path in files {
+            if results::own_runs(&mut runs, path, archive)?.is_none() {
+                return Ok(None);
+            }
+        }
+        own.push(runs);
+    }
+    gathered(arms, comparison::from_own(&own), false).map(Some)
+}
+
 /// Puts side by side what was found of each arm.
 pub(crate) fn from_arms(
     arms: &[ArmFiles],
@@ -215,6 +235,14 @@ pub(crate) fn from_arms(
             comparison::from_foreign(foreign)
         }
     };
+    gathered(arms, input, has_studies)
+}
+
+fn gathered(
+    arms: &[ArmFiles],
+    input: Result<Input, Refusal>,
+    has_studies: bool,
+) -> Result<Gathered, Failure> {
     let mut input = input.map_err(|error| refused(error, arms[0].files[0]))?;
     input.notes.extend(several_files(arms, &input));
     Ok(Gathered { input, has_studies })

@@ -6,11 +6,16 @@ use std::path::Path;
 use drivelab_archive::{Archive, ArchiveError, Detail, Filter, Query, Whole};
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
+use drivelab_core::record::{
+    Attached, FlashWritten, Guest, Host, HostsRecord, JobRecord, Mark, Origin, Phase, RUN_SCHEMA,
+    RunConfig, RunRecord, Served, Specimen, Verification,
+};
 use drivelab_formats::results;
+use drivelab_report::comparison::{OwnRun, OwnRuns};
 use drivelab_report::run::Dated;
 use drivelab_report::{kept, run};
 use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
@@ -93,6 +98,43 @@ pub(crate) fn find_in(
     Ok(found)
 }
 
+/// The runs with a label, of each only what a comparison needs: there may be 100,000 of them.
+/// `None` where `what` is no label, or has other results too.
+pub(crate) fn own_runs(
+    arm: &mut OwnRuns,
+    what: &Path,
+    archive: &ArchiveArgs,
+) -> Result<Option<()>, Failure> {
+    let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
+    if !typed.starts_with(LABEL) {
+        return Ok(None);
+    }
+    let query = Query::read(typed, now_ms()).map_err(Failure::bad_words)?;
+    let Some(query) = query else { return Ok(None) };
+    let make = |whole: Whole| {
+        let head = head(&whole).map_or_else(|| kept(&whole), |run| Ok(Content::Runs(vec![run])));
+        match head.map_err(|why| damaged(&whole, &why))? {
+            Content::Runs(mut runs) => {
+                for run in &mut runs {
+                    suite::complete(&mut run.record);
+                }
+                Ok::<_, Failure>(Some(runs.iter().map(OwnRun::of).collect::<Vec<_>>()))
+            }
+            _ => Ok(None),
+        }
+    };
+    let mut are_all_own = true;
+    let then = |runs: Option<Vec<OwnRun>>| {
+        are_all_own &= runs.is_some();
+        for run in runs.into_iter().flatten() {
+            arm.add(run);
+        }
+        Ok(())
+    };
+    query.each_made(&archive.open_to_read()?, typed, Detail::Figures, make, then)?;
+    Ok(are_all_own.then_some(()))
+}
+
 fn damaged(whole: &Whole, why: &str) -> Failure {
     Failure::cannot_here(anyhow::anyhow!("kept run {}: {why}", whole.id))
         .hint("see what else is damaged: drivelab archive check")
@@ -131,13 +173,8 @@ fn kept(whole: &Whole) -> Result<Content, String> {
     let schema = document["schema"].as_str().unwrap_or_default().to_owned();
     match schema.as_str() {
         RUN_SCHEMA => {
-            let mut record: RunRecord = serde_json::from_value(document).map_err(text)?;
-            record.label.clone_from(&whole.label);
-            // An import has the time of its file, and virtual time none.
-            let is_known = record.host.is_some() && whole.origin != Origin::Import;
-            let of_entry = is_known.then_some(whole.time_ms / 1000);
-            let ended_unix_s = record.ended_unix_s.or(of_entry);
-            Ok(Content::Runs(vec![Dated { record, ended_unix_s }]))
+            let record: RunRecord = serde_json::from_value(document).map_err(text)?;
+            Ok(Content::Runs(vec![dated(record, whole)]))
         }
         KEPT_STUDY_SCHEMA => {
             let parts = whole.parts.iter().map(|it| (it.place.as_str(), it.document.as_str()));
@@ -154,6 +191,69 @@ fn kept(whole: &Whole) -> Result<Content, String> {
         }
         kept::RESULTS_SCHEMA => kept::read_results(document).map(Content::Results),
         _ => Err(format!("`{schema}` is unknown to this version")),
+    }
+}
+
+/// A kept run by its name and time in the archive.
+fn dated(mut record: RunRecord, whole: &Whole) -> Dated {
+    record.label.clone_from(&whole.label);
+    // An import has the time of its file, and virtual time none.
+    let is_known = record.host.is_some() && whole.origin != Origin::Import;
+    let of_entry = is_known.then_some(whole.time_ms / 1000);
+    let ended_unix_s = record.ended_unix_s.or(of_entry);
+    Dated { record, ended_unix_s }
+}
+
+/// A kept run without its jobs, which a comparison does not need; `None` for anything else, and for
+/// what only [`kept`] can say what is wrong with.
+fn head(whole: &Whole) -> Option<Dated> {
+    let head: Head = serde_json::from_str(&whole.document).ok()?;
+    (head.schema == RUN_SCHEMA).then(|| dated(head.into(), whole))
+}
+
+/// A record whose jobs are read over.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+    target: String,
+    label: Option<String>,
+    ended_unix_s: Option<u64>,
+    config: RunConfig,
+    total: Option<JobRecord>,
+    #[serde(default)]
+    phases: Vec<Phase>,
+    marks: Vec<Mark>,
+    host: Option<Host>,
+    attached: Option<Attached>,
+    served: Option<Served>,
+    guest: Option<Guest>,
+    specimen: Option<Specimen>,
+    flash: Option<FlashWritten>,
+    verification: Option<Verification>,
+    hosts: Option<Box<HostsRecord>>,
+}
+
+impl From<Head> for RunRecord {
+    fn from(head: Head) -> Self {
+        Self {
+            schema: head.schema,
+            target: head.target,
+            label: head.label,
+            ended_unix_s: head.ended_unix_s,
+            config: head.config,
+            jobs: Vec::new(),
+            total: head.total,
+            phases: head.phases,
+            marks: head.marks,
+            host: head.host,
+            attached: head.attached,
+            served: head.served,
+            guest: head.guest,
+            specimen: head.specimen,
+            flash: head.flash,
+            verification: head.verification,
+            hosts: head.hosts,
+        }
     }
 }
 
