@@ -36,7 +36,7 @@ def writing(where: str) -> list[Request]:
         Request(f"durability pages --size 64k --runtime 200ms --ledger {where}/ledger",
                 needed=f"{where}/ledger"),
         Request(f"durability {where}/pages --size 1M --runtime 300ms"),
-        Request(f"run {where}/file --size 1M --runtime 50ms", needed=f"{where}/file"),
+        Request(f"run {where}/file --size 1M --runtime 50ms --direct 0", needed=f"{where}/file"),
         Request(f"replay trace --drive generic-10k --times {where}/times", needed=f"{where}/times"),
         Request(f"man --out {where}/man", needed=f"{where}/man"),
         Request(f"inspect --capture {where}/capture", needed=f"{where}/capture"),
