@@ -20,6 +20,8 @@ pub enum OpenError {
     NoBlocks { path: PathBuf, kind: &'static str },
     #[error("{} is empty: there is nothing to read", .path.display())]
     Empty { path: PathBuf },
+    #[error("{} does not exist, and `--size` asks for a file of 0 bytes", .path.display())]
+    NothingToLayOut { path: PathBuf },
     #[error("{} holds {held}, and `--size` asks for {size}", .path.display())]
     TooSmall { path: PathBuf, size: Bytes, held: Bytes },
     #[error("{} is on {file_system}, in memory: O_DIRECT has no disk to reach",
@@ -64,6 +66,7 @@ impl OpenError {
             Self::Missing { path } if path.starts_with("/dev") => {
                 "check the name: `drivelab inspect` lists the drives".into()
             }
+            Self::NothingToLayOut { .. } => "give the size of the file: `--size 1G`".into(),
             Self::Missing { .. } => {
                 "check the name, or add `--size 1G` to lay out a file of that size".into()
             }

@@ -164,7 +164,7 @@ fn make(
     control: &Control<'_>,
 ) -> Result<Option<LaidOut>, OpenError> {
     if size.get() == 0 {
-        return Err(OpenError::Empty { path: path.into() });
+        return Err(OpenError::NothingToLayOut { path: path.into() });
     }
     layout::lay_out(path, size, seed, check, control)
 }

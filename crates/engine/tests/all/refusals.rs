@@ -52,7 +52,7 @@ fn what_has_no_blocks_is_refused_by_its_kind() {
     check(attempt(&scratch.file("empty", b""), reading(), false), "is empty", "--size");
     check(attempt(&scratch.path("none"), reading(), false), "does not exist", "--size 1G");
     let nothing = WorkloadOptions { size: Some(Bytes::ZERO), ..reading() };
-    check(attempt(&scratch.path("none"), nothing, false), "is empty", "--size");
+    check(attempt(&scratch.path("none"), nothing, false), "a file of 0 bytes", "--size 1G");
     assert!(!scratch.path("none").exists());
 }
 
