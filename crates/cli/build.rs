@@ -13,7 +13,7 @@ const MODEL: [&str; 6] = [
     "../model/src",
     "../disksim/src",
     "../engine/src",
-    "../lab/src",
+    "../guest/src",
     "../../drives",
 ];
 

@@ -4,7 +4,7 @@
 
 use drivelab_core::Lba;
 use drivelab_core::crash::{Cut, FileSystemKind};
-use drivelab_lab::crash::Layout;
+use drivelab_guest::crash::Layout;
 use drivelab_study::crash::CrashFile;
 use libfuzzer_sys::fuzz_target;
 

@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Replay(commands::replay::ReplayArgs),
     Sweep(commands::sweep::SweepArgs),
     Fleet(commands::fleet::FleetArgs),
-    Lab(commands::lab::LabArgs),
+    Guest(commands::guest::GuestArgs),
     History(commands::archive::history::HistoryArgs),
     Label(commands::archive::label::LabelArgs),
     Delete(commands::archive::delete::DeleteArgs),

@@ -24,7 +24,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, crash, drive, durability, fleet as fleets, generate, import, inspect, lab,
+    archive, compare, crash, drive, durability, fleet as fleets, generate, guest, import, inspect,
     replay, report, run, serve, show, study, sweep, view,
 };
 use crate::failure::{Exit, Failure, Outcome};
@@ -91,7 +91,7 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Sweep(arguments) => sweep::run(arguments, ui),
         Command::Fleet(arguments) => fleets::run(arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
-        Command::Lab(arguments) => lab::run(arguments, ui),
+        Command::Guest(arguments) => guest::run(arguments, ui),
         Command::History(arguments) => archive::history::run(arguments, ui),
         Command::Label(arguments) => archive::label::run(&arguments, ui),
         Command::Delete(arguments) => archive::delete::run(&arguments, ui),

@@ -22,7 +22,7 @@ fn what_is_wrong_with_a_test_is_said_before_anything_is_run() {
     let check = |text: &str, options: &[&str], code: i32, words: &[&str]| {
         crash(folder.path(), text, options).failed(code, words);
     };
-    check(LEAST, &[], 3, &["no kernel", "drivelab lab kernel build"]);
+    check(LEAST, &[], 3, &["no kernel", "drivelab guest kernel build"]);
     check("title = \"t\"", &[], 2, &["test.toml:1:1", "lacks `drive`"]);
     check(&format!("{LEAST}cuts = 0"), &[], 2, &["test.toml:5:", "from 1 to"]);
     check(&format!("{LEAST}promises = 1"), &[], 2, &["unknown key `promises`"]);

@@ -22,14 +22,14 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("archive", &["core", "files"], &[]),
     ("formats", &["core"], &[]),
     ("suites", &["core", "files"], &[]),
-    ("lab", &["core", "files"], &["model", "serve"]),
+    ("guest", &["core", "files"], &["model", "serve"]),
     ("report", &["core", "stats"], &[]),
     ("view", &["core", "report"], &[]),
     (
         "cli",
         &[
             "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
-            "archive", "formats", "report", "suites", "lab", "view", "files",
+            "archive", "formats", "report", "suites", "guest", "view", "files",
         ],
         &[],
     ),

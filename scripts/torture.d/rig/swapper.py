@@ -21,8 +21,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 #: Names under which drivelab works, or files that it makes.
 DECOYS = ["drivelab-suite-1", "drivelab-suite-2", "target", "target.unfinished", "build.log", "lock",
-          "drivelab-lab-1-0", "drivelab-lab-x", "building-1-0", "building-x", "current"]
-MARKERS = [".drivelab-suite", ".drivelab-lab", ".drivelab-build"]
+          "drivelab-guest-1-0", "drivelab-guest-x", "building-1-0", "building-x", "current"]
+MARKERS = [".drivelab-suite", ".drivelab-guest", ".drivelab-build"]
 INSIDE = ["blogs", "files", "large", "from", "to", "tree", "databases"]
 
 

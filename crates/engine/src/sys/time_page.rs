@@ -1,4 +1,4 @@
-//! The page in which the kernel of a guest of `drivelab-lab` keeps the virtual time.
+//! The page in which the kernel of a guest of `drivelab-guest` keeps the virtual time.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;

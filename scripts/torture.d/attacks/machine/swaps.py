@@ -30,7 +30,7 @@ DELAYED = ["unlinkat", "rmdir,unlinkat", "mkdirat", "renameat,renameat2", "opena
            "unlinkat,mkdirat,openat"]
 #: Names that drivelab itself uses; the victim has them all.
 NAMES = ["blogs", "files", "large", "from", "to", "tree", "databases", "deep/er",
-         "drivelab-suite-1", "drivelab-lab-1-0", "building-1-0"]
+         "drivelab-suite-1", "drivelab-guest-1-0", "building-1-0"]
 
 STUBS = {
     "flex": "exit 0",
@@ -83,7 +83,7 @@ class Swaps(Attack):
         self.source = self.stubs / "linux.tar"
         self.source.write_bytes(b"unpacked by a stub")
         self.kernels = bench.folder("cache")
-        build = ["lab", "kernel", "build", "--source", str(self.source)]
+        build = ["guest", "kernel", "build", "--source", str(self.source)]
         ended = bench.run(self._argv(bench, build), bench.work, Watch(60), env=self._env())
         self.has_stubs = ended.code == 0
         if not self.has_stubs:
@@ -105,7 +105,7 @@ class Swaps(Attack):
             (victim / name).mkdir(parents=True)
             (victim / name / "thesis").write_text("of years\n")
             (victim / name / "file").write_text("")
-        for name in (".drivelab-suite", ".drivelab-lab", ".drivelab-build", "empty"):
+        for name in (".drivelab-suite", ".drivelab-guest", ".drivelab-build", "empty"):
             (victim / name).write_text("")
         (victim / "letter").write_text("to whom it may concern\n")
         return victim
@@ -183,5 +183,5 @@ class Swaps(Attack):
         return "guest", self._argv(bench, words), {**self._env(), "TMPDIR": str(arena)}
 
     def _build(self, bench: Bench, arena: Path) -> tuple[str, list[str], dict[str, str]]:
-        words = ["lab", "--cache", str(arena), "kernel", "build", "--source", str(self.source)]
+        words = ["guest", "--cache", str(arena), "kernel", "build", "--source", str(self.source)]
         return "build", self._argv(bench, words), {}

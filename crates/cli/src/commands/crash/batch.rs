@@ -1,8 +1,8 @@
 //! Cuts that are checked in one guest: its disk is exchanged from one to the next.
 
 use drivelab_core::crash::{Cut, Finding};
-use drivelab_lab::crash::{Mark, Numbered};
-use drivelab_lab::guest::{End, Ended, Then, Watch};
+use drivelab_guest::crash::{Mark, Numbered};
+use drivelab_guest::guest::{End, Ended, Then, Watch};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::store::{Replay, of_outcome};
 

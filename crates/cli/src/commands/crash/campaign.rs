@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use drivelab_core::crash::{Cut, Finding};
-use drivelab_lab::crash::{Checked, Look};
+use drivelab_guest::crash::{Checked, Look};
 use drivelab_report::crash::Disagreement;
 use drivelab_serve::store::{Replay, of_outcome};
 

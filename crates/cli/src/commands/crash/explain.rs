@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drivelab_core::crash::Cut;
 use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Sectors, Time};
-use drivelab_lab::crash::{Layout, Look};
+use drivelab_guest::crash::{Layout, Look};
 use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};

@@ -39,7 +39,7 @@ Examples:
   drivelab crash my-test.toml --replay 7@12.5s --explain
 
 Exit codes: 0 every promise was kept, 1 one was broken, 2 the file or its commands are wrong,
-3 no kernel (drivelab lab setup), 4 no cut was made or some could not be checked,
+3 no kernel (drivelab guest setup), 4 no cut was made or some could not be checked,
 130 interrupted.")]
 pub(crate) struct CrashArgs {
     /// The crash test, a TOML file.

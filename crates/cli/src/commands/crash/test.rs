@@ -6,11 +6,11 @@ use drivelab_core::crash::{FileSystemKind, Finding};
 use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Refusal, Time};
-use drivelab_lab::crash::{
+use drivelab_guest::crash::{
     ACKNOWLEDGED, Checked, Layout, Look, Numbered, ONE, Scene, batch_cuts, checked, worked,
 };
-use drivelab_lab::guest::{Ended, Line, Watch};
-use drivelab_lab::initramfs::Initramfs;
+use drivelab_guest::guest::{Ended, Line, Watch};
+use drivelab_guest::initramfs::Initramfs;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::{Fault, Kind};
 use drivelab_serve::medium::Memory;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_lab::mounted::FileSystem;
-use drivelab_lab::processor::Processor;
+use drivelab_guest::mounted::FileSystem;
+use drivelab_guest::processor::Processor;
 
 use crate::commands::completion;
 use crate::failure::Failure;
@@ -38,7 +38,7 @@ const GUEST: &str = "Linux in virtual time";
 /// The place of a run, and what is kept of it.
 #[derive(Debug, Args)]
 pub(crate) struct WithinArgs {
-    /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `lab setup`).
+    /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `guest setup`).
     #[arg(long = "in", help_heading = GUEST,
         value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
     pub(super) place: Option<Place>,

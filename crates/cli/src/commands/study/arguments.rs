@@ -42,7 +42,7 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(super) list: bool,
     /// Where to run it: simulate (virtual time), kernel (virtual time under a real Linux kernel;
-    /// see `lab setup`), emulate (a modelled drive served in real time) or hardware (a real file
+    /// see `guest setup`), emulate (a modelled drive served in real time) or hardware (a real file
     /// or device).
     #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     pub(super) stage: Option<StageName>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::record::{Drawn, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_lab::kernel::Kernel;
+use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_report::sweep::{Factor, Swept};

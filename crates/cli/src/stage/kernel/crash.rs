@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::{Device as _, Refusal};
-use drivelab_lab::guest::{Ended, Guest, Limit, Watch};
-use drivelab_lab::initramfs::Initramfs;
-use drivelab_lab::kernel::Kernel;
+use drivelab_guest::guest::{Ended, Guest, Limit, Watch};
+use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;

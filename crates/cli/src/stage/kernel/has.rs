@@ -2,8 +2,8 @@
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
-use drivelab_lab::mounted::{FileSystem, Mounted};
-use drivelab_lab::processor::Processor;
+use drivelab_guest::mounted::{FileSystem, Mounted};
+use drivelab_guest::processor::Processor;
 use drivelab_study::file::Settings;
 
 use crate::failure::Failure;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use drivelab_core::record::SuiteConfig;
 use drivelab_core::workload::{OPTIONS, Workload, WorkloadOptions};
-use drivelab_lab::initramfs::Initramfs;
-use drivelab_lab::mounted::MOUNTED;
+use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::mounted::MOUNTED;
 use drivelab_study::file::{Needs, Suite};
 
 use super::root;
@@ -64,7 +64,7 @@ impl Job<'_> {
     pub(super) fn line(&self, target: &str, seed: u64) -> String {
         let mut arguments = Vec::new();
         match self {
-            Self::Steps(..) => return format!("drivelab lab steps /{STEPS} {target}"),
+            Self::Steps(..) => return format!("drivelab guest steps /{STEPS} {target}"),
             Self::Load(workload, options) => {
                 let is_flag =
                     |name: &str| OPTIONS.iter().any(|option| option.name == name && option.is_flag);
@@ -158,6 +158,6 @@ mod tests {
         refused.check(true).unwrap_err();
         let steps = Job::Steps(&[], &[]);
         assert_eq!(steps.target("sda", true), "/mnt");
-        assert_eq!(steps.line("/mnt", 1), "drivelab lab steps /steps.json /mnt");
+        assert_eq!(steps.line("/mnt", 1), "drivelab guest steps /steps.json /mnt");
     }
 }

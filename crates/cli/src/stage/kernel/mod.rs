@@ -17,7 +17,7 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_files::{Marked, Marker};
-use drivelab_lab::kernel::{Cache, Kernel};
+use drivelab_guest::kernel::{Cache, Kernel};
 use drivelab_model::About;
 use drivelab_study::command::Command;
 use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
@@ -50,7 +50,7 @@ pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Failure> {
 
 /// The kernel that guests run.
 pub(crate) fn find(cache: &Cache) -> Result<Kernel, Refusal> {
-    cache.find()?.ok_or_else(drivelab_lab::no_kernel)
+    cache.find()?.ok_or_else(drivelab_guest::no_kernel)
 }
 
 /// Runs that each core makes between two looks at the journal.

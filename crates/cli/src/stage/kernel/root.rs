@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_lab::initramfs::Initramfs;
-use drivelab_lab::mounted::FileSystem;
+use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::mounted::FileSystem;
 
 use crate::failure::{AtPath as _, Failure};
 
@@ -23,7 +23,7 @@ pub(super) fn busybox() -> Result<&'static Path, Failure> {
     let found = BUSYBOX.iter().map(Path::new).find(|path| path.exists());
     found.ok_or_else(|| {
         let failure = Failure::cannot_here(anyhow::anyhow!("`busybox` is not installed"));
-        failure.hint("see what else is missing: drivelab lab setup")
+        failure.hint("see what else is missing: drivelab guest setup")
     })
 }
 

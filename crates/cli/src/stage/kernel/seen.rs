@@ -2,8 +2,8 @@
 
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Sectors};
-use drivelab_lab::machine::{AtaConfig, BlockConfig, Hardware};
-use drivelab_lab::setting::{NO_SCHEDULER, QueueSetting};
+use drivelab_guest::machine::{AtaConfig, BlockConfig, Hardware};
+use drivelab_guest::setting::{NO_SCHEDULER, QueueSetting};
 use drivelab_model::options::Link;
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Attachment, Controller, Scheduler};

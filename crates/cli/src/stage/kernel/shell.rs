@@ -5,9 +5,9 @@ use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use drivelab_core::Refusal;
-use drivelab_lab::guest::{End, Guest, Limit, Terminal};
-use drivelab_lab::initramfs::Initramfs;
-use drivelab_lab::kernel::Kernel;
+use drivelab_guest::guest::{End, Guest, Limit, Terminal};
+use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 
 use super::has::MEMORY;

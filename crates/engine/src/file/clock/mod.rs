@@ -2,7 +2,7 @@
 //!
 //! Time stamps are the largest cost of a request that does no I/O. They are therefore read from the
 //! processor's counter if the system itself uses it as its clock, and from the system's clock
-//! otherwise. In a guest of `drivelab-lab` they are read from a page of its kernel.
+//! otherwise. In a guest of `drivelab-guest` they are read from a page of its kernel.
 
 mod counter;
 mod page;

@@ -14,27 +14,27 @@ fn drivelab(folder: &Path, arguments: &[&str]) -> Said {
 #[test]
 fn without_a_kernel_the_command_that_builds_one_is_named() {
     let folder = folder();
-    let build = "drivelab lab kernel build";
-    drivelab(folder.path(), &["lab", "kernel", "where"]).failed(3, &["no kernel", build]);
+    let build = "drivelab guest kernel build";
+    drivelab(folder.path(), &["guest", "kernel", "where"]).failed(3, &["no kernel", build]);
     let run = ["run", "drive:seagate-st31000333as", "--in", "kernel", "--runtime", "1s"];
     drivelab(folder.path(), &run).failed(3, &["no kernel", build]);
-    drivelab(folder.path(), &["lab", "shell"]).failed(3, &["no kernel", build]);
-    drivelab(folder.path(), &["lab", "shell", "seagate"]).failed(2, &["unknown drive `seagate`"]);
-    let setup = drivelab(folder.path(), &["lab", "setup", "--json"]);
+    drivelab(folder.path(), &["guest", "shell"]).failed(3, &["no kernel", build]);
+    drivelab(folder.path(), &["guest", "shell", "seagate"]).failed(2, &["unknown drive `seagate`"]);
+    let setup = drivelab(folder.path(), &["guest", "setup", "--json"]);
     assert_eq!(setup.code, 3, "{setup:?}");
     let said = setup.json();
-    assert_eq!((&said["schema"], &said["ready"]), (&"drivelab.lab/1".into(), &false.into()));
+    assert_eq!((&said["schema"], &said["ready"]), (&"drivelab.guest/1".into(), &false.into()));
     assert!(said["missing"].is_array() && said["kernel"].is_null(), "{said}");
-    assert!(drivelab(folder.path(), &["lab", "setup"]).out.contains(build));
+    assert!(drivelab(folder.path(), &["guest", "setup"]).out.contains(build));
 }
 
 #[test]
 fn what_is_no_kernel_is_not_imported() {
     let folder = folder();
-    let import = |name| drivelab(folder.path(), &["lab", "kernel", "import", name]);
+    let import = |name| drivelab(folder.path(), &["guest", "kernel", "import", name]);
     import("none").failed(2, &["none"]);
     file(folder.path(), "text", "6.12.0");
-    import("text").failed(2, &["`text` is not a kernel", "drivelab lab kernel build"]);
+    import("text").failed(2, &["`text` is not a kernel", "drivelab guest kernel build"]);
     assert!(!folder.path().join("cache/drivelab/kernels").exists());
 }
 
@@ -100,6 +100,6 @@ fn a_study_in_a_kernel_refuses_what_a_guest_cannot_have() {
     study("iops", "memory = \"9\"", load).failed(2, &["`memory`", "the memory of a guest"]);
     study("iops", "controller = \"ide\"", load).failed(3, &["no kernel"]);
     study("iops", "scheduler = \"deadline\"", load)
-        .failed(3, &["no kernel", "drivelab lab kernel build"]);
+        .failed(3, &["no kernel", "drivelab guest kernel build"]);
     assert!(!folder.path().join("drivelab-results").exists(), "nothing was begun");
 }

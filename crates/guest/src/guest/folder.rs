@@ -5,8 +5,8 @@ use std::path::Path;
 
 use drivelab_files::{Folder, Marked, Marker};
 
-const PREFIX: &str = "drivelab-lab-";
-static MARKER: Marker = Marker { name: ".drivelab-lab", text: "" };
+const PREFIX: &str = "drivelab-guest-";
+static MARKER: Marker = Marker { name: ".drivelab-guest", text: "" };
 
 /// A folder that is removed with this value; where that was killed, by a later run.
 ///
@@ -49,7 +49,7 @@ mod tests {
             }
             folder
         };
-        let (left, notes) = (make("drivelab-lab-9-0", true), make("drivelab-lab-notes", false));
+        let (left, notes) = (make("drivelab-guest-9-0", true), make("drivelab-guest-notes", false));
         let folder = Folder::open(parent.path()).unwrap();
         let used = RunFolder(Marked::make_new(&folder, PREFIX, &MARKER).unwrap());
         assert!(!left.exists() && notes.join("deep/thesis.txt").exists());

@@ -5,7 +5,7 @@ use drivelab_core::Refusal;
 use crate::guest::GuestError;
 use crate::kernel::{BuildError, CacheError, install_command};
 
-const BUILD: &str = "build the kernel: drivelab lab kernel build";
+const BUILD: &str = "build the kernel: drivelab guest kernel build";
 
 /// No kernel is there to run.
 pub fn no_kernel() -> Refusal {
@@ -21,10 +21,10 @@ impl From<CacheError> for Refusal {
             CacheError::Untrusted { .. } => Self::machine(error)
                 .hint("name a folder that only you and root can change: --cache DIR"),
             CacheError::Changed { .. } => {
-                Self::machine(error).hint("build it again: drivelab lab kernel build --again")
+                Self::machine(error).hint("build it again: drivelab guest kernel build --again")
             }
             CacheError::Foreign { .. } => Self::request(error)
-                .hint("import the program `linux` that `drivelab lab kernel build` made"),
+                .hint("import the program `linux` that `drivelab guest kernel build` made"),
             CacheError::Recipe { .. } => {
                 Self::request(error).hint("import a kernel that this version of drivelab built")
             }
@@ -64,7 +64,7 @@ impl From<GuestError> for Refusal {
         match error {
             GuestError::System { source, .. } => Self::machine(message).because(source),
             GuestError::Missing { .. } => {
-                Self::machine(message).hint("see what else is missing: drivelab lab setup")
+                Self::machine(message).hint("see what else is missing: drivelab guest setup")
             }
             GuestError::Block(error) => {
                 let refusal = Self::machine(message);

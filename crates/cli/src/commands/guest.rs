@@ -1,11 +1,11 @@
-//! `lab`: what running guests takes.
+//! `guest`: what running guests takes.
 
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::{Args, Subcommand};
 use drivelab_core::Refusal;
-use drivelab_lab::kernel::{self, Build, Cache, Kernel, Need, Source};
+use drivelab_guest::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
 use crate::attached;
@@ -20,13 +20,13 @@ use crate::ui::{Progress, Ui};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drivelab lab setup                          what is missing, and the command that installs it
-  drivelab lab kernel build                   about ten minutes of processor time, once
-  drivelab lab kernel where --json            path, source and checksum of the kernel
-  drivelab lab kernel import linux            a kernel that was built on another machine
-  drivelab lab shell intel-x25m,controller=ide
+  drivelab guest setup                          what is missing, and the command that installs it
+  drivelab guest kernel build                   about ten minutes of processor time, once
+  drivelab guest kernel where --json            path, source and checksum of the kernel
+  drivelab guest kernel import linux            a kernel that was built on another machine
+  drivelab guest shell intel-x25m,controller=ide
                                               a shell in a guest with this drive")]
-pub(crate) struct LabArgs {
+pub(crate) struct GuestArgs {
     #[command(subcommand)]
     verb: Verb,
     /// The folder of kernels [default: `drivelab/kernels` in the user's cache folder].
@@ -87,11 +87,11 @@ enum KernelVerb {
     Where,
 }
 
-/// The schema of all that `lab` prints.
-const LAB_SCHEMA: &str = "drivelab.lab/1";
+/// The schema of all that `guest` prints.
+const LAB_SCHEMA: &str = "drivelab.guest/1";
 
-/// Carries out a verb of `lab`.
-pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
+/// Carries out a verb of `guest`.
+pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
     let cache = cache(arguments.cache)?;
     let kernel: Result<Kernel, Refusal> = match arguments.verb {
         Verb::Setup => return setup(&cache, ui),
@@ -125,16 +125,16 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
 }
 
 fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
-    let bar = Progress::steps(kernel::COMPILED_ABOUT, "lab kernel");
+    let bar = Progress::steps(kernel::COMPILED_ABOUT, "guest kernel");
     // It looks at the flag; then it needs the time to remove what it made.
     let _whole = interrupt::shield();
     let progress = |progress: kernel::Progress<'_>| match progress {
-        kernel::Progress::Step(step) => ui.note(&format!("lab kernel: {step}")),
+        kernel::Progress::Step(step) => ui.note(&format!("guest kernel: {step}")),
         kernel::Progress::Compiled(count) => {
             bar.at(count.min(kernel::COMPILED_ABOUT), "files compiled");
         }
         kernel::Progress::Removing(folder) => ui.note(&format!(
-            "lab kernel: removing `{}`; what is left of it, the next build removes",
+            "guest kernel: removing `{}`; what is left of it, the next build removes",
             folder.display()
         )),
     };
@@ -178,7 +178,7 @@ fn setup(cache: &Cache, ui: Ui) -> Outcome {
         });
         let kernel = match &kernel {
             Some(kernel) => format!("kernel: {}", kernel.path.display()),
-            None => "kernel: none; build it: drivelab lab kernel build".into(),
+            None => "kernel: none; build it: drivelab guest kernel build".into(),
         };
         let install = install.map(|command| format!("install: {command}"));
         ui.result(&missing.chain(install).chain([kernel]).collect::<Vec<_>>().join("\n"))?;
