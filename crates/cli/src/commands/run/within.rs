@@ -38,7 +38,7 @@ const GUEST: &str = "Linux in virtual time";
 /// The place of a run, and what is kept of it.
 #[derive(Debug, Args)]
 pub(crate) struct WithinArgs {
-    /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `guest setup`).
+    /// Make the run in a real Linux kernel in virtual time, on a modelled drive: see `guest setup`
     #[arg(long = "in", help_heading = GUEST,
         value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
     pub(super) place: Option<Place>,
