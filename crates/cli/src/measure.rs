@@ -15,10 +15,11 @@ use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
-    Control, GuardError, IoEngineError, LaidOut, LayoutError, LoadError, OpenError, Progress, Room,
-    RunError, RunPlan, with_own_descriptors,
+    GuardError, IoEngineError, LaidOut, LayoutError, OpenError, Room, RunError, RunPlan,
+    with_own_descriptors,
 };
 use drivelab_host::Linux;
+use drivelab_load::{Control, LoadError, Progress};
 use drivelab_report::validity;
 
 use crate::attached;
@@ -253,7 +254,7 @@ fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
     }
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
-    all.marks.extend(drivelab_engine::few_requests(&all.total));
+    all.marks.extend(drivelab_load::few_requests(&all.total));
     let mut record = record(plan, all);
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Ratio, Target as _};
-use drivelab_engine::{Control, LoadError, Progress, RunPlan, VirtualJobs, VirtualTarget};
+use drivelab_engine::RunPlan;
+use drivelab_load::{Control, LoadError, Progress, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
@@ -205,7 +206,7 @@ impl ModelledDrive {
         });
         let control = Control { stop: interrupt::flag(), progress };
         let before = self.target.device().counters().flash_written;
-        let done = drivelab_engine::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
+        let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
         let done = done.map_err(not_made)?;
         let after = self.target.device().counters().flash_written;
         let flash = FlashWritten::new([0, 1, 2].map(|kind| after[kind] - before[kind]));

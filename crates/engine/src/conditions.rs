@@ -6,7 +6,7 @@ use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, Counters, DeviceNumber};
 
-use crate::marks::marks_of;
+use drivelab_load::marks::marks_of;
 
 /// A run is marked if the hypervisor gave more than this share of processor time to others.
 const STOLEN_PERCENT: u64 = 1;

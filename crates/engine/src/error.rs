@@ -5,9 +5,9 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::WorkloadError;
 
 use crate::ioengine::IoEngineError;
-use crate::load::LoadError;
 use crate::open::OpenError;
 use crate::verify::StateError;
+use drivelab_load::LoadError;
 
 /// Why a run could not be made.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]

@@ -1,9 +1,8 @@
-//! Measures real drives: the load loop, pacing, `io_uring` and psync, and the guard that protects
-//! data.
+//! Measures real drives: files and block devices behind `io_uring` and psync, layout, and the guard
+//! that protects data.
 //!
-//! [`run`] measures a file or a block device of this machine, [`simulate`] a modelled drive in
-//! virtual time; both use the one loop in [`load`], over [`drivelab_core::Target`]. The targets are
-//! [`Ring`], [`Psync`], [`Null`] and [`VirtualTarget`].
+//! [`run`] measures a file or a block device of this machine with the loop of [`drivelab_load`], over
+//! [`drivelab_core::Target`]. The targets are [`Ring`], [`Psync`] and [`Null`].
 //!
 //! Every write passes the guard: it never writes a block device that is in use or whose name was
 //! not repeated, and never a file with foreign data unless that was allowed.
@@ -14,8 +13,6 @@ pub mod file;
 mod guard;
 mod ioengine;
 mod jobs;
-pub mod load;
-mod marks;
 mod open;
 mod plan;
 mod program;
@@ -23,21 +20,17 @@ mod program;
 #[path = "../tests/all/quiet.rs"]
 mod quiet;
 mod run;
-mod simulate;
 #[expect(unsafe_code, reason = "what no safe call does; the module states its rule")]
 mod sys;
 #[cfg(test)]
 mod testing;
 pub mod verify;
-mod virtual_target;
 
 pub use error::RunError;
 pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
-pub use jobs::{StartLine, page_size, seed_of};
-pub use load::{Control, End, LoadError, Phase, Progress};
-pub use marks::few_requests;
+pub use jobs::{StartLine, page_size};
 pub use open::{
     LaidOut, LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing,
     open_for_writing,
@@ -45,8 +38,6 @@ pub use open::{
 pub use plan::RunPlan;
 pub use program::{LOCALE, Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, lend, run, run_from, run_together, try_out};
-pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::child::expect_children;
 pub use sys::descriptors::with_own_descriptors;
 pub use sys::ring::Ring;
-pub use virtual_target::VirtualTarget;

@@ -12,8 +12,8 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{Polling, Target};
 use drivelab_engine::file::Clock;
-use drivelab_engine::load::{self, Job, Watch};
-use drivelab_engine::{Null, Phase, Progress, Psync, Ring, TargetSetup};
+use drivelab_engine::{Null, Psync, Ring, TargetSetup};
+use drivelab_load::{Job, Phase, Progress, Watch};
 
 #[path = "../src/testing.rs"]
 mod scratch;
@@ -86,7 +86,7 @@ fn check<T: Target>(mut target: T, what: &str, change: impl FnOnce(&mut Workload
     let workload = options.check().unwrap();
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
     let mut notes = Notes::default();
-    let loaded = load::run(&mut target, job, &mut notes).unwrap();
+    let loaded = drivelab_load::run(&mut target, job, &mut notes).unwrap();
     assert!(loaded.tally.ios() > 0 && notes.ticks > 3, "{what}: {} requests", loaded.tally.ios());
     let [ramp, measure, drain] = notes.began;
     assert_eq!((measure - ramp, drain - measure), (0, 0), "{what}");

@@ -6,7 +6,7 @@ use drivelab_core::Rng;
 use drivelab_core::measurements::Measurements;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_engine::{Control, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{Control, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};

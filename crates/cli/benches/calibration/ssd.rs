@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use drivelab_core::measurements::Measurements;
 use drivelab_core::{Device as _, Lba, Request, Rng, Sectors, Time};
-use drivelab_engine::VirtualTarget;
+use drivelab_load::VirtualTarget;
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};

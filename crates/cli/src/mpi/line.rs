@@ -5,7 +5,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use drivelab_core::record::HostStart;
 use drivelab_core::units::{Span, Time};
-use drivelab_engine::{Progress, RunPlan, StartLine};
+use drivelab_engine::{RunPlan, StartLine};
+use drivelab_load::Progress;
 use drivelab_study::ranks::{Line, Measured, Terms};
 
 use super::ranks::monotonic;

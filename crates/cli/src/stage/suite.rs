@@ -14,7 +14,8 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Shape, Workload};
-use drivelab_engine::{LaidOut, Progress, RunPlan};
+use drivelab_engine::{LaidOut, RunPlan};
+use drivelab_load::Progress;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};

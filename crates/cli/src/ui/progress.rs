@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use drivelab_core::{shown_in_line, shown_json};
-use drivelab_engine::Phase;
+use drivelab_load::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
@@ -251,7 +251,7 @@ fn float(number: u64) -> f64 {
 
 impl Progress {
     /// Moves to where one of several runs is, all of which began with this.
-    pub(crate) fn within(&self, name: &str, step: &drivelab_engine::Progress) {
+    pub(crate) fn within(&self, name: &str, step: &drivelab_load::Progress) {
         let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.at(passed, &format!("{name}: {}", Self::message(step)));
     }
@@ -263,11 +263,11 @@ impl Progress {
     }
 
     /// Moves to where a run is.
-    pub(crate) fn step(&self, step: &drivelab_engine::Progress) {
+    pub(crate) fn step(&self, step: &drivelab_load::Progress) {
         self.at(step.elapsed.ns() / 1_000_000, &Self::message(step));
     }
 
-    fn message(step: &drivelab_engine::Progress) -> String {
+    fn message(step: &drivelab_load::Progress) -> String {
         match step.phase {
             Phase::LayOut => format!("laying out, {} MiB written", step.bytes >> 20),
             Phase::Ramp => "warming up".into(),

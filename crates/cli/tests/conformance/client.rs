@@ -13,7 +13,7 @@ use drivelab_core::{
     Bytes, Completion, IoError, Op, Rejected, Request, RequestId, ServedBy, Span, Target,
     TargetError, Time,
 };
-use drivelab_engine::load::{self, Job};
+use drivelab_load::{self as load, Job};
 
 use super::Arm;
 
@@ -163,7 +163,7 @@ impl Arm for Client {
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
         let job = Job { workload, seed, stamp: Stamp::Io };
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut control = drivelab_engine::Control { stop: &stop, progress: &|_| () };
+        let mut control = drivelab_load::Control { stop: &stop, progress: &|_| () };
         load::run(self, job, &mut control).expect("the server lives").tally
     }
 }

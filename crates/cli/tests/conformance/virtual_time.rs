@@ -7,7 +7,7 @@ use drivelab_core::{
     Bytes, Completion, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy, Target,
     TargetError, Time,
 };
-use drivelab_engine::load::{self, Job};
+use drivelab_load::{self as load, Job};
 use drivelab_serve::drive::ServedDrive;
 
 use super::Arm;
@@ -98,7 +98,7 @@ impl Arm for VirtualTime {
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
         let job = Job { workload, seed, stamp: Stamp::Io };
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut control = drivelab_engine::Control { stop: &stop, progress: &|_| () };
+        let mut control = drivelab_load::Control { stop: &stop, progress: &|_| () };
         load::run(self, job, &mut control).expect("the workload fits").tally
     }
 }

@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use drivelab_core::IoEngine;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{Control, IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run};
+use drivelab_engine::{IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run};
 use drivelab_host::Linux;
+use drivelab_load::Control;
 
 use super::scratch::Scratch;
 use super::{Loop, command, left_out};

@@ -12,8 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use drivelab_core::record::MarkId;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{Control, GuardError, OpenError, RunError, RunOutcome, RunPlan, Use, run};
+use drivelab_engine::{GuardError, OpenError, RunError, RunOutcome, RunPlan, Use, run};
 use drivelab_host::Linux;
+use drivelab_load::Control;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -453,7 +454,7 @@ fn a_run_has_the_device_to_itself() {
     let stop = AtomicBool::new(false);
     let claim = || OpenOptions::new().read(true).custom_flags(exclusive()).open(&disk.device);
     let errors = Mutex::new(Vec::new());
-    let progress = |_: &drivelab_engine::Progress| {
+    let progress = |_: &drivelab_load::Progress| {
         errors.lock().unwrap().push(claim().map(|_: File| ()).map_err(|e| e.raw_os_error()));
         stop.store(true, Ordering::Relaxed);
     };

@@ -7,7 +7,7 @@ use drivelab_core::units::Span;
 use drivelab_core::{JobSchedule, Target};
 
 use super::watch::JobWatch;
-use crate::load::{JobOutcome, Watch as _};
+use drivelab_load::{JobOutcome, Watch as _};
 
 /// How often a job that waits for its turn checks whether the run has ended.
 const LOOK_UP: Span = Span::from_ms(100);
@@ -52,8 +52,8 @@ mod tests {
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
-    use crate::load::End;
     use crate::testing::Scratch;
+    use drivelab_load::End;
 
     /// A clock that advances by a millisecond each time it is read.
     struct Hurried(u64);

@@ -3,13 +3,10 @@
 mod edges;
 mod gate;
 mod process;
-mod region;
 mod watch;
 
 pub use process::page_size;
 pub(crate) use process::{process_cpu, waited};
-pub(crate) use region::Sharing;
-pub use region::seed_of;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -30,13 +27,13 @@ use self::watch::{JobWatch, RunState};
 use crate::conditions::CountersAround;
 use crate::error::RunError;
 use crate::file::{Null, Psync, TargetSetup};
-use crate::load::{self, Control, End, Job, JobOutcome, LoadError};
-use crate::marks::TargetFacts;
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
 use crate::sys::descriptors;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
+use drivelab_load::marks::TargetFacts;
+use drivelab_load::{self as load, Control, End, Job, JobOutcome, LoadError, Sharing, seed_of};
 
 /// The jobs of a plan whose target is open.
 #[derive(Debug)]

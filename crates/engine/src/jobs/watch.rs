@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::process::{process_cpu, waited};
 use crate::conditions::CounterLog;
 use crate::file::Clock;
-use crate::load::{Control, Phase, Progress, Watch};
+use drivelab_load::{Control, Phase, Progress, Watch};
 
 /// The state of a run that every job sees.
 pub(super) struct RunState<'a> {

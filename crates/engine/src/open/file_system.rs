@@ -3,12 +3,7 @@
 use std::fs::File;
 use std::io;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileSystem {
-    pub(crate) name: &'static str,
-    /// Its files exist only in memory.
-    pub(crate) in_memory: bool,
-}
+use drivelab_load::marks::FileSystem;
 
 /// Numbers from Linux's `include/uapi/linux/magic.h`, ZFS's from its own `zfs_vfsops.h`.
 const KNOWN: [(u32, &str, bool); 11] = [
@@ -25,24 +20,20 @@ const KNOWN: [(u32, &str, bool); 11] = [
     (0x8584_58F6, "ramfs", true),
 ];
 
-impl FileSystem {
-    /// None: a block device itself.
-    pub(crate) const NONE: Self = Self { name: "a block device", in_memory: false };
+/// Returns the file system of an open file.
+pub(crate) fn file_system_of(file: &File) -> io::Result<FileSystem> {
+    let number = rustix::fs::fstatfs(file)?.f_type;
+    Ok(numbered(number))
+}
 
-    pub(crate) fn of(file: &File) -> io::Result<Self> {
-        let number = rustix::fs::fstatfs(file)?.f_type;
-        Ok(Self::numbered(number))
-    }
-
-    fn numbered(number: impl TryInto<i64>) -> Self {
-        // The field's type differs between architectures, the 32 bits in it do not.
-        let number = number.try_into().unwrap_or(0) & 0xFFFF_FFFF;
-        let known = KNOWN.iter().find(|(magic, ..)| i64::from(*magic) == number);
-        known.map_or(Self { name: "this file system", in_memory: false }, |found| Self {
-            name: found.1,
-            in_memory: found.2,
-        })
-    }
+fn numbered(number: impl TryInto<i64>) -> FileSystem {
+    // The field's type differs between architectures, the 32 bits in it do not.
+    let number = number.try_into().unwrap_or(0) & 0xFFFF_FFFF;
+    let known = KNOWN.iter().find(|(magic, ..)| i64::from(*magic) == number);
+    known.map_or(FileSystem { name: "this file system", in_memory: false }, |found| FileSystem {
+        name: found.1,
+        in_memory: found.2,
+    })
 }
 
 #[cfg(test)]
@@ -52,7 +43,7 @@ mod tests {
     #[test]
     fn file_systems_in_memory_are_told_from_those_on_disks() {
         let check = |number: i64, name, in_memory| {
-            assert_eq!(FileSystem::numbered(number), FileSystem { name, in_memory });
+            assert_eq!(numbered(number), FileSystem { name, in_memory });
         };
         check(0xEF53, "ext4", false);
         check(0x0102_1994, "tmpfs", true);

@@ -21,7 +21,7 @@ use super::error::OpenError;
 use super::unmade::LayoutError;
 use crate::file::pattern;
 use crate::guard;
-use crate::load::{Control, Phase, Progress};
+use drivelab_load::{Control, Phase, Progress};
 
 /// Size of one write: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;

@@ -10,7 +10,7 @@ mod unmade;
 mod writing;
 
 pub use error::OpenError;
-pub(crate) use file_system::FileSystem;
+use file_system::file_system_of;
 pub use layout::LaidOut;
 pub use unmade::LayoutError;
 pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
@@ -29,8 +29,9 @@ use rustix::fs::{Advice, OFlags};
 use self::writing::{has_blocks, length};
 use crate::file::Trim;
 use crate::guard::{self, Disk, GuardError, WritableTarget};
-use crate::load::Control;
 use crate::plan::RunPlan;
+use drivelab_load::Control;
+use drivelab_load::marks::FileSystem;
 
 #[derive(Debug)]
 pub(crate) struct OpenTarget {
@@ -83,7 +84,7 @@ pub(crate) fn open(
     if workload.rw.trims() && device {
         abilities::check_discards(path, &file)?;
     }
-    let file_system = if device { Ok(FileSystem::NONE) } else { FileSystem::of(&file) };
+    let file_system = if device { Ok(FileSystem::NONE) } else { file_system_of(&file) };
     let file_system = file_system.map_err(OpenError::system("stat", path))?;
     // A measured read should not make the file system update the access time. Only the file's owner
     // may request that, and without it the run is just as good.
@@ -200,7 +201,7 @@ fn check_direct(
     }
     let system = |operation| OpenError::system(operation, path);
     let before = rustix::fs::fcntl_getfl(file).map_err(|error| system("read")(error.into()))?;
-    let on = FileSystem::of(file).map_err(system("stat"))?;
+    let on = file_system_of(file).map_err(system("stat"))?;
     set_direct(path, workload, file, on)?;
     rustix::fs::fcntl_setfl(file, before).map_err(|error| system("write")(error.into()))
 }

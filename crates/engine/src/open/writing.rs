@@ -10,7 +10,7 @@ use drivelab_core::usage::Census;
 
 use super::{OpenError, layout};
 use crate::guard::{self, GuardError, LockHolder, WritableTarget};
-use crate::load::Control;
+use drivelab_load::Control;
 
 /// Opens a file, or a block device whose name is among `allow_destructive`, for reading and
 /// writing.

@@ -12,10 +12,10 @@ use crate::conditions::{self, CounterLog, OwnTime};
 use crate::error::RunError;
 use crate::file::{Clock, Null, Psync, TargetSetup};
 use crate::jobs::{process_cpu, waited};
-use crate::load::{Control, End};
-use crate::marks::{self, RunFacts};
 use crate::plan::RunPlan;
 use crate::sys::ring::Ring;
+use drivelab_load::marks::{self, RunFacts};
+use drivelab_load::{Control, End};
 
 /// Opens the target of `plan` after the guard's checks, with buffers for requests of its workload,
 /// and lends it to `user`; returns the user's result, and the marks of the figures.

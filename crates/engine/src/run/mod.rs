@@ -17,13 +17,13 @@ use crate::error::RunError;
 use crate::file::Trim;
 use crate::ioengine;
 use crate::jobs::{self, CpuTime, Group, StartLine};
-use crate::load::{Control, End, JobOutcome};
-use crate::marks::{self, RunFacts};
 use crate::open::{self, LaidOut};
 use crate::plan::RunPlan;
 use crate::sys::discard::ring_discards;
 use crate::sys::ring;
 use crate::verify::State;
+use drivelab_load::marks::{self, RunFacts};
+use drivelab_load::{Control, End, JobOutcome};
 
 /// The results of a run.
 #[derive(Debug)]

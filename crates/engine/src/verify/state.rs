@@ -21,8 +21,8 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{JobSchedule, Rng};
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::Sharing;
 use crate::plan::RunPlan;
+use drivelab_load::Sharing;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
 /// The beginning of every version.

@@ -10,7 +10,8 @@ use drivelab_core::target::{Rejected, Target};
 use drivelab_core::units::{Bytes, Lba, Sectors, Span, Time};
 use drivelab_core::{Device, Polling, Rng};
 use drivelab_engine::file::Clock;
-use drivelab_engine::{Psync, Ring, TargetSetup, VirtualTarget};
+use drivelab_engine::{Psync, Ring, TargetSetup};
+use drivelab_load::VirtualTarget;
 
 use crate::left_out;
 use crate::scratch::Scratch;

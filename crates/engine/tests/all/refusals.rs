@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{Control, RunError, RunOutcome, RunPlan, run, try_out};
+use drivelab_engine::{RunError, RunOutcome, RunPlan, run, try_out};
+use drivelab_load::Control;
 
 use crate::left_out;
 use crate::quiet::Quiet;

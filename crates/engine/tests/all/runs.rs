@@ -11,9 +11,8 @@ use drivelab_core::usage::{
 };
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{IoEngine, JobSchedule, Op};
-use drivelab_engine::{
-    Control, End, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run, run_together,
-};
+use drivelab_engine::{OpenError, RunError, RunOutcome, RunPlan, run, run_together};
+use drivelab_load::{Control, End, Phase, Progress};
 
 use crate::left_out;
 use crate::quiet::Quiet;

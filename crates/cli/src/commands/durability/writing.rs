@@ -6,7 +6,8 @@ use std::path::Path;
 
 use drivelab_core::Time;
 use drivelab_core::verification::PromiseRate;
-use drivelab_engine::{Control, Room};
+use drivelab_engine::Room;
+use drivelab_load::Control;
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
 use drivelab_serve::durability::{
     self, Ended, Keeper, Ledger, PAGE_BYTES, PlaceError, Progress, RealFile, Writing,

@@ -12,8 +12,9 @@ use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_core::{IoEngine, Polling};
-use drivelab_engine::{LaidOut, Progress as Step, RunPlan, seed_of};
+use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_formats::fio::job::{self, FileJob};
+use drivelab_load::{Progress as Step, seed_of};
 use drivelab_report::publish::Subject;
 use serde_json::{Value, json};
 

@@ -15,7 +15,8 @@ use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_core::{IoEngine, JobSchedule, Polling};
-use drivelab_engine::{Progress as Step, RunPlan};
+use drivelab_engine::RunPlan;
+use drivelab_load::Progress as Step;
 use drivelab_report::publish::Subject;
 
 use self::job::JobArgs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use drivelab_core::recipe::Adjust;
 use drivelab_core::record::RunRecord;
-use drivelab_engine::Progress as Step;
+use drivelab_load::Progress as Step;
 use drivelab_report::publish::{Format, Subject};
 use drivelab_study::file::Suite;
 use drivelab_study::keep;

@@ -6,7 +6,7 @@ use drivelab_core::record::{JobRecord, Tally};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Workload};
-use drivelab_engine::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
 

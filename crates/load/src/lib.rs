@@ -12,13 +12,21 @@
 
 mod batching;
 mod cycle;
+pub mod marks;
 mod measure;
 mod pace;
+mod sharing;
+mod simulate;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod virtual_target;
 mod watch;
 
+pub use marks::few_requests;
+pub use sharing::{Sharing, seed_of};
+pub use simulate::{Simulation, VirtualJobs, simulate};
+pub use virtual_target::VirtualTarget;
 pub use watch::{Control, Phase, Progress, Watch};
 
 use drivelab_core::record::{Stamp, Tally};
@@ -28,7 +36,7 @@ use drivelab_core::workload::{Arrivals, Requests, Workload, WorkloadError};
 use drivelab_core::{Op, Target};
 
 use cycle::Cycle;
-pub(crate) use cycle::Stepped;
+use cycle::Stepped;
 use pace::{Closed, Open};
 
 /// The workload of one job.
@@ -108,7 +116,7 @@ pub fn run<T: Target, W: Watch>(
 ///
 /// # Errors
 /// The workload does not fit the target.
-pub(crate) fn begin<'a, T: Target, W: Watch>(
+fn begin<'a, T: Target, W: Watch>(
     target: &'a mut T,
     job: Job<'_>,
     start: Time,
@@ -127,7 +135,7 @@ pub(crate) fn begin<'a, T: Target, W: Watch>(
 impl JobOutcome {
     /// Adds the flush after the last request: it adds its time to that of the bytes, and a failed
     /// flush is a failed request. The mean queue depth stays that of the requests before it.
-    pub(crate) fn flushed(&mut self, took: Span, failed: bool) {
+    pub fn flushed(&mut self, took: Span, failed: bool) {
         let queued = self.tally.queued_ns * u128::from(took.ns());
         let meanwhile = queued.checked_div(u128::from(self.tally.elapsed.ns()));
         self.tally.queued_ns += meanwhile.unwrap_or_default();

@@ -11,7 +11,7 @@ use drivelab_core::Device;
 use drivelab_core::request::{Completion, Request, ServedBy};
 use drivelab_core::units::{Bytes, Sectors, Span, Time};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_engine::{Control, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{Control, VirtualJobs, VirtualTarget, simulate};
 
 /// Requests of one measurement.
 const REQUESTS: u64 = 5_000_000;

@@ -13,10 +13,10 @@ use drivelab_core::units::{Bytes, Sectors, Span, Time};
 use drivelab_core::workload::Workload;
 use drivelab_core::{Device, JobSchedule, Request, Target};
 
-use crate::jobs::{Sharing, seed_of};
-use crate::load::{self, Control, End, Job, JobOutcome, LoadError, Progress, Stepped, Watch};
 use crate::marks::{self, RunFacts};
+use crate::sharing::{Sharing, seed_of};
 use crate::virtual_target::VirtualTarget;
+use crate::{Control, End, Job, JobOutcome, LoadError, Progress, Stepped, Watch, begin};
 
 /// Copies of a job over a modelled drive, or over a part of it.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,7 @@ pub fn simulate<D: Device>(
     let loaded = match sets {
         [only] if is_alone(only) => {
             let job = Job { workload: only.workload, seed: only.seed, stamp: Stamp::Io };
-            vec![load::run(target, job, &mut { *control })?]
+            vec![crate::run(target, job, &mut { *control })?]
         }
         _ => take_turns(target, sets, control)?,
     };
@@ -269,7 +269,7 @@ fn take_turns<D: Device>(
     for (planned, (seat, turn)) in plan.iter().zip(&mut places) {
         let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
         let begins = start + planned.set.schedule.start_delay;
-        states.push(Some(State::Loading(load::begin(seat, job, begins, turn)?)));
+        states.push(Some(State::Loading(begin(seat, job, begins, turn)?)));
     }
     let mut wakes = vec![Time::MAX; plan.len()];
     let mut turns: Vec<usize> = (0..plan.len()).collect();

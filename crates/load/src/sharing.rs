@@ -11,19 +11,22 @@ pub fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
 
-/// How the jobs of one workload share a target.
+/// The division of a target among the jobs of one workload.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sharing {
-    pub(crate) capacity: Bytes,
-    pub(crate) numjobs: u32,
-    pub(crate) schedule: JobSchedule,
-    /// Whether everything written is read back later.
-    pub(crate) verified: bool,
+pub struct Sharing {
+    /// Size of the target.
+    pub capacity: Bytes,
+    /// Number of jobs.
+    pub numjobs: u32,
+    /// Start and offset of each job.
+    pub schedule: JobSchedule,
+    /// Everything written is read back later.
+    pub verified: bool,
 }
 
 impl Sharing {
-    /// The workload of job `index`.
-    pub(crate) fn part(&self, workload: &Workload, index: u32) -> Workload {
+    /// Returns the workload of job `index`.
+    pub fn part(&self, workload: &Workload, index: u32) -> Workload {
         match self.schedule.offset_increment {
             Some(step) => behind(workload, self.capacity, step, index),
             // With two writers to one block it would be unknown which was the last.

@@ -4,8 +4,7 @@ use drivelab_core::record::{Mark, MarkId, Nature, ReadBack, Tally};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{Pace, Steady, Workload};
 
-use crate::load::End;
-use crate::open::FileSystem;
+use crate::End;
 
 /// Fewer than a hundred requests beyond p99 say little about it.
 const FEW: u64 = 10_000;
@@ -19,33 +18,58 @@ const LATE: Span = Span::from_ms(1);
 /// A device that is busy whenever its queue is not empty loses at most this share of its rate.
 const EMPTY_PERCENT: u128 = 5;
 
+/// The file system of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its name, or a phrase that stands for it in messages.
+    pub name: &'static str,
+    /// Its files exist only in memory.
+    pub in_memory: bool,
+}
+
+impl FileSystem {
+    /// The target is a block device itself.
+    pub const NONE: Self = Self { name: "a block device", in_memory: false };
+}
+
 /// The facts about a run, regardless of its target.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RunFacts<'a> {
-    pub(crate) workload: &'a Workload,
-    pub(crate) numjobs: u32,
-    pub(crate) total: &'a Tally,
+pub struct RunFacts<'a> {
+    /// The load that was asked for.
+    pub workload: &'a Workload,
+    /// Number of jobs.
+    pub numjobs: u32,
+    /// Counts of all jobs.
+    pub total: &'a Tally,
     /// How long its jobs were runnable but had no processor.
-    pub(crate) waited: Span,
-    pub(crate) end: End,
+    pub waited: Span,
+    /// Why the run ended.
+    pub end: End,
 }
 
 /// The target of a run on this machine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TargetFacts<'a> {
-    pub(crate) direct: bool,
-    pub(crate) file_system: FileSystem,
-    pub(crate) capacity: Bytes,
-    pub(crate) memory: Bytes,
-    pub(crate) holes: Bytes,
-    pub(crate) laid_out: bool,
+pub struct TargetFacts<'a> {
+    /// The page cache is bypassed (`O_DIRECT`).
+    pub direct: bool,
+    /// The file system that holds the target.
+    pub file_system: FileSystem,
+    /// Size of the target.
+    pub capacity: Bytes,
+    /// Memory of the machine.
+    pub memory: Bytes,
+    /// Bytes of the target that no block was allocated for.
+    pub holes: Bytes,
+    /// The run laid the target out itself.
+    pub laid_out: bool,
     /// The drive acknowledges writes from its own cache.
-    pub(crate) write_back: bool,
+    pub write_back: bool,
     /// The device's real nature, if it is not a disk of its own.
-    pub(crate) stand_in: Option<&'a str>,
+    pub stand_in: Option<&'a str>,
 }
 
-pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
+/// Returns the marks of a run on this machine.
+pub fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let bound = marks_of([
         (MarkId::CpuBound, cpu_bound(facts)),
         (MarkId::GeneratorBound, generator_bound(facts)),
@@ -54,7 +78,7 @@ pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> 
 }
 
 /// The marks of figures for requests to such a target.
-pub(crate) fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
+pub fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let said = [
         (MarkId::NotDisk, not_disk(facts, target)),
         (MarkId::PageCache, page_cache(facts.workload, target)),
@@ -63,7 +87,8 @@ pub(crate) fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mar
     marks_of(said).collect()
 }
 
-pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
+/// Returns the marks of a run in virtual time.
+pub fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
     let modelled = "a model in virtual time: no real device was involved";
     let said = [
         (MarkId::Modelled, Some(modelled.into())),
@@ -85,9 +110,7 @@ fn of_facts(facts: RunFacts<'_>) -> impl Iterator<Item = Mark> {
 }
 
 /// One mark for each rule that applies.
-pub(crate) fn marks_of<const N: usize>(
-    said: [(MarkId, Option<String>); N],
-) -> impl Iterator<Item = Mark> {
+pub fn marks_of<const N: usize>(said: [(MarkId, Option<String>); N]) -> impl Iterator<Item = Mark> {
     said.into_iter().filter_map(|(id, message)| Some(Mark { id, message: message? }))
 }
 
