@@ -1,8 +1,8 @@
-//! What a drive has done.
+//! Counters of a drive's work.
 
 use drivelab_core::{Op, Span};
 
-/// What a drive has done since it was built.
+/// A drive's work since it was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Read commands that reached the drive.
@@ -13,7 +13,7 @@ pub struct Counters {
     pub flushes: u64,
     /// Trim commands that reached the drive.
     pub trims: u64,
-    /// How long the medium was busy with positioning and transfer, read-ahead not counted.
+    /// Time of the medium in positioning and transfer, without read-ahead.
     pub medium_busy: Span,
     /// Reads answered from the buffer or the write cache.
     pub cache_hits: u64,
@@ -21,12 +21,12 @@ pub struct Counters {
     pub cached_writes: u64,
     /// Runs of cached data written to the medium.
     pub destaged_runs: u64,
-    /// Bytes written to the flash: data of the host, data that collection moved, and space left
+    /// Bytes written to the flash: host data, data moved by garbage collection, and space left
     /// empty to complete pages.
     pub flash_written: [u64; 3],
-    /// The most commands that were on the wire at once.
+    /// Maximum commands on the wire.
     pub max_tags_in_use: usize,
-    /// The most requests that the elevator and the wire held at once.
+    /// Maximum requests in the elevator and on the wire together.
     pub max_requests_held: usize,
 }
 
@@ -47,6 +47,7 @@ impl Counters {
         } += 1;
     }
 
+    /// Sums the work of two drives; maxima do not add up, since they need not coincide in time.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             reads: self.reads + other.reads,

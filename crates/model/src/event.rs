@@ -1,24 +1,24 @@
-//! The order in which things happen.
+//! A queue of events in order of time.
 
 use drivelab_core::{IoError, RequestId, ServedBy, Time};
 
-use crate::stack::Tag;
+use crate::tag::Tag;
 
-/// What happens inside a drive.
+/// An event inside a drive.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// Something may have become ready for an idle medium.
+    /// An idle medium may have work now.
     Wake,
-    /// The medium has done what it was committed to.
+    /// The medium has finished its access.
     MediumFree,
     /// The host learns that the command with this tag is done.
     Done {
         /// The command's tag.
         tag: Tag,
-        /// What answered it.
+        /// The component that answered it.
         served_by: ServedBy,
     },
-    /// A request that never became a command is answered.
+    /// Answers a request that never became a command.
     Answered {
         /// The request.
         id: RequestId,
@@ -27,21 +27,21 @@ pub enum Event {
     },
 }
 
-/// What is to happen inside a drive.
+/// Pending events of a drive.
 pub type Events = EventQueue<Event>;
 
-/// What is to happen, ordered by (time, sequence): of two events at one time the one that was
-/// scheduled first comes first.
+/// Pending events, ordered by (time, sequence): simultaneous events come in the order in which
+/// they were scheduled.
 ///
-/// A drive has few events at once, one per busy station and command, and a new one nearly always
-/// belongs near the end: a sorted ring that is filled from the back beats a heap here, and one that
-/// moves what comes later while it looks for the place beats a `VecDeque`. The sequence number is
-/// the place in the ring.
+/// A drive has few pending events, one per busy station and command, and a new one nearly always
+/// belongs near the end. A sorted ring with insertion from the back therefore beats a heap, and
+/// shifting later events during the search beats a `VecDeque`. The position in the ring is the
+/// sequence number.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    /// As long as a power of two, or empty before the first event.
+    /// Its length is a power of two, or zero before the first event.
     ring: Vec<(Time, E)>,
-    /// Where the next event is; below the length of the ring.
+    /// Index of the next event; below the length of the ring.
     first: usize,
     count: usize,
 }
@@ -59,25 +59,28 @@ impl<E: Copy> EventQueue<E> {
             self.grow((time, event));
         }
         let mask = self.ring.len() - 1;
-        let mut place = self.first + self.count;
-        while place > self.first {
-            let before = self.ring[(place - 1) & mask];
+        debug_assert!(self.ring.len().is_power_of_two() && self.count <= mask);
+        let mut slot = self.first + self.count;
+        while slot > self.first {
+            let before = self.ring[(slot - 1) & mask];
             if before.0 <= time {
+                // Not `<`: an event at the same time keeps its rank before this one.
                 break;
             }
-            self.ring[place & mask] = before;
-            place -= 1;
+            self.ring[slot & mask] = before;
+            slot -= 1;
         }
-        self.ring[place & mask] = (time, event);
+        self.ring[slot & mask] = (time, event);
         self.count += 1;
     }
 
-    /// Makes the ring longer; `filler` stands where no event is.
+    /// Doubles the ring; `filler` occupies the empty slots.
     #[cold]
     fn grow(&mut self, filler: (Time, E)) {
+        debug_assert_eq!(self.count, self.ring.len(), "only a full ring grows");
         self.ring.rotate_left(self.first);
         self.first = 0;
-        // At first as long as what is reserved.
+        // The first growth takes the whole reservation of `with_capacity`.
         let reserved = self.ring.capacity().checked_ilog2().map_or(1, |bits| 1 << bits);
         self.ring.resize(reserved.max(self.ring.len() * 2), filler);
     }
@@ -87,7 +90,7 @@ impl<E: Copy> EventQueue<E> {
         if self.count == 0 { None } else { Some(self.ring[self.first].0) }
     }
 
-    /// The time of the next event; `Time::MAX` where there is none.
+    /// The time of the next event; `Time::MAX` if none is pending.
     #[inline]
     pub(crate) fn next_or_never(&self) -> Time {
         self.next_time().unwrap_or(Time::MAX)

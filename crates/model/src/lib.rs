@@ -1,11 +1,11 @@
 //! Answers requests in virtual time: disks, links, controllers, schedulers.
 //!
 //! A drive is built from a [`profile::Profile`], which holds what is known about one model, and
-//! [`options::Options`], which say how it is attached. What comes out is a [`Drive`], a
-//! [`drivelab_core::Device`] that is told the time and never asks for it: same seed, same bytes.
+//! [`options::Options`], which say how it is attached. The result is a [`Drive`], a
+//! [`drivelab_core::Device`] whose clock is an argument of every call: same seed, same bytes.
 //!
-//! A crate that models another kind of disk implements [`stack::Mechanism`] for it and takes the
-//! host's side from here.
+//! A crate that models another kind of disk implements [`stack::Mechanism`] for it and reuses the
+//! host's side of this one.
 #![forbid(unsafe_code)]
 
 mod about;
@@ -15,6 +15,7 @@ mod counters;
 mod disk;
 mod drive;
 mod elevator;
+mod error;
 mod event;
 pub mod fit;
 pub mod mechanics;
@@ -27,16 +28,18 @@ mod specimens;
 mod spindle;
 pub mod ssd;
 pub mod stack;
+mod tag;
 mod tier;
 pub mod unknown;
 mod watch;
 
 pub use about::{About, Arrangement, Attachment, ModelledFlash, ModelledTier};
-pub use assembly::{BuildError, SCSI_NR_REQUESTS, build, build_bare};
+pub use assembly::{SCSI_NR_REQUESTS, build, build_bare};
 pub use controller::{Controller, Notice, QueuePairs, Weighted};
 pub use counters::Counters;
 pub use drive::Drive;
 pub use elevator::Scheduler;
+pub use error::BuildError;
 pub use event::{Event, EventQueue, Events};
 pub use specimens::Specimens;
 pub use watch::{Access, Step};

@@ -1,4 +1,4 @@
-//! What any disk that turns is made of, whoever models it.
+//! Parts shared by all models of rotating disks.
 
 pub use crate::disk::geometry::Arm;
 pub use crate::disk::seek::SeekTable;

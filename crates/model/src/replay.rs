@@ -1,48 +1,49 @@
-//! A recorded trace against a device in virtual time.
+//! Replay of a recorded trace on a device in virtual time.
 
 use std::collections::VecDeque;
 
 use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Completion, Device, IoError, ServedBy, Span, Time};
 
-/// When the next request goes out.
+/// The rule for issuing the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loop {
-    /// When the one before is done and its recorded think time has passed: one at a time.
+    /// After the previous one has completed and its recorded think time has passed.
     Closed,
-    /// When it was recorded to come, however many are still waiting.
+    /// At its recorded arrival, regardless of outstanding requests.
     Open,
 }
 
-/// What the device made of one request.
+/// The outcome of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayAnswer {
     /// The recorded request.
     pub entry: Entry,
-    /// From the moment it came until it was done.
+    /// From arrival to completion.
     pub latency: Span,
-    /// How long it waited for the device to accept it: a part of the latency.
+    /// Wait until the device accepted it; included in the latency.
     pub late: Span,
-    /// Whether the device could do it.
+    /// The device's status.
     pub result: Result<(), IoError>,
-    /// What answered it.
+    /// The component that answered it.
     pub served_by: ServedBy,
 }
 
-/// A replay under way: feed it entries, take answers in the order of the requests.
+/// A replay under way: takes entries, returns answers in the order of the requests.
 ///
-/// It holds the requests that are not answered yet, and nothing else.
+/// Its memory is bounded by the outstanding requests, not by the length of the trace.
 #[derive(Debug)]
 pub struct Replay<D> {
     device: D,
-    how: Loop,
+    kind: Loop,
     now: Time,
-    /// The think time of the last request has passed by then.
+    /// End of the last request's think time.
     next: Time,
-    /// Requests in order, answered ones in front of unanswered ones too.
+    /// Requests in order; answered ones wait here for earlier unanswered ones.
     waiting: VecDeque<Waiting>,
+    /// Identity of the front of `waiting`.
     first: u64,
-    /// Requests that the device has not answered, now and at most.
+    /// Outstanding requests.
     unanswered: u64,
     unanswered_max: u64,
     completed: Vec<Completion>,
@@ -51,17 +52,17 @@ pub struct Replay<D> {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     entry: Entry,
-    came: Time,
+    arrived: Time,
     accepted: Time,
     done: Option<Completion>,
 }
 
 impl<D: Device> Replay<D> {
-    /// A replay on `device`, which stands at time 0.
-    pub fn new(device: D, how: Loop) -> Self {
+    /// A replay on `device`, whose clock is at time 0.
+    pub fn new(device: D, kind: Loop) -> Self {
         Self {
             device,
-            how,
+            kind,
             now: Time::ZERO,
             next: Time::ZERO,
             waiting: VecDeque::new(),
@@ -77,49 +78,49 @@ impl<D: Device> Replay<D> {
         self.now
     }
 
-    /// Requests that waited for an answer at the same time, at most.
+    /// Maximum of outstanding requests.
     pub fn unanswered_max(&self) -> u64 {
         self.unanswered_max
     }
 
-    /// Hands `entry` to the device when its time has come, and calls `each` for everything that is
-    /// answered up to then.
+    /// Submits `entry` to the device at its due time, and calls `each` for every answer up to then.
     pub fn push(&mut self, entry: Entry, each: &mut impl FnMut(ReplayAnswer)) {
-        let due = match self.how {
+        let due = match self.kind {
             Loop::Closed => self.next,
             Loop::Open => entry.at.unwrap_or(self.now).max(self.now),
         };
         self.run_until(due);
-        // A request that the device accepts late has waited since it was recorded to come.
-        let came = if self.how == Loop::Open { entry.at.unwrap_or(due) } else { due };
-        self.waiting.push_back(Waiting { entry, came, accepted: due, done: None });
+        // Latency counts from the recorded arrival even if the device accepts the request late:
+        // otherwise a slow drive would hide its queue (coordinated omission).
+        let arrived = if self.kind == Loop::Open { entry.at.unwrap_or(due) } else { due };
+        self.waiting.push_back(Waiting { entry, arrived, accepted: due, done: None });
         self.unanswered += 1;
         self.unanswered_max = self.unanswered_max.max(self.unanswered);
         let mut request = entry.request;
         request.id.0 = self.first + self.waiting.len() as u64 - 1;
         while let Err(back) = self.device.submit(self.now, request) {
-            // So many wait that the device takes no more: the host has to hold it.
+            // The device's queue is full: the host holds the request until an event frees a slot.
             request = back;
             self.step();
         }
         if let Some(waiting) = self.waiting.back_mut() {
             waiting.accepted = self.now;
         }
-        if self.how == Loop::Closed {
+        if self.kind == Loop::Closed {
             while self.waiting.back().is_some_and(|waiting| waiting.done.is_none()) {
                 self.step();
             }
             self.next = self.now + entry.think.unwrap_or(Span::ZERO);
         }
-        self.tell(each);
+        self.report_answered(each);
     }
 
-    /// Waits for everything that is still unanswered.
+    /// Waits for the outstanding requests.
     pub fn finish(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
         while self.unanswered > 0 {
             self.step();
         }
-        self.tell(each);
+        self.report_answered(each);
     }
 
     fn run_until(&mut self, due: Time) {
@@ -130,16 +131,19 @@ impl<D: Device> Replay<D> {
     }
 
     fn step(&mut self) {
-        self.now = self.device.next_event().expect("a device answers every request it took");
+        let event = self.device.next_event().expect("a device answers every request it took");
+        debug_assert!(event >= self.now, "the device's clock ran backwards");
+        self.now = event;
         self.device.advance(self.now, &mut self.completed);
         for completion in self.completed.drain(..) {
             let index = usize::try_from(completion.id.0 - self.first).expect("it waits in memory");
             self.waiting[index].done = Some(completion);
+            debug_assert!(self.unanswered > 0, "more answers than requests");
             self.unanswered -= 1;
         }
     }
 
-    fn tell(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
+    fn report_answered(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
         while let Some(waiting) = self.waiting.front().copied()
             && let Some(done) = waiting.done
         {
@@ -147,8 +151,8 @@ impl<D: Device> Replay<D> {
             self.first += 1;
             each(ReplayAnswer {
                 entry: waiting.entry,
-                latency: done.at.since(waiting.came),
-                late: waiting.accepted.since(waiting.came),
+                latency: done.at.since(waiting.arrived),
+                late: waiting.accepted.since(waiting.arrived),
                 result: done.result,
                 served_by: done.served_by,
             });

@@ -1,18 +1,20 @@
-//! The turning platter: time to angle and back, in integers.
+//! Rotation of the platter: time to angle and back, in integers.
 
 use drivelab_core::{Span, Time};
 
-/// An angle as a fraction of a revolution, in units of 2^-64; it wraps by itself.
+/// An angle as a fraction of a revolution, in units of 2^-64, so that overflow is a full turn.
 pub type Angle = u64;
 
-/// Head and sector agree when they are this close, in nanoseconds.
+/// Distance at which a head still counts as on the sector, in nanoseconds.
 ///
 /// Times are rounded up to whole nanoseconds, so a head that follows a track is up to one
-/// nanosecond past the sector that comes next; it has not missed it.
+/// nanosecond past the next sector; it has not missed it.
 const TOLERANCE_NS: u64 = 3;
 
-/// A spindle at constant speed. All angles are absolute: at time 0 the index mark is under the
-/// heads, and whatever the drive did meanwhile, the platter has turned with the clock.
+/// A spindle at constant speed.
+///
+/// All angles are absolute: at time 0 the index mark is under the heads, and the platter turns with
+/// the clock even while the drive is idle.
 #[derive(Debug, Clone)]
 pub struct Spindle {
     /// Revolutions per nanosecond in units of 2^-96: 96 bits keep angle and time together to
@@ -32,6 +34,7 @@ impl Spindle {
     pub fn new(milli_rpm: u64) -> Self {
         // 60 s = 6 * 10^13 thousandths of a nanosecond per thousandth of a revolution.
         const MINUTE: u128 = 60_000_000_000_000;
+        debug_assert!((100_000..=100_000_000).contains(&milli_rpm), "{milli_rpm} milli-rpm");
         let speed = u128::from(milli_rpm);
         let per_ns = ((speed << 96) + MINUTE / 2) / MINUTE;
         let per_ns_short = u64::try_from(per_ns >> 32).expect("below 10^5 revolutions per minute");
@@ -53,9 +56,12 @@ impl Spindle {
         low64(u128::from(time.ns()).wrapping_mul(self.per_ns) >> 32)
     }
 
-    /// How far it turns in `span`, which is below a minute.
+    /// The angle it turns in `span`, which is below a minute.
     #[inline]
     pub fn turned_in(&self, span: Span) -> Angle {
+        // `per_ns_short` is off by less than 2^-64 of a revolution a nanosecond: 6 * 10^10 of them
+        // stay below a nanosecond.
+        debug_assert!(span < Span::from_secs(60), "{span} is too long for the short factor");
         span.ns().wrapping_mul(self.per_ns_short)
     }
 
@@ -63,22 +69,23 @@ impl Spindle {
     #[inline]
     pub fn wait(&self, from: Angle, target: Angle) -> Span {
         if from.wrapping_sub(target) <= self.tolerance {
+            // Without the tolerance, a head one rounded nanosecond late would wait a revolution.
             return Span::ZERO;
         }
         self.time_for(u128::from(target.wrapping_sub(from)))
     }
 
-    /// How far a head that has just reached `target` at `angle` is past it.
+    /// The angle by which a head that has just reached `target` is past it.
     ///
-    /// Rounding up to whole nanoseconds makes it late by less than one; what follows has to take
-    /// that off, or a stream of many pieces would drift against the platter.
+    /// Rounding up to whole nanoseconds makes it late by less than one; the next transfer has to
+    /// subtract that, or a stream of many pieces would drift against the platter.
     #[inline]
     pub fn past(&self, angle: Angle, target: Angle) -> Angle {
         let past = angle.wrapping_sub(target);
         if past <= self.tolerance { past } else { 0 }
     }
 
-    /// The wait to within a nanosecond, without the tolerance: for choosing among many.
+    /// The wait to within a nanosecond, without the tolerance: cheaper, for ranking candidates.
     #[inline]
     pub(crate) fn wait_about(&self, from: Angle, target: Angle) -> u64 {
         low64((u128::from(target.wrapping_sub(from)) * u128::from(self.period_ns)) >> 64)
@@ -93,7 +100,7 @@ impl Spindle {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "returns the low half")]
 pub(crate) const fn low64(wide: u128) -> u64 {
     wide as u64
 }

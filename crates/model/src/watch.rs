@@ -1,15 +1,15 @@
-//! What happens inside a drive, for those who hold it against rules of their own.
+//! Steps inside a drive, for external checks of its rules.
 
 use drivelab_core::{Lba, Request, Sectors, Time};
 
-use crate::stack::Tag;
+use crate::tag::Tag;
 
-/// One step of a drive; steps come in the order in which they happen.
+/// One step of a drive; steps are reported in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A request became a command on the wire.
     Sent {
-        /// When.
+        /// Time of the step.
         at: Time,
         /// The tag that it holds until it is done.
         tag: Tag,
@@ -18,54 +18,54 @@ pub enum Step {
     },
     /// The data of a write is in the volatile cache.
     Cached {
-        /// When.
+        /// Time of the step.
         at: Time,
         /// The write's tag.
         tag: Tag,
     },
     /// The medium was committed to an access.
     Begun {
-        /// When.
+        /// Time of the step.
         at: Time,
         /// What it does.
         access: Access,
     },
-    /// The access under way is done.
+    /// The current access has finished.
     Ended {
-        /// When.
+        /// Time of the step.
         at: Time,
     },
-    /// The head goes on reading after what was asked for, as long as nothing else is to be done.
+    /// The idle head continues to read beyond the request.
     ReadsAhead {
-        /// From here ...
+        /// First sector.
         from: Lba,
-        /// ... up to here at most.
+        /// Limit (exclusive).
         to: Lba,
     },
-    /// The host learned that a command is done.
+    /// The host received the completion of a command.
     Done {
-        /// When.
+        /// Time of the step.
         at: Time,
         /// Its tag.
         tag: Tag,
     },
 }
 
-/// What the medium does in one go.
+/// One access of the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// The command that it serves; `None` for data out of the write cache.
     pub tag: Option<Tag>,
-    /// Whether it writes.
+    /// True for a write.
     pub write: bool,
     /// Its first sector.
     pub lba: Lba,
-    /// How many sectors.
+    /// Its length.
     pub sectors: Sectors,
-    /// A read that goes on where read-ahead is: its first sectors may have passed already.
-    pub goes_on: bool,
-    /// When the first sector comes under the head.
+    /// True for a read that continues read-ahead: its first sectors may have passed already.
+    pub continues_read_ahead: bool,
+    /// Time at which the first sector comes under the head.
     pub on_sector: Time,
-    /// When the last one has passed.
+    /// Time at which the last sector has passed.
     pub until: Time,
 }

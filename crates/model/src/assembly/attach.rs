@@ -1,12 +1,12 @@
-//! What host, controller and drive agree on.
+//! Negotiation between host, controller and drive.
 
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Bytes, Span};
 
-use super::error::BuildError;
 use crate::about::Attachment;
 use crate::controller::{Burst, Controller, Link, Notice, Port, QueuePairs, Weighted, Weights};
 use crate::elevator::Scheduler;
+use crate::error::BuildError;
 use crate::options::{Options, Switch};
 use crate::profile::{Interface, ScsiBus};
 
@@ -18,10 +18,10 @@ pub(super) struct Front {
     /// For SCSI.
     pub(super) bus: ScsiBus,
     pub(super) queue_depth: usize,
-    /// What a drive with several queues works on, from all of them.
+    /// Commands in progress at a drive with several queues, from all of them.
     pub(super) commands_at_once: usize,
     pub(super) write_cache: Switch,
-    /// What a volatile cache holds; `None` where there is none.
+    /// Size of the volatile cache; `None` without one.
     pub(super) write_cache_bytes: Option<Bytes>,
 }
 
@@ -30,20 +30,20 @@ pub(super) struct Front {
 /// whatever the drive on it does.
 const REQUESTS_PER_SLOT: usize = 2;
 const AHCI_SLOTS: usize = 32;
-/// What a SCSI host adapter keeps on the wire to one drive at most.
+/// Maximum commands that a SCSI host adapter keeps on the wire to one drive.
 const SCSI_SLOTS: usize = 64;
 /// The entries of a queue that Linux uses at most (`NVME_Q_DEPTH` 1024, one stays free).
 const NVME_SLOTS: usize = 1023;
-/// Requests that the elevator before a SCSI host adapter sees where nobody says how many.
+/// Default `nr_requests` of the elevator in front of a SCSI host adapter.
 pub const SCSI_NR_REQUESTS: usize = SCSI_SLOTS * REQUESTS_PER_SLOT;
 
-/// What host, controller and drive agree on.
+/// Returns the settings on which host, controller and drive agree.
 pub(super) fn negotiate(
     model: &str,
     front: &Front,
     options: &Options,
 ) -> Result<Attachment, BuildError> {
-    let controller = controller(model, front.interface, options)?;
+    let controller = compatible_controller(model, front.interface, options)?;
     let ncq = options.ncq.map(Switch::is_on);
     if controller == Controller::Ide && ncq == Some(true) {
         return Err(BuildError::NoQueuing);
@@ -58,19 +58,20 @@ pub(super) fn negotiate(
     let single = options.dispatch == Some(Dispatch::Single) || ncq == Some(false);
     let tags = if single { 1 } else { slots.min(front.queue_depth).min(limit) };
     let alone = if tags == 1 { Dispatch::Single } else { Dispatch::Shared };
-    let queue_pairs = queue_pairs(model, front, controller, options)?;
+    let queue_pairs = requested_queue_pairs(model, front, controller, options)?;
     let several = queue_pairs.is_some_and(|pairs| pairs.count > 1);
-    // A drive that sorts its own queue is left to it, one that gets single commands is sorted for.
-    let sorting = if tags == 1 && !several { Scheduler::Deadline } else { Scheduler::None };
-    let scheduler = options.scheduler.unwrap_or(sorting);
+    // A drive with a queue sorts it with knowledge of its geometry; a drive that gets single
+    // commands depends on the host's elevator.
+    let default = if tags == 1 && !several { Scheduler::Deadline } else { Scheduler::None };
+    let scheduler = options.scheduler.unwrap_or(default);
     if several && scheduler != Scheduler::None {
         return Err(BuildError::Queues("an elevator sorts for one queue: omit `scheduler`"));
     }
     let per_slot = if controller == Controller::Nvme { 1 } else { REQUESTS_PER_SLOT };
     let nr_requests = options.nr_requests.map_or(slots * per_slot, |asked| asked as usize);
-    let link = link(model, front, options)?;
+    let link = negotiated_link(model, front, options)?;
     let cached = options.write_cache.unwrap_or(front.write_cache).is_on();
-    let notice = notice(model, controller, options)?;
+    debug_assert!(tags >= 1 && nr_requests >= 1, "a drive takes at least one command");
     Ok(Attachment {
         controller,
         dispatch: options.dispatch.unwrap_or(alone),
@@ -83,13 +84,13 @@ pub(super) fn negotiate(
         write_cache_bytes: front.write_cache_bytes.filter(|_| cached).map(Bytes::get),
         guard_ns: None,
         guard_growth: None,
-        notice,
         queue_pairs,
         flash: None,
+        notice: completion_notice(model, controller, options)?,
     })
 }
 
-fn controller(
+fn compatible_controller(
     model: &str,
     interface: Interface,
     options: &Options,
@@ -111,8 +112,12 @@ fn controller(
     Err(BuildError::WrongController { model: model.to_owned(), controller, kind, right })
 }
 
-/// The link that port and drive agree on.
-fn link(model: &str, front: &Front, options: &Options) -> Result<Option<Link>, BuildError> {
+/// Returns the fastest link that both port and drive support.
+fn negotiated_link(
+    model: &str,
+    front: &Front,
+    options: &Options,
+) -> Result<Option<Link>, BuildError> {
     let own = front.link;
     let fastest = match front.interface {
         Interface::Scsi => return Ok(None),
@@ -120,12 +125,13 @@ fn link(model: &str, front: &Front, options: &Options) -> Result<Option<Link>, B
         Interface::Nvme => own,
     };
     let link = options.link.unwrap_or(fastest);
-    let agreed = link.common(own);
-    let wrong = || BuildError::WrongLink { model: model.to_owned(), link, own };
-    agreed.ok_or_else(wrong).map(Some)
+    match link.common(own) {
+        Some(agreed) => Ok(Some(agreed)),
+        None => Err(BuildError::WrongLink { model: model.to_owned(), link, own }),
+    }
 }
 
-fn notice(
+fn completion_notice(
     model: &str,
     controller: Controller,
     options: &Options,
@@ -140,16 +146,16 @@ fn notice(
     }
 }
 
-/// The queues of an `NVMe` controller: one where nobody asks for more.
-fn queue_pairs(
+/// Returns the queues of an `NVMe` controller, one by default.
+fn requested_queue_pairs(
     model: &str,
     front: &Front,
     controller: Controller,
     options: &Options,
 ) -> Result<Option<QueuePairs>, BuildError> {
-    let asked = options.of_queues().into_iter().find(|(_, set)| *set);
+    let requested = options.of_queues().into_iter().find(|(_, set)| *set);
     if controller != Controller::Nvme {
-        let Some((key, _)) = asked else { return Ok(None) };
+        let Some((key, _)) = requested else { return Ok(None) };
         let nature = "is not an NVMe drive";
         return Err(BuildError::NothingToSet { model: model.to_owned(), nature, key });
     }
@@ -175,22 +181,22 @@ fn queue_pairs(
     Ok(Some(QueuePairs { count, commands_at_once: front.commands_at_once, burst, weighted }))
 }
 
-/// What the wire carries: the link after its coding, at most UDMA/133 in IDE mode.
+/// Returns the data rate of the wire: the link after its coding, at most UDMA/133 in IDE mode.
 fn wire_rate(front: &Front, controller: Controller, link: Option<Link>) -> u64 {
     let rate = link.map_or(front.bus.bytes_per_s, Link::bytes_per_s);
     if controller == Controller::Ide { rate.min(133_000_000) } else { rate }
 }
 
-/// Who adds what the registers of a controller cost the processor.
+/// The source of the processor time for a controller's registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostSide {
-    /// The drive, with an estimate.
+    /// An estimate that the drive adds.
     Modelled,
-    /// Whoever has the registers.
+    /// Register accesses of a real controller.
     Real,
 }
 
-pub(super) fn port(front: &Front, attached: &Attachment, host: HostSide) -> Port {
+pub(super) fn build_port(front: &Front, attached: &Attachment, host: HostSide) -> Port {
     let frames = attached.link.map_or(front.bus.per_command, Link::per_command);
     // A taskfile of eight register writes, the bus master set up and the status read back, each
     // an uncached access of about 1 us. An estimate, not a measurement; `ata_piix` of Linux 6.12

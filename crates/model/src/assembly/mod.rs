@@ -1,41 +1,39 @@
 //! From a profile and options to a drive that runs.
 
 mod attach;
-mod error;
 mod shelf;
 mod single;
 mod tier;
 
-pub use attach::SCSI_NR_REQUESTS;
-pub use error::BuildError;
-
 use crate::drive::Drive;
 use crate::elevator::Scheduler;
+use crate::error::BuildError;
 use crate::options::Options;
 use crate::profile::Profile;
 use attach::HostSide;
+pub use attach::SCSI_NR_REQUESTS;
 
-/// Builds the drive that `profile` describes, attached as `options` say; `seed` governs what is
-/// random in it, unless the options name one.
+/// Builds the drive that `profile` describes, attached according to `options`; `seed` governs its
+/// randomness, unless the options name a seed.
 ///
 /// # Errors
 /// Options that this drive cannot have.
 pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
     if let Some(tier) = options.tier {
-        return tier::put(profile, tier, options, seed);
+        return tier::build(profile, tier, options, seed);
     }
     if let Some(key) = options.of_tier() {
         return Err(BuildError::NoTier(key));
     }
     if options.is_of_one() {
-        single::one(profile, options, seed)
+        single::build(profile, options, seed)
     } else {
-        shelf::put(profile, options, seed)
+        shelf::build(profile, options, seed)
     }
 }
 
-/// Builds the drive for a host that is real: without an elevator, and for a single drive without
-/// the time that its controller's registers take, which whoever has them adds.
+/// Builds the drive for a real host: without an elevator, and for a single drive without the
+/// register accesses of its controller, which the real controller adds.
 ///
 /// # Errors
 /// Options that this drive cannot have.

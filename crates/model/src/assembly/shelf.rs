@@ -3,34 +3,34 @@
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Device as _, Rng, Sectors};
 
-use super::error::BuildError;
-use super::single::one;
+use super::single;
 use crate::about::{About, Arrangement};
 use crate::drive::{Body, Drive};
 use crate::elevator::Scheduler;
+use crate::error::BuildError;
 use crate::options::Options;
 use crate::profile::Profile;
 use crate::raid::{Array, Level, Shape};
 use crate::shelf::{Member, Sharing, Shelf};
 
-/// What Linux sends at most in one request unless told otherwise, then and now
+/// Linux' default for the maximum size of a request
 /// (`BLK_DEF_MAX_SECTORS` 1024 in include/linux/blkdev.h of 2.6; sysfs `max_sectors_kb`).
 const MAX_SECTORS: u64 = 1024;
 /// md's chunk since mdadm 3.1 of 2009; before it was 64 KiB (mdadm's manual, `--chunk`).
 const CHUNK: u64 = 1024;
-/// What goes to a drive at once that has no controller to say so.
+/// Queue depth of a drive without a controller. Our choice: deep enough that it limits no load.
 const DEPTH: usize = 64;
 
-pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
-    let shape = shape(options)?;
+pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    let shape = array_shape(options)?;
     let drives = options.drives.unwrap_or(1);
     let own = options.of_one();
     let seed = options.seed.unwrap_or(seed);
     let mut members = Vec::new();
-    for place in 0..u64::from(drives) {
-        // One drive alone is the drive that it would be without a shelf.
-        let seed = if drives == 1 { seed } else { Rng::for_part(seed, place).bits() };
-        members.push(member(one(profile, &own, seed)?));
+    for index in 0..u64::from(drives) {
+        // A shelf of one drive must equal the drive without a shelf, down to its seed.
+        let seed = if drives == 1 { seed } else { Rng::for_part(seed, index).bits() };
+        members.push(member(single::build(profile, &own, seed)?));
     }
     let about = members[0].device.about();
     let (model, attached) = (about.model.clone(), about.attached.clone());
@@ -57,12 +57,13 @@ pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
     let about =
         About { model, capacity_bytes: 0, attached, arrangement: Some(arrangement), tier: None };
     let mut drive = Drive { about, body };
+    // Only the assembled body knows the capacity: parity and rounding to chunks reduce it.
     drive.about.capacity_bytes = drive.capacity().bytes().get();
     Ok(drive)
 }
 
-/// A drive on the shelf: as many commands as fill its tags, or as its elevator sees, where one
-/// sorts them.
+/// Wraps a drive for the shelf: its limit is the number of its tags, or `nr_requests` if an
+/// elevator sorts its commands.
 fn member(device: Drive) -> Member<Drive> {
     let attached = device.about().attached.as_ref();
     let limit = attached.map_or(DEPTH, |attached| match attached.scheduler {
@@ -73,36 +74,41 @@ fn member(device: Drive) -> Member<Drive> {
     Member { device, limit, wire_bytes_per_s }
 }
 
-fn shape(asked: &Options) -> Result<Option<Shape>, BuildError> {
+fn array_shape(asked: &Options) -> Result<Option<Shape>, BuildError> {
     let members = asked.drives.unwrap_or(1) as usize;
-    let wrong = |message| Err(BuildError::Shelf(message));
     let Some(level) = asked.raid else {
         if asked.chunk.is_some() {
-            return wrong("`chunk` needs stripes: add `raid=0` or `raid=5`");
+            return Err(BuildError::Shelf("`chunk` needs stripes: add `raid=0` or `raid=5`"));
         }
         if asked.failed.is_some() {
-            return wrong("`failed` needs redundancy: add `raid=1` or `raid=5`");
+            return Err(BuildError::Shelf("`failed` needs redundancy: add `raid=1` or `raid=5`"));
         }
         return Ok(None);
     };
     let failed = asked.failed.map(|failed| failed as usize);
     match level {
         Level::Raid0 | Level::Raid1 if members < 2 => {
-            return wrong("`raid=0` and `raid=1` need two drives or more: add `drives=2`");
+            return Err(BuildError::Shelf(
+                "`raid=0` and `raid=1` need two drives or more: add `drives=2`",
+            ));
         }
         Level::Raid5 if members < 3 => {
-            return wrong("`raid=5` needs three drives or more: add `drives=3`");
+            return Err(BuildError::Shelf("`raid=5` needs three drives or more: add `drives=3`"));
         }
         Level::Raid0 if failed.is_some() => {
-            return wrong("`failed` needs redundancy: RAID 0 is lost with any of its drives");
+            return Err(BuildError::Shelf(
+                "`failed` needs redundancy: RAID 0 is lost with any of its drives",
+            ));
         }
         Level::Raid1 if asked.chunk.is_some() => {
-            return wrong("`chunk` needs stripes: RAID 1 has none");
+            return Err(BuildError::Shelf("`chunk` needs stripes: RAID 1 has none"));
         }
         Level::Raid0 | Level::Raid1 | Level::Raid5 => {}
     }
     if failed.is_some_and(|failed| failed >= members) {
-        return wrong("`failed` names a drive that is not there: they count from 0");
+        return Err(BuildError::Shelf(
+            "`failed` names a drive that is not there: they count from 0",
+        ));
     }
     let chunk = asked.chunk.map_or(Sectors::new(CHUNK), Sectors::holding);
     Ok(Some(Shape { level, members, chunk, failed }))

@@ -1,21 +1,21 @@
-//! One drive, put together from its parts.
+//! Assembly of a single drive.
 
 use drivelab_core::{Ratio, Span};
 
-use super::attach::{Front, HostSide, negotiate, port};
-use super::error::BuildError;
+use super::attach::{Front, HostSide, build_port, negotiate};
 use crate::about::{About, Attachment, ModelledFlash};
 use crate::controller::{Controller, Link};
 use crate::disk::Disk;
 use crate::disk::parts::Parts;
 use crate::disk::queue::Order;
 use crate::drive::{Body, Drive, Fixed};
+use crate::error::BuildError;
 use crate::options::Options;
 use crate::profile::{self, HddProfile, Interface, Modelled, Profile, ScsiBus, SsdProfile};
 use crate::ssd::{Ssd, SsdParts};
 use crate::stack::Stack;
 
-pub(super) fn one(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
     on_host(profile, options, seed, HostSide::Modelled)
 }
 
@@ -28,13 +28,14 @@ pub(super) fn on_host(
     let model = profile.model.clone();
     let seed = options.seed.unwrap_or(seed);
     match &profile.body {
-        profile::Body::Hdd(hdd) => attach(model, hdd, options, seed, host),
-        profile::Body::Ssd(ssd) => flash(model, ssd, options, seed, host),
+        profile::Body::Hdd(hdd) => build_disk(model, hdd, options, seed, host),
+        profile::Body::Ssd(ssd) => build_ssd(model, ssd, options, seed, host),
         profile::Body::Other(blueprint) => blueprint.build(&model, options),
         profile::Body::Fixed { capacity, service, servers } => {
-            let of_any = ["seed", "specimen"];
-            let set = options.entries().into_iter().find(|(key, _)| !of_any.contains(key));
-            if let Some((key, _)) = set {
+            // Without controller and medium only the options of any drive remain.
+            let common = ["seed", "specimen"];
+            let other = options.entries().into_iter().find(|(key, _)| !common.contains(key));
+            if let Some((key, _)) = other {
                 let nature = "is a fixed service time";
                 return Err(BuildError::NothingToSet { model, nature, key });
             }
@@ -47,7 +48,7 @@ pub(super) fn on_host(
     }
 }
 
-fn attach(
+fn build_disk(
     model: String,
     hdd: &HddProfile,
     options: &Options,
@@ -70,7 +71,8 @@ fn attach(
     };
     let attached = negotiate(&model, &front, options)?;
     let attached = Attachment { guard_ns, guard_growth, ..attached };
-    let port = port(&front, &attached, host);
+    let port = build_port(&front, &attached, host);
+    // On ATA a flush is not a queued command.
     let flush_alone = hdd.interface == Interface::Sata;
     let write_cache = hdd.parts.write_cache.filter(|_| attached.write_cache_bytes.is_some());
     let disk = Disk::new(Parts { write_cache, ..hdd.parts.clone() }, port, seed);
@@ -78,10 +80,10 @@ fn attach(
     Ok(Drive::attached(model, attached, Body::Disk(stack)))
 }
 
-/// What a command costs more behind a SAS host adapter than on a port of the chipset: 13.5 us a
-/// read of 4 KiB, measured with one solid-state drive on 6 Gb/s (docs/internals/ssd-model.md).
-/// Disks, which were not measured so, keep what a port costs.
-fn host_adapter(attached: &Attachment) -> Span {
+/// Additional time of a command behind a SAS host adapter, compared with a port of the chipset:
+/// 13.5 us a read of 4 KiB, measured with one solid-state drive on 6 Gb/s
+/// (docs/internals/ssd-model.md). Disks, which were not measured so, keep the time of a port.
+fn host_adapter_delay(attached: &Attachment) -> Span {
     let measured = (Controller::Scsi, Some(Link::Sata3));
     let behind = (attached.controller, attached.link) == measured;
     if behind { Span::from_ns(3_400) } else { Span::ZERO }
@@ -98,7 +100,7 @@ fn refuse(
     }
 }
 
-fn flash(
+fn build_ssd(
     model: String,
     ssd: &SsdProfile,
     options: &Options,
@@ -129,16 +131,19 @@ fn flash(
         protected: ssd.protected,
     };
     let attached = Attachment { flash: Some(modelled), ..attached };
-    let wrong = |message| BuildError::Flash { model: model.clone(), message };
     let write_cache = attached.write_cache_bytes.is_some();
-    let asked = Modelled { scale, spare: options.spare, seed };
-    let parts = SsdParts { write_cache, ..ssd.parts(asked).map_err(wrong)? };
-    let port =
-        port(&front, &attached, host).slowed(ssd.command_processing + host_adapter(&attached));
-    let mut made =
-        Ssd::new(parts, port, attached.commands_at_once()).map_err(|e| wrong(e.to_string()))?;
-    made.precondition(precondition, trimmed);
+    let port = build_port(&front, &attached, host)
+        .slowed(ssd.command_processing + host_adapter_delay(&attached));
+    let built = ssd.parts(Modelled { scale, spare: options.spare, seed }).and_then(|parts| {
+        let parts = SsdParts { write_cache, ..parts };
+        Ssd::new(parts, port, attached.commands_at_once()).map_err(|error| error.to_string())
+    });
+    let mut drive = match built {
+        Ok(drive) => drive,
+        Err(message) => return Err(BuildError::Flash { model, message }),
+    };
+    drive.precondition(precondition, trimmed);
     let flush_alone = ssd.interface == Interface::Sata;
-    let stack = Box::new(Stack::new(&attached, flush_alone, made));
+    let stack = Box::new(Stack::new(&attached, flush_alone, drive));
     Ok(Drive::attached(model, attached, Body::Ssd(stack)))
 }

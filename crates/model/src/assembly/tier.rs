@@ -1,23 +1,22 @@
-//! A fast drive before a slow one.
+//! Assembly of a fast drive in front of a slow one.
 
 use drivelab_core::Rng;
 use drivelab_core::units::Bytes;
 
-use super::error::BuildError;
-use super::shelf;
-use super::single::one;
+use super::{shelf, single};
 use crate::about::ModelledTier;
 use crate::drive::{Body, Drive};
+use crate::error::BuildError;
 use crate::options::{Options, Switch, Tier, TierKind};
 use crate::profile::{self, Profile};
 use crate::tier::{Swapcache, Tiered, Writeback};
 
-/// Memory before a swapcache where nothing else is asked for.
+/// Default page cache of a swapcache, in bytes. Our choice: a small machine of its time.
 const PAGE_CACHE: u64 = 1 << 30;
 const PAGE: u64 = 4096;
 
-/// The drive of `profile` behind `tier`.
-pub(super) fn put(
+/// Builds the drive of `profile` behind `tier`.
+pub(super) fn build(
     profile: &Profile,
     tier: Tier,
     options: &Options,
@@ -25,18 +24,19 @@ pub(super) fn put(
 ) -> Result<Drive, BuildError> {
     let fast_profile = Profile::embedded(tier.drive).expect("the option was checked");
     let own = options.behind_tier();
-    let (slow, fast) =
-        (of_each(profile, &fast_profile, &own), of_each(&fast_profile, profile, &own));
+    let slow_options = applicable(profile, &fast_profile, &own);
+    let fast_options = on_same_host(&applicable(&fast_profile, profile, &own));
     if options.page_cache.is_some() && tier.kind != TierKind::Swapcache {
         return Err(BuildError::Shelf("`page-cache` needs `tier=swapcache:NAME`"));
     }
     let seed = options.seed.unwrap_or(seed);
-    let slow = if slow.is_of_one() {
-        one(profile, &slow, seed)?
+    let slow = if slow_options.is_of_one() {
+        single::build(profile, &slow_options, seed)?
     } else {
-        shelf::put(profile, &slow, seed)?
+        shelf::build(profile, &slow_options, seed)?
     };
-    let fast = one(&fast_profile, &on_same_host(&fast), Rng::for_part(seed, 1).bits())?;
+    // Another stream of random numbers, so that the two drives do not err together.
+    let fast = single::build(&fast_profile, &fast_options, Rng::for_part(seed, 1).bits())?;
     let bytes = options.page_cache.map_or(PAGE_CACHE, Bytes::get);
     let warm = options.tier_warm == Some(Switch::On);
     let about = ModelledTier {
@@ -50,34 +50,37 @@ pub(super) fn put(
     let body = match tier.kind {
         TierKind::Swapcache => {
             let pages = u32::try_from(bytes / PAGE).expect("the option was checked");
-            let mut made = Swapcache::new(slow, fast, pages);
+            let mut swapcache = Swapcache::new(slow, fast, pages);
             if warm {
-                made.warm();
+                swapcache.warm();
             }
-            Body::Swapcache(Box::new(Tiered(made)))
+            Body::Swapcache(Box::new(Tiered(swapcache)))
         }
         TierKind::Writeback => {
-            let mut made = Writeback::new(slow, fast);
+            let mut writeback = Writeback::new(slow, fast);
             if warm {
-                made.warm();
+                writeback.warm();
             }
-            Body::Writeback(Box::new(Tiered(made)))
+            Body::Writeback(Box::new(Tiered(writeback)))
         }
     };
     Ok(Drive { about: whole, body })
 }
 
-/// The options of the drive of `profile` beside `other`: what only flash has is the other's where
-/// that alone has flash.
-fn of_each(profile: &Profile, other: &Profile, options: &Options) -> Options {
-    let flash = |of: &Profile| matches!(of.body, profile::Body::Ssd(_));
-    if flash(profile) || !flash(other) {
+/// Returns the options that apply to the drive of `profile`: flash options go to `other` if that
+/// alone has flash.
+fn applicable(profile: &Profile, other: &Profile, options: &Options) -> Options {
+    if has_flash(profile) || !has_flash(other) {
         return *options;
     }
     Options { scale: None, precondition: None, spare: None, trimmed: None, ..*options }
 }
 
-/// The options of the fast drive: what belongs to the host is the same for both.
+fn has_flash(profile: &Profile) -> bool {
+    matches!(profile.body, profile::Body::Ssd(_))
+}
+
+/// Returns the options of the fast drive: those of the host are the same for both.
 fn on_same_host(options: &Options) -> Options {
     Options {
         tags: options.tags,

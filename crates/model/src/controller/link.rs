@@ -54,12 +54,12 @@ impl Choice for Link {
 choice_as_text!(Link);
 
 impl Link {
-    /// Whether this is a SATA link.
+    /// Returns true for a SATA link.
     pub fn is_sata(self) -> bool {
         !matches!(self, Self::Pcie { .. })
     }
 
-    /// What both ends can do; `None` for links of two kinds.
+    /// Returns the fastest link that both ends support; `None` if the kinds differ.
     pub(crate) fn common(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Pcie { generation, lanes }, Self::Pcie { generation: g, lanes: l }) => {
@@ -70,10 +70,10 @@ impl Link {
         }
     }
 
-    /// What it carries of data in one direction.
+    /// Returns the data rate in one direction.
     ///
-    /// SATA after 8b/10b coding. Of PCI Express nine tenths: 256 bytes of data, which is what
-    /// chipsets allow in a packet, come with 26 of framing, header and checksum.
+    /// SATA after 8b/10b coding. PCI Express yields nine tenths: 256 bytes of data, the payload
+    /// limit of chipsets, come with 26 of framing, header and checksum.
     pub(crate) fn bytes_per_s(self) -> u64 {
         match self {
             Self::Sata1 => 150_000_000,
@@ -83,7 +83,7 @@ impl Link {
         }
     }
 
-    /// What a command costs on it besides its data.
+    /// Returns the overhead of a command, without its data.
     pub(crate) fn per_command(self) -> Span {
         match self {
             // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s
@@ -92,7 +92,7 @@ impl Link {
             Self::Sata1 => Span::from_ns(9_600),
             Self::Sata2 => Span::from_ns(5_400),
             Self::Sata3 => Span::from_ns(3_300),
-            // An entry of 64 bytes fetched and one of 16 written, on their way with the data.
+            // An entry of 64 bytes fetched and one of 16 written: 80 bytes at the data rate.
             Self::Pcie { .. } => Span::from_ns(80_000_000_000 / self.bytes_per_s()),
         }
     }

@@ -1,4 +1,4 @@
-//! Which commands may be on the wire together, and what the wire costs.
+//! Controllers: tags, commands that exclude each other, and time on the wire.
 
 mod link;
 mod notice;
@@ -16,7 +16,7 @@ use drivelab_core::config::Choice;
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
 use drivelab_core::{Op, choice_as_text};
 
-/// How the drive is attached.
+/// The kind of controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Controller {
     /// A SATA port in IDE mode, as `ata_piix` drives it: one command, UDMA/133 at most.
@@ -36,11 +36,11 @@ impl Choice for Controller {
 }
 choice_as_text!(Controller);
 
-/// The rules of the wire: tags, and what must not overlap.
+/// The rules of the wire: tags, and commands that must not overlap.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
     pool: TagPool,
-    /// Flush and trim are not queued on ATA: they wait until the wire is empty and keep it.
+    /// Flush and trim are not queued on ATA: they wait for an empty wire and occupy it alone.
     flush_alone: bool,
     alone: bool,
     pub(crate) max_in_use: usize,
@@ -66,8 +66,8 @@ impl Wire {
         if self.alone { None } else { self.pool.next(waiting) }
     }
 
-    /// Whether a command of this kind may join those on the wire: NCQ and non-NCQ commands never
-    /// overlap (AHCI 1.3.1, section 5.5.1; Serial ATA 2.6, section 13.6.2).
+    /// Returns true if a command of this kind may join those on the wire: NCQ and non-NCQ commands
+    /// never overlap (AHCI 1.3.1, section 5.5.1; Serial ATA 2.6, section 13.6.2).
     #[inline]
     pub(crate) fn may_join(&self, op: Op) -> bool {
         op.transfers() || !self.flush_alone || self.pool.in_use() == 0
@@ -79,10 +79,16 @@ impl Wire {
         self.alone = self.flush_alone && !op.transfers();
         self.pool.take(op.into());
         self.max_in_use = self.max_in_use.max(self.pool.in_use());
+        debug_assert!(self.pool.in_use() <= self.pool.tags(), "more commands than tags");
     }
 
     #[inline]
     pub(crate) fn release(&mut self, op: Op) {
+        debug_assert!(self.pool.in_use() > 0, "a tag is released twice");
+        debug_assert!(
+            !self.alone || self.pool.in_use() == 1,
+            "a flush did not have the wire alone"
+        );
         self.alone = false;
         self.pool.release(op.into());
     }

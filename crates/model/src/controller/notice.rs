@@ -1,15 +1,15 @@
-//! How the host learns that an `NVMe` command is done.
+//! Delivery of `NVMe` completions to the host.
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::units::Span;
 
-/// How the host learns that an `NVMe` command is done.
+/// Delivery of `NVMe` completions to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// The drive interrupts a processor, which wakes the thread that waits.
+    /// The drive interrupts a processor, which wakes the waiting thread.
     Interrupt,
-    /// The thread that waits looks for the completion.
+    /// The waiting thread polls the completion queue.
     Polled,
 }
 
@@ -21,11 +21,11 @@ impl Choice for Notice {
 choice_as_text!(Notice);
 
 impl Notice {
-    /// From the completion in memory until the thread that waits has it.
+    /// From the completion in memory until the waiting thread has it.
     ///
     /// A small read by interrupt takes about 3.2 us longer than a polled one (after Yang, Minturn
-    /// and Hady, "When Poll is Better than Interrupt", FAST 2012; quoted from memory). Where the
-    /// two lie is an estimate.
+    /// and Hady, "When Poll is Better than Interrupt", FAST 2012; quoted from memory). The
+    /// absolute values are an estimate.
     pub(crate) fn latency(self) -> Span {
         match self {
             Self::Interrupt => Span::from_ns(3_500),

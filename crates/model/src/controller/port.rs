@@ -6,21 +6,22 @@ use drivelab_core::{Sectors, Span, Time};
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
     pace: Pace,
-    /// What a command costs on the wire besides its data.
+    /// Overhead of a command on the wire, without its data.
     per_command: Span,
-    /// From the answer on the wire until the host has it; the wire is free meanwhile.
+    /// From the completion on the wire until the host has it; the wire is free meanwhile.
     notice: Span,
     free: Time,
-    /// The wire to the drive, where that is another.
+    /// End of the last transfer to the drive, if that direction has a separate wire.
     inward: Option<Time>,
 }
 
-/// How long sectors take at a rate, in units of 2^-16 ns a sector, so that no rate is rounded off.
+/// Time of a sector at a rate, in units of 2^-16 ns, so that rounding loses nothing visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace(u64);
 
 impl Pace {
     pub(crate) fn new(bytes_per_s: u64) -> Self {
+        debug_assert!(bytes_per_s > 0, "a wire without a rate");
         Self(((512 * 1_000_000_000_u64) << 16) / bytes_per_s)
     }
 
@@ -35,58 +36,60 @@ impl Pace {
 const FRAME: Sectors = Sectors::new(16);
 
 impl Port {
-    /// A wire of `bytes_per_s` that needs `per_command` for everything but data.
+    /// A wire of `bytes_per_s` with an overhead of `per_command`.
     pub(crate) fn new(bytes_per_s: u64, per_command: Span) -> Self {
         let (pace, notice) = (Pace::new(bytes_per_s), Span::ZERO);
         Self { pace, per_command, notice, free: Time::ZERO, inward: None }
     }
 
-    /// The same with a wire for each direction, and a host that has an answer after `notice`.
+    /// Adds a second wire for the other direction, and a delay of `notice` to completions.
     pub(crate) fn duplex(self, notice: Span) -> Self {
         Self { notice, inward: Some(Time::ZERO), ..self }
     }
 
-    /// The same with so much more for a command.
+    /// Adds `by` to the overhead of a command.
     pub(crate) fn slowed(self, by: Span) -> Self {
         Self { per_command: self.per_command + by, ..self }
     }
 
-    /// When everything that it has taken so far is through.
+    /// Returns the time at which the current transfers have finished.
     pub(crate) fn quiet(&self) -> Time {
         self.free
     }
 
-    /// Brings all data of a write in: when the last of it has arrived.
+    /// Receives all data of a write; returns the arrival of its last frame.
     pub(crate) fn receive_all(&mut self, now: Time, sectors: Sectors) -> Time {
         let free = self.inward.as_mut().unwrap_or(&mut self.free);
         *free = (*free).max(now) + self.pace.time(sectors);
         *free
     }
 
-    /// When the answer to a read has arrived at the host, if its data came off the medium between
-    /// `from` and `to`: it moves while it is read, and the last frame follows the last sector.
+    /// Sends read data that comes off the medium between `from` and `to`; returns its completion
+    /// at the host. Data moves while it is read, and the last frame follows the last sector.
     pub(crate) fn send_streamed(&mut self, from: Time, to: Time, sectors: Sectors) -> Time {
+        debug_assert!(from <= to, "the medium ends before it begins");
         let last = self.free.max(to) + self.pace.time(sectors.min(FRAME));
+        // A wire slower than the medium still sends when the last sector has been read.
         let all = self.free.max(from) + self.pace.time(sectors);
         self.free = last.max(all) + self.per_command;
         self.free
     }
 
-    /// When the drive has answered a command out of its memory, busy with it for `processing`.
+    /// Answers a command from the drive's memory after `processing`; returns its completion.
     pub(crate) fn exchange(&mut self, now: Time, processing: Span, sectors: Sectors) -> Time {
         self.free = self.free.max(now) + processing + self.pace.time(sectors) + self.per_command;
         self.free + self.notice
     }
 
-    /// Brings the data of a write in: when its first frame has arrived, with the wire in use until
-    /// the last.
+    /// Receives the data of a write; returns the arrival of its first frame, while the wire stays
+    /// in use until the last.
     pub(crate) fn receive(&mut self, now: Time, sectors: Sectors) -> Time {
         let start = self.free.max(now);
         self.free = start + self.pace.time(sectors);
         start + self.pace.time(sectors.min(FRAME))
     }
 
-    /// When the host knows that a command without data is done.
+    /// Returns the completion of a command without data.
     pub(crate) fn report(&mut self, now: Time) -> Time {
         self.free = self.free.max(now) + self.per_command;
         self.free

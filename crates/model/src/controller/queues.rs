@@ -5,14 +5,14 @@ use std::fmt;
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
 
-/// The queue pairs of an `NVMe` controller, and how it chooses between them.
+/// The queue pairs of an `NVMe` controller, and their arbitration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct QueuePairs {
-    /// How many; each submitter uses one.
+    /// Number of queues; each submitter uses one.
     pub count: usize,
-    /// Commands that the controller works on at once, from all queues.
+    /// Commands in progress at the controller, from all queues.
     pub commands_at_once: usize,
-    /// Commands that it takes from one queue before it turns to the next.
+    /// Commands fetched from one queue before the next.
     pub burst: Burst,
     /// Classes of queues; `None` for plain round robin.
     pub weighted: Option<Weighted>,
@@ -36,7 +36,7 @@ impl fmt::Display for QueuePairs {
 pub struct Weighted {
     /// The class of each queue.
     pub priorities: Priorities,
-    /// Commands that each class gives in a round.
+    /// Commands of each class in a round.
     pub weights: Weights,
 }
 
@@ -46,7 +46,7 @@ pub(crate) const QUEUES_MAX: u32 = 64;
 /// The class of a submission queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// Before all others.
+    /// Served before all others.
     Urgent,
     /// By the first weight.
     High,
@@ -75,12 +75,13 @@ pub struct Priorities {
 }
 
 impl Priorities {
-    /// How many queues have one.
+    /// Number of queues with a priority.
     pub fn count(&self) -> usize {
         self.count
     }
 
     pub(crate) fn of(&self, queue: usize) -> Priority {
+        debug_assert!(queue < self.count, "queue {queue} of {}", self.count);
         self.of[queue]
     }
 }
@@ -89,9 +90,9 @@ impl Value for Priorities {
     fn read(text: &str) -> Result<Self, String> {
         let mut found = Self { of: [Priority::Medium; QUEUES_MAX as usize], count: 0 };
         for name in text.split('/') {
-            let place = found.of.get_mut(found.count);
-            let place = place.ok_or_else(|| format!("more than {QUEUES_MAX} priorities"))?;
-            *place = Priority::read(name)?;
+            let next = found.of.get_mut(found.count);
+            let next = next.ok_or_else(|| format!("more than {QUEUES_MAX} priorities"))?;
+            *next = Priority::read(name)?;
             found.count += 1;
         }
         Ok(found)
@@ -100,23 +101,23 @@ impl Value for Priorities {
 
 impl fmt::Display for Priorities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, priority) in self.of[..self.count].iter().enumerate() {
-            write!(f, "{}{priority}", if place == 0 { "" } else { "/" })?;
+        for (index, priority) in self.of[..self.count].iter().enumerate() {
+            write!(f, "{}{priority}", if index == 0 { "" } else { "/" })?;
         }
         Ok(())
     }
 }
 
-/// Commands of the classes high, medium and low in a round; what a controller takes is 1 to 256
+/// Commands of the classes high, medium and low in a round, 1 to 256 each
 /// (NVM Express 1.3, section 5.21.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weights([u32; 3]);
 
 impl Weights {
-    /// Where nobody says more: each class twice the one below. A choice of ours.
+    /// The default: each class twice the one below. Our choice.
     pub(crate) const DOUBLING: Self = Self([4, 2, 1]);
 
-    /// With one for the urgent class, which does not use it.
+    /// Prepends a weight for the urgent class, which does not use it.
     pub(crate) fn by_class(self) -> [u32; 4] {
         let [high, medium, low] = self.0;
         [1, high, medium, low]
@@ -125,8 +126,10 @@ impl Weights {
 
 impl Value for Weights {
     fn read(text: &str) -> Result<Self, String> {
-        let read = |part: &str| part.parse().ok().filter(|weight| (1..=256).contains(weight));
-        let weights: Option<Vec<u32>> = text.split('/').map(read).collect();
+        let weights: Option<Vec<u32>> = text
+            .split('/')
+            .map(|part| part.parse().ok().filter(|weight| (1..=256).contains(weight)))
+            .collect();
         let weights = weights.and_then(|weights| weights.try_into().ok());
         weights.map(Self).ok_or_else(|| {
             format!(
@@ -143,7 +146,7 @@ impl fmt::Display for Weights {
     }
 }
 
-/// How many commands come from one queue before the next: a power of two up to 64, or no limit
+/// Commands fetched from one queue before the next: a power of two up to 64, or no limit
 /// (NVM Express 1.3, section 5.21.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst(u32);

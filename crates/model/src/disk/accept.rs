@@ -1,4 +1,4 @@
-//! How commands come in: answered from a buffer, taken into the cache, or queued for the medium.
+//! Acceptance of commands: answer from a buffer, insertion into the cache, or a queue for the medium.
 
 use drivelab_core::{Op, Ratio, Request, Sectors, ServedBy, Time};
 
@@ -6,7 +6,8 @@ use super::queue::Candidate;
 use super::write_cache::WriteCache;
 use super::{Disk, PendingFlush};
 use crate::event::{Event, Events};
-use crate::stack::{Mechanism as _, Tag};
+use crate::stack::Mechanism as _;
+use crate::tag::Tag;
 use crate::watch::Step;
 
 impl Disk {
@@ -33,7 +34,7 @@ impl Disk {
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
-            place: self.parts.mechanics.geometry.place(request.lba),
+            location: self.parts.mechanics.geometry.locate(request.lba),
             write: request.op == Op::Write,
             tag,
             ready: now,
@@ -49,6 +50,7 @@ impl Disk {
             Some(ServedBy::DriveWriteCache)
         } else {
             if self.ahead.is_some_and(|ahead| ahead.overlaps(start, end)) {
+                // Read-ahead fills the buffer lazily: only a lookup brings it up to date.
                 self.buffer_read_ahead(now);
             }
             let held = self.reads.holds(start, end) || self.hits_by_chance();
@@ -72,10 +74,12 @@ impl Disk {
             self.buffer_read_ahead(now);
             self.ahead = None;
         }
+        // The medium may get the new data later; until then the buffer must not answer with the old.
         self.reads.forget(request.lba, request.end());
         let candidate = self.candidate(now, tag, request);
         match &self.writes {
             Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {
+                // Behind earlier waiting writes, since the cache keeps its runs in order of arrival.
                 if cache.has_room(request.sectors) && self.no_room.is_empty() {
                     self.cache_write(now, candidate, events);
                 } else {
@@ -134,6 +138,7 @@ impl Disk {
         self.queue.push(candidate);
     }
 
+    /// Returns true for the share of unexplained buffer hits in the profile.
     fn hits_by_chance(&mut self) -> bool {
         let share = self.parts.hit_share;
         share != Ratio::ZERO && self.rng.chance(share)

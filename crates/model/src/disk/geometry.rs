@@ -1,4 +1,4 @@
-//! Where a sector lies: zone, cylinder, head and angle.
+//! The layout of sectors: zone, cylinder, head and angle.
 
 use drivelab_core::{Lba, Sectors};
 
@@ -11,18 +11,20 @@ pub(crate) struct Zone {
     pub(crate) end: u64,
     pub(crate) first_cylinder: u32,
     pub(crate) per_track: u64,
-    /// Where the first sector of its first track lies.
+    /// Angle of the first sector of its first track.
     origin: Angle,
     /// The width of one sector.
     pub(crate) sector: Angle,
-    /// How far the first sector moves on from one head to the next.
+    /// Offset of the first sector from one head to the next.
     track_skew: Angle,
-    /// How far it moves on from the last head of a cylinder to the first of the next.
+    /// Offset from the last head of a cylinder to the first of the next.
     cylinder_skew: Angle,
 }
 
 impl Zone {
     fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
+        // Within a cylinder the heads switch `heads - 1` times; the next cylinder is reached by its
+        // separate skew. Overflow drops whole revolutions.
         let switches = cylinder * (heads - 1) + head;
         self.origin
             .wrapping_add(switches.wrapping_mul(self.track_skew))
@@ -40,28 +42,28 @@ pub(crate) struct ZoneShape {
     pub(crate) cylinder_skew: u32,
 }
 
-/// Where the heads are: one arm, one head in use.
+/// Position of the heads: one arm, one head in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arm {
-    /// From the outside in.
+    /// Counted from the outer edge.
     pub cylinder: u32,
     /// The head in use.
     pub head: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) arm: Arm,
     /// The angle at which its first bit passes the head.
     pub(crate) angle: Angle,
-    /// Sectors from here to the end of the track, this one included.
+    /// Sectors up to the end of the track, including this one.
     pub(crate) left_on_track: u64,
-    /// The width of one sector here.
+    /// The width of one sector on this track.
     pub(crate) sector: Angle,
 }
 
-impl Place {
-    /// The place `sectors` further on; `None` where that is no longer on this track.
+impl Location {
+    /// The location `sectors` further; `None` beyond the end of this track.
     #[inline]
     pub(crate) fn after(self, sectors: u64) -> Option<Self> {
         let left_on_track = self.left_on_track.checked_sub(sectors).filter(|left| *left > 0)?;
@@ -79,7 +81,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Lays out `zones`; the caller has checked that they hold `capacity`.
+    /// Lays out the zones of `shapes`; the caller has checked that they hold `capacity`.
     pub(crate) fn new(heads: u32, capacity: Sectors, shapes: &[ZoneShape]) -> Self {
         let heads = u64::from(heads);
         let mut zones: Vec<Zone> = Vec::with_capacity(shapes.len());
@@ -104,6 +106,7 @@ impl Geometry {
             origin = zone.track_start(u64::from(shape.cylinders), 0, heads);
             zones.push(zone);
         }
+        debug_assert!(first >= capacity.get(), "the zones hold {first} sectors of {capacity}");
         Self { zones, heads, capacity: capacity.get() }
     }
 
@@ -117,18 +120,22 @@ impl Geometry {
 
     /// Cylinders that hold addressable sectors.
     pub(crate) fn cylinders(&self) -> u32 {
-        self.place(Lba::new(self.capacity - 1)).arm.cylinder + 1
+        self.locate(Lba::new(self.capacity - 1)).arm.cylinder + 1
     }
 
-    /// Where the sector `lba` lies; it is below the capacity.
+    /// Locates the sector `lba`, which is below the capacity.
     #[inline]
-    pub(crate) fn place(&self, lba: Lba) -> Place {
+    pub(crate) fn locate(&self, lba: Lba) -> Location {
+        debug_assert!(
+            lba.get() < self.zones.last().map_or(0, |zone| zone.end),
+            "{lba} is beyond the end"
+        );
         let zone = self.zone(lba.get());
         let offset = lba.get() - zone.first;
         let (track, sector) = (offset / zone.per_track, offset % zone.per_track);
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let start = zone.track_start(cylinder, head, self.heads);
-        Place {
+        Location {
             arm: Arm { cylinder: zone.first_cylinder + narrow(cylinder), head: narrow(head) },
             angle: start.wrapping_add(sector.wrapping_mul(zone.sector)),
             left_on_track: zone.per_track - sector,
@@ -172,7 +179,7 @@ mod tests {
     fn sectors_lie_cylinder_by_cylinder_and_head_by_head() {
         let geometry = two_zones();
         let check = |lba, cylinder, head, left| {
-            let place = geometry.place(Lba::new(lba));
+            let place = geometry.locate(Lba::new(lba));
             assert_eq!(place.arm, Arm { cylinder, head });
             assert_eq!(place.left_on_track, left);
         };
@@ -189,7 +196,7 @@ mod tests {
     fn each_track_starts_one_skew_later_across_zones_too() {
         let geometry = two_zones();
         let starts: Vec<u64> = [0, 64, 128, 192, 256, 320, 384, 416, 448]
-            .map(|lba| eighths(geometry.place(Lba::new(lba)).angle))
+            .map(|lba| eighths(geometry.locate(Lba::new(lba)).angle))
             .into();
         assert_eq!(starts, [0, 1, 3, 4, 6, 7, 1, 2, 4]);
     }

@@ -18,7 +18,8 @@ use drivelab_core::{Destaged, Lba, Ratio, Request, Rng, Sectors, ServedBy, Span,
 use crate::controller::Port;
 use crate::counters::Counters;
 use crate::event::{Event, Events};
-use crate::stack::{Mechanism, Tag};
+use crate::stack::Mechanism;
+use crate::tag::Tag;
 use crate::watch::{self, Step};
 use geometry::Arm;
 use mechanics::{Stream, TransferEnd};
@@ -28,9 +29,9 @@ use read_ahead::ReadAhead;
 use read_cache::ReadCache;
 use write_cache::WriteCache;
 
-/// Cached data older than this competes with waiting reads even when the cache is far from full,
-/// so that a stream of reads cannot keep it off the medium for ever. Our choice: it is where Linux
-/// puts the patience of a read, and well below the 2 s of the firmware's own ageing.
+/// Age at which cached data competes with waiting reads even while the cache is far from full, so
+/// that a stream of reads cannot keep it off the medium forever. Our choice: the read expiry of
+/// Linux' mq-deadline, and well below the 2 s of the firmware's ageing.
 const LATE_DESTAGE: Span = Span::from_ms(500);
 
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +39,12 @@ struct Access {
     work: Candidate,
     cached: bool,
     begun: Time,
-    /// When the first sector was under the head.
+    /// Time at which the first sector was under the head.
     streaming_since: Time,
     ended: TransferEnd,
 }
 
-/// A flush that waits until the data that came before it is on the medium.
+/// A flush that waits until all earlier data is on the medium.
 #[derive(Debug, Clone, Copy)]
 struct PendingFlush {
     tag: Tag,
@@ -56,7 +57,7 @@ pub(crate) struct Disk {
     parts: Parts,
     port: Port,
     rng: Rng,
-    /// Reads, and writes that go past the cache.
+    /// Reads, and writes that bypass the cache.
     queue: Vec<Candidate>,
     reads: ReadCache,
     writes: Option<WriteCache>,
@@ -66,18 +67,18 @@ pub(crate) struct Disk {
     access: Option<Access>,
     ahead: Option<ReadAhead>,
     arm: Arm,
-    /// The sector that comes under the head next, if a transfer ended right now.
+    /// The sector that comes under the head next, directly after a transfer.
     next_lba: Option<Lba>,
     sequence: u64,
-    /// What reached the medium out of the cache, once somebody has asked for it.
+    /// Records of destaged data; `None` until the first request for them.
     destaged: Option<Vec<Destaged>>,
-    /// What happened, once somebody has asked for it.
+    /// Steps; `None` until the first request for them.
     watched: Option<Vec<Step>>,
     counters: Counters,
 }
 
 impl Disk {
-    /// A disk of these parts behind `port`; `seed` governs its retries and chance hits.
+    /// A disk of `parts` behind `port`; `seed` governs its retries and chance hits.
     pub(crate) fn new(parts: Parts, port: Port, seed: u64) -> Self {
         Self {
             port,
@@ -99,7 +100,7 @@ impl Disk {
         }
     }
 
-    /// Commits the medium to the best of the accesses that are ready, if there is one.
+    /// Commits the medium to the best of the ready accesses, if any.
     fn commit(&mut self, now: Time, order: Order, events: &mut Events) {
         loop {
             let ahead = self.head_of_read_ahead(now);
@@ -108,15 +109,16 @@ impl Disk {
                 self.sleep_until_ready(now, events);
                 return;
             };
-            let reads_on = !cached && heads.reads_on_with(&work);
-            if !(reads_on && self.answer_from_buffer(now, &work, events)) {
-                self.begin(now, work, cached, reads_on, events);
+            let continues = !cached && heads.continue_with(&work);
+            // A read that the buffer answers leaves the medium free: choose again.
+            if !(continues && self.answer_from_buffer(now, &work, events)) {
+                self.begin(now, work, cached, continues, events);
                 return;
             }
         }
     }
 
-    /// Takes the best access out of the queue or the write cache; says whether it was cached.
+    /// Takes the best access out of the queue or the write cache; the flag marks cached data.
     fn choose(&mut self, heads: Heads, order: Order) -> Option<(Candidate, bool)> {
         let mut choosing = Choosing::new(&self.parts.mechanics, order, heads);
         let queued = if self.parts.uncached_writes == UncachedWrites::InOrder {
@@ -133,7 +135,7 @@ impl Disk {
         queued.map(|index| (self.queue.swap_remove(index), false))
     }
 
-    /// Answers a queued read that read-ahead has meanwhile completed.
+    /// Answers a queued read that read-ahead has completed in the meantime.
     fn answer_from_buffer(&mut self, now: Time, read: &Candidate, events: &mut Events) -> bool {
         if !self.reads.holds(read.lba, read.lba + read.sectors) {
             return false;
@@ -146,13 +148,13 @@ impl Disk {
     }
 
     fn destages(&self, now: Time, others_wait: bool) -> bool {
+        // Reads block the host and cached writes do not, so cached data waits unless it has to go.
         let Some(cache) = &self.writes else { return false };
-        let late = || cache.oldest().is_some_and(|since| now.since(since) >= LATE_DESTAGE);
         !others_wait
             || !self.flushes.is_empty()
             || !self.no_room.is_empty()
             || cache.is_pressed()
-            || late()
+            || cache.oldest().is_some_and(|since| now.since(since) >= LATE_DESTAGE)
     }
 
     fn sleep_until_ready(&self, now: Time, events: &mut Events) {
@@ -168,35 +170,35 @@ impl Disk {
         now: Time,
         work: Candidate,
         cached: bool,
-        reads_on: bool,
+        continues: bool,
         events: &mut Events,
     ) {
         assert!(self.access.is_none(), "the medium serves one access at a time");
         let end = work.lba + work.sectors;
-        let (streaming_since, ended) = if let Some(ahead) = self.ahead.filter(|_| reads_on) {
-            // Read-ahead is on its way already: what is buffered need not be read again.
+        let (streaming_since, ended) = if let Some(ahead) = self.ahead.filter(|_| continues) {
+            // Read-ahead is on its way already: buffered sectors need not be read again.
             let ended = ahead.finish(&self.parts.mechanics, end);
-            assert!(ended.at >= now, "what is buffered is answered from the buffer");
+            assert!(ended.at >= now, "buffered data is answered from the buffer");
             (now, ended)
         } else {
             let mechanics = &self.parts.mechanics;
             let at = if self.next_lba == Some(work.lba) {
-                mechanics.arrive_next(now, self.arm, work.place, work.write)
+                mechanics.arrive_next(now, self.arm, work.location, work.write)
             } else {
-                mechanics.arrive(now, self.arm, work.place, work.write)
+                mechanics.arrive(now, self.arm, work.location, work.write)
             };
             let stream =
-                Stream { lba: work.lba, place: work.place, at: at + self.lost_to_retries() };
+                Stream { lba: work.lba, location: work.location, at: at + self.retry_time() };
             (at, self.parts.mechanics.transfer(stream, work.sectors))
         };
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
         self.access = Some(Access { work, cached, begun: now, streaming_since, ended });
-        self.note_begun(now, reads_on);
+        self.note_begun(now, continues);
         events.push(ended.at, Event::MediumFree);
     }
 
-    fn note_begun(&mut self, at: Time, goes_on: bool) {
+    fn note_begun(&mut self, at: Time, continues_read_ahead: bool) {
         let Some(Access { work, cached, streaming_since, ended, .. }) = self.access else { return };
         self.note(|| {
             let access = watch::Access {
@@ -204,7 +206,7 @@ impl Disk {
                 write: work.write,
                 lba: work.lba,
                 sectors: work.sectors,
-                goes_on,
+                continues_read_ahead,
                 on_sector: streaming_since,
                 until: ended.at,
             };
@@ -212,17 +214,19 @@ impl Disk {
         });
     }
 
-    fn lost_to_retries(&mut self) -> Span {
+    fn retry_time(&mut self) -> Span {
         let Retries { share, revolutions } = self.parts.retries;
         if share == Ratio::ZERO || !self.rng.chance(share) {
             return Span::ZERO;
         }
+        // A failed access is repeated when its sector comes round again: whole revolutions.
         self.parts.mechanics.spindle.time_for(u128::from(revolutions) << 64)
     }
 
     fn finish_flushes(&mut self, now: Time, events: &mut Events) {
         while let Some(flush) = self.flushes.front().copied() {
             let first_waiting = self.no_room.front().map_or(u64::MAX, |write| write.sequence);
+            // A write that waits for room is unacknowledged, but the flush came after it all the same.
             let cache = self.writes.as_ref().expect("a flush waits for the cache");
             if first_waiting < flush.before || !cache.is_clean_before(flush.before) {
                 return;
@@ -244,18 +248,17 @@ impl Mechanism for Disk {
         self.take(now, tag, request, events);
     }
 
-    /// Something may have become ready while the medium was idle.
-    ///
-    /// An idle drive takes what comes first: it commits before it can know what else will come.
+    /// Commits the idle medium in order of arrival: it starts before it can know of later commands.
     fn wake(&mut self, now: Time, events: &mut Events) {
         if self.access.is_none() {
             self.commit(now, Order::Fifo, events);
         }
     }
 
-    /// The access is done: answers it, and commits to the next before the host can react.
+    /// Answers the finished access, and commits to the next before the host can react.
     fn medium_free(&mut self, now: Time, events: &mut Events) {
         let access = self.access.take().expect("the medium was busy");
+        debug_assert_eq!(access.ended.at, now, "the access ends at its event");
         self.note(|| Step::Ended { at: now });
         let Access { work, .. } = access;
         let end = work.lba + work.sectors;
@@ -270,6 +273,7 @@ impl Mechanism for Disk {
             }
         } else if work.write {
             if let Some(cache) = &mut self.writes {
+                // Older cached data of the same sectors must not overwrite this write later.
                 cache.superseded(&work, self.port.quiet(), &self.parts.mechanics);
             }
             let done = self.port.report(now);
@@ -279,11 +283,12 @@ impl Mechanism for Disk {
             let port = &mut self.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
-            self.read_on(access.ended, buffered..end);
+            self.start_read_ahead(access.ended, buffered..end);
         }
         self.make_room(now, events);
         self.finish_flushes(now, events);
         self.commit(now, self.parts.order, events);
+        // Rotation has moved on: from here the next access has to search for its track.
         self.next_lba = None;
     }
 

@@ -1,4 +1,4 @@
-//! What a disk is made from.
+//! The parts of a disk.
 
 use drivelab_core::{Ratio, Sectors, Span};
 
@@ -13,11 +13,11 @@ pub(crate) struct Parts {
     pub(crate) overheads: Overheads,
     pub(crate) read_segments: usize,
     pub(crate) segment_size: Sectors,
-    /// How far beyond a read the drive goes on reading while it has nothing else to do.
+    /// Length of read-ahead by an idle drive.
     pub(crate) read_ahead: Sectors,
     pub(crate) write_cache: Option<WriteCacheLimits>,
-    /// The share of reads that the buffer answers although nothing here says why: what is left when
-    /// a measured distribution begins below the shortest access of the medium.
+    /// The share of reads that the buffer answers without a modelled cause: the part of a measured
+    /// distribution below the shortest access of the medium.
     pub(crate) hit_share: Ratio,
     pub(crate) retries: Retries,
 }
@@ -28,12 +28,12 @@ pub(crate) struct WriteCacheLimits {
     pub(crate) runs: usize,
 }
 
-/// How the firmware orders writes that go past the cache.
+/// The firmware's order of writes that bypass the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UncachedWrites {
-    /// As it orders everything else.
+    /// Like all other accesses.
     ByTheRule,
-    /// As they came, whatever reads do.
+    /// By arrival, independent of reads.
     InOrder,
 }
 

@@ -1,27 +1,27 @@
-//! The firmware's choice: which of the waiting accesses comes next.
+//! The firmware's choice of the next access.
 
 use drivelab_core::{Lba, Sectors, Span, Time};
 
-use super::geometry::{Arm, Place};
+use super::geometry::{Arm, Location};
 use super::mechanics::Mechanics;
-use crate::stack::Tag;
+use crate::tag::Tag;
 
-/// One access that the medium could serve next: a queued command, or cached data to be written.
+/// An access that the medium could serve next: a queued command, or cached data to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) lba: Lba,
     pub(crate) sectors: Sectors,
-    /// Where it begins, worked out once when its command arrived.
-    pub(crate) place: Place,
+    /// Its first sector, located once at arrival because every choice needs it.
+    pub(crate) location: Location,
     pub(crate) write: bool,
     /// The command's tag; meaningless for cached data.
     pub(crate) tag: Tag,
-    /// When it could start at the earliest.
+    /// Earliest start.
     pub(crate) ready: Time,
-    /// Since when it has been waiting.
+    /// Beginning of its wait.
     pub(crate) arrived: Time,
     pub(crate) sequence: u64,
-    /// The newest of the writes that were joined to it; its own place while it is alone.
+    /// The newest `sequence` of the writes merged into it.
     pub(crate) newest: u64,
 }
 
@@ -29,17 +29,17 @@ pub(crate) struct Candidate {
 pub(crate) enum Order {
     Fifo,
     ShortestPositioning {
-        /// A target that would be reached with less time to spare than this is counted as missed:
-        /// it costs one revolution more in the choice.
+        /// Minimum time to spare at a target. With less the target counts as missed, which costs
+        /// one revolution more in the choice.
         guard: Span,
-        /// By how much the guard grows with what a seek takes beyond `guard_from`, in units of
-        /// 2^-20: settling and flight of long seeks vary, so that firmware keeps a margin in
-        /// proportion. It grows to half a revolution at most, and never below `guard`.
+        /// Growth of the guard with the part of a seek beyond `guard_from`, in units of 2^-20:
+        /// settling and flight of long seeks vary, so firmware keeps a proportional margin, from
+        /// `guard` up to half a revolution.
         guard_growth: u64,
         guard_from: Span,
-        /// By how much waiting lowers the cost, in units of 2^-20 of the time waited.
+        /// Reduction of the cost by waiting, in units of 2^-20 of the time waited.
         ageing: u64,
-        /// What has waited longer than this comes first, the oldest before all.
+        /// Age from which a candidate comes first, the oldest before all.
         age_limit: Span,
     },
 }
@@ -48,22 +48,22 @@ pub(crate) enum Order {
 pub(crate) struct Heads {
     pub(crate) now: Time,
     pub(crate) arm: Arm,
-    /// The sector that comes under the head right now, if a transfer has just ended.
+    /// The sector under the head, directly after a transfer.
     pub(crate) next: Option<Lba>,
-    /// What read-ahead holds, up to where the head is: a read that begins there goes on from it.
+    /// Sectors of read-ahead up to the head: a read that begins among them continues it.
     pub(crate) ahead: Option<(Lba, Lba)>,
 }
 
 impl Heads {
-    /// Whether `candidate` is a read that read-ahead has begun.
+    /// Returns true if `candidate` is a read that read-ahead has begun.
     #[inline]
-    pub(crate) fn reads_on_with(&self, candidate: &Candidate) -> bool {
-        let within = |(from, to): (Lba, Lba)| from <= candidate.lba && candidate.lba <= to;
-        !candidate.write && self.ahead.is_some_and(within)
+    pub(crate) fn continue_with(&self, candidate: &Candidate) -> bool {
+        let Some((from, to)) = self.ahead else { return false };
+        !candidate.write && from <= candidate.lba && candidate.lba <= to
     }
 }
 
-/// With how much less time to spare a target counts as missed.
+/// The guard of [`Order::ShortestPositioning`] in plain numbers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Margin {
     least_ns: u64,
@@ -82,7 +82,7 @@ impl Margin {
         Self { least_ns, most_ns, growth: guard_growth, from_ns: guard_from.ns() }
     }
 
-    /// The margin, in nanoseconds, for a target whose track is reached after `reach`.
+    /// Returns the margin, in nanoseconds, for a target whose track is reached after `reach`.
     #[inline]
     fn after(&self, reach: Span) -> u64 {
         let grown = (reach.ns().saturating_sub(self.from_ns) * self.growth) >> 20;
@@ -90,23 +90,23 @@ impl Margin {
     }
 }
 
-/// How many times older than a command cached data may become. Our choice: a hundred cached writes
-/// take about a second, and a limit near that would turn the sorting off.
+/// Age limit of cached data, as a multiple of that of a command. Our choice: a hundred cached
+/// writes take about a second, and a limit near that would turn the sorting off.
 const CACHED_PATIENCE: u64 = 5;
 
-/// The best candidate so far: feed it any number of lists, ask at the end.
+/// The best candidate of any number of lists.
 #[derive(Debug)]
 pub(crate) struct Choosing<'a> {
-    /// What reaching a candidate costs; all cost the same where they are served as they come.
+    /// The cost of reaching a candidate; `None` for service in order of arrival.
     positioning: Option<Positioning<'a>>,
     now: Time,
     best: Rank,
 }
 
-/// What a candidate costs, in nanoseconds less its bonus for age; among equals the older is first.
+/// Cost in nanoseconds less the bonus for age, and the sequence, so that the older of equals wins.
 type Rank = (i64, u64);
 
-/// Behind every candidate.
+/// Ranks after every candidate.
 const LAST: Rank = (i64::MAX, u64::MAX);
 
 impl<'a> Choosing<'a> {
@@ -114,28 +114,30 @@ impl<'a> Choosing<'a> {
         Self { positioning: Positioning::new(mechanics, order, heads), now: heads.now, best: LAST }
     }
 
-    /// The index of the candidate in `list` that beats all seen before, if one does.
+    /// Returns the index of the candidate in `list` that beats all candidates so far, if any.
     #[inline]
     pub(crate) fn best_of(&mut self, list: &[Candidate]) -> Option<usize> {
         self.best_among(list, 1, None)
     }
 
-    /// The same for data that nobody waits for, so that it may become older.
+    /// Like [`Choosing::best_of`] for acknowledged data, which may become older.
     #[inline]
     pub(crate) fn best_of_cached(&mut self, list: &[Candidate]) -> Option<usize> {
         self.best_among(list, CACHED_PATIENCE, None)
     }
 
-    /// The same for commands of which only the oldest write may go: the firmware serves writes that
-    /// go past the cache in order.
+    /// Like [`Choosing::best_of`] for firmware that serves uncached writes in order: only the
+    /// oldest write is eligible.
     pub(crate) fn best_with_writes_in_order(&mut self, list: &[Candidate]) -> Option<usize> {
         let writes = list.iter().filter(|candidate| candidate.write);
         let oldest = writes.map(|write| write.sequence).min();
         self.best_among(list, 1, oldest)
     }
 
-    /// One loop for all lists: it is where a drive with a full queue spends its time, and what it
-    /// calls is compiled into it only where it is called once.
+    /// The loop for all lists.
+    ///
+    /// A drive with a full queue spends its time here, and the compiler inlines `cost` only if it
+    /// has a single caller.
     fn best_among(
         &mut self,
         list: &[Candidate],
@@ -146,8 +148,8 @@ impl<'a> Choosing<'a> {
         let positioning = self.positioning.as_ref();
         let age_limit_ns = positioning.map_or(0, |it| (it.age_limit * patience).ns());
         for (index, candidate) in list.iter().enumerate() {
-            let barred = only_write.is_some_and(|only| candidate.sequence != only);
-            if candidate.ready > now || (barred && candidate.write) {
+            let out_of_order = only_write.is_some_and(|only| candidate.sequence != only);
+            if candidate.ready > now || (out_of_order && candidate.write) {
                 continue;
             }
             let cost = positioning.map_or(0, |it| it.cost(candidate, age_limit_ns, best.0));
@@ -161,21 +163,20 @@ impl<'a> Choosing<'a> {
     }
 }
 
-/// What it costs to reach a candidate: everything that is the same for all of them, as plain
-/// numbers.
+/// The terms of the cost that are the same for all candidates, as plain numbers.
 #[derive(Debug, Clone, Copy)]
 struct Positioning<'a> {
     mechanics: &'a Mechanics,
     now_ns: u64,
     arm: Arm,
-    /// The sector that comes under the head, and those that read-ahead holds; none where reversed.
+    /// The sector under the head, and the range of read-ahead; an empty range is reversed.
     next: u64,
     ahead: (u64, u64),
     angle: u64,
     ageing: u64,
     age_limit: Span,
     margin: Margin,
-    /// The platter's position tells nothing: no target can be trusted to be met.
+    /// True if the guard exceeds a revolution: no target is certain, so rotation is ignored.
     blind: bool,
 }
 
@@ -189,7 +190,7 @@ impl<'a> Positioning<'a> {
             mechanics,
             now_ns: heads.now.ns(),
             arm: heads.arm,
-            // No request begins there.
+            // No request begins at the maximum address.
             next: heads.next.map_or(u64::MAX, Lba::get),
             ahead: heads.ahead.map_or((1, 0), |(from, to)| (from.get(), to.get())),
             angle: spindle.angle_at(heads.now),
@@ -200,16 +201,14 @@ impl<'a> Positioning<'a> {
         })
     }
 
-    /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age; or anything
-    /// above `best`, where it is more than that.
-    ///
-    /// Most are beaten by the time to reach their track, before the platter is looked at.
+    /// Returns the cost of serving `candidate` next, in nanoseconds less its bonus for age, or any
+    /// value above `best` if it exceeds that.
     #[inline]
     fn cost(&self, candidate: &Candidate, age_limit_ns: u64, best: i64) -> i64 {
-        debug_assert!(candidate.arrived.ns() <= self.now_ns, "it came after now");
+        debug_assert!(candidate.arrived.ns() <= self.now_ns, "it arrived after now");
         let waited_ns = self.now_ns.wrapping_sub(candidate.arrived.ns());
         if waited_ns > age_limit_ns {
-            // Below every other cost; among those that are over it the sequence decides.
+            // Below every other cost; among candidates over the limit the sequence decides.
             return i64::MIN;
         }
         let bonus = (waited_ns.saturating_mul(self.ageing) >> 20).cast_signed();
@@ -217,14 +216,15 @@ impl<'a> Positioning<'a> {
         if lba == self.next || (!candidate.write && from <= lba && lba <= to) {
             return -bonus;
         }
-        let reach = self.mechanics.reach(self.arm, candidate.place.arm, candidate.write);
+        let reach = self.mechanics.reach(self.arm, candidate.location.arm, candidate.write);
         let least = reach.ns().cast_signed() - bonus;
         if self.blind || least > best {
+            // Most candidates lose by the seek alone, which saves the search for their angle.
             return least;
         }
         let spindle = &self.mechanics.spindle;
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
-        let mut wait_ns = spindle.wait_about(arrives, candidate.place.angle);
+        let mut wait_ns = spindle.wait_about(arrives, candidate.location.angle);
         if wait_ns < self.margin.most_ns && wait_ns < self.margin.after(reach) {
             wait_ns += spindle.period().ns();
         }

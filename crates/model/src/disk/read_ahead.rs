@@ -1,4 +1,4 @@
-//! Reading on after a read, while nothing else is to be done.
+//! Read-ahead: an idle drive continues to read after a read.
 
 use std::ops::Range;
 
@@ -8,20 +8,19 @@ use super::geometry::Arm;
 use super::mechanics::{Mechanics, Stream, TransferEnd};
 use super::read_cache::ReadCache;
 
-/// The head follows the sectors after the last read until the limit, then stands by.
+/// The head follows the sectors after the last read up to the limit, then stands by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadAhead {
-    /// The head's way; moved on from track to track, so that it never starts long ago.
+    /// The head's path, advanced from track to track so that each step is short.
     stream: Stream,
-    /// Where the buffered sectors of the stream begin.
+    /// First buffered sector of the stream.
     buffered: Lba,
     reached: Lba,
     limit: Lba,
 }
 
 impl ReadAhead {
-    /// Goes on after a read that `ended`; `read` is what the buffer holds of it. `None` where there
-    /// is nothing to read on for.
+    /// Continues a read that `ended`, of which the buffer holds `read`; `None` at the end of the disk.
     pub(super) fn after(
         mechanics: &Mechanics,
         ended: TransferEnd,
@@ -33,13 +32,13 @@ impl ReadAhead {
             return None;
         }
         let stream = match ended.next {
-            Some(place) => Stream { lba: read.end, place, at: ended.at },
+            Some(location) => Stream { lba: read.end, location, at: ended.at },
             None => mechanics.stream_from(ended.at, ended.arm, read.end),
         };
         Some(Self { stream, buffered: read.start, reached: read.end, limit })
     }
 
-    /// Moves it to `now`, fills the buffer on the way, and says where the arm is.
+    /// Advances it to `now`, fills the buffer, and returns the position of the arm.
     pub(super) fn advance(
         &mut self,
         mechanics: &Mechanics,
@@ -47,22 +46,23 @@ impl ReadAhead {
         buffer: &mut ReadCache,
     ) -> Arm {
         let reached = mechanics.reached(self.stream, self.limit, now);
+        debug_assert!(reached.lba <= self.limit, "read-ahead passed its limit");
         self.stream = reached.stream;
         if reached.lba > self.reached {
             self.buffered = buffer.fill(self.reached, reached.lba);
             self.reached = reached.lba;
         }
-        reached.stream.place.arm
+        reached.stream.location.arm
     }
 
-    /// From where to where the buffer holds the stream, if the head is still following it.
+    /// The buffered range of the stream; `None` if the head stands by.
     pub(super) fn streaming(&self) -> Option<(Lba, Lba)> {
         (self.reached < self.limit).then_some((self.buffered, self.reached))
     }
 
-    /// The host has taken the stream up to `end`: as much more may be read beyond.
+    /// Moves the limit to `size` beyond `end`, up to which the host has consumed the stream.
     ///
-    /// The caller has moved it to `now`.
+    /// The caller has advanced it to `now`.
     pub(super) fn extend(
         &mut self,
         mechanics: &Mechanics,
@@ -76,18 +76,18 @@ impl ReadAhead {
             return;
         }
         if self.reached >= self.limit {
-            // The head has stood by: it waits until the next sector comes round again.
+            // The head stood by on its track: it waits until the next sector comes round again.
             self.stream = mechanics.stream_from(now, arm, self.limit);
         }
         self.limit = limit;
     }
 
-    /// From the sector after those that have passed to the last one that may.
+    /// The sectors that have not passed yet, up to the limit.
     pub(super) fn range(&self) -> (Lba, Lba) {
         (self.reached, self.limit)
     }
 
-    /// Whether any of the sectors it holds or is about to read lie between `start` and `end`.
+    /// Returns true if any buffered or coming sector is between `start` and `end`.
     pub(super) fn overlaps(&self, start: Lba, end: Lba) -> bool {
         start < self.limit && self.buffered < end
     }

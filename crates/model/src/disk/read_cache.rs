@@ -6,7 +6,7 @@ use drivelab_core::{Lba, Sectors};
 struct Segment {
     start: Lba,
     end: Lba,
-    /// Order of use: the least recently used segment is given up first.
+    /// Order of use; the least recently used segment is replaced first.
     used: u64,
 }
 
@@ -14,13 +14,13 @@ struct Segment {
 #[derive(Debug, Clone)]
 pub(crate) struct ReadCache {
     segments: Vec<Segment>,
-    /// What one segment holds; older sectors give way to newer ones of the same stream.
+    /// Size of a segment; newer sectors of a stream replace its older ones.
     segment_size: Sectors,
     uses: u64,
 }
 
 impl ReadCache {
-    /// `count` empty segments of `segment_size` each; with 0 nothing is ever kept.
+    /// `count` empty segments of `segment_size` each; zero segments cache nothing.
     pub(crate) fn new(count: usize, segment_size: Sectors) -> Self {
         let empty = Segment { start: Lba::ZERO, end: Lba::ZERO, used: 0 };
         Self { segments: vec![empty; count], segment_size, uses: 0 }
@@ -29,8 +29,8 @@ impl ReadCache {
     pub(crate) fn holds(&mut self, start: Lba, end: Lba) -> bool {
         self.uses += 1;
         let uses = self.uses;
-        let holder = |segment: &&mut Segment| segment.start <= start && end <= segment.end;
-        match self.segments.iter_mut().find(holder) {
+        let mut segments = self.segments.iter_mut();
+        match segments.find(|segment| segment.start <= start && end <= segment.end) {
             Some(segment) => {
                 segment.used = uses;
                 true
@@ -39,13 +39,17 @@ impl ReadCache {
         }
     }
 
-    /// The medium has read from `start` up to `end`: extends the segment that ends or reaches into
-    /// there, or takes over the one that was used longest ago. Returns where that segment begins.
+    /// Adds the sectors from `start` up to `end` to the segment that overlaps or precedes them, or
+    /// replaces the least recently used one. Returns the beginning of that segment.
     pub(crate) fn fill(&mut self, start: Lba, end: Lba) -> Lba {
+        debug_assert!(start <= end, "a range that ends before it begins");
         self.uses += 1;
-        let follows =
-            |segment: &Segment| segment.start <= start && start <= segment.end && segment.used > 0;
-        let index = match self.segments.iter().position(follows) {
+        // `used` is 0 in an empty segment, which would otherwise match at address 0.
+        let same_stream = self
+            .segments
+            .iter()
+            .position(|segment| segment.start <= start && start <= segment.end && segment.used > 0);
+        let index = match same_stream {
             Some(index) => index,
             None => match (0..self.segments.len()).min_by_key(|&i| self.segments[i].used) {
                 Some(index) => {
@@ -69,6 +73,7 @@ impl ReadCache {
                 if start <= segment.start {
                     segment.start = end.min(segment.end);
                 } else {
+                    // A hole in the middle also gives up the part above it: a segment is one range.
                     segment.end = start;
                 }
             }

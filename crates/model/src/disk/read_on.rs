@@ -1,4 +1,4 @@
-//! When the head reads on, and what commands find of it.
+//! Start and use of read-ahead by the disk.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::stack::Mechanism as _;
 use crate::watch::Step;
 
 impl Disk {
-    /// After a read the head stays with the stream until something else is to be done.
-    pub(super) fn read_on(&mut self, ended: TransferEnd, read: Range<Lba>) {
+    /// Lets the head follow the stream after a read until another access begins.
+    pub(super) fn start_read_ahead(&mut self, ended: TransferEnd, read: Range<Lba>) {
         if self.parts.read_segments > 0 {
             let size = self.parts.read_ahead;
             self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
@@ -26,20 +26,20 @@ impl Disk {
         }
     }
 
-    /// Takes over what read-ahead has brought in up to `now`.
+    /// Buffers the sectors that read-ahead has passed by `now`.
     pub(super) fn buffer_read_ahead(&mut self, now: Time) {
         if let Some(ahead) = &mut self.ahead {
             self.arm = ahead.advance(&self.parts.mechanics, now, &mut self.reads);
         }
     }
 
-    /// What read-ahead holds at `now`, up to where the head is; `None` where the head stands by.
+    /// The range that read-ahead has buffered at `now`; `None` if the head stands by.
     pub(super) fn head_of_read_ahead(&mut self, now: Time) -> Option<(Lba, Lba)> {
         self.buffer_read_ahead(now);
         self.ahead.and_then(|ahead| ahead.streaming())
     }
 
-    /// The host has taken the stream up to `end`: read-ahead may go on beyond.
+    /// Extends read-ahead, of which the host has consumed the stream up to `end`.
     pub(super) fn extend_read_ahead(&mut self, now: Time, end: Lba) {
         if let Some(ahead) = &mut self.ahead {
             ahead.extend(&self.parts.mechanics, self.arm, now, end, self.parts.read_ahead);

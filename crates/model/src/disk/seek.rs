@@ -1,4 +1,4 @@
-//! How long the arm takes to move, by distance in cylinders.
+//! Seek times by distance in cylinders.
 
 use drivelab_core::{Lba, Span};
 
@@ -6,18 +6,18 @@ use super::geometry::Geometry;
 
 /// Seek times by distance.
 ///
-/// Every distance below `NEAR` has its own entry; beyond, where seek curves are nearly straight,
-/// every sixteenth, with a line between them (off by less than a nanosecond on any smooth curve).
-/// The whole table then stays in the processor's cache, which a choice among many candidates needs.
+/// Every distance below `NEAR` has an entry. Beyond, seek curves are nearly straight, so every
+/// sixteenth distance has one and the others are interpolated (off by less than a nanosecond on
+/// any smooth curve). The table then stays in the processor's cache during a choice among many
+/// candidates.
 #[derive(Debug, Clone)]
 pub struct SeekTable {
-    /// Index 0 is staying where one is.
+    /// Index 0 is no movement.
     near: Vec<u32>,
     far: Vec<u32>,
 }
 
-/// No drive of the traces we hold measured seek tables for has as many cylinders, so that theirs
-/// are kept exactly.
+/// More cylinders than any drive with a measured seek table here has, so that those stay exact.
 const NEAR: u32 = 16_384;
 const FAR_STEP: u32 = 16;
 
@@ -28,7 +28,7 @@ const FAR_STEP: u32 = 16;
 /// (Ruemmler and Wilkes 1994, "An introduction to disk drive modeling").
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SeekCurve {
-    /// To a cylinder near by, settled.
+    /// To the adjacent cylinder, including settling.
     pub(crate) short: Span,
     /// From the first cylinder to the last.
     pub(crate) full: Span,
@@ -52,10 +52,10 @@ struct MeanStroke {
 }
 
 impl SeekCurve {
-    /// The curve through `short` whose mean over uniformly random addresses is the average given.
+    /// Returns the curve through `short` with the given average over uniformly random addresses.
     ///
     /// # Errors
-    /// No rising curve has that average; says which averages there are.
+    /// No rising curve has that average; returns the range of possible averages.
     pub(crate) fn fit(
         geometry: &Geometry,
         short: Span,
@@ -87,30 +87,32 @@ impl SeekCurve {
 
     pub(crate) fn table(&self, cylinders: u32) -> SeekTable {
         let (low, stroke) = (ms(self.short), ms(self.full) - ms(self.short));
+        // Distance 1 is the short seek (x = 0), and `cylinders - 1` the full stroke (x = 1).
         let longest = f64::from(cylinders.max(3) - 2);
-        let at = |distance: u32| {
+        SeekTable::sampled(cylinders, |distance| {
             let x = f64::from(distance - 1) / longest;
             nanoseconds(low + stroke * (self.shape * x.sqrt() + (1.0 - self.shape) * x))
-        };
-        SeekTable::sampled(cylinders, at)
+        })
     }
 }
 
 impl MeanStroke {
-    /// Sums over a grid of addresses, each the middle of an equal share of the drive.
+    /// Averages over a grid of addresses, each in the middle of an equal share of the drive.
     fn of(geometry: &Geometry) -> Self {
         const GRID: u64 = 512;
         let longest = f64::from(geometry.cylinders().max(3) - 2);
-        let share = |index| {
-            let sector = u128::from(geometry.capacity().get()) * u128::from(2 * index + 1_u64)
-                / u128::from(2 * GRID);
-            let lba = Lba::new(u64::try_from(sector).expect("below the capacity"));
-            geometry.place(lba).arm.cylinder
-        };
-        let places: Vec<u32> = (0..GRID).map(share).collect();
+        // Addresses, not cylinders: outer cylinders hold more sectors and are visited more often.
+        let capacity = u128::from(geometry.capacity().get());
+        let cylinders: Vec<u32> = (0..GRID)
+            .map(|index| {
+                let sector = capacity * u128::from(2 * index + 1) / u128::from(2 * GRID);
+                let lba = Lba::new(u64::try_from(sector).expect("below the capacity"));
+                geometry.locate(lba).arm.cylinder
+            })
+            .collect();
         let (mut root, mut line) = (0.0, 0.0);
-        for from in &places {
-            for to in &places {
+        for from in &cylinders {
+            for to in &cylinders {
                 let x = f64::from(from.abs_diff(*to).saturating_sub(1)) / longest;
                 root += x.sqrt();
                 line += x;
@@ -122,9 +124,11 @@ impl MeanStroke {
 }
 
 impl SeekTable {
-    /// A measured curve: rising distances with their times, interpolated linearly; beyond the last
-    /// point the last slope goes on.
+    /// A measured curve: ascending distances with their times, interpolated linearly, and
+    /// extrapolated beyond the last point with the last slope.
     pub fn interpolated(points: &[(u32, Span)], cylinders: u32) -> Self {
+        assert!(points.len() >= 2, "a line needs two points");
+        debug_assert!(points.is_sorted_by(|(a, _), (b, _)| a < b), "distances ascend");
         Self::sampled(cylinders, |distance| {
             let after = points.partition_point(|(known, _)| *known < distance);
             let right = after.clamp(1, points.len() - 1);
@@ -137,17 +141,18 @@ impl SeekTable {
         })
     }
 
-    /// The table of `at`, which gives nanoseconds for distances from 1.
+    /// Tabulates `at`, which returns nanoseconds for distances from 1.
     fn sampled(cylinders: u32, at: impl Fn(u32) -> u32) -> Self {
         let near = std::iter::once(0).chain((1..cylinders.clamp(2, NEAR)).map(&at)).collect();
         let steps = match cylinders.checked_sub(NEAR) {
             None => 0,
             Some(beyond) => beyond / FAR_STEP + 2,
         };
+        // Two entries more than whole steps: `time` interpolates between `step` and `step + 1`.
         Self { near, far: (0..steps).map(|step| at(NEAR + step * FAR_STEP)).collect() }
     }
 
-    /// The time to move by `distance` cylinders.
+    /// Returns the time to move by `distance` cylinders.
     #[inline]
     pub fn time(&self, distance: u32) -> Span {
         if let Some(ns) = self.near.get(distance as usize) {
@@ -211,7 +216,7 @@ mod tests {
             let table = curve.table(geometry.cylinders());
             let mut rng = drivelab_core::Rng::new(1);
             let mut draw =
-                || geometry.place(Lba::new(rng.below(geometry.capacity().get()))).arm.cylinder;
+                || geometry.locate(Lba::new(rng.below(geometry.capacity().get()))).arm.cylinder;
             let pairs = 400_000;
             let total: u64 = (0..pairs).map(|_| table.time(draw().abs_diff(draw())).ns()).sum();
             let mean = total / pairs;

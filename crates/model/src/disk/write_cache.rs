@@ -1,4 +1,4 @@
-//! The volatile write cache: acknowledged data that is not on the medium yet.
+//! The volatile write cache: acknowledged data that has not reached the medium.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use super::mechanics::Mechanics;
 use super::parts::WriteCacheLimits;
 use super::queue::Candidate;
 
-/// The longest run that is written in one go.
+/// Maximum length of a run.
 ///
-/// Long enough that a sequential stream loses nothing between runs, short enough that a read does
-/// not wait half a second behind one.
+/// Long enough that a sequential stream loses nothing between runs, short enough that no read
+/// waits half a second behind one.
 const LONGEST_RUN: Sectors = Sectors::new(2048);
 
-/// Acknowledged runs of sectors waiting for the medium, none overlapping another.
+/// Acknowledged runs of sectors waiting for the medium; no two overlap.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteCache {
-    /// By order of their oldest data.
+    /// Ordered by their oldest data.
     runs: Vec<Candidate>,
     writing: Option<Candidate>,
     dirty: Sectors,
@@ -42,7 +42,7 @@ impl WriteCache {
         self.dirty + sectors <= self.limits.size && self.runs.len() < self.limits.runs
     }
 
-    /// Whether it is so full that its data competes with waiting reads.
+    /// Returns true if it is half full, from where its data competes with waiting reads.
     pub(crate) fn is_pressed(&self) -> bool {
         self.runs.len() * 2 >= self.limits.runs || self.dirty.get() * 2 >= self.limits.size.get()
     }
@@ -52,11 +52,10 @@ impl WriteCache {
     }
 
     pub(crate) fn is_clean_before(&self, sequence: u64) -> bool {
-        let newer = |run: &Candidate| run.sequence >= sequence;
-        self.runs.iter().all(newer) && self.writing.as_ref().is_none_or(newer)
+        self.runs.iter().chain(&self.writing).all(|run| run.sequence >= sequence)
     }
 
-    /// Since when its oldest data has been waiting.
+    /// Arrival of its oldest data.
     pub(crate) fn oldest(&self) -> Option<Time> {
         self.runs.first().map(|run| run.arrived)
     }
@@ -66,18 +65,18 @@ impl WriteCache {
     }
 
     pub(crate) fn holds(&self, start: Lba, end: Lba) -> bool {
-        let covers = |run: &Candidate| run.lba <= start && end <= run.lba + run.sectors;
-        self.runs.iter().any(covers) || self.writing.as_ref().is_some_and(covers)
+        let mut runs = self.runs.iter().chain(&self.writing);
+        runs.any(|run| run.lba <= start && end <= run.lba + run.sectors)
     }
 
-    /// Takes over a write; the caller has asked for room.
+    /// Adds a write; the caller has checked for room.
     ///
-    /// What it overwrites is dropped, and what it touches is joined to it, so that a sequential
+    /// It replaces the data it overwrites, and merges with adjacent runs, so that a sequential
     /// stream becomes long runs.
     pub(crate) fn insert(&mut self, write: Candidate, mechanics: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let touches = |run: &Candidate| run.lba <= end && start <= run.lba + run.sectors;
-        if self.runs.iter().any(touches) {
+        debug_assert!(self.has_room(write.sectors), "the caller has checked for room");
+        if self.runs.iter().any(|run| run.lba <= end && start <= run.lba + run.sectors) {
             self.join(write, mechanics);
         } else {
             self.dirty += write.sectors;
@@ -86,15 +85,15 @@ impl WriteCache {
         debug_assert!(self.is_sound(), "{self:?}");
     }
 
-    /// Whether the runs lie apart, in order of their oldest data, and make up what is dirty, which
-    /// is no more than the cache holds. The run on its way may lie under a newer one.
+    /// Returns true if the runs are disjoint, in order of their oldest data, and add up to the
+    /// dirty sectors, which are within the limit. The run being written may overlap a newer one.
     fn is_sound(&self) -> bool {
-        let mut places: Vec<(Lba, Lba)> =
+        let mut ranges: Vec<(Lba, Lba)> =
             self.runs.iter().map(|run| (run.lba, run.lba + run.sectors)).collect();
-        places.sort_unstable();
+        ranges.sort_unstable();
         let held: u64 = self.runs.iter().chain(&self.writing).map(|run| run.sectors.get()).sum();
-        places.iter().all(|(start, end)| start < end)
-            && places.is_sorted_by(|(_, end), (next, _)| end <= next)
+        ranges.iter().all(|(start, end)| start < end)
+            && ranges.is_sorted_by(|(_, end), (next, _)| end <= next)
             && self.runs.is_sorted_by_key(|run| run.sequence)
             && held == self.dirty.get()
             && self.dirty <= self.limits.size
@@ -102,29 +101,32 @@ impl WriteCache {
 
     fn join(&mut self, write: Candidate, mechanics: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let covers = |run: &&mut Candidate| run.lba <= start && end <= run.lba + run.sectors;
-        if let Some(run) = self.runs.iter_mut().find(covers) {
+        let mut runs = self.runs.iter_mut();
+        if let Some(run) = runs.find(|run| run.lba <= start && end <= run.lba + run.sectors) {
+            // Overwritten in memory: the same sectors stay dirty, at the age of their oldest data.
             run.newest = write.newest;
             return;
         }
         let write = self.inherit(write);
         self.drop_range(start..end, write.ready, mechanics);
         self.dirty += write.sectors;
-        let short = |run: &Candidate| run.sectors + write.sectors <= LONGEST_RUN;
-        let before = self.runs.iter().position(|run| run.lba + run.sectors == start && short(run));
-        let after = || self.runs.iter().position(|run| run.lba == end && short(run));
-        let joined = match (before, before.is_none().then(after).flatten()) {
-            (Some(index), _) => {
-                let run = self.runs.remove(index);
-                // The data of a run is written while later data still arrives.
-                Candidate { ready: run.ready.min(write.ready), ..run }
-            }
-            (None, Some(index)) => {
-                let run = self.runs.remove(index);
-                let ready = run.ready.max(write.ready);
-                Candidate { lba: write.lba, place: write.place, ready, ..run }
-            }
-            (None, None) => return self.keep(write),
+        let adjacent = self.runs.iter().position(|run| {
+            run.lba + run.sectors == start && run.sectors + write.sectors <= LONGEST_RUN
+        });
+        let joined = if let Some(index) = adjacent {
+            let run = self.runs.remove(index);
+            // The beginning of a run can be written while later data still arrives.
+            Candidate { ready: run.ready.min(write.ready), ..run }
+        } else {
+            let following = self
+                .runs
+                .iter()
+                .position(|run| run.lba == end && run.sectors + write.sectors <= LONGEST_RUN);
+            let Some(index) = following else { return self.keep(write) };
+            let run = self.runs.remove(index);
+            // Now the write is the beginning, so the run has to wait for it.
+            let ready = run.ready.max(write.ready);
+            Candidate { lba: write.lba, location: write.location, ready, ..run }
         };
         self.keep(Candidate {
             sectors: joined.sectors + write.sectors,
@@ -135,43 +137,44 @@ impl WriteCache {
         });
     }
 
-    /// `write` with the age of the oldest data that it replaces: a flush that waits for that data
-    /// now waits for what has taken its place.
+    /// Returns `write` with the age of the oldest data that it replaces: a flush that waits for that
+    /// data now has to wait for its replacement.
     fn inherit(&self, write: Candidate) -> Candidate {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let replaced = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
-        match self.runs.iter().find(replaced) {
+        // The runs are in order of age: the first match is the oldest.
+        let mut runs = self.runs.iter();
+        match runs.find(|run| run.lba < end && start < run.lba + run.sectors) {
             Some(run) => Candidate { sequence: run.sequence, arrived: run.arrived, ..write },
-            _ => write,
+            None => write,
         }
     }
 
-    /// Takes in a run at its place by age.
+    /// Inserts a run in order of age.
     fn keep(&mut self, run: Candidate) {
-        let place = self.runs.partition_point(|older| older.sequence <= run.sequence);
-        self.runs.insert(place, run);
+        let index = self.runs.partition_point(|older| older.sequence <= run.sequence);
+        self.runs.insert(index, run);
     }
 
-    /// Drops what it holds of `range`: overwritten or trimmed. All data taken before has arrived by
-    /// `arrived`, so what is left behind the gap may be written then.
+    /// Drops the data of `range`, which was overwritten or trimmed. All earlier data has arrived by
+    /// `arrived`, so the remainder behind the gap may be written from then on.
     pub(crate) fn drop_range(&mut self, range: Range<Lba>, arrived: Time, mechanics: &Mechanics) {
         self.drop_where(range, arrived, mechanics, |_| true);
     }
 
-    /// Drops what it holds of `range` in the runs that are `meant`.
+    /// Drops the data of `range` in the runs that `selected` accepts.
     fn drop_where(
         &mut self,
         range: Range<Lba>,
         arrived: Time,
         mechanics: &Mechanics,
-        meant: impl Fn(&Candidate) -> bool,
+        selected: impl Fn(&Candidate) -> bool,
     ) {
         let Range { start, end } = range;
         let mut index = 0;
         while index < self.runs.len() {
             let run = &mut self.runs[index];
             let run_end = run.lba + run.sectors;
-            if end <= run.lba || run_end <= start || !meant(run) {
+            if end <= run.lba || run_end <= start || !selected(run) {
                 index += 1;
                 continue;
             }
@@ -188,21 +191,20 @@ impl WriteCache {
             }
             if after > Sectors::ZERO {
                 self.dirty += after;
-                let place = mechanics.geometry.place(end);
+                let location = mechanics.geometry.locate(end);
                 let ready = tail.ready.max(arrived);
-                self.runs.insert(index, Candidate { place, ready, ..tail });
+                self.runs.insert(index, Candidate { location, ready, ..tail });
                 index += 1;
             }
         }
         debug_assert!(self.is_sound(), "{self:?}");
     }
 
-    /// Drops what is older than `write`, which is on the medium. A run that newer data joined stays
-    /// whole: which of it is older is not kept.
+    /// Drops data older than `write`, which is on the medium. A run that also contains newer data
+    /// stays whole: the age of its parts is unknown.
     pub(crate) fn superseded(&mut self, write: &Candidate, arrived: Time, by: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let older = |run: &Candidate| run.newest < write.sequence;
-        self.drop_where(start..end, arrived, by, older);
+        self.drop_where(start..end, arrived, by, |run| run.newest < write.sequence);
     }
 
     pub(crate) fn begin(&mut self, index: usize) -> Candidate {
@@ -241,7 +243,7 @@ mod tests {
         Candidate {
             lba,
             sectors: Sectors::new(sectors),
-            place: by.geometry.place(lba),
+            location: by.geometry.locate(lba),
             write: true,
             tag: Tag::default(),
             ready: Time::ZERO,

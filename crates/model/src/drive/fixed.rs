@@ -7,10 +7,10 @@ use drivelab_core::{Completion, Device, IoError, Lba, Request, Sectors, ServedBy
 use crate::counters::Counters;
 use crate::event::EventQueue;
 
-/// Every request takes the same time, on one of several servers, first come, first served.
+/// A fixed service time on one of several servers, first come, first served.
 ///
-/// Queueing theory answers for it in closed form, which makes it the ruler that load loops and
-/// statistics are held against.
+/// Queueing theory has its response in closed form, which makes it the reference for load loops
+/// and statistics.
 #[derive(Debug)]
 pub(crate) struct Fixed {
     capacity: Sectors,
@@ -23,7 +23,7 @@ pub(crate) struct Fixed {
     clock: Time,
 }
 
-/// How many requests may wait: beyond it they are given back.
+/// Maximum queue length; further requests are given back.
 const MAX_WAITING: usize = 1 << 16;
 
 impl Fixed {
@@ -42,6 +42,7 @@ impl Fixed {
 
     fn serve(&mut self, now: Time, request: Request) {
         self.busy += 1;
+        debug_assert!(self.busy <= self.servers, "more requests in service than servers");
         self.counters.count(request.op);
         self.counters.max_tags_in_use = self.counters.max_tags_in_use.max(self.busy);
         self.counters.medium_busy += self.service;
@@ -90,6 +91,7 @@ impl Device for Fixed {
                 continue;
             }
             completed.push(Completion { id, at, result: Ok(()), served_by: ServedBy::Medium });
+            debug_assert!(self.busy > 0, "a request completes without a server");
             self.busy -= 1;
             if let Some(next) = self.waiting.pop_front() {
                 self.serve(at, next);

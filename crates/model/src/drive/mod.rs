@@ -1,4 +1,4 @@
-//! A modelled drive with everything around it.
+//! A modelled drive, from the host's elevator to the medium.
 
 mod fixed;
 
@@ -39,7 +39,7 @@ pub(crate) enum Body {
     Writeback(Box<Tiered<Writeback<Drive>>>),
 }
 
-/// The host's side before a mechanism that another crate models.
+/// The host's side of a mechanism from another crate.
 pub(crate) trait OtherStack: Device + Debug + Send {
     fn counters(&self) -> Counters;
 }
@@ -50,16 +50,12 @@ impl<M: Mechanism + Send> OtherStack for Stack<M> {
     }
 }
 
-fn counters(shelf: &Shelf<Drive>) -> Counters {
-    shelf.members().map(Drive::counters).fold(Counters::default(), Counters::with)
-}
-
-fn of_both(drives: [&Drive; 2]) -> Counters {
+fn sum_counters<'a>(drives: impl IntoIterator<Item = &'a Drive>) -> Counters {
     drives.into_iter().map(Drive::counters).fold(Counters::default(), Counters::with)
 }
 
 impl Drive {
-    /// A drive whose mechanism another crate models, attached as `attached` says.
+    /// A drive with the mechanism of another crate.
     pub fn of_mechanism<M>(model: String, attached: Attachment, mechanism: M) -> Self
     where
         M: Mechanism + Send + 'static,
@@ -68,8 +64,8 @@ impl Drive {
         Self::attached(model, attached, Body::Other(Box::new(stack)))
     }
 
-    /// A solid-state drive on SATA: a flush or trim shares the wire with no other command, and a
-    /// command costs `per_command` on it beside its data.
+    /// A solid-state drive on SATA: a flush or trim shares the wire with no other command, and
+    /// `per_command` is the overhead of a command on the wire.
     ///
     /// # Errors
     /// Parts that do not make a drive.
@@ -98,38 +94,37 @@ impl Drive {
         drive
     }
 
-    /// What it is.
+    /// Its description.
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// Appends what happened inside since the last call, in order.
+    /// Appends the steps since the last call, in order.
     ///
-    /// A drive starts to keep such steps with the first call, so that runs which nobody watches
-    /// pay nothing for them. Drives of fixed service time and drives that another crate models
-    /// never have any.
+    /// A drive starts to record steps with the first call, so that other runs do not pay for them.
+    /// Drives of fixed service time and drives of other crates never record any.
     pub fn watch(&mut self, steps: &mut Vec<Step>) {
         if let Body::Disk(stack) = &mut self.body {
             stack.watch(steps);
         }
     }
 
-    /// What it has done so far.
+    /// Its work so far.
     pub fn counters(&self) -> Counters {
         match &self.body {
             Body::Disk(stack) => stack.counters(),
             Body::Ssd(stack) => stack.counters(),
             Body::Other(stack) => stack.counters(),
             Body::Fixed(fixed) => fixed.counters(),
-            Body::Shelf(drives) => counters(drives),
-            Body::Array(array) => counters(array.inner()),
-            Body::Swapcache(tier) => of_both(tier.drives()),
-            Body::Writeback(tier) => of_both(tier.drives()),
+            Body::Shelf(drives) => sum_counters(drives.members()),
+            Body::Array(array) => sum_counters(array.inner().members()),
+            Body::Swapcache(tier) => sum_counters(tier.drives()),
+            Body::Writeback(tier) => sum_counters(tier.drives()),
         }
     }
 }
 
-/// Does the same with a drive of any kind.
+/// Dispatches to the drive of each kind.
 macro_rules! each {
     ($body:expr, $drive:ident => $does:expr) => {
         match $body {

@@ -5,21 +5,22 @@ use std::collections::VecDeque;
 use drivelab_core::dispatch::{Class, Waiting};
 use drivelab_core::{Lba, Op, Request, Sectors};
 
-/// Every so many reads that pass writes, some writes are let pass (`bioq_reorder_minor_interval`
-/// in `sys/kern/subr_disk.c`).
+/// Number of reads that pass writes before some writes may pass (`bioq_reorder_minor_interval` in
+/// `sys/kern/subr_disk.c`).
 const MINOR_INTERVAL: u32 = 5;
-/// How much of contiguous writes is let pass then, 262,144 bytes (`bioq_reorder_minor_bytes`).
+/// Contiguous writes that may pass then, 262,144 bytes (`bioq_reorder_minor_bytes`).
 const MINOR_SECTORS: Sectors = Sectors::new(512);
-/// The counter of passing reads begins again here (`bioq_reorder_burst_interval`). The burst of
-/// 3,000,000 bytes that the kernel lets pass here only when its buffers run short is left out:
-/// there are no buffers in front of this model.
+/// Value at which the counter of passing reads restarts (`bioq_reorder_burst_interval`).
+///
+/// The kernel's burst of 3,000,000 bytes at this point depends on a shortage of buffers and is
+/// omitted: there are no buffers in front of this model.
 const BURST_INTERVAL: u32 = 60;
 
-/// One queue: reads are put before the first waiting write.
+/// One queue with reads in front of the first waiting write.
 #[derive(Debug, Default)]
 pub(crate) struct Bioq {
     queue: VecDeque<Request>,
-    /// Where the next read goes: everything before it is sent first.
+    /// Insertion index of the next read; everything before it is sent first.
     transition: usize,
     passed: u32,
     reads: usize,
@@ -30,6 +31,7 @@ impl Bioq {
         self.reads += usize::from(request.op == Op::Read);
         if request.op != Op::Read || self.transition >= self.queue.len() {
             if request.op == Op::Read {
+                // No write waits behind it: later reads queue up behind this one.
                 self.transition = self.queue.len() + 1;
             }
             self.queue.push_back(request);
@@ -46,11 +48,12 @@ impl Bioq {
         }
     }
 
-    /// Moves the place for reads behind some contiguous writes.
+    /// Moves the insertion index of reads behind some contiguous writes.
     fn let_writes_pass(&mut self) {
         let mut moved = Sectors::ZERO;
         let mut expected: Option<Lba> = None;
         while let Some(write) = self.queue.get(self.transition) {
+            // A gap would cost the writes a seek each, so only one sequential piece passes.
             let contiguous = expected.is_none_or(|lba| lba == write.lba);
             if !contiguous || moved >= MINOR_SECTORS {
                 return;
@@ -70,9 +73,11 @@ impl Bioq {
     pub(crate) fn pop(&mut self, class: Class) -> Option<Request> {
         let index = self.queue.iter().position(|request| Class::from(request.op) == class)?;
         if index < self.transition {
+            // The removal shifts the insertion index with everything behind `index`.
             self.transition -= 1;
         }
         self.reads -= usize::from(class == Class::Read);
+        debug_assert!(self.reads < self.queue.len(), "more reads than requests");
         self.queue.remove(index)
     }
 }

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use drivelab_core::dispatch::{Class, Waiting};
 use drivelab_core::{Lba, Request, Span, Time};
 
-/// Requests of one direction sent in a row before the choice is made anew. This and the next
-/// three are the defaults of `block/mq-deadline.c` (`fifo_batch`, `read_expire`, `write_expire`,
-/// `writes_starved`).
+// The defaults of Linux' block/mq-deadline.c: `fifo_batch`, `read_expire`, `write_expire` and
+// `writes_starved`.
+/// Requests of one direction in a batch.
 const BATCH: u32 = 16;
 const READ_EXPIRE: Span = Span::from_ms(500);
 const WRITE_EXPIRE: Span = Span::from_secs(5);
+/// Batches of reads that may be preferred while writes wait.
 const WRITES_STARVED: u32 = 2;
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ struct Direction {
     /// By arrival, with the time at which each expires. May name requests already sent.
     expiry: VecDeque<(Time, (Lba, u64))>,
     patience: Span,
-    /// Where the last request of this direction ended: the next one lies above.
+    /// End of the last request of this direction; the next one is above.
     position: Lba,
 }
 
@@ -33,13 +34,15 @@ impl Direction {
         self.expiry.front().is_some_and(|(at, _)| *at <= now)
     }
 
-    fn upwards(&self) -> Option<(Lba, u64)> {
+    /// Returns the key of the next request in ascending order.
+    fn next_above(&self) -> Option<(Lba, u64)> {
         self.sorted.range((self.position, 0)..).next().map(|(key, _)| *key)
     }
 
     fn take(&mut self, key: (Lba, u64)) -> Option<Request> {
         let request = self.sorted.remove(&key)?;
         self.position = request.end();
+        // Lazy deletion: entries of requests sent out of turn leave the list once they reach its front.
         while self.expiry.front().is_some_and(|(_, key)| !self.sorted.contains_key(key)) {
             self.expiry.pop_front();
         }
@@ -47,8 +50,8 @@ impl Direction {
     }
 }
 
-/// The elevator: reads and writes sorted apart, sent upwards in batches; what has waited too long
-/// moves the elevator to itself.
+/// The elevator: reads and writes sorted separately and sent in ascending batches; an expired
+/// request moves the elevator to its address.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     reads: Direction,
@@ -57,7 +60,7 @@ pub(crate) struct Deadline {
     /// The direction of the batch under way.
     batch: Class,
     sent_in_batch: u32,
-    /// How often reads were preferred while writes waited.
+    /// Number of batches in which reads were preferred while writes waited.
     starved: u32,
 }
 
@@ -88,10 +91,10 @@ impl Deadline {
         Waiting { reads, writes, head: self.next_class() }
     }
 
-    /// The direction that is due: the batch under way while it can go on, else reads, unless
+    /// Returns the direction that is due: the current batch if it can continue, else reads, unless
     /// writes have been passed over twice.
     fn next_class(&self) -> Option<Class> {
-        if self.batch_goes_on(self.batch) {
+        if self.batch_continues(self.batch) {
             return Some(self.batch);
         }
         match (self.reads.sorted.is_empty(), self.writes.sorted.is_empty()) {
@@ -102,14 +105,14 @@ impl Deadline {
         }
     }
 
-    fn batch_goes_on(&self, class: Class) -> bool {
+    fn batch_continues(&self, class: Class) -> bool {
         let started = self.sent_in_batch > 0 && self.batch == class;
-        started && self.sent_in_batch < BATCH && self.direction(class).upwards().is_some()
+        started && self.sent_in_batch < BATCH && self.direction(class).next_above().is_some()
     }
 
     pub(crate) fn pop(&mut self, now: Time, class: Class) -> Option<Request> {
-        let goes_on = self.batch_goes_on(class);
-        if !goes_on {
+        let continues = self.batch_continues(class);
+        if !continues {
             let writes_wait = !self.writes.sorted.is_empty();
             self.starved = match class {
                 Class::Read if writes_wait => self.starved + 1,
@@ -119,11 +122,14 @@ impl Deadline {
             self.sent_in_batch = 0;
         }
         self.sent_in_batch += 1;
+        debug_assert!(self.sent_in_batch <= BATCH, "a batch has {BATCH} requests");
         let direction = self.direction_mut(class);
         let oldest = direction.expiry.front().map(|(_, key)| *key);
-        let upwards = direction.upwards();
-        let restart = !goes_on && direction.expired(now);
-        let key = if restart { oldest } else { upwards.or(oldest) };
+        let above = direction.next_above();
+        // Expiry counts only between batches, as in the kernel. At the upper end the elevator returns to
+        // the oldest request, not to the lowest address.
+        let restart = !continues && direction.expired(now);
+        let key = if restart { oldest } else { above.or(oldest) };
         direction.take(key?)
     }
 

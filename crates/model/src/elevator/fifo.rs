@@ -1,11 +1,11 @@
-//! No elevator: requests go as they came.
+//! No elevator: requests leave in order of arrival.
 
 use std::collections::VecDeque;
 
 use drivelab_core::Request;
 use drivelab_core::dispatch::{Class, Waiting};
 
-/// One queue per class, with the order between them kept by number.
+/// One queue per class; the arrival number preserves the order between them.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     reads: VecDeque<(u64, Request)>,

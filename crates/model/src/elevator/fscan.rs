@@ -1,4 +1,4 @@
-//! The two-queue elevator: what comes during a sweep waits for the next.
+//! The two-queue elevator: requests that arrive during a sweep wait for the next.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ type Sorted = BTreeMap<(Lba, u64), Request>;
 /// Two queues, each sorted upwards: one is being sent, the other gathers (F-SCAN: Coffman, Klimko
 /// and Ryan 1972, "Analysis of scanning policies for reducing disk seek times").
 ///
-/// Nobody waits for more than two sweeps, whatever comes.
+/// No request waits for more than two sweeps, so no stream can starve another.
 #[derive(Debug, Default)]
 pub(crate) struct Fscan {
     sweep: Sorted,
@@ -42,19 +42,22 @@ impl Fscan {
     }
 
     pub(crate) fn pop(&mut self, class: Class) -> Option<Request> {
-        let of_class = |(_, request): &(&(Lba, u64), &Request)| Class::from(request.op) == class;
-        let key = self.sweep.iter().find(of_class).map(|(key, _)| *key);
-        let request = if let Some(key) = key {
-            self.sweep.remove(&key)
-        } else {
+        let request = match take_first(&mut self.sweep, class) {
+            Some(request) => request,
             // The sweep holds only the other class.
-            let key = self.gathering.iter().find(of_class).map(|(key, _)| *key)?;
-            self.gathering.remove(&key)
-        }?;
+            None => take_first(&mut self.gathering, class)?,
+        };
         self.reads -= usize::from(request.op == Op::Read);
         self.turn();
         Some(request)
     }
+}
+
+/// Removes the lowest request of `class`.
+fn take_first(sorted: &mut Sorted, class: Class) -> Option<Request> {
+    let mut of_class = sorted.iter().filter(|(_, request)| Class::from(request.op) == class);
+    let key = *of_class.next()?.0;
+    sorted.remove(&key)
 }
 
 #[cfg(test)]

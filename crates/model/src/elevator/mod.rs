@@ -1,4 +1,4 @@
-//! The host's side of the queue: submitters that wait, and the elevator.
+//! The host's side of the queue: waiting submitters, and the elevator.
 
 mod bioq;
 mod deadline;
@@ -19,13 +19,13 @@ use fscan::Fscan;
 /// The order in which the host hands requests to the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduler {
-    /// As they come.
+    /// In order of arrival.
     None,
     /// By address in one direction, with expiry times, as Linux' mq-deadline.
     Deadline,
-    /// As they come, but reads pass waiting writes, as `DragonFly`'s `bioqdisksort`.
+    /// In order of arrival, but reads pass waiting writes, as `DragonFly`'s `bioqdisksort`.
     Bioq,
-    /// By address in two queues: what comes during a sweep waits for the next.
+    /// By address in two queues: requests that arrive during a sweep wait for the next.
     Fscan,
 }
 
@@ -59,12 +59,12 @@ pub(crate) struct HostQueue {
     elevator: Elevator,
     unordered: VecDeque<Request>,
     nr_requests: usize,
-    /// Requests that hold a place: in the elevator or on the wire.
+    /// Requests in the elevator or on the wire.
     held: usize,
     max_held: usize,
 }
 
-/// How many requests may wait in front of the elevator: far more than any load keeps outstanding.
+/// Maximum requests in front of the elevator: far more than any load keeps outstanding.
 const MAX_WAITING: usize = 1 << 16;
 
 impl HostQueue {
@@ -85,10 +85,11 @@ impl HostQueue {
         }
     }
 
-    /// Takes `request` over, or gives it back when too many wait.
+    /// Accepts `request`, or gives it back if too many wait.
     #[inline]
     pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
         if self.held < self.nr_requests && self.front.is_empty() {
+            // Not while others wait in front: a request must not overtake an earlier submitter.
             self.admit(now, request);
         } else if self.front.len() < MAX_WAITING {
             self.front.push_back(request);
@@ -115,19 +116,20 @@ impl HostQueue {
         }
     }
 
-    /// A request has completed: the place it held is free.
+    /// Frees the scheduler tag of a completed request.
     #[inline]
     pub(crate) fn completed(&mut self) {
         debug_assert!(self.held > 0, "more requests complete than were held");
         self.held -= 1;
     }
 
-    /// Lets waiting submitters in where places are free; whether any came.
+    /// Admits waiting submitters to free scheduler tags; returns true if it admitted any.
     ///
     /// They wake up only after the freed tag has gone to a request that was in the elevator
     /// already: with `nr_requests = 2` on a port with one command there is never a choice.
     #[inline]
     pub(crate) fn admit_waiting(&mut self, now: Time) -> bool {
+        debug_assert!(self.held <= self.nr_requests, "more than nr_requests are held");
         let before = self.front.len();
         while self.held < self.nr_requests {
             let Some(request) = self.front.pop_front() else { break };
@@ -149,7 +151,7 @@ impl HostQueue {
         }
     }
 
-    /// The kind of the request that [`HostQueue::pop`] would give.
+    /// The kind of the request that [`HostQueue::pop`] would return.
     #[inline]
     pub(crate) fn peek(&self, class: Class) -> Op {
         match (self.unordered.front(), class) {
@@ -159,7 +161,7 @@ impl HostQueue {
         }
     }
 
-    /// The next request of `class`, which [`HostQueue::waiting`] has promised.
+    /// Removes the next request of `class`, which [`HostQueue::waiting`] has announced.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, class: Class) -> Request {
         if let Some(request) = self.unordered.pop_front() {
@@ -171,7 +173,7 @@ impl HostQueue {
             Elevator::Bioq(elevator) => elevator.pop(class),
             Elevator::Fscan(elevator) => elevator.pop(class),
         };
-        next.expect("a request of the class was promised")
+        next.expect("`waiting` announced a request of the class")
     }
 
     /// Requests in the elevator or on the wire.

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use drivelab_core::Sectors;
 
-use crate::assembly::BuildError;
 use crate::drive::Drive;
+use crate::error::BuildError;
 use crate::options::Options;
 
 /// What a profile must know of a drive that another crate models.

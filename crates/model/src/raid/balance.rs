@@ -1,4 +1,4 @@
-//! RAID 1: which mirror reads.
+//! RAID 1: choice of the mirror for a read.
 
 use drivelab_core::{Lba, Sectors};
 
@@ -6,11 +6,11 @@ use drivelab_core::{Lba, Sectors};
 struct Mirror {
     pending: usize,
     head: Lba,
-    /// Where its last read ends.
+    /// End of its last read.
     follows: Option<Lba>,
 }
 
-/// Chooses mirrors as md's `read_balance` does for disks that turn.
+/// Chooses mirrors as md's `read_balance` does for rotating disks.
 #[derive(Debug)]
 pub(super) struct Balance {
     mirrors: Vec<Mirror>,
@@ -22,22 +22,22 @@ impl Balance {
         Self { mirrors: vec![Mirror::default(); mirrors], failed }
     }
 
-    /// The mirror for a read from `lba` on: the one that the stream is on or whose head is there,
-    /// else an idle one, else the one whose head is nearest; of equals the first.
+    /// Returns the mirror for a read at `lba`: one whose stream or head is at `lba`, else an idle
+    /// one, else the one with the nearest head; of equals the first.
     pub(super) fn choose(&mut self, lba: Lba, sectors: Sectors) -> usize {
-        let alive = |place: &usize| Some(*place) != self.failed;
-        let mirrors = || (0..self.mirrors.len()).filter(alive);
-        let there = |place: &usize| {
-            let mirror = &self.mirrors[*place];
-            mirror.follows == Some(lba) || mirror.head == lba
-        };
-        let idle = |place: &usize| self.mirrors[*place].pending == 0;
-        let distance = |place: &usize| self.mirrors[*place].head.get().abs_diff(lba.get());
-        let chosen = mirrors()
-            .find(there)
-            .or_else(|| mirrors().find(idle))
-            .or_else(|| mirrors().min_by_key(distance))
-            .expect("at most one mirror has failed");
+        // `min_by_key` keeps the first of equals, so one key expresses all three rules.
+        let alive = (0..self.mirrors.len()).filter(|index| Some(*index) != self.failed);
+        let chosen = alive.min_by_key(|index| {
+            let Mirror { pending, head, follows } = self.mirrors[*index];
+            if follows == Some(lba) || head == lba {
+                (0, 0)
+            } else if pending == 0 {
+                (1, 0)
+            } else {
+                (2, head.get().abs_diff(lba.get()))
+            }
+        });
+        let chosen = chosen.expect("at most one mirror has failed");
         self.mirrors[chosen].follows = Some(lba + sectors);
         chosen
     }
@@ -47,6 +47,10 @@ impl Balance {
     }
 
     pub(super) fn done(&mut self, mirror: usize, end: Lba) {
+        debug_assert!(
+            self.mirrors[mirror].pending > 0,
+            "mirror {mirror} completes without a command"
+        );
         self.mirrors[mirror].pending -= 1;
         self.mirrors[mirror].head = end;
     }

@@ -1,4 +1,4 @@
-//! Where the data of an array lies on its members, as md lays it out.
+//! md's layout of an array on its members.
 
 use drivelab_core::{Lba, Sectors};
 
@@ -16,17 +16,17 @@ pub(super) struct Layout {
     pub(super) level: Level,
     pub(super) members: u64,
     pub(super) chunk: u64,
-    /// Whole chunks on each member; what is left of it is not used.
+    /// Whole chunks on each member; the remainder is unused.
     pub(super) rows: u64,
 }
 
-/// The same sectors of every chunk of a row, from `from` up to `to`.
+/// The sectors from `from` up to `to` of every chunk of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Band {
     pub(super) row: u64,
     pub(super) from: u64,
     pub(super) to: u64,
-    /// The data chunks, by bit, of which these sectors belong to the request.
+    /// Bit mask of the data chunks whose sectors belong to the request.
     pub(super) chunks: u32,
 }
 
@@ -43,27 +43,30 @@ impl Layout {
         Sectors::new(self.rows * self.data() * self.chunk)
     }
 
-    /// The member that holds the parity of a row: it moves down by one with every row, from the
-    /// last (md's left-symmetric layout, `ALGORITHM_LEFT_SYMMETRIC`).
+    /// Returns the member that holds the parity of a row: one lower with every row, beginning with
+    /// the last (md's left-symmetric layout, `ALGORITHM_LEFT_SYMMETRIC`).
     pub(super) fn parity(&self, row: u64) -> usize {
         index(self.members - 1 - row % self.members)
     }
 
-    /// The member that holds a data chunk of a row. With RAID 5 the first follows the parity, and
-    /// so round, which lets a long read visit every member in turn.
+    /// Returns the member that holds a data chunk of a row. With RAID 5 the first chunk follows the
+    /// parity, cyclically, so that a long read visits every member in turn.
     pub(super) fn holder(&self, row: u64, chunk: u64) -> usize {
+        debug_assert!(chunk < self.data(), "chunk {chunk} of {}", self.data());
         match self.level {
             Level::Raid0 | Level::Raid1 => index(chunk),
             Level::Raid5 => index((self.parity(row) as u64 + 1 + chunk) % self.members),
         }
     }
 
-    /// The data chunk of a row that a member holds; `None` where it holds the parity.
+    /// Returns the data chunk of a row on a member; `None` if it holds the parity.
     pub(super) fn held(&self, row: u64, member: usize) -> Option<u64> {
         let member = member as u64;
+        debug_assert!(member < self.members, "member {member} of {}", self.members);
         match self.level {
             Level::Raid0 | Level::Raid1 => Some(member),
             Level::Raid5 => {
+                // The inverse of `holder`: members behind the parity, cyclically.
                 let after = self.members - 1 - self.parity(row) as u64;
                 Some((member + after) % self.members).filter(|chunk| *chunk < self.data())
             }
@@ -75,7 +78,7 @@ impl Layout {
         Extent { member, lba, sectors: Sectors::new(band.to - band.from) }
     }
 
-    /// Cuts `start..end` into bands, in order of rows, and within one in order of their sectors.
+    /// Splits `start..end` into bands, in order of rows, and within a row in order of sectors.
     pub(super) fn bands(&self, start: Lba, end: Lba, mut each: impl FnMut(Band)) {
         let wide = self.data() * self.chunk;
         let (mut at, end) = (start.get(), end.get());
@@ -85,14 +88,15 @@ impl Layout {
             let (first, from) = ((at % wide) / self.chunk, at % self.chunk);
             let last_sector = (until - 1) % wide;
             let (last, to) = (last_sector / self.chunk, last_sector % self.chunk + 1);
+            // Only the first and the last chunk can be partial, so coverage changes at most at `from`
+            // and `to`: between two edges every chunk is covered or not as a whole.
             let mut edges = [0, from, to, self.chunk];
             edges.sort_unstable();
             for pair in edges.windows(2).filter(|pair| pair[0] < pair[1]) {
-                let inside = |chunk: u64| {
-                    (chunk > first || pair[0] >= from) && (chunk < last || pair[1] <= to)
-                };
-                let covered = (first..=last).filter(|chunk| inside(*chunk));
-                let chunks = covered.fold(0, |chunks, chunk| chunks | 1 << chunk);
+                let chunks = (first..=last)
+                    .filter(|chunk| *chunk > first || pair[0] >= from)
+                    .filter(|chunk| *chunk < last || pair[1] <= to)
+                    .fold(0, |chunks, chunk| chunks | 1 << chunk);
                 if chunks != 0 {
                     each(Band { row, from: pair[0], to: pair[1], chunks });
                 }
@@ -106,8 +110,8 @@ pub(super) fn index(member: u64) -> usize {
     usize::try_from(member).expect("an array has few members")
 }
 
-/// Extents in order, each joined to its member's last where it goes on there, as the block layer
-/// joins what is submitted together.
+/// Extents in order, each merged into its member's last one if contiguous, as the block layer
+/// merges requests under one plug.
 #[derive(Debug, Default)]
 pub(super) struct ExtentList {
     pub(super) extents: Vec<Extent>,
@@ -119,8 +123,8 @@ impl ExtentList {
         if self.last.len() <= extent.member {
             self.last.resize(extent.member + 1, None);
         }
-        if let Some(place) = self.last[extent.member] {
-            let known = &mut self.extents[place];
+        if let Some(index) = self.last[extent.member] {
+            let known = &mut self.extents[index];
             if known.lba + known.sectors == extent.lba {
                 known.sectors += extent.sectors;
                 return;

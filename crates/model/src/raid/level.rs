@@ -3,12 +3,12 @@
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 
-/// How an array keeps its data.
+/// The redundancy of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Striped, without redundancy.
     Raid0,
-    /// Every member holds everything.
+    /// Mirrored on every member.
     Raid1,
     /// Striped with parity that moves from member to member.
     Raid5,

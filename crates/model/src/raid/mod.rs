@@ -1,9 +1,9 @@
-//! Arrays as Linux md makes them: RAID 0, 1 and 5 over members that lie one after another.
+//! Arrays after Linux md: RAID 0, 1 and 5 over consecutive members of one device.
 //!
-//! What is left out: md's stripe cache, which gathers small sequential writes into whole stripes;
-//! locks on a stripe that two requests touch; superblocks, bitmaps, resync and rebuild; the time
-//! that the processor needs for parity. Stripes are counted in sectors, not in pages of 4 KiB, so a
-//! write that is not aligned to 4 KiB costs less here.
+//! Not modelled: md's stripe cache, which gathers small sequential writes into whole stripes;
+//! locks on a stripe that two requests touch; superblocks, bitmaps, resync and rebuild; processor
+//! time for parity. Stripes are counted in sectors, not in pages of 4 KiB, so a write that is not
+//! aligned to 4 KiB costs less here.
 
 mod balance;
 mod destage;
@@ -25,22 +25,22 @@ use slab::Slab;
 use crate::shelf::Pending;
 use balance::Balance;
 use layout::{Extent, Layout, index};
-use plan::plan;
+use plan::plan_groups;
 
 /// The shape of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How it keeps its data.
+    /// RAID level.
     pub level: Level,
-    /// Members, the failed one included.
+    /// Members, including the failed one.
     pub members: usize,
     /// Data of one stripe on one member.
     pub chunk: Sectors,
-    /// The member that is gone, if one is.
+    /// The failed member, if any.
     pub failed: Option<usize>,
 }
 
-/// Writes that follow reads, or parts that are waited for.
+/// Accesses under way, and the writes that follow them.
 #[derive(Debug)]
 struct Group {
     request: usize,
@@ -57,7 +57,7 @@ struct Child {
     extent: Extent,
 }
 
-/// An array over a device that holds the members one after another, each as large as the next.
+/// An array over a device that holds consecutive members of equal size.
 #[derive(Debug)]
 pub struct Array<D> {
     inner: D,
@@ -68,7 +68,7 @@ pub struct Array<D> {
     requests: Slab<Pending>,
     groups: Slab<Group>,
     children: Slab<Child>,
-    /// Accesses that the members gave back.
+    /// Accesses that the members had no room for.
     held: VecDeque<Request>,
     answered: VecDeque<Completion>,
     clock: Time,
@@ -76,7 +76,7 @@ pub struct Array<D> {
 }
 
 impl<D: Device> Array<D> {
-    /// The array of `shape` over `inner`, whose address space is that of the members in a row.
+    /// The array of `shape` over `inner`, whose address space concatenates the members.
     pub fn new(inner: D, shape: Shape) -> Self {
         let members = shape.members as u64;
         let least = if shape.level == Level::Raid5 { 3 } else { 1 };
@@ -85,6 +85,7 @@ impl<D: Device> Array<D> {
         assert!(shape.failed.is_none() || shape.level != Level::Raid0, "nothing is left of it");
         let member = Sectors::new(inner.capacity().get() / members);
         let chunk = shape.chunk.get();
+        assert!(chunk > 0, "a stripe holds data");
         Self {
             layout: Layout { level: shape.level, members, chunk, rows: member.get() / chunk },
             inner,
@@ -108,16 +109,17 @@ impl<D: Device> Array<D> {
 
     fn groups_of(&mut self, request: &Request) -> Vec<plan::Group> {
         if self.layout.level != Level::Raid1 {
-            return plan(&self.layout, self.failed, request);
+            return plan_groups(&self.layout, self.failed, request);
         }
         let Request { lba, sectors, .. } = *request;
-        let on = |member| Extent { member, lba, sectors };
         if request.op == Op::Read {
-            let reads = vec![on(self.balance.choose(lba, sectors))];
+            let member = self.balance.choose(lba, sectors);
+            let reads = vec![Extent { member, lba, sectors }];
             return vec![plan::Group { reads, writes: Vec::new() }];
         }
-        let alive = (0..index(self.layout.members)).filter(|place| Some(*place) != self.failed);
-        vec![plan::Group { reads: Vec::new(), writes: alive.map(on).collect() }]
+        let alive = (0..index(self.layout.members)).filter(|member| Some(*member) != self.failed);
+        let writes = alive.map(|member| Extent { member, lba, sectors }).collect();
+        vec![plan::Group { reads: Vec::new(), writes }]
     }
 
     fn send(&mut self, now: Time, group: usize, op: Op, extents: &[Extent], fua: bool) {
@@ -126,23 +128,24 @@ impl<D: Device> Array<D> {
             let child = self.children.insert(Child { group, op, extent });
             let end = extent.lba + extent.sectors;
             debug_assert!(end <= Lba::ZERO + self.member, "an access stays on its member");
-            debug_assert_ne!(Some(extent.member), self.failed, "a failed member is not asked");
+            debug_assert_ne!(Some(extent.member), self.failed, "an access to a failed member");
             let base = Sectors::new(extent.member as u64 * self.member.get());
             let (id, lba) = (RequestId(child as u64), extent.lba + base);
             let (sectors, submitter) = (extent.sectors, self.groups[group].submitter);
-            self.give(now, Request { id, op, lba, sectors, fua, submitter });
+            self.submit_inner(now, Request { id, op, lba, sectors, fua, submitter });
         }
     }
 
-    fn give(&mut self, now: Time, request: Request) {
+    fn submit_inner(&mut self, now: Time, request: Request) {
         if !self.held.is_empty() {
+            // Behind earlier accesses, so that none overtakes another.
             self.held.push_back(request);
         } else if let Err(request) = self.inner.submit(now, request) {
             self.held.push_back(request);
         }
     }
 
-    /// An access is done; its group goes on to its writes, or ends.
+    /// Completes an access; its group proceeds to its writes, or ends.
     fn done(&mut self, completion: &Completion, completed: &mut Vec<Completion>) {
         let Completion { at, result, served_by, .. } = *completion;
         let child = self.children.remove(usize::try_from(completion.id.0).expect("named by us"));
@@ -150,14 +153,14 @@ impl<D: Device> Array<D> {
             self.balance.done(child.extent.member, child.extent.lba + child.extent.sectors);
         }
         let group = &mut self.groups[child.group];
-        debug_assert!(group.left > 0, "an access too many is done");
+        debug_assert!(group.left > 0, "an access completes twice");
         group.left -= 1;
         let request = &mut self.requests[group.request];
         if child.op != Op::Read || group.writes.is_empty() {
             request.add(result, served_by);
         } else if let Err(error) = result {
-            // The reads before a write do not say where the write went, but without what they were
-            // for the parity is wrong.
+            // Reads before a write do not count for the durability of the write, but if one of
+            // them fails, the parity is wrong.
             request.fail(error);
         }
         if group.left == 0 && !group.writes.is_empty() {
@@ -175,7 +178,7 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Moves the members to `now`, where their next event lies at the earliest.
+    /// Advances the members to `now`, which is not after their next event.
     fn advance_inner(&mut self, now: Time, completed: &mut Vec<Completion>) {
         let mut done = std::mem::take(&mut self.scratch);
         self.inner.advance(now, &mut done);
@@ -204,7 +207,8 @@ impl<D: Device> Array<D> {
         let group = self.groups.insert(group);
         let extent = Extent { member: 0, lba: Lba::ZERO, sectors: Sectors::ZERO };
         let child = self.children.insert(Child { group, op: Op::Flush, extent });
-        self.give(now, Request { id: RequestId(child as u64), ..*request });
+        // The inner device passes a flush on to all members.
+        self.submit_inner(now, Request { id: RequestId(child as u64), ..*request });
     }
 }
 
@@ -222,7 +226,7 @@ impl<D: Device> Device for Array<D> {
         }
         let last = Lba::ZERO + self.capacity();
         let beyond = request.lba > last || last - request.lba < request.sectors;
-        // md hands no discards on to RAID 5 members unless it is told that it is safe.
+        // md passes discards on to RAID 5 members only with `devices_handle_discard_safely`.
         let discarded = request.op == Op::Trim && self.layout.level == Level::Raid5;
         if request.op == Op::Flush {
             self.flush(now, &request);
@@ -232,10 +236,11 @@ impl<D: Device> Device for Array<D> {
             self.answer(now, &request, Ok(()));
         } else {
             let groups = self.groups_of(&request);
-            let parts = |group: &plan::Group| {
-                if group.writes.is_empty() { group.reads.len() } else { group.writes.len() }
-            };
-            let left = groups.iter().map(parts).sum();
+            // A group ends with its writes; the reads before them are not parts of the answer.
+            let last_accesses = groups
+                .iter()
+                .map(|group| if group.writes.is_empty() { &group.reads } else { &group.writes });
+            let left = last_accesses.map(Vec::len).sum();
             let parent = self.requests.insert(Pending::new(request.id, left));
             for plan::Group { reads, writes } in groups {
                 let first = if reads.is_empty() { &writes } else { &reads };
@@ -262,7 +267,7 @@ impl<D: Device> Device for Array<D> {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }
-        // Event by event, for what one brings to an end lets the next accesses begin just then.
+        // Event by event: each completion may start the next accesses at its time.
         while let Some(next) = self.inner.next_event().filter(|next| *next <= now) {
             self.advance_inner(next, completed);
         }

@@ -1,19 +1,19 @@
-//! What an array does on its members for one request.
+//! The accesses to an array's members for one request.
 
 use drivelab_core::{Op, Request};
 
 use super::layout::{Band, Extent, ExtentList, Layout};
 use super::level::Level;
 
-/// Reads that must be done, and writes that follow them.
+/// Reads, and writes that follow them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) reads: Vec<Extent>,
     pub(super) writes: Vec<Extent>,
 }
 
-/// The groups of a request; they do not wait for each other.
-pub(super) fn plan(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Group> {
+/// Returns the groups of a request, which are independent of each other.
+pub(super) fn plan_groups(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Group> {
     match (layout.level, request.op) {
         (Level::Raid5, Op::Write) => writes(layout, failed, request),
         (Level::Raid0, Op::Write | Op::Trim) => {
@@ -24,7 +24,7 @@ pub(super) fn plan(layout: &Layout, failed: Option<usize>, request: &Request) ->
     }
 }
 
-/// The data of a request where it lies; what a failed member held is worked out from all others.
+/// Returns the extents of a request's data; a failed member's data needs all the others.
 fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent> {
     let mut joined = ExtentList::default();
     layout.bands(request.lba, request.end(), |band| {
@@ -32,7 +32,7 @@ fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent
         if failed.is_some_and(|failed| wanted & 1 << failed != 0) {
             each(all(layout) & !bit(failed), |member| joined.add(layout.extent(&band, member)));
         } else {
-            // In the order of the data, so that a long read goes round the members.
+            // In the order of the data, so that a long read visits the members in turn.
             for chunk in (0..layout.data()).filter(|chunk| band.chunks & 1 << chunk != 0) {
                 joined.add(layout.extent(&band, layout.holder(band.row, chunk)));
             }
@@ -41,14 +41,15 @@ fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent
     joined.extents
 }
 
-/// RAID 5: what is written together with its parity, and what must be read for that.
+/// RAID 5: the data and parity to write, and the reads for the parity.
 ///
-/// Rows that need nothing read go together; each of the others goes on as soon as it has read.
+/// Rows that need no reads form one group; each of the others is a group, so that it proceeds to
+/// its writes as soon as its reads are done.
 fn writes(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Group> {
     let (mut whole, mut groups) = (ExtentList::default(), Vec::new());
     let mut row: Option<Row> = None;
     layout.bands(request.lba, request.end(), |band| {
-        let (reads, writes) = stripe(layout, failed, &band);
+        let (reads, writes) = stripe_members(layout, failed, &band);
         if reads == 0 {
             each(writes, |member| whole.add(layout.extent(&band, member)));
             return;
@@ -67,7 +68,7 @@ fn writes(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Grou
     groups
 }
 
-/// What one row needs.
+/// The accesses of one row.
 #[derive(Debug, Default)]
 struct Row {
     number: u64,
@@ -81,18 +82,19 @@ impl Row {
     }
 }
 
-/// The members, by bit, that are read and then written for one band.
+/// Returns bit masks of the members to read and then to write for one band.
 ///
-/// As md's `handle_stripe_dirtying` with nothing in its stripe cache: read-modify-write needs the
-/// old data and the old parity, reconstruct-write the data that is not written; the one with fewer
-/// reads is taken, and reconstruct-write where they are equal. A failed member cannot be read:
-/// where it is written its new data goes into the parity, so all other data must be known; where it
-/// is not, only read-modify-write can do without it.
-fn stripe(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
+/// As md's `handle_stripe_dirtying` with an empty stripe cache: read-modify-write needs the old data
+/// and the old parity, reconstruct-write the data that is not written. The one with fewer reads is
+/// chosen, reconstruct-write if they are equal. A failed member cannot be read: if it is written,
+/// its new data goes into the parity, which needs all other data; if it is not, only
+/// read-modify-write works without it.
+fn stripe_members(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     let parity = 1 << layout.parity(band.row);
     let written = holders(layout, band);
     let gone = bit(failed);
     if parity == gone {
+        // Without a parity to maintain, data is written alone.
         return (0, written);
     }
     let modify = written | parity;
@@ -108,7 +110,7 @@ fn stripe(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     (reads, (written | parity) & !gone)
 }
 
-/// The members that hold the band's data of the request, by bit.
+/// Returns the bit mask of members that hold the band's data of the request.
 fn holders(layout: &Layout, band: &Band) -> u32 {
     let chunks = (0..layout.data()).filter(|chunk| band.chunks & 1 << chunk != 0);
     chunks.fold(0, |members, chunk| members | 1 << layout.holder(band.row, chunk))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drivelab_core::{Destaged, Device, IoError, Lba, Op, Request, Sectors, Span, Time};
 
 use super::layout::{Extent, index};
-use super::plan::{Group, plan};
+use super::plan::{Group, plan_groups};
 use super::{Array, Layout, Level, Shape};
 use crate::shelf::tests::{Recorder, drain, shelf};
 
@@ -45,7 +45,7 @@ fn every_sector_of_an_array_has_a_place_of_its_own() {
         let mut seen = BTreeSet::new();
         for lba in 0..end {
             let read = Request::read(0, Lba::new(lba), Sectors::new(1));
-            for place in sectors_of(&plan(&layout, None, &read)) {
+            for place in sectors_of(&plan_groups(&layout, None, &read)) {
                 let parity = level == Level::Raid5 && layout.parity(place.1 / CHUNK) == place.0;
                 assert!(seen.insert(place) && !parity, "{level} of {n}: {place:?} at {lba}");
             }
@@ -54,7 +54,7 @@ fn every_sector_of_an_array_has_a_place_of_its_own() {
         assert_eq!(end, ROWS * CHUNK * layout.data());
         // One long read finds the same sectors.
         let all = Request::read(0, Lba::ZERO, Sectors::new(end));
-        assert_eq!(seen, sectors_of(&plan(&layout, None, &all)).into_iter().collect());
+        assert_eq!(seen, sectors_of(&plan_groups(&layout, None, &all)).into_iter().collect());
     }
 }
 
@@ -85,7 +85,7 @@ fn raid_5_is_left_symmetric() {
 /// Reads and writes of a write of `chunks` chunks at the beginning of a row.
 fn counts(members: u64, chunks: u64, failed: Option<usize>) -> (usize, usize) {
     let write = Request::write(0, Lba::ZERO, Sectors::new(chunks * CHUNK));
-    let groups = plan(&layout(Level::Raid5, members), failed, &write);
+    let groups = plan_groups(&layout(Level::Raid5, members), failed, &write);
     let count = |of: fn(&Group) -> &Vec<Extent>| groups.iter().map(|g| of(g).len()).sum();
     (count(|group| &group.reads), count(|group| &group.writes))
 }
@@ -98,7 +98,7 @@ fn raid_5_takes_the_way_with_fewer_reads() {
     // As many either way: reconstruct-write, as md prefers it then.
     assert_eq!(counts(4, 1, None), (2, 2));
     let write = Request::write(0, Lba::ZERO, Sectors::new(CHUNK));
-    let tie = plan(&layout(Level::Raid5, 4), None, &write);
+    let tie = plan_groups(&layout(Level::Raid5, 4), None, &write);
     assert_eq!(members(&tie[0].reads), [1, 2], "the data that stays, not the parity");
     // Reconstruct-write: the data that is not written.
     assert_eq!(counts(3, 1, None), (1, 2));
@@ -114,7 +114,7 @@ fn a_failed_member_costs_what_must_be_known_instead() {
     assert_eq!(counts(5, 1, Some(0)), (3, 1), "its data goes into the parity");
     assert_eq!(counts(5, 3, Some(3)), (4, 4), "only read-modify-write can do without member 3");
     let read = Request::read(0, Lba::ZERO, Sectors::new(CHUNK));
-    let reads = |failed| members(&plan(&layout(Level::Raid5, 5), failed, &read)[0].reads);
+    let reads = |failed| members(&plan_groups(&layout(Level::Raid5, 5), failed, &read)[0].reads);
     assert_eq!(reads(None), [0]);
     assert_eq!(reads(Some(0)), [1, 2, 3, 4], "all others, the parity too");
     assert_eq!(reads(Some(2)), [0]);
@@ -124,7 +124,7 @@ fn a_failed_member_costs_what_must_be_known_instead() {
 fn long_writes_go_to_every_member_in_one_run_and_the_parity_to_all_alike() {
     let layout = layout(Level::Raid5, 3);
     let write = Request::write(0, Lba::ZERO, layout.capacity());
-    let groups = plan(&layout, None, &write);
+    let groups = plan_groups(&layout, None, &write);
     assert_eq!(groups.len(), 1);
     assert!(groups[0].reads.is_empty());
     let whole: Vec<u64> = groups[0].writes.iter().map(|extent| extent.sectors.get()).collect();
@@ -137,7 +137,7 @@ fn long_writes_go_to_every_member_in_one_run_and_the_parity_to_all_alike() {
 fn parts_of_chunks_touch_only_what_they_must() {
     // From the middle of chunk 0 to the middle of chunk 1: two bands, each of one chunk.
     let write = Request::write(0, Lba::new(12), Sectors::new(10));
-    let groups = plan(&layout(Level::Raid5, 5), None, &write);
+    let groups = plan_groups(&layout(Level::Raid5, 5), None, &write);
     assert_eq!(groups.len(), 1, "one row goes together");
     let written: u64 = groups[0].writes.iter().map(|extent| extent.sectors.get()).sum();
     assert_eq!(written, 2 * 10, "the data, and as much parity");

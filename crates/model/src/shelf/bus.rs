@@ -1,4 +1,4 @@
-//! The buses behind which drives sit, and what they carry.
+//! Buses shared by several drives, and their data rates.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use drivelab_core::{Op, Sectors, Span};
 
 use crate::controller::{Link, Pace, pcie_lane};
 
-/// What all drives of a shelf share on their way to the host.
+/// The bus between the drives of a shelf and the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bus {
     /// A PCI slot of 32 or 64 bits at 33, 66 or 133 MHz: one wire for both directions.
@@ -17,24 +17,24 @@ pub enum Bus {
         /// Clocks a second.
         hz: u64,
     },
-    /// PCI Express: each direction has lanes of its own.
+    /// PCI Express: each direction has separate lanes.
     Pcie {
         /// 1 to 5.
         generation: u8,
         /// 1 to 16.
         lanes: u8,
     },
-    /// A SATA port multiplier: one link, and `switching` says who may use it.
+    /// A SATA port multiplier: one link, shared according to `switching`.
     Multiplier {
-        /// Which drives may have commands at once.
+        /// The method of sharing.
         switching: Switching,
     },
 }
 
-/// How a port multiplier's host port deals with several drives.
+/// A host port's method for several drives behind a port multiplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switching {
-    /// Commands to one drive at a time: another's must be done first.
+    /// Commands to one drive at a time.
     Command,
     /// Commands to all drives at once; their frames share the link.
     Fis,
@@ -66,10 +66,9 @@ impl fmt::Display for Bus {
 impl Value for Bus {
     fn read(text: &str) -> Result<Self, String> {
         let named = PCI_NAMES.iter().find(|(name, _)| *name == text).map(|(_, bus)| *bus);
-        let multiplier = |switching| Some(Self::Multiplier { switching });
         let found = named.or_else(|| match text {
-            "pmp-command" => multiplier(Switching::Command),
-            "pmp-fis" => multiplier(Switching::Fis),
+            "pmp-command" => Some(Self::Multiplier { switching: Switching::Command }),
+            "pmp-fis" => Some(Self::Multiplier { switching: Switching::Fis }),
             _ => pcie(text.strip_prefix("pcie")?),
         });
         found.ok_or_else(|| {
@@ -88,7 +87,7 @@ fn pcie(text: &str) -> Option<Bus> {
         .then_some(Bus::Pcie { generation, lanes })
 }
 
-/// What a bus carries, in figures.
+/// The data rates and overhead of a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// Bytes a second from the drives to the host.
@@ -97,18 +96,18 @@ pub struct Rates {
     pub writes: u64,
     /// Both directions use one wire.
     pub shared: bool,
-    /// What a command takes of the bus besides its data: its block and descriptors fetched, its
-    /// response and interrupt. An estimate.
+    /// Overhead of a command on the bus, without its data: fetching its block and descriptors,
+    /// its response and interrupt. An estimate.
     pub per_command: Span,
 }
 
 impl Bus {
-    /// What it carries of data; `link` is the speed of a port multiplier's uplink.
+    /// Returns its data rates; `link` is the uplink of a port multiplier.
     pub(crate) fn rates(self, link: Option<Link>) -> Rates {
         match self {
-            // A burst is 64 words long, the latency timer that BIOSes of the time set. Around it
-            // lie 8 clocks (arbitration, address, turnaround), and 16 more where the card reads
-            // memory and waits for the first word (the most that PCI 2.3, section 3.5.1.1, allows
+            // A burst is 64 words long, the usual latency timer of contemporary BIOSes. It needs
+            // 8 more clocks (arbitration, address, turnaround), and another 16 if the card reads
+            // memory and waits for the first word (the maximum that PCI 2.3, section 3.5.1.1, allows
             // a target). An estimate from the rules of the bus, not a measurement.
             Self::Pci { bytes, hz } => Rates {
                 reads: bytes * hz / 72 * 64,
@@ -116,14 +115,14 @@ impl Bus {
                 shared: true,
                 per_command: Span::from_us(2),
             },
-            // Of each 128-byte packet's time a fifth goes to its header, checksum and the flow
-            // control between packets. An estimate.
+            // A fifth of each 128-byte packet's time goes to its header, checksum and flow control.
+            // An estimate.
             Self::Pcie { generation, lanes } => {
                 let rate = pcie_lane(generation) * u64::from(lanes) / 10 * 8;
                 let per_command = Span::from_ns(500);
                 Rates { reads: rate, writes: rate, shared: false, per_command }
             }
-            // As the link of a drive: framing is not apart from the command's cost there either.
+            // As the link of a drive, where framing is part of the command's overhead, too.
             Self::Multiplier { .. } => {
                 let rate = link.unwrap_or(Link::Sata2).bytes_per_s();
                 Rates { reads: rate, writes: rate, shared: true, per_command: Span::ZERO }
@@ -131,7 +130,7 @@ impl Bus {
         }
     }
 
-    /// Whether commands to two drives may be under way at once.
+    /// Returns true if only one drive may have commands under way.
     pub(super) fn one_at_a_time(self) -> bool {
         self == Self::Multiplier { switching: Switching::Command }
     }
@@ -154,7 +153,7 @@ impl Crossing {
         }
     }
 
-    /// How long the data of a command takes alone.
+    /// Returns the time of a command on an otherwise idle bus.
     #[inline]
     pub(super) fn time(&self, op: Op, sectors: Sectors) -> Span {
         let pace = if op == Op::Write { self.writes } else { self.reads };

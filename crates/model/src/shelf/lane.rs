@@ -1,48 +1,49 @@
-//! One way of a bus: a rate that the ports share fairly.
+//! One direction of a bus: a rate that the ports share fairly.
 
 use std::collections::VecDeque;
 
 use drivelab_core::{Span, Time};
 
-/// Work is counted in 2^-8 ns at the full rate of the lane: fine enough for a sector on the fastest
-/// bus, and 2^64 of them last two years of a lane that is never idle.
+/// Work is counted in units of 2^-8 ns at the full rate of the lane: fine enough for a sector on the
+/// fastest bus, and 2^64 units last two years on a lane that is never idle.
 const SHIFT: u32 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) command: usize,
-    /// How long it takes when nothing else crosses.
+    /// Its time on an otherwise idle lane.
     pub(super) whole: Span,
-    /// How long before its end the receiver is told: from there on it can begin.
+    /// Time before its end at which the receiver can begin.
     pub(super) early: Span,
 }
 
-/// How much of a load may have crossed before it is handed over: `most` of it, in the time `within`
-/// before.
+/// The part of a load that may have crossed before its arrival: at most `most`, during the last
+/// `within`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct HeadStart {
     pub(super) within: Span,
     pub(super) most: Span,
 }
 
-/// How many idle times are remembered: as many as lie within one transfer over a drive's wire. With
-/// fewer less would be taken to have crossed, never more than could.
+/// Number of remembered idle periods: about as many as fit into one transfer over a drive's wire.
+/// Fewer underestimate the head start, but never overestimate it.
 const IDLE_KEPT: usize = 8;
 
-/// What a lane says of a load.
+/// Progress of a load on a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LaneEvent {
-    /// What is left crosses while the receiver works already.
+    /// The receiver can begin; the remainder is still crossing.
     Early(usize),
     /// All of it has crossed.
     Done(usize),
 }
 
-/// A port's loads, which cross one after the other.
+/// A port's loads, which cross in order.
 #[derive(Debug, Clone, Default)]
 struct Queue {
+    /// Command, total work and work of the early part.
     loads: VecDeque<(usize, u64, u64)>,
-    /// How much every busy port will have been served when the first load is told early, and done.
+    /// Values of `served` at which the first load is early, and done.
     due: Option<(Option<u64>, u64)>,
 }
 
@@ -54,23 +55,23 @@ impl Queue {
 
 /// Carries the loads of several ports at once, each busy port getting the same share.
 ///
-/// This is the limit of turns that are short against a load: a burst or a packet is at
+/// This is the limit of time slices that are short compared with a load: a burst or a packet is at
 /// most a few hundred bytes, a command a thousand times that. The lane is never idle while a load
-/// waits, and what crosses never exceeds its rate.
+/// waits, and never exceeds its rate.
 #[derive(Debug, Clone)]
 pub(super) struct Lane {
     ports: Vec<Queue>,
     busy: u64,
-    /// What every port that was busy all the time has been served.
+    /// Service received by a port that was always busy.
     served: u64,
-    /// When `served` was right.
+    /// Time for which `served` holds.
     at: Time,
     idle_since: Time,
-    /// When it was idle lately, oldest first, without what has been used up since.
+    /// Recent idle periods, oldest first, less the parts consumed by head starts.
     idle: VecDeque<(Time, Time)>,
     next: Option<Time>,
-    /// Time at the full rate that has been asked for.
-    pub(super) asked: Span,
+    /// Total work so far, as time at the full rate.
+    pub(super) requested: Span,
 }
 
 impl Lane {
@@ -83,15 +84,15 @@ impl Lane {
             idle_since: Time::ZERO,
             idle: VecDeque::with_capacity(IDLE_KEPT),
             next: None,
-            asked: Span::ZERO,
+            requested: Span::ZERO,
         }
     }
 
-    /// Takes a load that `port` has at `now`, of which part may have crossed already, because the
-    /// port passes data on as it comes in.
+    /// Adds a load of `port` at `now`. Part of it may have crossed already, because the port passes
+    /// data on as it arrives.
     pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: HeadStart) {
         self.move_to(now);
-        self.asked += load.whole;
+        self.requested += load.whole;
         if self.busy == 0 && now > self.idle_since {
             if self.idle.len() == IDLE_KEPT {
                 self.idle.pop_front();
@@ -99,7 +100,7 @@ impl Lane {
             self.idle.push_back((self.idle_since, now));
             self.idle_since = now;
         }
-        let crossed = self.used_up(now, begun);
+        let crossed = self.consume_idle(now, begun);
         let whole = load.whole.saturating_sub(crossed).ns() << SHIFT;
         let early = (load.early.ns() << SHIFT).min(whole);
         let queue = &mut self.ports[port];
@@ -108,12 +109,12 @@ impl Lane {
             self.busy += 1;
             self.begin(port);
         }
-        self.foresee();
+        self.update_next();
     }
 
-    /// Takes what crossed in the past out of the time in which the lane was idle then: each moment
-    /// of it counts once, whoever used it.
-    fn used_up(&mut self, now: Time, begun: HeadStart) -> Span {
+    /// Consumes past idle time for a load's head start, so that no moment serves two loads; returns
+    /// the part that has crossed.
+    fn consume_idle(&mut self, now: Time, begun: HeadStart) -> Span {
         let mut crossed = Span::ZERO;
         let earliest = now - begun.within;
         for (from, to) in self.idle.iter_mut().rev() {
@@ -135,15 +136,17 @@ impl Lane {
         queue.due = Some(((early > 0).then(|| done - early), done));
     }
 
-    /// When something is to be told.
+    /// Returns the time of the next event.
     #[inline]
     pub(super) fn next(&self) -> Option<Time> {
         self.next
     }
 
-    fn foresee(&mut self) {
+    fn update_next(&mut self) {
         let busy = self.ports.iter().filter(|port| !port.loads.is_empty()).count();
         debug_assert_eq!(busy as u64, self.busy, "a busy port is not counted");
+        // Each of the `busy` ports gets 1/busy of the rate, so the remaining work takes that many times
+        // as long.
         let least = self.ports.iter().filter_map(Queue::next).min();
         self.next = least.map(|due| {
             let left = due.saturating_sub(self.served).saturating_mul(self.busy);
@@ -152,26 +155,27 @@ impl Lane {
     }
 
     fn move_to(&mut self, now: Time) {
+        debug_assert!(now >= self.at, "time ran backwards");
         if let Some(passed) = (now.since(self.at).ns() << SHIFT).checked_div(self.busy) {
             self.served += passed;
         }
         self.at = now;
     }
 
-    /// What is to be told at `now`, if anything still is; the lowest port first.
-    pub(super) fn tell(&mut self, now: Time) -> Option<LaneEvent> {
+    /// Returns the next event due at `now`, that of the lowest port first.
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<LaneEvent> {
         if self.next.is_none_or(|next| next > now) {
             return None;
         }
         self.move_to(now);
         let served = self.served;
-        let due = |queue: &Queue| queue.next().is_some_and(|due| due <= served);
-        let port = self.ports.iter().position(due)?;
+        let mut ports = self.ports.iter();
+        let port = ports.position(|queue| queue.next().is_some_and(|due| due <= served))?;
         let queue = &mut self.ports[port];
         let command = queue.loads.front().expect("the port is busy").0;
         if let Some((early @ Some(_), _)) = &mut queue.due {
             *early = None;
-            self.foresee();
+            self.update_next();
             return Some(LaneEvent::Early(command));
         }
         queue.loads.pop_front();
@@ -182,7 +186,7 @@ impl Lane {
         } else {
             self.begin(port);
         }
-        self.foresee();
+        self.update_next();
         Some(LaneEvent::Done(command))
     }
 }
@@ -202,7 +206,7 @@ mod tests {
     fn run(lane: &mut Lane) -> Vec<(u64, LaneEvent)> {
         let mut told = Vec::new();
         while let Some(at) = lane.next() {
-            while let Some(what) = lane.tell(at) {
+            while let Some(what) = lane.pop_due(at) {
                 told.push((at.ns(), what));
             }
         }
@@ -269,7 +273,7 @@ mod tests {
             let (mut lane, mut told) = (Lane::new(4), Vec::new());
             for (command, (at, port, whole)) in loads.iter().enumerate() {
                 while let Some(next) = lane.next().filter(|next| *next <= us(*at)) {
-                    while let Some(what) = lane.tell(next) {
+                    while let Some(what) = lane.pop_due(next) {
                         told.push((next.ns(), what));
                     }
                 }

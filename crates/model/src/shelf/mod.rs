@@ -1,10 +1,10 @@
-//! Several drives behind one controller: requests split as the host does, a bus that all share,
-//! and a queue that has its limits.
+//! Several drives behind one controller: requests split as by the host, a shared bus, and a queue
+//! of limited depth.
 //!
-//! The drives lie one after another in the address space, each with the same capacity. A request
-//! goes the way of Linux: the block layer cuts it into pieces, each piece waits in its drive's
-//! queue until the controller takes one more command, the data of a write crosses the bus before
-//! the drive has it, that of a read after the drive has begun to send it.
+//! The drives have equal capacities and consecutive addresses. A request takes the path of Linux:
+//! the block layer splits it into pieces, each piece waits in its drive's queue until the controller
+//! accepts another command, the data of a write crosses the bus before the drive has it, that of a
+//! read after the drive has begun to send it.
 
 mod bus;
 mod lane;
@@ -29,18 +29,18 @@ pub(crate) use pending::Pending;
 pub use slot::Member;
 use slot::Slot;
 
-/// What drives share, besides their host.
+/// Resources shared by the drives.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharing {
-    /// The bus; without one nothing is shared on the way.
+    /// The bus, if they share one.
     pub bus: Option<(Bus, Rates)>,
-    /// The longest piece that a request is cut into.
+    /// Maximum size of a piece of a request.
     pub piece: Sectors,
-    /// Commands that the controller takes at once, over all drives.
+    /// Maximum commands at the controller, over all drives.
     pub host_queue: usize,
 }
 
-/// The most pieces that may wait: far more than any load keeps outstanding.
+/// Maximum waiting pieces: far more than any load keeps outstanding.
 const MAX_WAITING: usize = 1 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ struct Command {
     submitter: u16,
     lba: Lba,
     sectors: Sectors,
-    /// Of a write: whether the drive has it, and whether all of its data has crossed.
+    /// For a write: the drive has it; all of its data has crossed.
     sent: bool,
     crossed: bool,
     answer: Option<(Result<(), IoError>, ServedBy)>,
@@ -66,11 +66,11 @@ struct Crossings {
 }
 
 impl Crossings {
-    /// The lane of a direction: the only one of a wire that both share.
+    /// Returns the lane of a direction; both directions share a single lane.
     #[inline]
     fn lane(&mut self, op: Op) -> &mut Lane {
-        let place = usize::from(op == Op::Write).min(self.lanes.len() - 1);
-        &mut self.lanes[place]
+        let index = usize::from(op == Op::Write).min(self.lanes.len() - 1);
+        &mut self.lanes[index]
     }
 }
 
@@ -84,23 +84,24 @@ pub struct Shelf<D> {
     host_queue: usize,
     commands: Slab<Command>,
     requests: Slab<Pending>,
-    /// Commands under way, over all slots, and pieces that wait for that.
+    /// Commands under way, over all slots.
     under_way: usize,
+    /// Pieces in the queues of the slots.
     waiting: usize,
-    /// The slot that is asked first for the next command.
+    /// The slot that may send the next command first.
     turn: usize,
-    /// Requests that never become commands.
+    /// Answers of requests that never become commands.
     answered: VecDeque<Completion>,
     next: Option<Time>,
     clock: Time,
     scratch: Vec<Completion>,
-    /// Pieces that went to the medium and through no cache, once somebody asks: a request of which
-    /// another piece is cached counts as cached, and must be told of in whole.
+    /// Pieces written to the medium without a cache; `None` until the first request for them. A
+    /// request with another piece in a cache counts as cached, so all of its pieces need a record.
     direct: Option<Vec<Destaged>>,
 }
 
 impl<D: Device> Shelf<D> {
-    /// The `members`, all of one capacity, behind what they share.
+    /// The `members`, which have equal capacities, behind shared resources.
     pub fn new(members: Vec<Member<D>>, sharing: Sharing) -> Self {
         assert!(!members.is_empty(), "a shelf holds at least one drive");
         let capacity = members.iter().map(|member| member.device.capacity()).min();
@@ -134,15 +135,22 @@ impl<D: Device> Shelf<D> {
         self.slots.iter().map(|slot| &slot.device)
     }
 
-    /// The time that the bus would have needed so far for everything it was given.
+    /// The total time of all transfers on the bus so far.
     pub fn bus_time(&self) -> Span {
         let lanes = self.crossings.iter().flat_map(|crossings| &crossings.lanes);
-        lanes.fold(Span::ZERO, |sum, lane| sum + lane.asked)
+        lanes.fold(Span::ZERO, |sum, lane| sum + lane.requested)
     }
 
-    /// Cuts a request into pieces, each in its slot's queue; says how many.
-    fn cut(&mut self, request: &Request, parent: usize) -> usize {
-        let command = |slot: usize, lba, sectors| Command {
+    /// Queues a piece of `request` on `slot`.
+    fn queue_piece(
+        &mut self,
+        request: &Request,
+        parent: usize,
+        slot: usize,
+        lba: Lba,
+        sectors: Sectors,
+    ) {
+        let piece = self.commands.insert(Command {
             request: parent,
             slot,
             op: request.op,
@@ -153,32 +161,36 @@ impl<D: Device> Shelf<D> {
             sent: false,
             crossed: false,
             answer: None,
-        };
-        let mut pieces = 0;
+        });
+        self.slots[slot].waiting.push_back(piece);
+    }
+
+    /// Splits a request into pieces, each in its slot's queue; returns their number.
+    fn split(&mut self, request: &Request, parent: usize) -> usize {
         if request.op == Op::Flush {
             for slot in 0..self.slots.len() {
-                let place = self.commands.insert(command(slot, Lba::ZERO, Sectors::ZERO));
-                self.slots[slot].waiting.push_back(place);
-                pieces += 1;
+                self.queue_piece(request, parent, slot, Lba::ZERO, Sectors::ZERO);
             }
-            return pieces;
+            return self.slots.len();
         }
+        let mut pieces = 0;
         let (mut lba, end) = (request.lba, request.end());
         while lba < end {
             let slot = usize::try_from(lba.get() / self.member.get()).expect("few slots");
             let base = Lba::ZERO + Sectors::new(slot as u64 * self.member.get());
             let last = end.min(base + self.member);
+            // The limit is that of a data transfer, which a trim does not have.
             let longest = if request.op == Op::Trim { self.member } else { self.piece };
             let sectors = (last - lba).min(longest);
-            let place = self.commands.insert(command(slot, Lba::ZERO + (lba - base), sectors));
-            self.slots[slot].waiting.push_back(place);
+            debug_assert!(sectors > Sectors::ZERO, "an empty piece makes no progress");
+            self.queue_piece(request, parent, slot, Lba::ZERO + (lba - base), sectors);
             lba = lba + sectors;
             pieces += 1;
         }
         pieces
     }
 
-    /// Whether `slot` may send one more command now, as far as the controller takes one.
+    /// Returns true if `slot` may send another command, apart from the controller's limit.
     fn may_start(&self, slot: usize) -> bool {
         let drive = &self.slots[slot];
         if drive.waiting.is_empty() || drive.under_way >= drive.limit {
@@ -188,13 +200,13 @@ impl<D: Device> Shelf<D> {
         if !exclusive || self.under_way == 0 {
             return true;
         }
-        // The drive that has the link keeps it until its commands are done; it gets no more while
-        // another waits for its turn.
+        // The drive that has the link keeps it until its commands are done, and gets no more
+        // while another waits for its turn.
         let others = self.waiting > drive.waiting.len();
         drive.under_way > 0 && !others
     }
 
-    /// Sends what may be sent, one command a slot in turn.
+    /// Sends waiting commands within the limits, one from each slot in turn.
     fn start(&mut self, now: Time) {
         let slots = self.slots.len();
         let mut idle = 0;
@@ -203,7 +215,7 @@ impl<D: Device> Shelf<D> {
             if self.may_start(slot) {
                 self.start_one(now, slot);
                 idle = 0;
-                // With one drive at a time the turn stays until nothing more may be sent.
+                // With one drive at a time the turn includes all its commands.
                 if self.crossings.as_ref().is_some_and(|crossings| crossings.one_at_a_time) {
                     self.fill(now, slot);
                 }
@@ -214,7 +226,7 @@ impl<D: Device> Shelf<D> {
         }
     }
 
-    /// Sends what one drive has, as far as it may, on a link that it now holds.
+    /// Sends the commands of the drive that now holds the link, within its limits.
     fn fill(&mut self, now: Time, slot: usize) {
         let drive = &self.slots[slot];
         let room = (drive.limit - drive.under_way).min(self.host_queue - self.under_way);
@@ -225,61 +237,62 @@ impl<D: Device> Shelf<D> {
 
     fn start_one(&mut self, now: Time, slot: usize) {
         let drive = &mut self.slots[slot];
-        let place = drive.waiting.pop_front().expect("a command waits");
+        let index = drive.waiting.pop_front().expect("a command waits");
         drive.under_way += 1;
-        debug_assert!(drive.under_way <= drive.limit, "more commands than the drive takes");
+        debug_assert!(drive.under_way <= drive.limit, "more commands than the drive accepts");
         self.under_way += 1;
         self.waiting -= 1;
-        debug_assert!(self.under_way <= self.host_queue, "more commands than the controller takes");
-        let Command { op, sectors, .. } = self.commands[place];
+        debug_assert!(self.under_way <= self.host_queue, "the controller is above its queue depth");
+        let Command { op, sectors, .. } = self.commands[index];
         match &mut self.crossings {
             Some(crossings) if op == Op::Write => {
                 let whole = crossings.crossing.time(op, sectors);
-                let early = self.slots[slot].together(whole, sectors).most;
-                let load = Load { command: place, whole, early };
+                let early = self.slots[slot].overlap(whole, sectors).most;
+                let load = Load { command: index, whole, early };
                 crossings.lane(op).push(now, slot, load, HeadStart::default());
             }
-            _ => self.hand_over(now, place),
+            _ => self.send_to_drive(now, index),
         }
     }
 
-    fn hand_over(&mut self, now: Time, place: usize) {
-        let Command { slot, op, fua, submitter, lba, sectors, .. } = self.commands[place];
-        let id = RequestId(place as u64);
+    fn send_to_drive(&mut self, now: Time, index: usize) {
+        let Command { slot, op, fua, submitter, lba, sectors, .. } = self.commands[index];
+        let id = RequestId(index as u64);
         self.slots[slot].submit(now, Request { id, op, lba, sectors, fua, submitter });
     }
 
     fn answer(&mut self, done: Completion, completed: &mut Vec<Completion>) {
-        let place = usize::try_from(done.id.0).expect("named by us");
-        let command = &mut self.commands[place];
+        let index = usize::try_from(done.id.0).expect("the shelf numbers its commands");
+        let command = &mut self.commands[index];
         let (op, sectors, slot) = (command.op, command.sectors, command.slot);
         command.answer = Some((done.result, done.served_by));
         match (&mut self.crossings, op) {
             (Some(crossings), Op::Read) if done.result.is_ok() => {
                 let whole = crossings.crossing.time(op, sectors);
-                let load = Load { command: place, whole, early: Span::ZERO };
-                let begun = self.slots[slot].together(whole, sectors);
+                let load = Load { command: index, whole, early: Span::ZERO };
+                let begun = self.slots[slot].overlap(whole, sectors);
                 crossings.lane(op).push(done.at, slot, load, begun);
             }
             (Some(_), Op::Write) if !command.crossed => {}
-            _ => self.finish(done.at, place, completed),
+            _ => self.finish(done.at, index, completed),
         }
     }
 
-    fn crossed(&mut self, now: Time, told: LaneEvent, completed: &mut Vec<Completion>) {
-        let (LaneEvent::Early(place) | LaneEvent::Done(place)) = told;
-        let command = &mut self.commands[place];
-        command.crossed = matches!(told, LaneEvent::Done(_));
+    fn crossed(&mut self, now: Time, event: LaneEvent, completed: &mut Vec<Completion>) {
+        let (LaneEvent::Early(index) | LaneEvent::Done(index)) = event;
+        let command = &mut self.commands[index];
+        command.crossed = matches!(event, LaneEvent::Done(_));
         if command.op == Op::Write && !std::mem::replace(&mut command.sent, true) {
-            self.hand_over(now, place);
+            self.send_to_drive(now, index);
         } else if command.crossed && command.answer.is_some() {
-            self.finish(now, place, completed);
+            self.finish(now, index, completed);
         }
     }
 
-    /// A command is done: its request may be too.
-    fn finish(&mut self, now: Time, place: usize, completed: &mut Vec<Completion>) {
-        let command = self.commands.remove(place);
+    /// Completes a command, and its request with the last one.
+    fn finish(&mut self, now: Time, index: usize, completed: &mut Vec<Completion>) {
+        let command = self.commands.remove(index);
+        debug_assert!(self.slots[command.slot].under_way > 0 && self.under_way > 0);
         self.slots[command.slot].under_way -= 1;
         self.under_way -= 1;
         let (result, served_by) = command.answer.expect("only answered commands are finished");
@@ -298,7 +311,7 @@ impl<D: Device> Shelf<D> {
         }
     }
 
-    fn foresee(&mut self) {
+    fn update_next(&mut self) {
         let commands = self.waiting + self.under_way;
         debug_assert_eq!(commands, self.commands.len(), "a command neither waits nor is under way");
         let slots = self.slots.iter().filter_map(|slot| slot.next);
@@ -308,15 +321,15 @@ impl<D: Device> Shelf<D> {
         self.next = slots.chain(lanes).chain(answered).min();
     }
 
-    fn at(&mut self, now: Time, completed: &mut Vec<Completion>) {
+    fn process_due(&mut self, now: Time, completed: &mut Vec<Completion>) {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }
         for lane in 0..self.crossings.as_ref().map_or(0, |crossings| crossings.lanes.len()) {
-            while let Some(told) =
-                self.crossings.as_mut().and_then(|crossings| crossings.lanes[lane].tell(now))
+            while let Some(event) =
+                self.crossings.as_mut().and_then(|crossings| crossings.lanes[lane].pop_due(now))
             {
-                self.crossed(now, told, completed);
+                self.crossed(now, event, completed);
             }
         }
         for slot in 0..self.slots.len() {
@@ -352,18 +365,18 @@ impl<D: Device> Device for Shelf<D> {
             let result = if beyond { Err(IoError::OutOfRange) } else { Ok(()) };
             let served_by = ServedBy::Unknown;
             self.answered.push_back(Completion { id: request.id, at: now, result, served_by });
-            self.foresee();
+            self.update_next();
             return Ok(());
         }
         if self.waiting >= MAX_WAITING {
             return Err(request);
         }
         let parent = self.requests.insert(Pending::new(request.id, 0));
-        let pieces = self.cut(&request, parent);
+        let pieces = self.split(&request, parent);
         self.requests[parent].left = pieces;
         self.waiting += pieces;
         self.start(now);
-        self.foresee();
+        self.update_next();
         Ok(())
     }
 
@@ -375,18 +388,19 @@ impl<D: Device> Device for Shelf<D> {
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         assert!(now >= self.clock, "time ran backwards");
         while let Some(next) = self.next.filter(|next| *next <= now) {
-            self.at(next, completed);
-            self.foresee();
+            debug_assert!(next >= self.clock, "an event before the last call");
+            self.process_due(next, completed);
+            self.update_next();
         }
         self.clock = now;
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
-        for (place, slot) in (0_u64..).zip(&mut self.slots) {
+        for (index, slot) in (0_u64..).zip(&mut self.slots) {
             let from = records.len();
             slot.device.destaged(records);
             for record in &mut records[from..] {
-                record.lba = record.lba + Sectors::new(place * self.member.get());
+                record.lba = record.lba + Sectors::new(index * self.member.get());
             }
         }
         records.append(self.direct.get_or_insert_default());

@@ -1,8 +1,8 @@
-//! A request of which parts are still to be done.
+//! A request with outstanding parts.
 
 use drivelab_core::{Completion, IoError, RequestId, ServedBy, Time};
 
-/// A request of which parts are still to be done.
+/// A request with outstanding parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending {
     id: RequestId,
@@ -16,33 +16,36 @@ impl Pending {
         Self { id, left, result: Ok(()), served_by: None }
     }
 
-    /// One part is done.
+    /// Completes one part.
     ///
-    /// The whole is what its least safe part is: volatile where any part is, else off the medium
-    /// where any part is.
+    /// The request counts as served by its least durable part: a volatile cache, else the medium.
     pub(crate) fn add(&mut self, result: Result<(), IoError>, served_by: ServedBy) {
-        debug_assert!(self.left > 0, "a part too many is done");
+        debug_assert!(self.left > 0, "a part completes twice");
         self.left -= 1;
         self.result = self.result.and(result);
-        let rank = |by: ServedBy| match by {
-            ServedBy::DriveWriteCache => 3,
-            ServedBy::Medium => 2,
-            ServedBy::DriveReadCache => 1,
-            ServedBy::Unknown => 0,
-        };
-        if self.served_by.is_none_or(|known| rank(served_by) > rank(known)) {
+        if self.served_by.is_none_or(|known| volatility(served_by) > volatility(known)) {
             self.served_by = Some(served_by);
         }
     }
 
-    /// A step before a part failed: so does the whole.
+    /// Fails the request because of a step that is not one of its parts.
     pub(crate) fn fail(&mut self, error: IoError) {
         self.result = self.result.and(Err(error));
     }
 
     pub(crate) fn completion(&self, at: Time) -> Completion {
-        debug_assert_eq!(self.left, 0, "a part is still to be done");
+        debug_assert_eq!(self.left, 0, "a part is outstanding");
         let served_by = self.served_by.unwrap_or(ServedBy::Unknown);
         Completion { id: self.id, at, result: self.result, served_by }
+    }
+}
+
+/// The rank of a component by the risk of its data.
+fn volatility(served_by: ServedBy) -> u8 {
+    match served_by {
+        ServedBy::DriveWriteCache => 3,
+        ServedBy::Medium => 2,
+        ServedBy::DriveReadCache => 1,
+        ServedBy::Unknown => 0,
     }
 }

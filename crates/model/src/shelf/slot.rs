@@ -1,4 +1,4 @@
-//! One drive of a shelf, with its queue in the host.
+//! One drive of a shelf, with its host queue.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
 use super::lane::HeadStart;
 use crate::controller::Pace;
 
-/// A drive and what the shelf must know of it.
+/// A drive with its limits.
 #[derive(Debug)]
 pub struct Member<D> {
     /// The drive.
     pub device: D,
-    /// Commands that the host keeps under way to it.
+    /// Maximum commands under way to it.
     pub limit: usize,
-    /// What its own wire carries, in bytes a second; `None` where it has none to speak of.
+    /// Rate of its wire, in bytes a second; `None` without a wire.
     pub wire_bytes_per_s: Option<u64>,
 }
 
@@ -42,11 +42,11 @@ impl<D: Device> Slot<D> {
         }
     }
 
-    /// How much of a load's time on the bus can lie at the same time as its transfer on the drive's
-    /// wire, because the controller passes data on in bursts as it comes: all but a sector, in as
-    /// long as the wire takes.
+    /// Returns the part of a load's bus time that can overlap its transfer on the drive's wire,
+    /// because the controller passes data on in bursts: all but a sector, within the time of the
+    /// wire.
     #[inline]
-    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> HeadStart {
+    pub(super) fn overlap(&self, whole: Span, sectors: Sectors) -> HeadStart {
         let Some(wire) = self.wire else { return HeadStart::default() };
         let burst = Span::from_ns(whole.ns() / sectors.get());
         let within = wire.time(sectors);
@@ -64,6 +64,7 @@ impl<D: Device> Slot<D> {
     #[inline]
     pub(super) fn advance(&mut self, now: Time, done: &mut Vec<Completion>) {
         self.device.advance(now, done);
+        // A completion may have freed a slot for commands that the device refused before.
         while let Some(request) = self.refused.pop_front() {
             if let Err(request) = self.device.submit(now, request) {
                 self.refused.push_front(request);

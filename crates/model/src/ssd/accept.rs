@@ -1,24 +1,27 @@
-//! How commands come in, and what the controller does with each.
+//! Acceptance of commands by the controller.
 
 use drivelab_core::{Op, Request, ServedBy, Time};
 
 use super::ftl::Unit;
 use super::{Command, Ssd, Waiting};
 use crate::event::Events;
-use crate::stack::Tag;
+use crate::tag::Tag;
 
 impl Ssd {
-    /// Takes a command; the controller looks at it after its processing time.
+    /// Accepts a command, which begins after its processing time.
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request) {
+        debug_assert!(self.commands[tag.index()].is_none(), "tag {tag} is in use");
         self.counters.count(request.op);
         self.under_way += 1;
         if self.parts.backend.slc.is_some() {
+            // Folding is work for idle time: any command postpones it.
             self.fold_at = None;
             self.backend.allow_folding(now, false);
         }
         let must = request.fua || !self.parts.write_cache;
         let durable = request.op == Op::Write && must && !self.parts.protected;
         let left = u32::from(durable);
+        // One more than its units, so that it does not complete before all of it is in the buffer.
         self.commands[tag.index()] =
             Some(Command { request: *request, accepted: now, left, found: 0, durable });
         let ready = match request.op {
@@ -26,7 +29,7 @@ impl Ssd {
             Op::Write => self.port.receive_all(now, request.sectors) + self.parts.write_processing,
             Op::Flush | Op::Trim => now + self.parts.flush_processing,
         };
-        self.looked_at.push(ready, tag);
+        self.in_processing.push(ready, tag);
     }
 
     pub(super) fn begin(&mut self, now: Time, tag: Tag, events: &mut Events) {
@@ -50,10 +53,10 @@ impl Ssd {
         }
     }
 
-    /// Reads what the map is missing, then the data.
+    /// Reads missing parts of the map, then the data.
     ///
-    /// What was read of the map serves its command even if it has been dropped since: otherwise
-    /// more commands than parts in memory would take them from one another for ever.
+    /// A part of the map serves the command it was read for even if it has been evicted since:
+    /// otherwise more commands than cached parts would evict each other's parts forever.
     pub(super) fn find_and_read(&mut self, now: Time, tag: Tag, events: &mut Events) {
         let Command { request, found, .. } = *self.command(tag);
         if let Some(map) = &mut self.cached_map {
@@ -63,22 +66,23 @@ impl Ssd {
             }
             let missing = (first.max(found)..end).find_map(|unit| map.missing(Unit(unit)));
             if let Some(part) = missing {
-                let of = u32::try_from(tag.index()).expect("tags are few");
+                let command = u32::try_from(tag.index()).expect("tags are few");
                 self.command(tag).found = part.end;
-                self.backend.read_map(now, part.number, of);
+                self.backend.read_map(now, part.number, command);
                 return;
             }
         }
         self.begin_read(now, tag, &request, events);
     }
 
-    /// Reads from the flash what is not in memory, one read for each page.
+    /// Reads the units that are not in memory from the flash, one read for each page.
     fn begin_read(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let (first, end) = self.parts.units(request);
-        let of = u32::try_from(tag.index()).expect("tags are few");
+        let command = u32::try_from(tag.index()).expect("tags are few");
         let mut reads = 0;
         let mut run = None;
         for unit in (first..end).map(Unit) {
+            // The newest data of a unit may still be in the buffer.
             let slot = if self.buffer.holds(unit) { None } else { self.backend.on_flash(unit) };
             run = match (run, slot) {
                 (run, None) => run,
@@ -87,7 +91,7 @@ impl Ssd {
                 }
                 (before, Some(slot)) => {
                     if let Some((start, units)) = before {
-                        self.backend.read(now, start, units, of);
+                        self.backend.read(now, start, units, command);
                         reads += 1;
                     }
                     Some((slot, 1))
@@ -95,7 +99,7 @@ impl Ssd {
             };
         }
         if let Some((start, units)) = run {
-            self.backend.read(now, start, units, of);
+            self.backend.read(now, start, units, command);
             reads += 1;
         }
         if reads == 0 {
@@ -106,7 +110,7 @@ impl Ssd {
         self.command(tag).left = reads;
     }
 
-    /// Forgets the units that lie wholly in the range.
+    /// Drops the units that are completely in the range.
     fn trim(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let per_unit = self.parts.sectors_per_unit;
         let end = request.end().get().min(u64::from(self.parts.backend.shape.units) * per_unit);
@@ -114,8 +118,8 @@ impl Ssd {
         for unit in first..end {
             let unit = Unit(u32::try_from(unit).expect("below the capacity"));
             if self.buffer.trim(unit) {
-                // Its data will never be programmed.
-                while let Some(tag) = self.owed.dropped(unit) {
+                // Its data will never be programmed, so writes that wait for that are complete.
+                while let Some(tag) = self.durable_writes.dropped(unit) {
                     self.settle(now, tag, events);
                 }
             }

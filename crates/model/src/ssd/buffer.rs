@@ -1,4 +1,4 @@
-//! The write buffer: what waits for a page, and how much of the memory is in use.
+//! The write buffer: units that wait for a slot, and the memory in use.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,20 @@ use drivelab_core::Time;
 
 use super::ftl::Unit;
 
-/// Units that are looked up at once before they get a slot.
-const TOGETHER: u32 = 16;
+/// Units whose map entries are prefetched together. Our choice: enough to overlap cache misses.
+const PREFETCHED: u32 = 16;
 
-/// Units taken over from the host that are not programmed yet.
+/// Units from the host that are not programmed yet.
 #[derive(Debug, Clone)]
 pub(super) struct Buffer {
     limit: u32,
-    /// Units in memory, those in pages that are being programmed included.
+    /// Units in memory, including those in pages that are being programmed.
     used: u32,
-    /// Units that have no slot yet, in order, and when the command came that brought their data.
+    /// Units without a slot, in order, with the arrival of their latest command.
     waiting: VecDeque<(Unit, Time)>,
-    /// The first of them that were handed out by [`Self::coming`].
-    handed_out: u32,
-    /// One bit a unit: whether it waits.
+    /// Number of units at the front that [`Self::prefetch`] has returned.
+    prefetched: u32,
+    /// One bit for each unit, set while it waits.
     waits: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Buffer {
             limit,
             used: 0,
             waiting: VecDeque::with_capacity(limit as usize),
-            handed_out: 0,
+            prefetched: 0,
             waits: vec![0; units.div_ceil(64) as usize],
         }
     }
@@ -39,14 +39,14 @@ impl Buffer {
         ((unit.0 / 64) as usize, 1 << (unit.0 % 64))
     }
 
-    /// Whether `unit` waits for a slot.
+    /// Returns true if `unit` waits for a slot.
     #[inline]
     pub(super) fn holds(&self, unit: Unit) -> bool {
         let (word, bit) = Self::bit(unit);
         self.waits[word] & bit != 0
     }
 
-    /// Takes `unit` over; whether there was space. New data replaces what waits.
+    /// Adds `unit`, or replaces its waiting data; returns false if the buffer is full.
     #[inline]
     pub(super) fn take(&mut self, unit: Unit, accepted: Time) -> bool {
         let (word, bit) = Self::bit(unit);
@@ -61,53 +61,55 @@ impl Buffer {
         self.used += 1;
         self.waits[word] |= bit;
         self.waiting.push_back((unit, accepted));
+        debug_assert!(self.used <= self.limit, "the buffer is above its limit");
         true
     }
 
-    /// The unit that has waited longest.
+    /// The oldest waiting unit.
     #[inline]
     pub(super) fn first(&self) -> Option<(Unit, Time)> {
         self.waiting.front().copied()
     }
 
-    /// The units that get a slot next, each of them once; none until the last of them are through.
+    /// Returns the next units to get a slot, in batches: none until the last batch is through.
     #[inline]
-    pub(super) fn coming(&mut self) -> impl Iterator<Item = Unit> {
-        let count = if self.handed_out == 0 { TOGETHER as usize } else { 0 };
-        let coming = self.waiting.iter().take(count).map(|(unit, _)| *unit);
-        self.handed_out = self.handed_out.max(u32::try_from(coming.len()).expect("a few"));
-        coming
+    pub(super) fn prefetch(&mut self) -> impl Iterator<Item = Unit> {
+        let count = if self.prefetched == 0 { PREFETCHED as usize } else { 0 };
+        let units = self.waiting.iter().take(count).map(|(unit, _)| *unit);
+        self.prefetched = self.prefetched.max(u32::try_from(units.len()).expect("a few"));
+        units
     }
 
-    /// The first unit has a slot now; its memory is free only once that is programmed.
+    /// Removes the first unit, which has a slot now; programming that frees its memory.
     #[inline]
-    pub(super) fn placed(&mut self) {
+    pub(super) fn assigned(&mut self) {
         let (unit, _) = self.waiting.pop_front().expect("a unit was first");
         let (word, bit) = Self::bit(unit);
         self.waits[word] &= !bit;
-        self.handed_out = self.handed_out.saturating_sub(1);
+        self.prefetched = self.prefetched.saturating_sub(1);
     }
 
-    /// Forgets `unit` where it waits; whether it did.
+    /// Drops `unit` if it waits; returns true if it did.
     pub(super) fn trim(&mut self, unit: Unit) -> bool {
         let (word, bit) = Self::bit(unit);
         let waits = self.waits[word] & bit != 0;
         if waits {
             self.waits[word] &= !bit;
-            // A later write must find a place of its own: one unit never waits twice.
+            // Removed, not only unmarked: a later write would add the unit a second time.
             self.waiting.retain(|(waiting, _)| *waiting != unit);
             self.used -= 1;
         }
         waits
     }
 
-    /// `units` units are programmed.
+    /// Frees the memory of `units` programmed units.
     #[inline]
     pub(super) fn programmed(&mut self, units: u32) {
+        debug_assert!(units <= self.used, "more units are programmed than were buffered");
         self.used -= units;
     }
 
-    /// Whether nothing is in memory that is not on the flash.
+    /// Returns true if all data is on the flash.
     pub(super) fn is_clean(&self) -> bool {
         self.used == 0
     }

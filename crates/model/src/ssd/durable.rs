@@ -1,49 +1,51 @@
-//! Writes that are answered once they are programmed: with the write cache off, or forced.
+//! Writes that are answered once they are programmed: without a write cache, or with forced unit
+//! access.
 
 use super::ftl::Unit;
-use crate::stack::Tag;
+use crate::tag::Tag;
 
 #[derive(Debug, Clone, Copy)]
-struct Owing {
+struct Pending {
     unit: Unit,
     tag: Tag,
-    /// The page that the unit was placed in; `None` while it waits for one.
+    /// The page of the unit; `None` while it waits for one.
     page: Option<u32>,
 }
 
-/// Units whose writes wait until they are programmed, in the order in which they came.
+/// Units whose writes wait until they are programmed, in order of arrival.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Owed(Vec<Owing>);
+pub(super) struct DurableWrites(Vec<Pending>);
 
-impl Owed {
+impl DurableWrites {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A unit of the write that holds `tag` is in the buffer.
-    pub(super) fn taken(&mut self, unit: Unit, tag: Tag) {
-        self.0.push(Owing { unit, tag, page: None });
+    /// Adds a buffered unit of the write that holds `tag`.
+    pub(super) fn buffered(&mut self, unit: Unit, tag: Tag) {
+        self.0.push(Pending { unit, tag, page: None });
     }
 
-    /// What waited of `unit` goes into `page`.
-    pub(super) fn placed(&mut self, unit: Unit, page: u32) {
-        for owing in self.0.iter_mut().filter(|owing| owing.unit == unit && owing.page.is_none()) {
-            owing.page = Some(page);
+    /// Assigns `page` to the waiting data of `unit`.
+    pub(super) fn assigned(&mut self, unit: Unit, page: u32) {
+        // Several: a later write of the unit replaces the data of an earlier one in the buffer.
+        for pending in self.0.iter_mut().filter(|it| it.unit == unit && it.page.is_none()) {
+            pending.page = Some(page);
         }
     }
 
-    /// The next write that waited for `page`, which is programmed.
+    /// Removes the next write that waits for the programmed `page`.
     pub(super) fn programmed(&mut self, page: u32) -> Option<Tag> {
-        self.settled(|owing| owing.page == Some(page))
+        self.remove_first(|pending| pending.page == Some(page))
     }
 
-    /// The next write that waited for `unit`, which will not be written.
+    /// Removes the next write that waits for `unit`, which will not be written.
     pub(super) fn dropped(&mut self, unit: Unit) -> Option<Tag> {
-        self.settled(|owing| owing.unit == unit && owing.page.is_none())
+        self.remove_first(|pending| pending.unit == unit && pending.page.is_none())
     }
 
-    fn settled(&mut self, which: impl Fn(&Owing) -> bool) -> Option<Tag> {
-        let place = self.0.iter().position(which)?;
-        Some(self.0.remove(place).tag)
+    fn remove_first(&mut self, matches: impl Fn(&Pending) -> bool) -> Option<Tag> {
+        let index = self.0.iter().position(matches)?;
+        Some(self.0.remove(index).tag)
     }
 }

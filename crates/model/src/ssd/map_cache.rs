@@ -1,18 +1,18 @@
-//! The parts of the map that are in memory, on drives that have no memory for all of it.
+//! The cached parts of the map, on drives without memory for all of it.
 
 use super::ftl::Unit;
 use super::parts::MapCache;
 
-/// Which parts of the map are in memory: the one that was not used for a turn makes way.
+/// The cached parts of the map, replaced by the clock algorithm: a second chance for used parts.
 #[derive(Debug, Clone)]
 pub(super) struct CachedMap {
     units: u32,
-    /// The parts in memory, and whether each was used since the hand passed it.
+    /// The cached parts, each with the flag that it was used since the hand passed it.
     held: Vec<(u32, bool)>,
     limit: usize,
     hand: usize,
-    /// Where each part is in `held`; `ABSENT` where it is not.
-    place: Vec<u32>,
+    /// Index of each part in `held`; `ABSENT` if it is not cached.
+    index: Vec<u32>,
 }
 
 const ABSENT: u32 = u32::MAX;
@@ -21,7 +21,7 @@ const ABSENT: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) number: u32,
-    /// The unit behind the last that it places.
+    /// The unit after the last one that it maps.
     pub(super) end: u32,
 }
 
@@ -34,47 +34,49 @@ impl CachedMap {
             held: Vec::with_capacity(limit as usize),
             limit: limit as usize,
             hand: 0,
-            place: vec![ABSENT; parts as usize],
+            index: vec![ABSENT; parts as usize],
         }
     }
 
-    /// The part that must be read before `unit` can be found; it counts as read from then on.
+    /// Returns the part that must be read to find `unit`; it counts as cached from now on.
     pub(super) fn missing(&mut self, unit: Unit) -> Option<Part> {
         if self.used(unit) {
             return None;
         }
         let part = unit.0 / self.units;
-        let place = self.free_place();
-        self.place[part as usize] = u32::try_from(place).expect("fewer than parts");
-        if place == self.held.len() {
+        let index = self.free_index();
+        self.index[part as usize] = u32::try_from(index).expect("fewer than parts");
+        if index == self.held.len() {
             self.held.push((part, false));
         } else {
-            self.held[place] = (part, false);
+            self.held[index] = (part, false);
         }
+        debug_assert!(self.held.len() <= self.limit, "more parts than memory");
         Some(Part { number: part, end: part.saturating_add(1).saturating_mul(self.units) })
     }
 
-    /// Marks the part that places `unit` as used, where it is in memory; whether it is.
+    /// Marks the part that maps `unit` as used; returns true if it is cached.
     pub(super) fn used(&mut self, unit: Unit) -> bool {
-        let place = self.place[(unit.0 / self.units) as usize];
-        let held = place != ABSENT;
+        let index = self.index[(unit.0 / self.units) as usize];
+        let held = index != ABSENT;
         if held {
-            self.held[place as usize].1 = true;
+            self.held[index as usize].1 = true;
         }
         held
     }
 
-    fn free_place(&mut self) -> usize {
+    fn free_index(&mut self) -> usize {
         if self.held.len() < self.limit {
             return self.held.len();
         }
         loop {
-            let place = self.hand;
+            // Ends within two turns: the first one clears every flag.
+            let index = self.hand;
             self.hand = (self.hand + 1) % self.limit;
-            let (part, used) = &mut self.held[place];
+            let (part, used) = &mut self.held[index];
             if !std::mem::take(used) {
-                self.place[*part as usize] = ABSENT;
-                return place;
+                self.index[*part as usize] = ABSENT;
+                return index;
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Solid-state drives, one file a mechanism.
+//! Solid-state drives, one file for each mechanism.
 //!
-//! What each part does and where its rules come from: `docs/internals/ssd-model.md`.
+//! The mechanisms and the sources of their rules: `docs/internals/ssd-model.md`.
 
 mod accept;
 mod backend;
@@ -23,22 +23,23 @@ use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Sectors, ServedBy, Span, 
 use crate::controller::Port;
 use crate::counters::Counters;
 use crate::event::{Event, EventQueue, Events};
-use crate::stack::{Mechanism, Tag};
+use crate::stack::Mechanism;
+use crate::tag::Tag;
 use backend::{Backend, Outcome};
 use buffer::Buffer;
-use durable::Owed;
+use durable::DurableWrites;
 use ftl::{Unit, Written};
 use map_cache::CachedMap;
 
-/// A command that the controller works on.
+/// A command in progress.
 #[derive(Debug, Clone, Copy)]
 struct Command {
     request: Request,
     accepted: Time,
-    /// Reads of the flash that are not through, or units of a durable write that are not
-    /// programmed, and 1 more while it is taken over.
+    /// Outstanding reads of the flash, or unprogrammed units of a durable write, plus 1 until all
+    /// of it is in the buffer.
     left: u32,
-    /// Units below this one have a known place: their parts of the map were read for it.
+    /// Units below this one have been located: their parts of the map were read for this command.
     found: u32,
     /// A write that is answered once it is programmed.
     durable: bool,
@@ -49,17 +50,17 @@ struct Command {
 struct Waiting {
     tag: Tag,
     accepted: Time,
-    /// The next unit to take over.
+    /// The next unit to buffer.
     next: u32,
     end: u32,
 }
 
-/// A unit in a page that is being written; kept where records are.
+/// A unit in a page that is being written; only while recording is on.
 #[derive(Debug, Clone, Copy)]
-struct Placed {
+struct Unprogrammed {
     unit: Unit,
     page: u32,
-    /// When its command came: what is submitted later is other data.
+    /// Arrival of its command; later commands bring other data.
     accepted: Time,
 }
 
@@ -72,22 +73,22 @@ pub(crate) struct Ssd {
     buffer: Buffer,
     /// The command of each tag.
     commands: Vec<Option<Command>>,
-    /// Commands that the controller has looked at by then.
-    looked_at: EventQueue<Tag>,
+    /// Commands in the controller's processing, by its end.
+    in_processing: EventQueue<Tag>,
     waiting: VecDeque<Waiting>,
-    owed: Owed,
+    durable_writes: DurableWrites,
     cached_map: Option<CachedMap>,
-    /// Flushes that wait until the buffer is clean. Writes are not taken over meanwhile.
+    /// Flushes that wait until the buffer is clean; no write enters it meanwhile.
     drains: VecDeque<Tag>,
     outcomes: Vec<Outcome>,
-    /// Commands taken and not answered.
+    /// Unanswered commands.
     under_way: u32,
-    /// When blocks written as SLC are folded out, if no command comes before.
+    /// Time at which SLC blocks are folded, unless a command arrives before.
     fold_at: Option<Time>,
     /// The earliest wake-up that is scheduled.
     wake_at: Time,
     destaged: Option<Vec<Destaged>>,
-    placed: Vec<Placed>,
+    unprogrammed: Vec<Unprogrammed>,
     counters: Counters,
 }
 
@@ -102,9 +103,9 @@ impl Ssd {
             buffer,
             port,
             commands: vec![None; tags],
-            looked_at: EventQueue::with_capacity(tags),
+            in_processing: EventQueue::with_capacity(tags),
             waiting: VecDeque::with_capacity(tags),
-            owed: Owed::default(),
+            durable_writes: DurableWrites::default(),
             cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
@@ -112,15 +113,16 @@ impl Ssd {
             fold_at: None,
             wake_at: Time::MAX,
             destaged: None,
-            placed: Vec::new(),
+            unprogrammed: Vec::new(),
             counters: Counters::default(),
             parts,
         })
     }
 
-    /// Writes to the flash what `state` says, at no time, except for the share at the end that is
-    /// `trimmed`; nothing was asked of the drive yet.
+    /// Brings the unused flash into `state` without advancing time, except for the share at the
+    /// end that is `trimmed`.
     pub(crate) fn precondition(&mut self, state: Precondition, trimmed: Ratio) {
+        debug_assert_eq!(self.backend.ftl.written(), Written::default(), "the drive is in use");
         let kept = Ratio::ONE.billionths() - trimmed.billionths();
         let units = u64::from(self.parts.backend.shape.units) * kept / Ratio::ONE.billionths();
         let units = u32::try_from(units).expect("at most all of them");
@@ -131,12 +133,13 @@ impl Ssd {
         }
     }
 
-    /// Asks to be woken for what happens next.
+    /// Schedules a wake-up for the next event.
     fn schedule(&mut self, now: Time, events: &mut Events) {
-        // Each is `Time::MAX` where nothing happens.
-        let at = self.looked_at.next_or_never().min(self.backend.next_or_never());
+        // Each is `Time::MAX` if nothing is pending.
+        let at = self.in_processing.next_or_never().min(self.backend.next_or_never());
         let at = self.fold_at.map_or(at, |fold| at.min(fold));
         if at < Time::MAX && (self.wake_at <= now || at < self.wake_at) {
+            // A later wake-up that is already scheduled stays: it finds nothing to do.
             self.wake_at = at;
             events.push(at, Event::Wake);
         }
@@ -149,37 +152,39 @@ impl Ssd {
         let done = self.port.exchange(now, Span::ZERO, sent);
         self.under_way -= 1;
         if self.under_way == 0 && self.parts.backend.slc.is_some() {
+            // The drive is idle from now on.
             self.fold_at = Some(now + self.parts.fold_after);
         }
         events.push(done, Event::Done { tag, served_by: by });
     }
 
-    /// Moves writes on: into the buffer, from there to the flash, and answers what that completes.
+    /// Moves writes into the buffer and from there to the flash, and answers completed commands.
     fn pump(&mut self, now: Time, events: &mut Events) {
         loop {
             while let Some((unit, accepted)) = self.buffer.first() {
-                self.backend.ftl.look_up(self.buffer.coming());
+                self.backend.ftl.prefetch(self.buffer.prefetch());
                 if !self.backend.write(now, unit) {
                     break;
                 }
-                self.buffer.placed();
-                if !self.owed.is_empty() {
+                self.buffer.assigned();
+                if !self.durable_writes.is_empty() {
                     let page = self.backend.page_of(unit).expect("it was just written");
-                    self.owed.placed(unit, page);
+                    self.durable_writes.assigned(unit, page);
                 }
                 if self.destaged.is_some() && !self.parts.protected {
                     let page = self.backend.page_of(unit).expect("it was just written");
-                    self.placed.push(Placed { unit, page, accepted });
+                    self.unprogrammed.push(Unprogrammed { unit, page, accepted });
                 }
             }
             if !self.admit(now, events) {
                 break;
             }
         }
-        if self.drains.is_empty() && self.owed.is_empty() {
+        if self.drains.is_empty() && self.durable_writes.is_empty() {
             return;
         }
         if self.buffer.first().is_none() {
+            // No more data is coming for the begun pages, and a command waits for them.
             self.backend.pad(now);
         }
         if !self.drains.is_empty() && self.buffer.is_clean() {
@@ -192,9 +197,9 @@ impl Ssd {
         }
     }
 
-    /// Takes over what the buffer has space for; whether that was anything.
+    /// Moves waiting writes into the buffer as far as it has space; returns true if any unit moved.
     fn admit(&mut self, now: Time, events: &mut Events) -> bool {
-        let mut taken = false;
+        let mut moved = false;
         while self.drains.is_empty()
             && let Some(mut write) = self.waiting.pop_front()
         {
@@ -202,22 +207,22 @@ impl Ssd {
             while write.next < write.end && self.buffer.take(Unit(write.next), write.accepted) {
                 if durable {
                     self.command(write.tag).left += 1;
-                    self.owed.taken(Unit(write.next), write.tag);
+                    self.durable_writes.buffered(Unit(write.next), write.tag);
                 }
                 write.next += 1;
-                taken = true;
+                moved = true;
             }
             if write.next < write.end {
                 self.waiting.push_front(write);
                 break;
             }
-            self.taken_over(now, write.tag, events);
+            self.buffered(now, write.tag, events);
         }
-        taken
+        moved
     }
 
-    /// All of a write is in the buffer.
-    fn taken_over(&mut self, now: Time, tag: Tag, events: &mut Events) {
+    /// Handles a write that is completely in the buffer.
+    fn buffered(&mut self, now: Time, tag: Tag, events: &mut Events) {
         if self.command(tag).durable {
             self.settle(now, tag, events);
         } else if self.parts.protected {
@@ -234,9 +239,10 @@ impl Ssd {
         self.commands[tag.index()].as_mut().expect("the command is under way")
     }
 
-    /// One of the things that a command waits for is done: answers it after the last.
+    /// Completes one of the parts of a command; the last one answers it.
     fn settle(&mut self, now: Time, tag: Tag, events: &mut Events) {
         let command = self.command(tag);
+        debug_assert!(command.left > 0, "a part completes twice");
         command.left -= 1;
         if command.left == 0 {
             self.answer(now, tag, ServedBy::Medium, events);
@@ -245,22 +251,22 @@ impl Ssd {
 
     fn programmed(&mut self, now: Time, page: u32, host_units: u32, events: &mut Events) {
         self.buffer.programmed(host_units);
-        while let Some(tag) = self.owed.programmed(page) {
+        while let Some(tag) = self.durable_writes.programmed(page) {
             self.settle(now, tag, events);
         }
         self.counters.destaged_runs += u64::from(host_units > 0);
         let Some(mut records) = self.destaged.take() else { return };
         let (backend, sectors) = (&self.backend, self.parts.sectors_per_unit);
-        self.placed.retain(|placed| {
-            if placed.page != page {
+        self.unprogrammed.retain(|written| {
+            if written.page != page {
                 return true;
             }
-            // Newer data of the unit lies elsewhere and has its own record.
-            if backend.page_of(placed.unit) == Some(page) {
+            // Newer data of the unit is in another page and gets another record.
+            if backend.page_of(written.unit) == Some(page) {
                 records.push(Destaged {
-                    lba: Lba::new(u64::from(placed.unit.0) * sectors),
+                    lba: Lba::new(u64::from(written.unit.0) * sectors),
                     sectors: Sectors::new(sectors),
-                    taken: placed.accepted,
+                    taken: written.accepted,
                     at: now,
                 });
             }
@@ -281,7 +287,7 @@ impl Mechanism for Ssd {
     }
 
     fn wake(&mut self, now: Time, events: &mut Events) {
-        while let Some((at, tag)) = self.looked_at.pop_due(now) {
+        while let Some((at, tag)) = self.in_processing.pop_due(now) {
             self.begin(at, tag, events);
         }
         if self.fold_at.is_some_and(|at| at <= now) {
@@ -290,20 +296,21 @@ impl Mechanism for Ssd {
         }
         let mut outcomes = std::mem::take(&mut self.outcomes);
         self.backend.advance(now, &mut outcomes);
-        let mut writes_move = false;
+        let mut has_space = false;
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Read(index) => self.settle(now, Tag::new(index as usize), events),
                 Outcome::Map(index) => self.find_and_read(now, Tag::new(index as usize), events),
                 Outcome::Programmed { page, host_units } => {
                     self.programmed(now, page, host_units, events);
-                    writes_move = true;
+                    has_space = true;
                 }
-                Outcome::Collected => writes_move = true,
+                Outcome::Collected => has_space = true,
             }
         }
         self.outcomes = outcomes;
-        if writes_move {
+        // Once for all outcomes: each of them only frees memory or slots.
+        if has_space {
             self.pump(now, events);
         }
         self.schedule(now, events);
@@ -315,8 +322,9 @@ impl Mechanism for Ssd {
 
     fn counters(&self) -> Counters {
         let Written { host, copied, padded } = self.backend.ftl.written();
-        let bytes = |units: u64| Sectors::new(units * self.parts.sectors_per_unit).bytes().get();
-        Counters { flash_written: [host, copied, padded].map(bytes), ..self.counters }
+        let flash_written = [host, copied, padded]
+            .map(|units| Sectors::new(units * self.parts.sectors_per_unit).bytes().get());
+        Counters { flash_written, ..self.counters }
     }
 }
 

@@ -1,19 +1,19 @@
-//! How much of a drive is modelled, and what was written to it before.
+//! The modelled share of a drive, and its initial state.
 
 use std::fmt;
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
 
-/// What was written to the flash before the first request.
+/// The writes to the flash before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precondition {
-    /// Nothing: every read is answered without the flash.
+    /// None: every read is answered without the flash.
     Fresh,
     /// All of it once, in sequence.
     #[default]
     Full,
-    /// All of it, then random units for so long that write amplification changes no more.
+    /// All of it, then random units until write amplification is stationary.
     Steady,
 }
 
@@ -24,7 +24,7 @@ impl Choice for Precondition {
 }
 choice_as_text!(Precondition);
 
-/// How much smaller the flash is than the drive's: one part of so many.
+/// Ratio of the drive to the modelled flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale(u32);
 
@@ -33,12 +33,12 @@ impl Scale {
     pub const WHOLE: Self = Self(1);
     const MAX: u32 = 4096;
 
-    /// One part of how many.
+    /// The denominator: the flash is one part of this many.
     pub fn parts(self) -> u32 {
         self.0
     }
 
-    /// Whether it leaves anything out.
+    /// Returns true for the whole drive.
     pub fn is_whole(self) -> bool {
         self == Self::WHOLE
     }

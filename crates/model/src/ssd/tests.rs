@@ -474,7 +474,7 @@ fn no_unit_is_lost_between_slc_and_the_other_blocks() {
             let ssd = load.drive.mechanism();
             ssd.backend.check();
             for (unit, held) in (0..).map(Unit).zip(&held) {
-                let found = ssd.buffer.holds(unit) || ssd.backend.place_of(unit).is_some();
+                let found = ssd.buffer.holds(unit) || ssd.backend.slot_of(unit).is_some();
                 assert_eq!(found, *held, "round {round}: {unit:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! Which submission queue the controller takes the next command from.
+//! Arbitration between the submission queues of a controller.
 
 use crate::controller::{Priority, QueuePairs};
 
@@ -6,7 +6,7 @@ use crate::controller::{Priority, QueuePairs};
 /// the other classes by weight, and within a class one queue after another, up to a burst of
 /// commands from each.
 ///
-/// Plain round robin is the same with all queues in one class.
+/// Plain round robin is the special case of a single class.
 #[derive(Debug)]
 pub(super) struct Arbiter {
     /// Queues that hold commands, one bit each.
@@ -15,7 +15,7 @@ pub(super) struct Arbiter {
     members: [u64; CLASSES],
     turns: [Turn; CLASSES],
     burst: u32,
-    /// Commands that each class may still give in this round, and in every round.
+    /// Commands left to each class in this round; a new round begins with `weights`.
     credits: [u32; CLASSES],
     weights: [u32; CLASSES],
 }
@@ -23,19 +23,25 @@ pub(super) struct Arbiter {
 const CLASSES: usize = 4;
 const URGENT: usize = 0;
 
-/// Whose turn it is within a class.
+/// The queue whose turn it is within a class.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     queue: u32,
-    /// Commands that it may still give before the next queue.
+    /// Commands left of its burst.
     left: u32,
 }
 
 impl Arbiter {
     pub(super) fn new(pairs: Option<&QueuePairs>) -> Self {
         let (mut members, mut weights) = ([0; CLASSES], [1; CLASSES]);
-        for queue in 0..pairs.map_or(1, |pairs| pairs.count) {
+        let count = pairs.map_or(1, |pairs| pairs.count);
+        assert!(
+            (1..=u64::BITS as usize).contains(&count),
+            "{count} queues do not fit the bit masks"
+        );
+        for queue in 0..count {
             let weighted = pairs.and_then(|pairs| pairs.weighted);
+            // Without weights all queues share one class: plain round robin.
             let class = weighted.map_or(Priority::Medium, |it| it.priorities.of(queue));
             members[class as usize] |= 1 << queue;
             if let Some(weighted) = weighted {
@@ -43,18 +49,18 @@ impl Arbiter {
             }
         }
         let burst = pairs.map_or(1, |pairs| pairs.burst.commands());
-        // The turn before that of queue 0.
+        // The last queue's turn is over, so that queue 0 comes first.
         let turns = [Turn { queue: u64::BITS - 1, left: 0 }; CLASSES];
         Self { waiting: 0, members, turns, burst, credits: weights, weights }
     }
 
-    /// `queue` holds commands.
+    /// Marks `queue` as non-empty.
     #[inline]
     pub(super) fn filled(&mut self, queue: usize) {
         self.waiting |= 1 << queue;
     }
 
-    /// `queue` holds none any more: its turn is over, whatever is left of its burst.
+    /// Marks `queue` as empty: its turn is over, even with commands left of its burst.
     #[inline]
     pub(super) fn emptied(&mut self, queue: usize) {
         self.waiting &= !(1 << queue);
@@ -65,28 +71,38 @@ impl Arbiter {
         }
     }
 
-    /// The queue to take one command from now.
+    /// Returns the queue of the next command.
     #[inline]
     pub(super) fn next(&mut self) -> Option<usize> {
         if self.waiting == 0 {
             return None;
         }
-        let class = self.class();
+        let class = self.next_class();
         Some(self.queue_of(class))
     }
 
     #[inline]
-    fn class(&mut self) -> usize {
-        let ready = |class: usize| self.waiting & self.members[class] != 0;
-        if ready(URGENT) {
+    fn is_ready(&self, class: usize) -> bool {
+        self.waiting & self.members[class] != 0
+    }
+
+    #[inline]
+    fn next_class(&mut self) -> usize {
+        if self.is_ready(URGENT) {
             return URGENT;
         }
-        let paid = |class: &usize| ready(*class) && self.credits[*class] > 0;
-        let class = (URGENT + 1..CLASSES).find(paid).unwrap_or_else(|| {
-            // A round ends when nobody who waits has anything left.
-            self.credits = self.weights;
-            (URGENT + 1..CLASSES).find(|class| ready(*class)).expect("a queue is waiting")
-        });
+        let mut weighted = URGENT + 1..CLASSES;
+        let with_credit =
+            weighted.clone().find(|class| self.is_ready(*class) && self.credits[*class] > 0);
+        let class = match with_credit {
+            Some(class) => class,
+            None => {
+                // A round ends once no class with waiting commands has any credit left.
+                self.credits = self.weights;
+                weighted.find(|class| self.is_ready(*class)).expect("a queue is waiting")
+            }
+        };
+        debug_assert!(self.credits[class] > 0, "every weight is at least 1");
         self.credits[class] -= 1;
         class
     }
@@ -95,10 +111,11 @@ impl Arbiter {
     fn queue_of(&mut self, class: usize) -> usize {
         let ready = self.waiting & self.members[class];
         let turn = &mut self.turns[class];
-        let goes_on = turn.left > 0 && ready >> turn.queue & 1 == 1;
-        if !goes_on {
-            let behind = ready & !(u64::MAX >> (u64::BITS - 1 - turn.queue));
-            let next = if behind == 0 { ready } else { behind };
+        let continues = turn.left > 0 && ready >> turn.queue & 1 == 1;
+        if !continues {
+            // The ready queues with a higher number; none left means a wrap to the lowest.
+            let above = ready & !(u64::MAX >> (u64::BITS - 1 - turn.queue));
+            let next = if above == 0 { ready } else { above };
             *turn = Turn { queue: next.trailing_zeros(), left: self.burst };
         }
         turn.left -= 1;

@@ -3,10 +3,9 @@
 mod arbiter;
 mod mechanism;
 mod pair;
-mod tag;
 
+pub use crate::tag::Tag;
 pub use mechanism::Mechanism;
-pub use tag::Tag;
 
 use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time,
@@ -19,43 +18,46 @@ use crate::watch::Step;
 use arbiter::Arbiter;
 use pair::Pair;
 
-/// The whole way of a request: elevator, tags, wire, mechanism, and back.
+/// The path of a request: elevator, tags, wire, mechanism, and back.
 #[derive(Debug)]
 pub struct Stack<M> {
-    /// The only queue, or the first queue pair of an `NVMe` controller: here, and not in a list
-    /// with the others, since most drives have one and every step looks at it.
+    /// The only queue, or the first queue pair of an `NVMe` controller. It is separate from the
+    /// others because most drives have just one, and every step uses it.
     first: Pair,
     others: Vec<Pair>,
     arbiter: Arbiter,
-    /// There is one queue, and the drive takes all of it: nothing to choose.
+    /// True for a single queue whose commands all fit into the drive, which needs no arbitration.
     takes_all: bool,
     mechanism: M,
     events: EventQueue<Event>,
-    /// The command that holds each tag: those that the drive works on.
+    /// The command that holds each tag.
     on_wire: Vec<Option<Request>>,
     free_tags: Vec<Tag>,
-    /// The last time that was told, to assert that it never runs backwards.
+    /// Time of the last call; must never decrease.
     clock: Time,
 }
 
 impl<M: Mechanism> Stack<M> {
-    /// Puts `mechanism` behind a host and a wire as `attached` says; with `flush_alone` a flush or
-    /// trim shares the wire with no other command.
+    /// Puts `mechanism` behind the host and wire of `attached`; with `flush_alone` a flush or trim
+    /// shares the wire with no other command.
     pub fn new(attached: &Attachment, flush_alone: bool, mechanism: M) -> Self {
         let queues = attached.queue_pairs.as_ref();
         let count = queues.map_or(1, |queues| queues.count);
         let first = Pair::new(attached, flush_alone);
         let others = (1..count).map(|_| Pair::new(attached, flush_alone)).collect();
-        // Every queue has as many.
+        // All queues have the same number of tags; the drive may take fewer commands than their sum.
         let tags = attached.commands_at_once().min(count * first.wire.tags());
+        assert!((1..=Tag::MAX_COUNT).contains(&tags), "{tags} tags");
         Self {
             takes_all: count == 1 && tags == first.wire.tags(),
             first,
             others,
             arbiter: Arbiter::new(queues),
             mechanism,
+            // A completion and a wake-up for each tag, and some answers to requests out of range.
             events: EventQueue::with_capacity(tags * 2 + 8),
             on_wire: vec![None; tags],
+            // Reversed, so that the lowest free tag is popped first.
             free_tags: (0..tags).rev().map(Tag::new).collect(),
             clock: Time::ZERO,
         }
@@ -81,17 +83,18 @@ impl<M: Mechanism> Stack<M> {
         if queue == 0 { &mut self.first } else { &mut self.others[queue - 1] }
     }
 
-    /// Frees a tag; gives the request that held it, and its queue.
+    /// Frees a tag; returns the identity of its request, and its queue.
     #[inline]
     fn complete(&mut self, tag: Tag) -> (RequestId, usize) {
         let request = self.on_wire[tag.index()].take().expect("the tag was in use");
         self.free_tags.push(tag);
+        debug_assert!(self.free_tags.len() <= self.on_wire.len(), "tag {tag} is freed twice");
         let queue = self.queue_of(&request);
         self.pair(queue).completed(&request);
         (request.id, queue)
     }
 
-    /// Sends what the rules of the wire let through, as far as the drive takes it.
+    /// Sends the requests that the rules of the wire permit and the drive has tags for.
     #[inline]
     fn dispatch(&mut self, now: Time, queue: usize) {
         if !self.takes_all {
@@ -102,7 +105,8 @@ impl<M: Mechanism> Stack<M> {
         }
     }
 
-    /// Submits what the wire of `queue` lets through, and sends what the drive takes of all queues.
+    /// Submits the requests that the wire of `queue` permits, and sends commands of all queues while
+    /// the drive has tags.
     #[inline(never)]
     fn arbitrate(&mut self, now: Time, queue: usize) {
         if self.pair(queue).submit(now) {
@@ -122,23 +126,21 @@ impl<M: Mechanism> Stack<M> {
 
     #[inline]
     fn send(&mut self, now: Time, request: Request) {
-        let tag = self.free_tags.pop().expect("whoever sends knows of a free tag");
+        let tag = self.free_tags.pop().expect("the caller checked for a free tag");
         let before = self.on_wire[tag.index()].replace(request);
         debug_assert!(before.is_none(), "tag {tag} is given out twice");
         self.mechanism.note(|| Step::Sent { at: now, tag, request });
         self.mechanism.accept(now, tag, &request, &mut self.events);
     }
 
-    /// What the mechanism has done, and the most that the wire and the host held of one queue.
+    /// The mechanism's work, and the maximum that wire and host held of one queue.
     pub fn counters(&self) -> Counters {
-        let most = |held: fn(&Pair) -> usize| {
-            self.others.iter().map(held).fold(held(&self.first), usize::max)
-        };
-        Counters {
-            max_tags_in_use: most(|pair| pair.wire.max_in_use),
-            max_requests_held: most(|pair| pair.host.max_held()),
-            ..self.mechanism.counters()
+        let (mut max_tags_in_use, mut max_requests_held) = (0, 0);
+        for pair in std::iter::once(&self.first).chain(&self.others) {
+            max_tags_in_use = max_tags_in_use.max(pair.wire.max_in_use);
+            max_requests_held = max_requests_held.max(pair.host.max_held());
         }
+        Counters { max_tags_in_use, max_requests_held, ..self.mechanism.counters() }
     }
 }
 
@@ -153,6 +155,7 @@ impl<M: Mechanism> Device for Stack<M> {
         self.clock = now;
         let id = request.id;
         let last = Lba::ZERO + self.capacity();
+        // Without an addition of the two, which could overflow.
         let beyond = request.lba > last || (last - request.lba) < request.sectors;
         if request.op.transfers() && beyond {
             let result = Err(IoError::OutOfRange);
@@ -186,6 +189,7 @@ impl<M: Mechanism> Device for Stack<M> {
                     let done = Completion { id, at, result: Ok(()), served_by };
                     completed.push(done);
                     self.dispatch(at, queue);
+                    // The freed tag went to the elevator first; see `HostQueue::admit_waiting`.
                     if self.pair(queue).host.admit_waiting(at) {
                         self.dispatch(at, queue);
                     }

@@ -1,4 +1,4 @@
-//! Two drives as one device: what every kind of tier has in common.
+//! Two drives as one device: the common part of all kinds of tier.
 
 use drivelab_core::{Completion, Destaged, Device, Request, RequestId, Sectors, Time};
 use slab::Slab;
@@ -29,37 +29,37 @@ impl<D: Device, N, P> Front<D, N, P> {
         }
     }
 
-    /// Sends `request` as soon as the drive takes it; `part` comes back when it is done.
+    /// Sends `request` as soon as the drive accepts it; its completion returns `part`.
     pub(super) fn send(&mut self, now: Time, side: Side, part: P, request: Request) {
         let id = RequestId(self.parts.insert(part) as u64);
         self.pair.send(now, side, Request { id, ..request });
     }
 
     fn part(&mut self, done: &Completion) -> P {
-        self.parts.remove(usize::try_from(done.id.0).expect("named by us"))
+        self.parts.remove(usize::try_from(done.id.0).expect("`send` numbers the commands"))
     }
 }
 
-/// Decides what goes to which of two drives, and when.
+/// The policy that distributes requests over two drives.
 pub(crate) trait Policy {
     type Drive: Device;
-    /// What is noted of a request of the host.
+    /// State of a request of the host.
     type Note;
-    /// What a command to a drive is for.
+    /// Purpose of a command to a drive.
     type Part;
-    /// When each kind of its own work is due.
+    /// Due times of each kind of background work.
     type Due: AsRef<[Option<Time>]>;
 
     fn front(&self) -> &Front<Self::Drive, Self::Note, Self::Part>;
     fn front_mut(&mut self) -> &mut Front<Self::Drive, Self::Note, Self::Part>;
 
-    /// Sends what a request of the host needs.
+    /// Sends the commands for a request of the host.
     fn serve(&mut self, now: Time, request: Request);
-    /// A command to a drive is done.
+    /// Handles the completion of a command to a drive.
     fn part_done(&mut self, part: Self::Part, done: &Completion, completed: &mut Vec<Completion>);
     fn due(&self) -> Self::Due;
-    /// Does what was `due` before the drives came to `at`, and still is.
-    fn own_work(&mut self, at: Time, due: Self::Due);
+    /// Does the background work that was `due` before the drives advanced to `at`, and still is.
+    fn background_work(&mut self, at: Time, due: Self::Due);
     /// Appends cached data that has become durable.
     fn destaged(&mut self, records: &mut Vec<Destaged>);
 }
@@ -85,7 +85,7 @@ impl<P: Policy> Device for Tiered<P> {
         assert!(self.next_event().is_none_or(|next| next >= now), "an event was passed over");
         let front = self.0.front_mut();
         (front.clock, front.last_request) = (now, now);
-        if !front.host.refuses(now, &request) {
+        if !front.host.answer_trivial(now, &request) {
             self.0.serve(now, request);
         }
         Ok(())
@@ -102,6 +102,7 @@ impl<P: Policy> Device for Tiered<P> {
         while let Some(at) = self.next_event().filter(|next| *next <= now) {
             let due = self.0.due();
             let front = self.0.front_mut();
+            debug_assert!(at >= front.clock, "an event before the last call");
             front.clock = at;
             front.host.pop_answers(at, completed);
             let mut all_done = std::mem::take(&mut front.done);
@@ -111,7 +112,8 @@ impl<P: Policy> Device for Tiered<P> {
                 self.0.part_done(part, &done, completed);
             }
             self.0.front_mut().done = all_done;
-            self.0.own_work(at, due);
+            // After the completions at the same time, which may have made some of it unnecessary.
+            self.0.background_work(at, due);
         }
         self.0.front_mut().clock = now;
     }

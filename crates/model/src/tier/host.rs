@@ -1,4 +1,4 @@
-//! The requests of the host, and the answers that come from no drive.
+//! The requests of the host, and answers without a drive.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use slab::Slab;
 
 use crate::shelf::Pending;
 
-/// A request of the host of which parts are still to be done, and what its tier notes of it.
+/// A request of the host with outstanding parts, and the tier's state of it.
 #[derive(Debug)]
 pub(super) struct Held<T> {
     pub(super) request: Request,
@@ -35,22 +35,27 @@ impl<T> Host<T> {
         self.capacity
     }
 
-    /// Answers a request that no drive must see; whether it was one.
-    pub(super) fn refuses(&mut self, now: Time, request: &Request) -> bool {
+    /// Answers a request that needs no drive; returns true if it did.
+    pub(super) fn answer_trivial(&mut self, now: Time, request: &Request) -> bool {
         let last = Lba::ZERO + self.capacity;
         let beyond = request.lba > last || last - request.lba < request.sectors;
         let empty = request.sectors == Sectors::ZERO && request.op != Op::Flush;
         if beyond || empty {
             let result = if beyond { Err(IoError::OutOfRange) } else { Ok(()) };
             let (id, served_by) = (request.id, ServedBy::Unknown);
+            // In front: answers from memory, which are due later, keep the list in order of time.
             self.answered.push_front(Completion { id, at: now, result, served_by });
         }
         beyond || empty
     }
 
-    /// Answers a read from memory after `span`, which is the same for all.
+    /// Answers a read from memory after `span`, which must be the same for all reads.
     pub(super) fn answer_from_memory(&mut self, now: Time, id: RequestId, span: Span) {
         let (at, result) = (now + span, Ok(()));
+        debug_assert!(
+            self.answered.back().is_none_or(|last| last.at <= at),
+            "answers out of order"
+        );
         self.answered.push_back(Completion { id, at, result, served_by: ServedBy::DriveReadCache });
     }
 
@@ -64,13 +69,13 @@ impl<T> Host<T> {
         }
     }
 
-    /// Keeps a request until its parts are done.
+    /// Registers a request until all its parts are complete.
     pub(super) fn open(&mut self, now: Time, request: Request, note: T) -> usize {
         let pending = Pending::new(request.id, 0);
         self.requests.insert(Held { request, submitted: now, pending, note })
     }
 
-    /// One part of a request is done; whether that was the last.
+    /// Completes one part of a request; returns true if it was the last.
     pub(super) fn part_done(&mut self, request: usize, part: &Completion) -> bool {
         let pending = &mut self.requests[request].pending;
         pending.add(part.result, part.served_by);

@@ -3,7 +3,7 @@
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 
-/// What a tier does.
+/// The policy of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierKind {
     /// Copies clean pages that leave memory, as swapcache of `DragonFly` BSD does.

@@ -1,13 +1,13 @@
-//! Lists through arrays: nothing is allocated when an item moves.
+//! Linked lists in arrays, so that moving an item allocates nothing.
 
 const NONE: u32 = u32::MAX;
 
-/// `N` lists over one set of items, of which each is in one list at most.
+/// `N` lists over one set of items; each item is in at most one list.
 #[derive(Debug, Clone)]
 pub(super) struct Lists<const N: usize> {
     next: Vec<u32>,
     previous: Vec<u32>,
-    /// The list that holds each item; `N` where none does.
+    /// The list of each item; `N` for none.
     holder: Vec<usize>,
     first: [u32; N],
     last: [u32; N],
@@ -56,15 +56,16 @@ impl<const N: usize> Lists<N> {
 
     /// Appends `item`, which is in no list.
     pub(super) fn push(&mut self, list: usize, item: u32) {
-        let place = item as usize;
-        if place >= self.next.len() {
-            self.next.resize(place + 1, NONE);
-            self.previous.resize(place + 1, NONE);
-            self.holder.resize(place + 1, N);
+        let index = item as usize;
+        debug_assert_ne!(item, NONE, "the number is reserved for the end of a list");
+        if index >= self.next.len() {
+            self.next.resize(index + 1, NONE);
+            self.previous.resize(index + 1, NONE);
+            self.holder.resize(index + 1, N);
         }
-        debug_assert_eq!(self.holder[place], N, "the item is in a list");
+        debug_assert_eq!(self.holder[index], N, "the item is in a list");
         let tail = self.last[list];
-        (self.previous[place], self.next[place], self.holder[place]) = (tail, NONE, list);
+        (self.previous[index], self.next[index], self.holder[index]) = (tail, NONE, list);
         match some(tail) {
             Some(tail) => self.next[tail as usize] = item,
             None => self.first[list] = item,
@@ -73,11 +74,12 @@ impl<const N: usize> Lists<N> {
         self.len[list] += 1;
     }
 
-    /// Takes `item` out of its list.
+    /// Removes `item` from its list, if any.
     pub(super) fn remove(&mut self, item: u32) {
-        let place = item as usize;
         let Some(list) = self.holder(item) else { return };
-        let (before, after) = (self.previous[place], self.next[place]);
+        debug_assert!(self.len[list] > 0, "an item of an empty list");
+        let index = item as usize;
+        let (before, after) = (self.previous[index], self.next[index]);
         match some(before) {
             Some(before) => self.next[before as usize] = after,
             None => self.first[list] = after,
@@ -86,7 +88,7 @@ impl<const N: usize> Lists<N> {
             Some(after) => self.previous[after as usize] = before,
             None => self.last[list] = before,
         }
-        self.holder[place] = N;
+        self.holder[index] = N;
         self.len[list] -= 1;
     }
 }

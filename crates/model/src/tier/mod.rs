@@ -1,6 +1,6 @@
-//! A fast drive before a slow one, as two kernels do it: what goes where, and when.
+//! A fast drive in front of a slow one, after two kernels.
 //!
-//! Rules, sources and what is left out: `docs/internals/tiers.md`.
+//! Rules, sources and omissions: `docs/internals/tiers.md`.
 
 mod between;
 mod host;
@@ -28,11 +28,12 @@ fn units(request: &Request) -> Range<u64> {
 }
 
 /// The sectors of `units`.
-fn place_of(units: &Range<u64>) -> (Lba, Sectors) {
+fn sectors_of(units: &Range<u64>) -> (Lba, Sectors) {
+    debug_assert!(units.start <= units.end, "a range that ends before it begins");
     (Lba::new(units.start * UNIT), Sectors::new((units.end - units.start) * UNIT))
 }
 
-/// Appends a number to runs of numbers.
+/// Appends a number to runs of consecutive numbers.
 fn extend(runs: &mut Vec<Range<u64>>, number: u64) {
     match runs.last_mut() {
         Some(run) if run.end == number => run.end += 1,

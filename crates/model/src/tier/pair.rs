@@ -1,4 +1,4 @@
-//! The two drives of a tier, and the commands that wait until one of them takes more.
+//! The two drives of a tier, and the commands for which they have no room yet.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,9 @@ use drivelab_core::{Completion, Destaged, Device, Request, Time};
 /// One of the two drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The one that has all data.
+    /// The drive with the full capacity.
     Slow,
-    /// The one in front of it.
+    /// The drive in front of it.
     Fast,
 }
 
@@ -32,15 +32,16 @@ impl<D: Device> Pair<D> {
         &self.0[side as usize].device
     }
 
-    /// What reached the medium of the slow drive out of its cache.
+    /// Appends data that reached the medium of the slow drive from its cache.
     pub(super) fn slow_destaged(&mut self, records: &mut Vec<Destaged>) {
         self.0[Side::Slow as usize].device.destaged(records);
     }
 
-    /// Sends `request` as soon as the drive takes it.
+    /// Sends `request` as soon as the drive accepts it.
     pub(super) fn send(&mut self, now: Time, side: Side, request: Request) {
         let End { device, held } = &mut self.0[side as usize];
         if !held.is_empty() {
+            // Behind earlier commands: a write must not overtake another of the same unit.
             held.push_back(request);
         } else if let Err(request) = device.submit(now, request) {
             held.push_back(request);
@@ -51,7 +52,7 @@ impl<D: Device> Pair<D> {
         self.0.iter().filter_map(|end| end.device.next_event()).min()
     }
 
-    /// Lets happen what is due by `now`, which is no later than the next event.
+    /// Advances both drives to `now`, which is not after the next event.
     pub(super) fn advance(&mut self, now: Time, done: &mut Vec<Completion>) {
         for End { device, held } in &mut self.0 {
             if device.next_event().is_some_and(|next| next <= now) {

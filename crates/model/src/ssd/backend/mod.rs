@@ -1,4 +1,4 @@
-//! Translation layer and flash together: units in, programs, copies and erases on the dies.
+//! Translation layer and flash: turns writes of units into programs, copies and erases on the dies.
 
 mod pages;
 mod slc;
@@ -14,36 +14,35 @@ use super::ftl::{Copied, Die, Ftl, Rules, Shape, ShapeError, Slot, Unit};
 use pages::Pages;
 use slc::Slc;
 
-/// What the memory of a drive keeps its data on.
+/// Translation layer and flash of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendRules {
-    /// How many of everything there are.
+    /// Numbers of dies, blocks, slots and units.
     pub shape: Shape,
-    /// How the translation layer works; pages as `planes` and `units_per_page` say.
+    /// Rules of the translation layer; `planes` and `units_per_page` replace its page size.
     pub ftl: Rules,
-    /// How long the flash takes; as many dies as the shape has.
+    /// Times of the flash; the shape replaces its number of dies.
     pub flash: FlashRules,
-    /// Units that one read of the cells brings.
+    /// Units that one read of the cells returns.
     pub units_per_page: u32,
     /// Planes that are programmed together.
     pub planes: u32,
-    /// One erase of so many takes its time: the others belong to the same block of the drive, of
-    /// which a block here is a part.
+    /// Number of model blocks in one block of the drive; only the first erase of them takes time.
     pub erase_every: u32,
-    /// Blocks that are written as SLC first, beyond those of the shape.
+    /// Additional blocks that are written as SLC first.
     pub slc: Option<SlcRules>,
 }
 
-/// What the flash has finished.
+/// A finished operation of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// One read for the command of this number.
+    /// A read for the command with this number.
     Read(u32),
-    /// A page with this many units of the host.
+    /// A page, of which `host_units` came from the host.
     Programmed { page: u32, host_units: u32 },
-    /// A die has moved on with its collection.
+    /// A step of a die's collection.
     Collected,
-    /// A part of the map for the command of this number.
+    /// A part of the map for the command with this number.
     Map(u32),
 }
 
@@ -54,35 +53,35 @@ pub(super) struct Backend {
     pages: Pages,
     units_per_page: u32,
     erase_every: u32,
-    /// Erases of each die since one took its time.
+    /// Erases of each die since the last one that took time.
     erased: Vec<u32>,
-    /// Pages of one plane in a block.
+    /// Units programmed together.
     program_units: u32,
-    /// Dies that wait for a copy or an erase.
+    /// Flags of dies with a copy or an erase of collection under way.
     collecting: Vec<bool>,
-    /// Where the host writes next.
+    /// The next die for host writes.
     current: Die,
-    /// No die had space for the host when each was last asked ...
+    /// True if no die had space for the host at the last attempt.
     stuck: bool,
-    /// ... but this one has moved on with its collection since.
-    moved: Option<Die>,
+    /// The die whose collection has advanced since then.
+    advanced: Option<Die>,
     copies: Vec<Copied>,
     finished: Vec<(Time, u32)>,
     slc: Option<Slc>,
-    /// Where the host writes next as SLC; `None` while there is no space anywhere.
+    /// The next die for SLC writes of the host; `None` while no SLC block has space.
     slc_current: Option<Die>,
     folding: Folding,
 }
 
-/// What folds blocks written as SLC out to the others.
+/// Progress of folding: moving data from SLC blocks to the others.
 #[derive(Debug, Clone, Default)]
 struct Folding {
     allowed: bool,
-    /// Dies that wait for a read or an erase of theirs.
+    /// Flags of dies with a read or an erase of folding under way.
     busy: Vec<bool>,
-    /// What each of them reads.
+    /// The units of those reads.
     reading: Vec<Vec<(Unit, Slot)>>,
-    /// What was read and has no other place yet.
+    /// Units read but not written to other blocks yet.
     read: VecDeque<(Unit, Slot)>,
 }
 
@@ -92,7 +91,7 @@ const PROGRAM: u32 = 1 << 30;
 const COLLECT: u32 = 2 << 30;
 const MAP: u32 = 3 << 30;
 const PAYLOAD: u32 = (1 << 30) - 1;
-/// Beside the die in the payload of `COLLECT`: a read to fold, and an erase of a block folded.
+/// Flags above the die in the payload of `COLLECT`: a read of folding, and an erase after it.
 const FOLD_READ: u32 = 1 << 16;
 const FOLD_ERASE: u32 = 2 << 16;
 const DIE: u32 = FOLD_READ - 1;
@@ -120,7 +119,7 @@ impl Backend {
             collecting: vec![false; dies as usize],
             current: Die(0),
             stuck: false,
-            moved: None,
+            advanced: None,
             copies: Vec::with_capacity(rules.units_per_page as usize),
             finished: Vec::with_capacity(dies as usize * 2),
             slc: rules.slc.map(|slc| Slc::new(slc, base, dies, rules.shape.units)),
@@ -134,54 +133,55 @@ impl Backend {
         })
     }
 
-    /// When something happens next; `Time::MAX` where nothing does.
+    /// Returns the time of the next event; `Time::MAX` if none is pending.
     #[inline]
     pub(super) fn next_or_never(&self) -> Time {
         self.flash.next_or_never()
     }
 
-    /// Where `unit` must be read from; `None` where it is in memory or was never written.
+    /// Returns the slot to read `unit` from; `None` if it is in memory or was never written.
     #[inline]
     pub(super) fn on_flash(&self, unit: Unit) -> Option<Slot> {
-        self.place_of(unit).filter(|slot| !self.pages.in_memory(*slot))
+        self.slot_of(unit).filter(|slot| !self.pages.in_memory(*slot))
     }
 
     #[inline]
-    pub(super) fn place_of(&self, unit: Unit) -> Option<Slot> {
+    pub(super) fn slot_of(&self, unit: Unit) -> Option<Slot> {
         self.ftl.lookup(unit).or_else(|| self.slc.as_ref()?.slot_of(unit))
     }
 
     #[inline]
     fn die_of(&self, slot: Slot) -> Die {
-        let of_slc = self.slc.as_ref().and_then(|slc| slc.die_of(slot));
-        of_slc.unwrap_or_else(|| self.ftl.shape().die_of_slot(slot))
+        let slc_die = self.slc.as_ref().and_then(|slc| slc.die_of(slot));
+        slc_die.unwrap_or_else(|| self.ftl.shape().die_of_slot(slot))
     }
 
-    /// Whether one read of the cells brings both.
+    /// Returns true if one read of the cells returns both slots.
     #[inline]
     pub(super) fn same_page(&self, one: Slot, other: Slot) -> bool {
         one.0 / self.units_per_page == other.0 / self.units_per_page
     }
 
-    /// Reads `units` units of the page of `slot` for the command of number `of`.
+    /// Reads `units` units of the page of `slot` for the command with number `number`.
     #[inline]
-    pub(super) fn read(&mut self, now: Time, slot: Slot, units: u32, of: u32) {
-        let die = self.die_of(slot);
-        let command =
-            Command { kind: Kind::Read, page: self.page_in_block(slot), units, token: READ | of };
-        self.flash.submit(now, die, command);
+    pub(super) fn read(&mut self, now: Time, slot: Slot, units: u32, number: u32) {
+        debug_assert!(number <= PAYLOAD, "{number} does not fit into a token");
+        let (page, token) = (self.page_in_block(slot), READ | number);
+        let command = Command { kind: Kind::Read, page, units, token };
+        self.flash.submit(now, self.die_of(slot), command);
     }
 
-    /// Reads a part of the map for the command of number `of`.
-    pub(super) fn read_map(&mut self, now: Time, part: u32, of: u32) {
+    /// Reads a part of the map for the command with number `number`.
+    pub(super) fn read_map(&mut self, now: Time, part: u32, number: u32) {
+        // Striped over the dies like data; its slots are not modelled.
         let die = Die(part % self.ftl.shape().dies);
-        let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | of };
+        let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | number };
         self.flash.submit(now, die, command);
     }
 
-    /// Writes a unit of the host to the next die that can take it; whether there is one.
+    /// Writes a unit of the host to the next die with space; returns false if there is none.
     ///
-    /// Dies take turns page by page, so that a page fills before the next is begun.
+    /// Dies take turns page by page, so that each page fills before the next is begun.
     pub(super) fn write(&mut self, now: Time, unit: Unit) -> bool {
         self.write_as_slc(now, unit) || self.write_out(now, unit, true)
     }
@@ -189,27 +189,28 @@ impl Backend {
     fn write_as_slc(&mut self, now: Time, unit: Unit) -> bool {
         let (Some(slc), Some(first)) = (&mut self.slc, self.slc_current) else { return false };
         let dies = self.ftl.shape().dies;
-        let all = (0..dies).map(|later| Die((first.0 + later) % dies));
-        let Some(die) = all.into_iter().find(|die| slc.has_space(*die)) else {
+        let mut all = (0..dies).map(|later| Die((first.0 + later) % dies));
+        let Some(die) = all.find(|die| slc.has_space(*die)) else {
             self.slc_current = None;
             return false;
         };
-        let slot = slc.place(die, Some(unit));
+        let slot = slc.append(die, Some(unit));
         if self.ftl.trim(unit) {
+            // The old slot is invalid now, which may give a die space.
             self.stuck = false;
         }
-        let complete = self.place(now, slot, true);
+        let complete = self.fill_slot(now, slot, true);
         self.slc_current = Some(if complete { self.next_die(die) } else { die });
         true
     }
 
-    /// Writes a unit past the blocks written as SLC.
+    /// Writes a unit to blocks other than the SLC blocks.
     fn write_out(&mut self, now: Time, unit: Unit, of_host: bool) -> bool {
         if self.stuck {
-            let Some(die) = self.moved else { return false };
+            let Some(die) = self.advanced else { return false };
             let done = self.write_on(now, die, unit, of_host);
             if !done {
-                self.moved = None;
+                self.advanced = None;
             }
             return done;
         }
@@ -219,7 +220,8 @@ impl Backend {
             }
             self.current = self.next_die(self.current);
         }
-        (self.stuck, self.moved) = (true, None);
+        // Remembered, since the search over all dies would repeat for every waiting write.
+        (self.stuck, self.advanced) = (true, None);
         false
     }
 
@@ -229,7 +231,7 @@ impl Backend {
             if let Some(slc) = &mut self.slc {
                 slc.forget(unit);
             }
-            if self.place(now, slot, of_host) && die == self.current {
+            if self.fill_slot(now, slot, of_host) && die == self.current {
                 self.current = self.next_die(die);
             }
         }
@@ -237,7 +239,7 @@ impl Backend {
         slot.is_some()
     }
 
-    /// Forgets `unit`; whether it lay anywhere.
+    /// Drops `unit`; returns true if it was on the flash.
     pub(super) fn trim(&mut self, unit: Unit) -> bool {
         self.stuck = false;
         let in_slc = self.slc.as_mut().is_some_and(|slc| slc.forget(unit));
@@ -248,14 +250,14 @@ impl Backend {
         Die((die.0 + 1) % self.ftl.shape().dies)
     }
 
-    /// Completes every page that waits with data of the host.
+    /// Pads every open page that holds data of the host.
     pub(super) fn pad(&mut self, now: Time) {
         for die in (0..self.ftl.shape().dies).map(Die) {
             while let Some(next) = self.ftl.begun_page(die)
                 && self.pages.host_units(next) > 0
             {
                 let slot = self.ftl.pad(die).expect("a page was begun");
-                let complete = self.place(now, slot, false);
+                let complete = self.fill_slot(now, slot, false);
                 if complete && die == self.current {
                     self.current = self.next_die(die);
                 }
@@ -270,25 +272,25 @@ impl Backend {
             && let Some(last) = slc.begun_page(die, self.program_units)
             && self.pages.host_units(last) > 0
         {
-            let slot = slc.place(die, None);
-            if self.place(now, slot, false) && self.slc_current == Some(die) {
+            let slot = slc.append(die, None);
+            if self.fill_slot(now, slot, false) && self.slc_current == Some(die) {
                 self.slc_current = Some(self.next_die(die));
             }
         }
     }
 
-    /// Whether blocks written as SLC may be folded out from now on.
+    /// Starts or stops the folding of SLC blocks.
     pub(super) fn allow_folding(&mut self, now: Time, allowed: bool) {
         self.folding.allowed = allowed && self.slc.is_some();
         self.fold(now);
     }
 
-    /// Continues to fold on every die that waits for nothing of it: one read or erase at a time.
+    /// Continues folding on every idle die: one read or erase at a time.
     fn fold(&mut self, now: Time) {
         while let Some(&(unit, slot)) = self.folding.read.front() {
-            // What the host has overwritten since is not written again.
-            let here = self.slc.as_ref().is_some_and(|slc| slc.slot_of(unit) == Some(slot));
-            if here && !self.write_out(now, unit, false) {
+            // Units that the host has overwritten since need no fold.
+            let valid = self.slc.as_ref().is_some_and(|slc| slc.slot_of(unit) == Some(slot));
+            if valid && !self.write_out(now, unit, false) {
                 break;
             }
             self.folding.read.pop_front();
@@ -302,9 +304,9 @@ impl Backend {
     }
 
     fn fold_on(&mut self, now: Time, die: Die) {
-        let at = die.0 as usize;
-        let Some(slc) = self.slc.as_mut().filter(|_| !self.folding.busy[at]) else { return };
-        let reading = &mut self.folding.reading[at];
+        let index = die.0 as usize;
+        let Some(slc) = self.slc.as_mut().filter(|_| !self.folding.busy[index]) else { return };
+        let reading = &mut self.folding.reading[index];
         let (kind, page, units, what) = if slc.read_page(die, self.units_per_page, reading) {
             let units = u32::try_from(reading.len()).expect("at most a page");
             (Kind::Copy, SLC_PAGE, units, FOLD_READ)
@@ -313,16 +315,17 @@ impl Backend {
         } else {
             return;
         };
-        self.folding.busy[at] = true;
+        self.folding.busy[index] = true;
         let token = COLLECT | what | die.0;
         self.flash.submit(now, die, Command { kind, page, units, token });
     }
 
     fn folded(&mut self, now: Time, what: u32, die: Die) {
-        let at = die.0 as usize;
-        self.folding.busy[at] = false;
+        let index = die.0 as usize;
+        debug_assert!(self.folding.busy[index], "no fold was under way on {die:?}");
+        self.folding.busy[index] = false;
         if what == FOLD_READ {
-            self.folding.read.extend(self.folding.reading[at].drain(..));
+            self.folding.read.extend(self.folding.reading[index].drain(..));
         } else if let Some(slc) = &mut self.slc {
             slc.erased(die);
             self.slc_current = self.slc_current.or(Some(die));
@@ -330,7 +333,7 @@ impl Backend {
         self.fold(now);
     }
 
-    /// Lets everything happen that is due by `now`, in order.
+    /// Processes all events due by `now`, in order.
     pub(super) fn advance(&mut self, now: Time, outcomes: &mut Vec<Outcome>) {
         self.flash.advance(now, &mut self.finished);
         let mut finished = std::mem::take(&mut self.finished);
@@ -358,24 +361,26 @@ impl Backend {
     }
 
     fn collected(&mut self, now: Time, die: Die) {
-        let at = die.0 as usize;
-        self.collecting[at] = false;
+        let index = die.0 as usize;
+        debug_assert!(self.collecting[index], "no collection was under way on {die:?}");
+        self.collecting[index] = false;
         self.collect(now, die);
-        self.moved = Some(die);
-        // A die that stands still reports no more: each is asked again.
-        self.stuck &= self.collecting[at];
+        self.advanced = Some(die);
+        // A die that has stopped collecting reports no further progress, so the next write has to
+        // try all dies again.
+        self.stuck &= self.collecting[index];
         if !self.folding.read.is_empty() {
             self.fold(now);
         }
     }
 
-    /// The page in which `unit` lies.
+    /// The page that holds `unit`.
     pub(super) fn page_of(&self, unit: Unit) -> Option<u32> {
-        self.place_of(unit).map(|slot| self.pages.of(slot))
+        self.slot_of(unit).map(|slot| self.pages.of(slot))
     }
 
-    /// Continues the collection of `die`, or begins one where space is low: one read or erase at a
-    /// time, in turn with what else the die has to do.
+    /// Continues the collection of `die`, or begins one if space is low: one read or erase at a
+    /// time, interleaved with the die's other commands.
     fn collect(&mut self, now: Time, die: Die) {
         if self.collecting[die.0 as usize] {
             return;
@@ -398,14 +403,14 @@ impl Backend {
             let kind = self.erase_kind(die);
             self.flash.submit(now, die, Command { kind, page: 0, units: 0, token });
         }
-        // Programs stand behind the read in the queue of the die: they cannot come too early.
+        // The programs queue behind the read on the same die, so they cannot come too early.
         for copied in copies.drain(..) {
-            self.place(now, copied.to, false);
+            self.fill_slot(now, copied.to, false);
         }
         self.copies = copies;
     }
 
-    /// The erase of a block that is a part of one of the drive's: the first of them is its erase.
+    /// The kind of an erase: the first part of a drive's block takes the time for all of them.
     fn erase_kind(&mut self, die: Die) -> Kind {
         let erased = &mut self.erased[die.0 as usize];
         let kind = if *erased == 0 { Kind::Erase } else { Kind::Release };
@@ -413,10 +418,10 @@ impl Backend {
         kind
     }
 
-    /// Moves data into `slot` and programs its page if that completes it; whether it does.
+    /// Moves data into `slot` and programs its page if that completes it; returns true if it does.
     #[inline]
-    fn place(&mut self, now: Time, slot: Slot, of_host: bool) -> bool {
-        let Some(page) = self.pages.place(slot, of_host) else { return false };
+    fn fill_slot(&mut self, now: Time, slot: Slot, of_host: bool) -> bool {
+        let Some(page) = self.pages.fill(slot, of_host) else { return false };
         let die = self.die_of(slot);
         let command = Command {
             kind: Kind::Program,
@@ -433,8 +438,8 @@ impl Backend {
         self.slc.as_ref().is_some_and(|slc| slc.slot_of(unit).is_some())
     }
 
-    /// Checks every rule of the translation layer and of the blocks written as SLC, and that no
-    /// unit lies in both.
+    /// Checks every rule of the translation layer and of the SLC blocks, and that no unit is in
+    /// both.
     #[cfg(test)]
     pub(super) fn check(&self) {
         self.ftl.check().unwrap();
@@ -442,7 +447,7 @@ impl Backend {
         slc.check();
         for unit in (0..self.ftl.shape().units).map(Unit) {
             let both = self.ftl.lookup(unit).is_some() && slc.slot_of(unit).is_some();
-            assert!(!both, "{unit:?} lies in two places");
+            assert!(!both, "{unit:?} has two slots");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Blocks written as SLC: one bit a cell, fast, and folded out to the others when the drive is
-//! idle.
+//! Blocks written as SLC: one bit for each cell, fast, and folded to the other blocks while the
+//! drive is idle.
 //!
-//! Each die has a fixed number of them, written as a log: the oldest block is folded first. What
-//! they hold is valid until the host overwrites it or a fold has written it elsewhere. Their slots
-//! are numbered behind those of all other blocks.
+//! Each die has a fixed number of them, written as a log: the oldest block is folded first. A unit
+//! is valid until the host overwrites it or a fold has moved it. The slots of these blocks follow
+//! those of all other blocks.
 
 use crate::ssd::ftl::{Die, Slot, Unit};
 
@@ -12,9 +12,9 @@ const NONE: u32 = u32::MAX;
 /// Blocks that are written as SLC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlcRules {
-    /// Of each die.
+    /// Blocks of each die.
     pub blocks: u32,
-    /// Units that one of them holds as SLC.
+    /// Units of one of them as SLC.
     pub slots_per_block: u32,
 }
 
@@ -23,13 +23,13 @@ pub struct SlcRules {
 struct Log {
     /// The oldest block in use.
     first: u32,
-    /// Slots written since the beginning of that block and not erased.
+    /// Slots in use since the beginning of that block.
     used: u32,
-    /// Slots of that block that were read to be folded.
+    /// Slots of that block that were read for folding.
     read: u32,
 }
 
-/// What lies in blocks written as SLC.
+/// The units in SLC blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Slc {
     rules: SlcRules,
@@ -59,13 +59,13 @@ impl Slc {
         self.rules.blocks * self.rules.slots_per_block
     }
 
-    /// The die of a slot, where it is one of these.
+    /// The die of a slot; `None` for a slot of other blocks.
     #[inline]
     pub(super) fn die_of(&self, slot: Slot) -> Option<Die> {
-        slot.0.checked_sub(self.base).map(|own| Die(own / self.per_die()))
+        slot.0.checked_sub(self.base).map(|offset| Die(offset / self.per_die()))
     }
 
-    /// Where `unit` lies here.
+    /// The slot of `unit` in these blocks.
     #[inline]
     pub(super) fn slot_of(&self, unit: Unit) -> Option<Slot> {
         let slot = self.to_slot[unit.0 as usize];
@@ -77,20 +77,21 @@ impl Slc {
         self.logs[die.0 as usize].used < self.per_die()
     }
 
-    /// The last slot of `die` that was written, if its page of `page_slots` is not complete.
+    /// The last written slot of `die`, if its page of `page_slots` is incomplete.
     pub(super) fn begun_page(&self, die: Die, page_slots: u32) -> Option<Slot> {
         let used = self.logs[die.0 as usize].used;
         (!used.is_multiple_of(page_slots)).then(|| self.at(die, used - 1))
     }
 
-    /// The slot that is `offset` slots behind the beginning of the log.
+    /// The slot at `offset` from the beginning of the log.
     fn at(&self, die: Die, offset: u32) -> Slot {
         let first = self.logs[die.0 as usize].first * self.rules.slots_per_block;
         Slot(self.base + die.0 * self.per_die() + (first + offset) % self.per_die())
     }
 
-    /// Takes the next slot of `die` for `unit`, or for nothing.
-    pub(super) fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+    /// Appends `unit`, or padding, to the log of `die`.
+    pub(super) fn append(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+        debug_assert!(self.has_space(die), "the log of {die:?} is full");
         let slot = self.at(die, self.logs[die.0 as usize].used);
         self.logs[die.0 as usize].used += 1;
         if let Some(unit) = unit {
@@ -111,7 +112,7 @@ impl Slc {
         self.own(slot) / self.rules.slots_per_block as usize
     }
 
-    /// Makes the slot of `unit` invalid; whether there was one.
+    /// Invalidates the slot of `unit`; returns true if it had one.
     #[inline]
     pub(super) fn forget(&mut self, unit: Unit) -> bool {
         let Some(slot) = self.slot_of(unit) else { return false };
@@ -122,12 +123,13 @@ impl Slc {
         true
     }
 
-    /// Appends the valid units among the next `together` slots to fold of `die` that hold any;
-    /// whether there are any: the oldest block may not be full, or was read to its end.
+    /// Appends the valid units of the next page to fold on `die`, with `page_slots` slots a page.
+    ///
+    /// Returns false if there are none: the oldest block is not full, or was read to its end.
     pub(super) fn read_page(
         &mut self,
         die: Die,
-        together: u32,
+        page_slots: u32,
         units: &mut Vec<(Unit, Slot)>,
     ) -> bool {
         let Log { used, mut read, .. } = self.logs[die.0 as usize];
@@ -135,34 +137,35 @@ impl Slc {
             return false;
         }
         while units.is_empty() && read < self.rules.slots_per_block {
-            let page = (read..read + together).map(|offset| self.at(die, offset));
+            let page = (read..read + page_slots).map(|offset| self.at(die, offset));
             let held = page.filter_map(|slot| {
                 let unit = self.to_unit[self.own(slot)];
                 (unit != NONE).then_some((Unit(unit), slot))
             });
             units.extend(held);
-            read += together;
+            read += page_slots;
         }
         self.logs[die.0 as usize].read = read;
         !units.is_empty()
     }
 
-    /// Whether the oldest block of `die` was read to its end and holds nothing valid any more.
+    /// Returns true if the oldest block of `die` was read to its end and has no valid unit left.
     pub(super) fn is_folded(&self, die: Die) -> bool {
         let log = &self.logs[die.0 as usize];
         log.read >= self.rules.slots_per_block && self.valid[self.block_of(self.at(die, 0))] == 0
     }
 
-    /// The oldest block of `die` is erased.
+    /// Removes the erased oldest block of `die` from its log.
     pub(super) fn erased(&mut self, die: Die) {
         let blocks = self.rules.blocks;
         let log = &mut self.logs[die.0 as usize];
+        debug_assert!(log.used >= self.rules.slots_per_block, "only full blocks are erased");
         log.first = (log.first + 1) % blocks;
         log.used -= self.rules.slots_per_block;
         log.read = 0;
     }
 
-    /// Checks the mapping both ways and the counts of blocks, and returns how many units lie here.
+    /// Checks the mapping both ways and the counts of blocks; returns the number of units.
     #[cfg(test)]
     pub(super) fn check(&self) -> usize {
         let mut valid = vec![0; self.valid.len()];
@@ -186,7 +189,7 @@ mod tests {
         let (die, rules) = (Die(0), SlcRules { blocks: 2, slots_per_block: 4 });
         let mut slc = Slc::new(rules, 100, 1, 10);
         for unit in 0..4 {
-            slc.place(die, Some(Unit(unit)));
+            slc.append(die, Some(Unit(unit)));
         }
         let mut read = Vec::new();
         assert!(slc.read_page(die, 4, &mut read));

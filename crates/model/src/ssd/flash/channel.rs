@@ -1,10 +1,10 @@
-//! A channel: one transfer at a time, in the order in which dies ask for it.
+//! A channel: one transfer at a time, in order of request.
 
 use std::collections::VecDeque;
 
 use crate::ssd::ftl::Die;
 
-/// A bus that several dies share.
+/// A bus shared by several dies.
 #[derive(Debug, Clone)]
 pub(super) struct Channel {
     moving: Option<Die>,
@@ -16,9 +16,13 @@ impl Channel {
         Self { moving: None, waiting: VecDeque::with_capacity(dies) }
     }
 
-    /// Asks for a transfer; whether it begins at once.
+    /// Requests a transfer; returns true if it begins immediately.
     #[inline]
-    pub(super) fn ask(&mut self, die: Die) -> bool {
+    pub(super) fn request(&mut self, die: Die) -> bool {
+        debug_assert!(
+            self.moving != Some(die) && !self.waiting.contains(&die),
+            "{die:?} asks twice"
+        );
         if self.moving.is_some() {
             self.waiting.push_back(die);
             return false;
@@ -27,9 +31,9 @@ impl Channel {
         true
     }
 
-    /// The transfer is through: whose it was, and whose begins now.
+    /// Ends the transfer; returns its die, and the die whose transfer begins.
     #[inline]
-    pub(super) fn through(&mut self) -> (Die, Option<Die>) {
+    pub(super) fn finish(&mut self) -> (Die, Option<Die>) {
         let done = self.moving.take().expect("a transfer was under way");
         self.moving = self.waiting.pop_front();
         (done, self.moving)

@@ -1,40 +1,41 @@
-//! What a die can be asked for.
+//! Commands to a die.
 
 use drivelab_core::Span;
 
 use super::timing::FlashRules;
 
-/// What a die can be asked for.
+/// Kinds of command to a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A read for the host: it overtakes everything but other such reads.
+    /// A read for the host, which overtakes all commands but other such reads.
     Read,
-    /// A read for collection: it waits its turn.
+    /// A read for collection, in order of arrival.
     Copy,
     /// A program.
     Program,
     /// An erase.
     Erase,
-    /// Takes no time, but waits its turn: a part of a block that is erased with another part.
+    /// A command without duration, in order of arrival: the erase of a block of which another
+    /// part has been erased.
     Release,
 }
 
 /// A command to one die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What to do.
+    /// The kind of command.
     pub kind: Kind,
-    /// The page's number in its block, which decides its kind of page; [`super::SLC_PAGE`] where it
-    /// is written as SLC.
+    /// The page's index in its block, which determines its kind; [`super::SLC_PAGE`] for a page
+    /// written as SLC.
     pub page: u32,
     /// Units moved over the channel.
     pub units: u32,
-    /// What the caller recognises it by.
+    /// The caller's identification.
     pub token: u32,
 }
 
 impl Command {
-    /// How long the cells are busy with it.
+    /// Time of the cells.
     #[inline]
     pub(super) fn array_time(&self, rules: &FlashRules) -> Span {
         match self.kind {
@@ -45,7 +46,7 @@ impl Command {
         }
     }
 
-    /// How long the channel is busy with it.
+    /// Time of the channel.
     #[inline]
     pub(super) fn channel_time(&self, rules: &FlashRules) -> Span {
         rules.channel_command + rules.transfer * u64::from(self.units)

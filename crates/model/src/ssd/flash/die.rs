@@ -1,4 +1,4 @@
-//! A die: one operation of its cells at a time, and the commands that wait for it.
+//! A die: one operation of its cells at a time, and a queue of commands.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use drivelab_core::{Rng, Span, Time};
 use super::command::{Command, Kind};
 use super::timing::FlashRules;
 
-/// What a die is doing.
+/// The activity of a die.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Doing {
     Nothing,
@@ -16,15 +16,15 @@ pub(super) enum Doing {
         command: Command,
         until: Time,
     },
-    /// The register waits for the channel, or is moved over it.
+    /// The register waits for the channel, or is transferred over it.
     Channel {
         command: Command,
     },
-    /// A program or an erase stops, so that a read can begin.
+    /// A program or an erase stops for a read.
     Stopping,
 }
 
-/// A program or an erase that reads interrupted.
+/// A program or an erase interrupted by reads.
 #[derive(Debug, Clone, Copy)]
 struct Suspended {
     command: Command,
@@ -34,24 +34,24 @@ struct Suspended {
 #[derive(Debug, Clone)]
 pub(super) struct DieState {
     pub(super) doing: Doing,
-    /// Rises whenever the end of the operation under way moves: events of before are stale.
+    /// Incremented whenever the end of the current operation moves; earlier events are stale.
     pub(super) generation: u32,
     reads: VecDeque<Command>,
     others: VecDeque<Command>,
     suspended: Option<Suspended>,
-    /// How often the operation under way was interrupted.
+    /// Interruptions of the current operation.
     interruptions: u32,
-    /// Reads that overtook what was suspended, or else the first of `others`.
+    /// Reads that overtook the suspended operation, or else the first of `others`.
     overtaken: u32,
 }
 
-/// What a die does next.
+/// The next activity of a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
-    /// The cells work until then.
+    /// The cells work until this time.
     Array(Time),
-    /// It needs the channel.
+    /// The die needs the channel.
     Channel,
 }
 
@@ -78,7 +78,7 @@ impl DieState {
         }
     }
 
-    /// Commands that wait, and those begun.
+    /// Waiting and begun commands.
     pub(super) fn held(&self) -> usize {
         let doing = usize::from(!matches!(self.doing, Doing::Nothing | Doing::Stopping));
         self.reads.len() + self.others.len() + doing + usize::from(self.suspended.is_some())
@@ -88,25 +88,28 @@ impl DieState {
         !self.reads.is_empty()
     }
 
-    /// Interrupts a program or an erase for a read that waits; when the die can read.
+    /// Interrupts a program or an erase for a waiting read; returns the time from which the die
+    /// can read.
     pub(super) fn interrupt(&mut self, now: Time, rules: &FlashRules) -> Option<Time> {
         let suspend = rules.suspend?;
         let Doing::Array { command, until } = self.doing else { return None };
         let left = until.since(now);
-        // What ends before it could stop is left to end.
+        // An operation that ends before it could stop runs to its end.
         if command.reads() || self.interruptions >= suspend.most || left <= suspend.stop {
             return None;
         }
         self.interruptions += 1;
         self.suspended = Some(Suspended { command, left });
         self.doing = Doing::Stopping;
+        // Invalidates the scheduled end of the operation.
         self.generation += 1;
         Some(now + suspend.stop)
     }
 
-    /// Begins what comes next on a die that does nothing.
+    /// Begins the next activity of an idle die.
     pub(super) fn begin(&mut self, now: Time, rules: &FlashRules, rng: &mut Rng) -> Next {
         let alone = self.suspended.is_none() && self.others.is_empty();
+        // The limit keeps a stream of reads from starving programs and erases.
         let may_overtake = alone || self.overtaken < rules.overtaking_reads;
         if may_overtake && let Some(read) = self.reads.pop_front() {
             self.overtaken += u32::from(!alone);
@@ -130,7 +133,7 @@ impl DieState {
         self.array(now, command.array_time(rules), command)
     }
 
-    /// The cells work on `command` for `span`.
+    /// Makes the cells work on `command` for `span`.
     #[inline]
     pub(super) fn array(&mut self, now: Time, span: Span, command: Command) -> Next {
         let until = now + span;

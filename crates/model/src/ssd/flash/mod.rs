@@ -1,8 +1,8 @@
-//! Dies and channels in time.
+//! Timing of dies and channels.
 //!
-//! A read keeps its die from the command until its data has left the register over the channel; a
-//! program first brings its data in. A die works on one command at a time; the blocks of its planes
-//! are read apart, but programmed and erased together.
+//! A read occupies its die from the command until its data has left the register over the channel; a
+//! program first transfers its data. A die executes one command at a time; the blocks of its planes
+//! are read separately, but programmed and erased together.
 
 mod channel;
 mod command;
@@ -21,24 +21,24 @@ use die::{DieState, Doing, Next};
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// The cells of a die are done, or have stopped; stale if the generation has risen.
+    /// The cells of a die have finished or stopped; stale if the generation has changed.
     Array { die: Die, generation: u32 },
-    /// A channel has moved what it was moving.
+    /// A channel has finished its transfer.
     Channel { channel: usize },
 }
 
-/// How long cells and channels were busy.
+/// Work of cells and channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Busy {
-    /// All channels.
+    /// Busy time of all channels.
     pub channels: Span,
-    /// Commands done.
+    /// Finished commands.
     pub commands: u64,
-    /// Programs and erases interrupted.
+    /// Interruptions of programs and erases.
     pub interruptions: u64,
 }
 
-/// The flash of a drive: takes commands for its dies and returns their tokens as they are done.
+/// The flash of a drive: executes commands on its dies and returns their tokens.
 #[derive(Debug, Clone)]
 pub struct Flash {
     rules: FlashRules,
@@ -49,7 +49,7 @@ pub struct Flash {
     busy: Busy,
 }
 
-/// Commands that wait at one die before its queue has to grow.
+/// Initial capacity of a die's queue: more than most loads need.
 const USUAL_QUEUE: usize = 64;
 
 impl Flash {
@@ -71,12 +71,12 @@ impl Flash {
         }
     }
 
-    /// How long it takes for what.
+    /// Its times and counts.
     pub fn rules(&self) -> &FlashRules {
         &self.rules
     }
 
-    /// What it has done so far.
+    /// Its work so far.
     pub fn busy(&self) -> Busy {
         self.busy
     }
@@ -86,7 +86,7 @@ impl Flash {
         self.dies[die.0 as usize].held()
     }
 
-    /// Takes a command for `die`.
+    /// Submits a command for `die`.
     #[inline]
     pub fn submit(&mut self, now: Time, die: Die, command: Command) {
         let state = &mut self.dies[die.0 as usize];
@@ -98,20 +98,20 @@ impl Flash {
         }
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
         self.events.next_time()
     }
 
-    /// The same; `Time::MAX` where nothing happens.
+    /// The time of the next event; `Time::MAX` if none is pending.
     #[inline]
     pub(super) fn next_or_never(&self) -> Time {
         self.events.next_or_never()
     }
 
-    /// Lets everything happen that is due by `now`; appends the tokens of finished commands and
-    /// when they finished, in order.
+    /// Processes all events due by `now`; appends the tokens of finished commands with their times,
+    /// in order.
     pub fn advance(&mut self, now: Time, finished: &mut Vec<(Time, u32)>) {
         while let Some((at, event)) = self.events.pop_due(now) {
             match event {
@@ -142,10 +142,10 @@ impl Flash {
             Next::Array(until) => {
                 let generation = state.generation;
                 self.events.push(until, Event::Array { die, generation });
-                // A read may have come while the data of a program moved in.
+                // A read may have arrived during the transfer of a program's data.
                 self.interrupt_for_waiting(now, die);
             }
-            Next::Channel => self.ask_channel(now, die),
+            Next::Channel => self.request_channel(now, die),
         }
     }
 
@@ -160,7 +160,7 @@ impl Flash {
         match state.doing {
             Doing::Array { command, .. } if command.reads() => {
                 state.doing = Doing::Channel { command };
-                self.ask_channel(now, die);
+                self.request_channel(now, die);
             }
             Doing::Array { command, .. } => {
                 self.finish(now, command, finished);
@@ -176,9 +176,9 @@ impl Flash {
     }
 
     #[inline]
-    fn ask_channel(&mut self, now: Time, die: Die) {
+    fn request_channel(&mut self, now: Time, die: Die) {
         let channel = self.channel_of(die);
-        if self.channels[channel].ask(die) {
+        if self.channels[channel].request(die) {
             self.move_data(now, die, channel);
         }
     }
@@ -186,7 +186,7 @@ impl Flash {
     #[inline]
     fn move_data(&mut self, now: Time, die: Die, channel: usize) {
         let Doing::Channel { command } = self.dies[die.0 as usize].doing else {
-            unreachable!("the die asked for the channel")
+            unreachable!("the die requested the channel")
         };
         let span = command.channel_time(&self.rules);
         self.busy.channels += span;
@@ -194,8 +194,9 @@ impl Flash {
     }
 
     fn channel_done(&mut self, now: Time, channel: usize, finished: &mut Vec<(Time, u32)>) {
-        let (done, next) = self.channels[channel].through();
+        let (done, next) = self.channels[channel].finish();
         if let Some(die) = next {
+            // Before the next command of `done`, which may request the channel again.
             self.move_data(now, die, channel);
         }
         let state = &mut self.dies[done.0 as usize];
@@ -208,6 +209,7 @@ impl Flash {
             return;
         }
         let span = command.array_time(&self.rules);
+        // The data of a program is in the register: now the cells begin.
         if let Next::Array(until) = state.array(now, span, command) {
             let generation = state.generation;
             self.events.push(until, Event::Array { die: done, generation });

@@ -1,14 +1,14 @@
-//! How long the flash takes for what.
+//! Times and counts of the flash.
 
 use drivelab_core::{Ratio, Rng, Span};
 
-/// The number of any page that is written as SLC.
+/// The index of all pages that are written as SLC.
 pub const SLC_PAGE: u32 = u32::MAX;
 
 /// Read and program times of one kind of page.
 ///
-/// The bits of one cell belong to pages of different kinds, which take different times: an MLC
-/// block repeats two of them, a TLC block three.
+/// The bits of one cell belong to pages of different kinds with different times: an MLC block
+/// alternates between two of them, a TLC block between three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageTimes {
     /// From the command until the page is in the die's register.
@@ -24,51 +24,51 @@ pub struct Suspend {
     pub stop: Span,
     /// From the last read until the operation continues.
     pub resume: Span,
-    /// How often one operation may be interrupted.
+    /// Maximum interruptions of an operation.
     pub most: u32,
 }
 
-/// Reads whose data cannot be corrected, and that are repeated with other thresholds.
+/// Reads with uncorrectable data, which are repeated with other thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// The share of reads; of the repetitions the same share is repeated.
+    /// The share of reads that is repeated, and of repetitions that is repeated again.
     pub share: Ratio,
-    /// What one repetition takes.
+    /// Time of one repetition.
     pub again: Span,
 }
 
-/// No drive repeats a read more often before it rebuilds the data from parity.
+/// Maximum repetitions of a read. Our choice: then a drive rebuilds the data from parity.
 const MOST_RETRIES: u64 = 8;
 
 /// Times and counts of the flash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlashRules {
-    /// Channels; dies are dealt out to them in turn.
+    /// Channels; dies are assigned to them in turn.
     pub channels: u32,
     /// Dies.
     pub dies: u32,
-    /// The kinds of page, in the order in which they follow one another in a block; at least one.
+    /// The kinds of page in their order within a block; at least one.
     pub pages: Vec<PageTimes>,
-    /// Pages that are written as SLC.
+    /// Times of pages written as SLC.
     pub slc: Option<PageTimes>,
-    /// An erase.
+    /// Time of an erase.
     pub erase: Span,
-    /// One unit over the channel.
+    /// Time of one unit on the channel.
     pub transfer: Span,
-    /// What a command costs on the channel before its data.
+    /// Overhead of a command on the channel, before its data.
     pub channel_command: Span,
-    /// Whether reads interrupt programs and erases.
+    /// Interruption of programs and erases by reads, if the flash supports it.
     pub suspend: Option<Suspend>,
-    /// Reads that may overtake a waiting program, erase or copy before it has its turn.
+    /// Maximum reads that overtake a waiting program, erase or copy.
     pub overtaking_reads: u32,
-    /// Reads of the host that are repeated.
+    /// Repetition of host reads.
     pub retry: Option<Retry>,
-    /// What governs which reads are repeated.
+    /// Seed of the choice of repeated reads.
     pub seed: u64,
 }
 
 impl FlashRules {
-    /// The times of the page that is number `page` of its block.
+    /// The times of the page with index `page` in its block.
     #[inline]
     pub fn times_of(&self, page: u32) -> PageTimes {
         if let (SLC_PAGE, Some(slc)) = (page, self.slc) {
@@ -77,7 +77,7 @@ impl FlashRules {
         self.pages[page as usize % self.pages.len()]
     }
 
-    /// What repetitions add to a read.
+    /// Draws the time that repetitions add to a read.
     pub(super) fn repeated(&self, rng: &mut Rng) -> Span {
         let Some(retry) = self.retry else { return Span::ZERO };
         let mut times = 0;

@@ -3,19 +3,19 @@
 /// No unit, slot or block.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What the translation layer maps as one: a number of the host's address space, usually 4 KiB.
+/// A mapping unit of the host's address space, usually 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit(pub u32);
 
-/// A place on the flash that holds one unit.
+/// A location on the flash that holds one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
-/// What is erased as one: the blocks of all planes of one die that share an address.
+/// An erase unit: the blocks of all planes of one die at one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block(pub u32);
 
-/// A die: it has its own write frontier, free blocks and collection.
+/// A die, with a write frontier, free blocks and a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Die(pub u32);
 
@@ -47,20 +47,20 @@ impl Die {
     }
 }
 
-/// How many of everything there are.
+/// Numbers of dies, blocks, slots and units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Dies.
     pub dies: u32,
-    /// Erase blocks of one die, spares included.
+    /// Erase blocks of one die, including spares.
     pub blocks_per_die: u32,
-    /// Units that one block holds.
+    /// Units of one block.
     pub slots_per_block: u32,
-    /// Units that the host sees.
+    /// Units visible to the host.
     pub units: u32,
 }
 
-/// Why a translation layer cannot work with a shape.
+/// A shape that a translation layer cannot manage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// A count is zero.
@@ -69,7 +69,7 @@ pub enum ShapeError {
     /// An address does not fit 32 bits.
     #[error("{slots} slots exceed the limit of 2^32 - 2: choose a smaller scale")]
     TooLarge {
-        /// The slots asked for.
+        /// The slots of the shape.
         slots: u64,
     },
     /// Pages do not fill a block.
@@ -78,16 +78,16 @@ pub enum ShapeError {
         /// Slots of a page.
         page_slots: u32,
     },
-    /// There is no over-provisioning to collect with.
+    /// Too little over-provisioning for collection.
     #[error(
         "{units} units leave no spare space on {slots} slots: collection needs {reserve} slots free"
     )]
     NoSpare {
-        /// The units that the host sees.
+        /// The units visible to the host.
         units: u32,
         /// The slots of the flash.
         slots: u64,
-        /// What must be free beyond them.
+        /// The slots that must be free.
         reserve: u64,
     },
 }
@@ -103,7 +103,7 @@ impl Shape {
         u64::from(self.dies) * u64::from(self.blocks_per_die)
     }
 
-    /// Checks that collection with `low_water` blocks free on each die always finds space, where
+    /// Checks that collection with `low_water` free blocks on each die always finds space, if
     /// `page_slots` slots are programmed together.
     ///
     /// # Errors
@@ -119,7 +119,8 @@ impl Shape {
         if page_slots == 0 || !self.slots_per_block.is_multiple_of(page_slots) {
             return Err(ShapeError::UnevenPages { page_slots });
         }
-        // The free blocks, and one more, so that some closed block is not all valid.
+        // One block more than the free ones, so that some closed block has invalid slots: without
+        // it, collection would copy whole blocks and gain nothing.
         let blocks = (u64::from(low_water) + 1) * u64::from(self.slots_per_block);
         let per_die = blocks + u64::from(page_slots - 1);
         let reserve = u64::from(self.dies) * per_die;

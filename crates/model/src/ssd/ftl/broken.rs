@@ -1,8 +1,8 @@
-//! Rules that do not hold.
+//! Violations of the translation layer's rules.
 
 use super::address::{Block, Die, Slot, Unit};
 
-/// A rule that does not hold.
+/// A violated rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A unit's slot holds another unit, or none.
@@ -11,7 +11,7 @@ pub enum Broken {
         /// The unit.
         unit: Unit,
     },
-    /// A slot holds a unit that lies elsewhere.
+    /// A slot holds a unit that is mapped to another slot.
     #[error("{slot:?} is valid, but its unit lies elsewhere")]
     UnitForgot {
         /// The slot.
@@ -22,18 +22,18 @@ pub enum Broken {
     ValidCount {
         /// The block.
         block: Block,
-        /// What it counts.
+        /// Its counter.
         counted: u32,
-        /// What it has.
+        /// The actual number.
         found: u32,
     },
-    /// A slot is valid that was not written since its block was erased.
+    /// A valid slot was not written since its block was erased.
     #[error("{slot:?} is valid, but was not written")]
     NotWritten {
         /// The slot.
         slot: Slot,
     },
-    /// A block is not where its state says.
+    /// A block is not in the list of its state.
     #[error("{block:?} is not where its state says")]
     Misplaced {
         /// The block.
@@ -42,12 +42,12 @@ pub enum Broken {
     /// The erases of the blocks do not add up to the total.
     #[error("the erases of all blocks are {sum}, not {total}")]
     WearSum {
-        /// Added up.
+        /// The sum.
         sum: u64,
-        /// Counted.
+        /// The total.
         total: u64,
     },
-    /// Units written are not units erased and units still on the flash.
+    /// Written units do not equal erased units plus units on the flash.
     #[error("{written} units were written, but {erased} erased and {present} are on the flash")]
     Balance {
         /// Units written by host and collection.
@@ -62,9 +62,9 @@ pub enum Broken {
     ValidOnDie {
         /// The die.
         die: Die,
-        /// What it counts.
+        /// Its counter.
         counted: u32,
-        /// What it has.
+        /// The actual number.
         found: u32,
     },
     /// A die has less space than its collection needs.

@@ -1,14 +1,14 @@
-//! What always holds in a translation layer, checked from scratch.
+//! Invariants of a translation layer, checked from scratch.
 
 use super::address::{Block, Die, Slot, Unit};
 use super::broken::Broken;
 use super::{Ftl, State};
 
 impl Ftl {
-    /// Checks every rule on every unit, slot and block and returns how many checks were made.
+    /// Checks every rule on every unit, slot and block; returns the number of checks.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// The first violated rule.
     pub fn check(&self) -> Result<u64, Broken> {
         let mut checks = 0;
         for unit in (0..self.shape.units).map(Unit) {
@@ -25,7 +25,7 @@ impl Ftl {
             for block in (first..first + self.shape.blocks_per_die).map(Block) {
                 let used = self.used(die, block);
                 checks += self.check_slots(block, used)? + 2;
-                self.check_place(die, block)?;
+                self.check_state(die, block)?;
                 present += u64::from(used);
                 worn += u64::from(self.wear.of(block));
             }
@@ -38,7 +38,7 @@ impl Ftl {
         Ok(checks + 2)
     }
 
-    /// Slots of `block` that were written since it was erased.
+    /// Slots of `block` written since it was erased.
     fn used(&self, die: Die, block: Block) -> u32 {
         match self.state[block.index()] {
             State::Free => 0,
@@ -68,12 +68,12 @@ impl Ftl {
         Ok(u64::from(self.shape.slots_per_block))
     }
 
-    fn check_place(&self, die: Die, block: Block) -> Result<(), Broken> {
+    fn check_state(&self, die: Die, block: Block) -> Result<(), Broken> {
         let blocks = &self.dies[die.index()];
         let open = blocks.frontier.is_some_and(|open| open.block == block);
         let victim = blocks.collection.is_some_and(|collection| collection.victim == block);
         let closed = blocks.victims.holds(block.0 % self.shape.blocks_per_die);
-        // Free blocks are counted: a search of the list for each would be quadratic.
+        // Free blocks are only counted: a search of their list for each would be quadratic.
         let expected = match self.state[block.index()] {
             State::Free => [false, false, false],
             State::Open => [true, false, false],
@@ -94,8 +94,8 @@ impl Ftl {
             }
             let own = &self.state[all];
             let free = own.iter().filter(|state| **state == State::Free).count();
-            let wrong = |block: &&Block| self.state[block.index()] != State::Free;
-            if let Some(block) = blocks.free.iter().find(wrong) {
+            let mut blocks_listed = blocks.free.iter();
+            if let Some(block) = blocks_listed.find(|it| self.state[it.index()] != State::Free) {
                 return Err(Broken::Misplaced { block: *block });
             }
             if free != blocks.free.len() {

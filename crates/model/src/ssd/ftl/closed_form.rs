@@ -1,11 +1,12 @@
 //! Write amplification in closed form, for uniform random writes of one unit to a large drive.
 //!
-//! `utilisation` is the share of the slots that hold a unit, from 0 to 1 without either end;
-//! `slots` are those of one block. One write frontier serves host and collection.
+//! `utilisation` is the share of slots that hold a unit, between 0 and 1 exclusively; `slots` is the
+//! number of slots in a block. Host and collection share one write frontier.
 
 /// Any victim, for blocks of any size (Van Houdt 2013, "A mean field model for a class of garbage
 /// collection algorithms in flash-based solid state drives", class C).
 pub fn random(utilisation: f64) -> f64 {
+    debug_assert!(utilisation > 0.0 && utilisation < 1.0, "{utilisation}");
     1.0 / (1.0 - utilisation)
 }
 
@@ -14,7 +15,7 @@ pub fn random(utilisation: f64) -> f64 {
 ///
 /// The share x of a victim that is still valid solves x = exp(-(1 - x) / utilisation).
 pub fn fifo(utilisation: f64) -> f64 {
-    // Newton's method rises to the solution from below, for the curve bends downwards.
+    // Newton's method approaches the solution from below, since the curve is concave.
     let mut valid = 0.0;
     for _ in 0..60 {
         let at = libm::exp(-(1.0 - valid) / utilisation);
@@ -46,9 +47,9 @@ pub fn greedy(utilisation: f64, slots: u32) -> f64 {
 
 /// The best of `draws` blocks drawn at random (Van Houdt 2013).
 ///
-/// With T(i) the share of blocks that have i valid slots or more, the balance of each state sums
+/// With T(i) the share of blocks with at least i valid slots, the balance of each state sums
 /// to i (T(i) - T(i+1)) = c (1 - T(i)^draws), where c is the write amplification times the
-/// utilisation; c is the one for which the T(i) add up to the valid slots of a block.
+/// utilisation. The T(i) must add up to the valid slots of a block, which determines c.
 pub fn best_of(draws: u32, utilisation: f64, slots: u32) -> f64 {
     let held = f64::from(slots) * utilisation;
     let c = bisect(0.0, 1_000.0, |c| valid_slots(c, draws, slots) < held);
@@ -59,17 +60,18 @@ fn valid_slots(c: f64, draws: u32, slots: u32) -> f64 {
     let (mut above, mut sum) = (0.0, 0.0);
     for i in (1..=slots).rev() {
         let rate = c / f64::from(i);
-        let too_low = |t: f64| t - above < rate * (1.0 - libm::pow(t, f64::from(draws)));
-        above = bisect(above, 1.0, too_low);
+        let draws = f64::from(draws);
+        above = bisect(above, 1.0, |t| t - above < rate * (1.0 - libm::pow(t, draws)));
         sum += above;
     }
     sum
 }
 
-/// Where `too_low` turns false between `low` and `high`.
+/// Finds the point between `low` and `high` at which `too_low` turns false.
 fn bisect(mut low: f64, mut high: f64, too_low: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
+        // 60 halvings exhaust the precision of an `f64`.
         if too_low(middle) {
             low = middle;
         } else {

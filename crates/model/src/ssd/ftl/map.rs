@@ -1,18 +1,18 @@
-//! Where each unit lies, and how much of each block is still valid.
+//! The mapping of units to slots, and the valid slots of each block.
 
 use super::address::{Block, NONE, Shape, Slot, Unit};
 
 /// The mapping both ways, with the number of valid slots of each block.
 ///
-/// A slot is valid as long as it holds the newest version of its unit. One bit says so, apart from
-/// the unit: all bits of a drive fit the caches of a processor, its units do not. So an overwrite
-/// costs one access to memory, to the place of its unit, not a second to what the old slot holds.
+/// A slot is valid as long as it holds the newest version of its unit. The bits are separate from
+/// the units: all bits of a drive fit into a processor's caches, its units do not. An overwrite then
+/// costs one access to memory, for the slot of its unit, and none for the content of the old slot.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     to_slot: Vec<u32>,
-    /// What was written to each slot last; only valid slots are asked.
+    /// The unit last written to each slot; meaningful for valid slots only.
     to_unit: Vec<u32>,
-    /// One bit a slot: whether it is valid.
+    /// One bit for each slot, set if it is valid.
     is_valid: Vec<u64>,
     /// Valid slots of each block.
     valid: Vec<u32>,
@@ -20,12 +20,13 @@ pub(super) struct Map {
 
 impl Map {
     pub(super) fn new(shape: &Shape) -> Self {
-        let len = |count: u64| usize::try_from(count).expect("the shape was checked");
+        let [slots, words, blocks] = [shape.slots(), shape.slots().div_ceil(64), shape.blocks()]
+            .map(|count| usize::try_from(count).expect("the shape was checked"));
         Self {
             to_slot: vec![NONE; shape.units as usize],
-            to_unit: vec![NONE; len(shape.slots())],
-            is_valid: vec![0; len(shape.slots().div_ceil(64))],
-            valid: vec![0; len(shape.blocks())],
+            to_unit: vec![NONE; slots],
+            is_valid: vec![0; words],
+            valid: vec![0; blocks],
         }
     }
 
@@ -35,11 +36,11 @@ impl Map {
         (slot != NONE).then_some(Slot(slot))
     }
 
-    /// Reads what an overwrite of `unit` changes; the value means nothing.
+    /// Reads the words that an overwrite of `unit` changes; the value is meaningless.
     #[inline]
-    pub(super) fn place_in_memory(&self, unit: Unit) -> u64 {
+    pub(super) fn touch(&self, unit: Unit) -> u64 {
         let slot = self.to_slot[unit.index()];
-        // Past the end where the unit lies nowhere.
+        // Past the end for an unmapped unit.
         self.is_valid.get(slot as usize / 64).copied().unwrap_or_default()
     }
 
@@ -53,7 +54,7 @@ impl Map {
         self.is_valid[slot.index() / 64] >> (slot.0 % 64) & 1 != 0
     }
 
-    /// The first valid slot from `from` to before `end`.
+    /// Returns the first valid slot from `from` up to `end`.
     #[inline]
     pub(super) fn next_valid(&self, from: Slot, end: Slot) -> Option<Slot> {
         if from >= end {
@@ -77,10 +78,10 @@ impl Map {
         self.valid[block.index()]
     }
 
-    /// Records that `unit`, which lies nowhere, is now in `slot` of `block`.
+    /// Maps the unmapped `unit` to `slot` of `block`.
     #[inline]
     pub(super) fn bind(&mut self, unit: Unit, slot: Slot, block: Block) {
-        debug_assert!(self.slot_of(unit).is_none(), "{unit:?} lies somewhere else");
+        debug_assert!(self.slot_of(unit).is_none(), "{unit:?} has another slot");
         debug_assert!(!self.is_valid(slot), "{slot:?} holds another unit");
         self.to_slot[unit.index()] = slot.0;
         self.to_unit[slot.index()] = unit.0;
@@ -88,7 +89,7 @@ impl Map {
         self.valid[block.index()] += 1;
     }
 
-    /// Makes the slot of `unit` invalid and returns it.
+    /// Invalidates the slot of `unit` and returns it.
     #[inline]
     pub(super) fn release(&mut self, unit: Unit) -> Option<Slot> {
         let slot = self.slot_of(unit)?;
@@ -97,10 +98,9 @@ impl Map {
         Some(slot)
     }
 
-    /// Moves what is valid in slot `from` of block `out_of` to slot `to` of block `into` and
-    /// returns its unit.
+    /// Moves the valid unit in slot `from` of one block to slot `to` of another, and returns it.
     ///
-    /// The place of the unit is written without being read: nothing waits for the memory.
+    /// The unit's entry is written without being read, so nothing waits for the memory.
     #[inline]
     pub(super) fn move_unit(&mut self, from: (Slot, Block), to: (Slot, Block)) -> Unit {
         let ((from, out_of), (to, into)) = (from, to);
@@ -116,10 +116,11 @@ impl Map {
         unit
     }
 
-    /// Counts one valid slot of `block` less and returns how many are left.
+    /// Decrements the valid slots of `block` and returns the rest.
     #[inline]
     pub(super) fn lower(&mut self, block: Block) -> u32 {
         let valid = &mut self.valid[block.index()];
+        debug_assert!(*valid > 0, "{block:?} has no valid slot");
         *valid -= 1;
         *valid
     }

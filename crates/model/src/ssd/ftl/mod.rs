@@ -1,8 +1,8 @@
-//! The flash translation layer: which slot holds which unit, and which block is collected.
+//! The flash translation layer: mapping of units to slots, and garbage collection.
 //!
-//! It decides *what* happens to the flash and knows no time: every program, copy and erase that it
-//! asks for is returned to the caller, which performs it on the dies. Collection goes slot by slot,
-//! so that host writes and copies share a die as they do in a drive.
+//! It decides *what* happens to the flash, independent of time: every program, copy and erase is
+//! returned to the caller, which performs it on the dies. Collection proceeds slot by slot, so that
+//! host writes and copies share a die as they do in a drive.
 
 mod address;
 mod broken;
@@ -26,16 +26,16 @@ use map::Map;
 use victim::Victims;
 use wear::Wear;
 
-/// How a translation layer works.
+/// The rules of a translation layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How victims are chosen.
+    /// Choice of victims.
     pub choice: Choice,
-    /// A die is collected while it has this many free blocks or fewer; at least 1.
+    /// Free blocks of a die up to which it is collected; at least 1.
     pub low_water: u32,
-    /// Slots that are programmed together; 1 where each is programmed alone.
+    /// Slots programmed together, at least 1.
     pub page_slots: u32,
-    /// What governs the draws of victims.
+    /// Seed of random victims.
     pub seed: u64,
 }
 
@@ -44,13 +44,13 @@ pub struct Rules {
 pub struct Copied {
     /// The unit.
     pub unit: Unit,
-    /// Where it was.
+    /// Its old slot.
     pub from: Slot,
-    /// Where it is now.
+    /// Its new slot.
     pub to: Slot,
 }
 
-/// What was written so far, in units.
+/// Writes so far, in units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
     /// Units written by the host.
@@ -73,7 +73,7 @@ enum State {
 #[derive(Debug, Clone, Copy)]
 struct Frontier {
     block: Block,
-    /// Slots that are written.
+    /// Written slots.
     used: u32,
 }
 
@@ -81,9 +81,9 @@ struct Frontier {
 #[derive(Debug, Clone, Copy)]
 struct Collection {
     victim: Block,
-    /// Slots that were looked at.
+    /// Examined slots.
     seen: u32,
-    /// Valid slots that it had when it was chosen.
+    /// Valid slots at the time of its choice.
     had: u32,
 }
 
@@ -143,37 +143,37 @@ impl Ftl {
         })
     }
 
-    /// How many of everything there are.
+    /// Its numbers of dies, blocks, slots and units.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Where `unit` lies; `None` where it was never written or was trimmed.
+    /// Returns the slot of `unit`; `None` if it was never written or was trimmed.
     #[inline]
     pub fn lookup(&self, unit: Unit) -> Option<Slot> {
         self.map.slot_of(unit)
     }
 
-    /// Brings the places of `units`, which are written soon, into the caches of the processor.
+    /// Brings the map entries of `units`, which are written soon, into the processor's caches.
     ///
-    /// Each lies somewhere else in memory. Asked for together, they come in the time of one.
+    /// The entries are scattered in memory; independent reads overlap their cache misses.
     #[inline]
-    pub fn look_up(&self, units: impl Iterator<Item = Unit>) {
-        let read = units.fold(0, |read, unit| read ^ self.map.place_in_memory(unit));
+    pub fn prefetch(&self, units: impl Iterator<Item = Unit>) {
+        let read = units.fold(0, |read, unit| read ^ self.map.touch(unit));
         std::hint::black_box(read);
     }
 
-    /// What was written so far.
+    /// Its writes so far.
     pub fn written(&self) -> Written {
         self.written
     }
 
-    /// How evenly blocks are worn.
+    /// The erases of its blocks.
     pub fn wear(&self) -> WearSummary {
         self.wear.summary()
     }
 
-    /// Slots of `die` that can be written before anything is erased.
+    /// Slots of `die` that can be written without an erase.
     #[inline]
     fn room(&self, die: Die) -> u64 {
         let blocks = &self.dies[die.index()];
@@ -182,7 +182,7 @@ impl Ftl {
         begun + blocks.free.len() as u64 * per_block
     }
 
-    /// Slots of `die` that its collection needs.
+    /// Slots of `die` needed for its collection.
     #[inline]
     fn kept(&self, die: Die) -> u32 {
         match self.dies[die.index()].collection {
@@ -191,9 +191,9 @@ impl Ftl {
         }
     }
 
-    /// Slots of `die` that the host leaves alone: those that collection needs, and of those that it
-    /// will win the part that it has not yet worked for. So the host gets its slots evenly while a
-    /// victim is copied, not all at once when it is erased.
+    /// Slots of `die` that are unavailable to the host: those needed for collection, and the part
+    /// of its yield that it has not earned yet. The host thus gets slots evenly while a victim is
+    /// copied, not all at once when it is erased.
     #[inline]
     fn reserved(&self, die: Die) -> u64 {
         let all = u64::from(self.shape.slots_per_block);
@@ -203,24 +203,27 @@ impl Ftl {
         (u64::from(self.map.valid(victim)) * all).div_ceil(u64::from(had.max(1)))
     }
 
-    /// Whether the host may write `unit` to `die` now: what collection needs is kept for it, and no
-    /// die fills with valid units so far that collecting it gains nothing.
+    /// Returns true if the host may write `unit` to `die` now.
     ///
-    /// Once collection has done its work, there is a die to which any unit may be written.
+    /// This leaves the reserve of collection, and keeps a die from filling with so many valid units
+    /// that its collection gains nothing. After collection there is a die for any unit.
     #[inline]
     pub fn may_write(&self, die: Die, unit: Unit) -> bool {
-        // The rest of a page may have to be padded.
+        // The rest of an open page may have to be padded.
         let padding = self.page_slots - 1;
         if self.room(die) <= self.reserved(die) + u64::from(padding) {
             return false;
         }
         let reserve = self.low_water + 1;
         let most = (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block - padding;
-        let here = |slot| self.shape.die_of_slot(slot) == die;
-        self.dies[die.index()].valid < most || self.map.slot_of(unit).is_some_and(here)
+        if self.dies[die.index()].valid < most {
+            return true;
+        }
+        // An overwrite on the same die does not increase its valid units.
+        self.map.slot_of(unit).is_some_and(|slot| self.shape.die_of_slot(slot) == die)
     }
 
-    /// Whether `die` has so little free space that it must be collected.
+    /// Returns true if `die` has too little free space and must be collected.
     #[inline]
     pub fn is_low(&self, die: Die) -> bool {
         let low = u64::from(self.low_water) * u64::from(self.shape.slots_per_block);
@@ -230,13 +233,13 @@ impl Ftl {
     /// Writes `unit` to `die` and returns the slot to program.
     ///
     /// # Panics
-    /// The die has no space for the host: ask [`Self::may_write`] first.
+    /// The die has no space for the host: check [`Self::may_write`] first.
     #[inline]
     pub fn write(&mut self, die: Die, unit: Unit) -> Slot {
         self.try_write(die, unit).expect("the die has no space for the host")
     }
 
-    /// The same, if [`Self::may_write`] allows it.
+    /// Like [`Self::write`], if [`Self::may_write`] permits it.
     #[inline]
     pub fn try_write(&mut self, die: Die, unit: Unit) -> Option<Slot> {
         if !self.may_write(die, unit) {
@@ -244,10 +247,10 @@ impl Ftl {
         }
         self.drop_unit(unit);
         self.written.host += 1;
-        Some(self.place(die, Some(unit)))
+        Some(self.append(die, Some(unit)))
     }
 
-    /// The last slot of `die` that was written, if its page is not complete.
+    /// The last written slot of `die`, if its page is incomplete.
     pub fn begun_page(&self, die: Die) -> Option<Slot> {
         let open = self.dies[die.index()].frontier?;
         let first = self.shape.first_slot(open.block).0;
@@ -258,16 +261,16 @@ impl Ftl {
     pub fn pad(&mut self, die: Die) -> Option<Slot> {
         self.begun_page(die)?;
         self.written.padded += 1;
-        Some(self.place(die, None))
+        Some(self.append(die, None))
     }
 
-    /// Forgets `unit`; whether it lay anywhere.
+    /// Drops `unit`; returns true if it was mapped.
     pub fn trim(&mut self, unit: Unit) -> bool {
         self.drop_unit(unit)
     }
 
-    /// Starts to collect `die` and returns the victim; `None` where a collection is under way or no
-    /// block is closed.
+    /// Starts a collection of `die` and returns the victim; `None` if one is under way or no block
+    /// is closed.
     pub fn begin_collection(&mut self, die: Die) -> Option<Block> {
         let blocks = &mut self.dies[die.index()];
         if blocks.collection.is_some() {
@@ -282,13 +285,13 @@ impl Ftl {
         Some(victim)
     }
 
-    /// Whether a collection of `die` is under way.
+    /// Returns true if a collection of `die` is under way.
     #[inline]
     pub fn is_collecting(&self, die: Die) -> bool {
         self.dies[die.index()].collection.is_some()
     }
 
-    /// Copies the next valid slot of the victim of `die`; `None` once nothing valid is left.
+    /// Copies the next valid slot of the victim of `die`; `None` if no valid slot is left.
     #[inline]
     pub fn copy_next(&mut self, die: Die) -> Option<Copied> {
         let collection = self.dies[die.index()].collection?;
@@ -296,12 +299,12 @@ impl Ftl {
         Some(self.copy(die, collection, from))
     }
 
-    /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any
-    /// and appends them; one read of the flash yields them all.
-    pub fn copy_page(&mut self, die: Die, together: u32, copies: &mut Vec<Copied>) {
+    /// Copies the valid slots of the next page of the victim of `die`, with `page_slots` slots a
+    /// page, and appends them; one read of the flash yields them all.
+    pub fn copy_page(&mut self, die: Die, page_slots: u32, copies: &mut Vec<Copied>) {
         let Some(collection) = self.dies[die.index()].collection else { return };
         let Some(mut from) = self.next_to_copy(collection) else { return };
-        let end = Slot((from.0 / together + 1) * together);
+        let end = Slot((from.0 / page_slots + 1) * page_slots);
         loop {
             copies.push(self.copy(die, collection, from));
             let Some(next) = self.map.next_valid(Slot(from.0 + 1), end) else { return };
@@ -309,7 +312,7 @@ impl Ftl {
         }
     }
 
-    /// The first slot of a victim that was not looked at and is valid.
+    /// The first valid unexamined slot of a victim.
     #[inline]
     fn next_to_copy(&self, Collection { victim, seen, .. }: Collection) -> Option<Slot> {
         if self.map.valid(victim) == 0 {
@@ -324,6 +327,7 @@ impl Ftl {
     fn copy(&mut self, die: Die, collection: Collection, from: Slot) -> Copied {
         let victim = collection.victim;
         let seen = from.0 + 1 - self.shape.first_slot(victim).0;
+        debug_assert!(seen > collection.seen, "a slot is copied twice");
         self.dies[die.index()].collection = Some(Collection { seen, ..collection });
         self.written.copied += 1;
         let (open, to) = self.open(die);
@@ -347,7 +351,7 @@ impl Ftl {
         victim
     }
 
-    /// Collects `die` until it is no longer low on space, or nothing can be collected.
+    /// Collects `die` until it is no longer low on space, or no block is left to collect.
     pub fn collect(&mut self, die: Die) {
         while self.is_low(die) {
             if self.begin_collection(die).is_none() && !self.is_collecting(die) {
@@ -358,9 +362,9 @@ impl Ftl {
         }
     }
 
-    /// Takes the next slot of the frontier of `die` for `unit`, or for nothing.
+    /// Appends `unit`, or padding, to the frontier of `die`.
     #[inline]
-    fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+    fn append(&mut self, die: Die, unit: Option<Unit>) -> Slot {
         let (open, slot) = self.open(die);
         if let Some(unit) = unit {
             self.map.bind(unit, slot, open.block);
@@ -370,7 +374,7 @@ impl Ftl {
         slot
     }
 
-    /// The frontier of `die`, where it needs one a free block, and the next slot there.
+    /// Returns the frontier of `die`, a free block if it has none, and its next slot.
     #[inline]
     fn open(&mut self, die: Die) -> (Frontier, Slot) {
         let blocks = &mut self.dies[die.index()];
@@ -382,11 +386,12 @@ impl Ftl {
         (open, Slot(self.shape.first_slot(open.block).0 + open.used))
     }
 
-    /// The next slot of the frontier of `die` is written; a full block is closed.
+    /// Advances the frontier of `die` by a written slot; a full block is closed.
     #[inline]
     fn advance(&mut self, die: Die, open: Frontier) {
         let blocks = &mut self.dies[die.index()];
         let used = open.used + 1;
+        debug_assert!(used <= self.shape.slots_per_block, "a block is written beyond its end");
         blocks.frontier = (used < self.shape.slots_per_block).then_some(Frontier { used, ..open });
         if blocks.frontier.is_none() {
             self.state[open.block.index()] = State::Closed;
@@ -395,7 +400,7 @@ impl Ftl {
         }
     }
 
-    /// Makes the slot of `unit` invalid; whether there was one.
+    /// Invalidates the slot of `unit`; returns true if it had one.
     #[inline]
     fn drop_unit(&mut self, unit: Unit) -> bool {
         let Some(slot) = self.map.release(unit) else { return false };

@@ -1,22 +1,22 @@
-//! How often each block was erased.
+//! Erase counts of blocks.
 
 use super::address::Block;
 
-/// Erases of each block and of all together.
+/// Erases of each block and their total.
 #[derive(Debug, Clone)]
 pub(super) struct Wear {
     erases: Vec<u32>,
     total: u64,
 }
 
-/// How evenly blocks are worn.
+/// Range and total of erases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WearSummary {
     /// Erases of all blocks.
     pub total: u64,
-    /// Erases of the block that was erased least.
+    /// Minimum erases of a block.
     pub least: u32,
-    /// Erases of the block that was erased most.
+    /// Maximum erases of a block.
     pub most: u32,
 }
 
@@ -32,8 +32,9 @@ impl Wear {
         self.total += 1;
     }
 
-    /// Sets the erases of a block that had none.
+    /// Sets the erases of an unused block.
     pub(super) fn set(&mut self, block: Block, erases: u32) {
+        debug_assert_eq!(self.erases[block.index()], 0, "{block:?} is in use");
         self.erases[block.index()] = erases;
         self.total += u64::from(erases);
     }

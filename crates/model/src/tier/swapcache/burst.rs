@@ -1,4 +1,4 @@
-//! How fast swapcache may write: a bucket of bytes, filled at ten polls a second.
+//! The write limit of swapcache: a token bucket of bytes, filled at ten polls a second.
 
 use drivelab_core::{Span, Time};
 
@@ -18,7 +18,7 @@ const LEAST: i64 = 10_000_000;
 pub(super) struct Burst {
     bytes: i64,
     bursting: bool,
-    /// Polls that are past.
+    /// Number of past polls.
     polls: u64,
 }
 
@@ -32,22 +32,24 @@ impl Burst {
         Time::ZERO + POLL * (now.ns() / POLL.ns() + 1)
     }
 
-    /// A poll at `now`; polls that found nothing to do since the last one count, too.
+    /// Accounts for a poll at `now`, and for idle polls since the last one.
     pub(super) fn accrue(&mut self, now: Time) {
         let polls = now.ns() / POLL.ns();
+        debug_assert!(polls >= self.polls, "polls ran backwards");
         let missed = i64::try_from(polls - self.polls).unwrap_or(i64::MAX);
         self.polls = polls;
         if self.bytes < MOST {
+            // The boot value is above the maximum: accrual starts once it has been spent.
             self.bytes = self.bytes.saturating_add(missed.saturating_mul(ACCRUED / 10)).min(MOST);
         }
     }
 
-    /// Whether this poll may write.
+    /// Returns true if this poll may write.
     pub(super) const fn may_write(&self) -> bool {
         self.bytes >= ACCRUED && (self.bursting || self.bytes > LEAST)
     }
 
-    /// Whether nothing more may be written.
+    /// Returns true if no more may be written.
     pub(super) const fn is_overdrawn(&self) -> bool {
         self.bytes < 0
     }
@@ -56,9 +58,9 @@ impl Burst {
         self.bytes -= i64::try_from(bytes).expect("a cluster is small");
     }
 
-    /// This poll has written what it could.
-    pub(super) const fn wrote(&mut self) {
-        // A poll that found it recovering leaves it bursting, whatever is left.
+    /// Ends a poll with writes.
+    pub(super) const fn end_poll(&mut self) {
+        // A poll that began in recovery ends it, regardless of the bytes left.
         self.bursting = !self.bursting || self.bytes > 0;
     }
 }
@@ -74,7 +76,7 @@ mod tests {
         burst.accrue(at(10));
         assert!(burst.may_write());
         burst.spend(4_000_000_000);
-        burst.wrote();
+        burst.end_poll();
         // A second fills 100 kB: not enough while it recovers.
         burst.accrue(at(20));
         assert!(!burst.may_write());
@@ -83,7 +85,7 @@ mod tests {
         burst.accrue(at(1_011));
         assert!(burst.may_write());
         burst.spend(9_000_000);
-        burst.wrote();
+        burst.end_poll();
         assert!(burst.may_write());
     }
 }

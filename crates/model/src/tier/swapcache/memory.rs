@@ -1,4 +1,4 @@
-//! The page cache: pages in two lists, of which the older ones of the inactive list make way.
+//! The page cache: an active and an inactive list of pages; the oldest inactive page is replaced.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::super::lists::Lists;
 const INACTIVE: usize = 0;
 const ACTIVE: usize = 1;
 
-/// Pages of the drive that are in memory.
+/// Pages of the drive in memory.
 #[derive(Debug)]
 pub(super) struct Memory {
     limit: u32,
@@ -15,11 +15,11 @@ pub(super) struct Memory {
     page_in: Vec<u64>,
     frame_of: BTreeMap<u64, u32>,
     free: Vec<u32>,
-    /// Writes under way to each page; it is not clean meanwhile.
+    /// Number of writes under way to each page, which keep it dirty.
     writing: BTreeMap<u64, u32>,
-    /// The last frame of the inactive list that the daemon has seen; none where it begins.
+    /// The last frame of the inactive list that the daemon has scanned; `None` at its start.
     marker: Option<u32>,
-    /// Rises with each page that becomes inactive; the daemon waits until it is not negative.
+    /// Counts pages that become inactive; the daemon waits while it is negative.
     pub(super) heuristic: i64,
 }
 
@@ -36,6 +36,7 @@ impl Memory {
             heuristic: 0,
         };
         memory.heuristic = -memory.hysteresis();
+        // The first scan waits like any other, as after boot.
         memory
     }
 
@@ -52,19 +53,19 @@ impl Memory {
         self.frame_of.contains_key(&page)
     }
 
-    /// Whether the page is in memory as it is on the drive.
+    /// Returns true if the page in memory equals the one on the drive.
     pub(super) fn is_clean(&self, page: u64) -> bool {
         self.holds(page) && !self.writing.contains_key(&page)
     }
 
-    /// A page is used: one that is in memory becomes active, another is new and inactive.
+    /// Marks a page as used: it becomes active if it is in memory, else new and inactive.
     pub(super) fn used(&mut self, page: u64) {
         if let Some(&frame) = self.frame_of.get(&page) {
             self.unlink(frame);
             self.lists.push(ACTIVE, frame);
             return;
         }
-        let frame = self.frame();
+        let frame = self.free_frame();
         if frame as usize == self.page_in.len() {
             self.page_in.push(page);
         } else {
@@ -81,13 +82,14 @@ impl Memory {
 
     fn unlink(&mut self, frame: u32) {
         if self.marker == Some(frame) {
+            // The scan must not lose its position with the frame it stands on.
             self.marker = self.lists.before(frame);
         }
         self.lists.remove(frame);
     }
 
-    /// A frame without a page: the page that has been inactive longest makes way if none is free.
-    fn frame(&mut self) -> u32 {
+    /// Returns a frame without a page; evicts the oldest inactive page if none is free.
+    fn free_frame(&mut self) -> u32 {
         if let Some(frame) = self.free.pop() {
             return frame;
         }
@@ -96,6 +98,7 @@ impl Memory {
             return used;
         }
         while self.lists.len(INACTIVE) < self.inactive_target().max(1)
+        // Refilled from the active list first, so that the victim has had a second chance.
             && let Some(oldest) = self.lists.first(ACTIVE)
         {
             self.lists.remove(oldest);
@@ -126,12 +129,12 @@ impl Memory {
         }
     }
 
-    /// Where the daemon stands.
+    /// Position of the daemon's scan.
     pub(super) const fn marker(&self) -> Option<u32> {
         self.marker
     }
 
-    /// The frame of the inactive list behind `seen`, and its page.
+    /// Returns the inactive frame after `seen`, and its page.
     pub(super) fn next_inactive(&self, seen: Option<u32>) -> Option<(u32, u64)> {
         let frame = match seen {
             Some(seen) => self.lists.after(seen),
@@ -144,14 +147,14 @@ impl Memory {
         self.marker = seen;
     }
 
-    /// The daemon came to the end of the list.
+    /// Ends a scan at the end of the list.
     pub(super) fn scanned_all(&mut self) {
         self.marker = self.lists.last(INACTIVE);
         self.heuristic = -self.hysteresis();
     }
 
-    /// Whether the daemon has reason to look.
-    pub(super) fn invites(&self) -> bool {
+    /// Returns true if a scan is due and has pages.
+    pub(super) fn needs_scan(&self) -> bool {
         self.heuristic >= 0 && self.next_inactive(self.marker).is_some()
     }
 

@@ -1,6 +1,6 @@
 //! `DragonFly` BSD's swapcache: clean pages that leave memory are copied to swap on a fast drive.
 //!
-//! After `sys/vm/vm_swapcache.c` of April 2011. Memory is one object here: the drive as one file.
+//! After `sys/vm/vm_swapcache.c` of April 2011. Memory holds a single object: the drive as one file.
 
 mod burst;
 mod memory;
@@ -10,27 +10,28 @@ use drivelab_core::{Completion, Destaged, Device, Op, Request, Span, Time};
 
 use super::between::{Front, Policy};
 use super::pair::Side;
-use super::{UNIT, extend, place_of, units};
+use super::{UNIT, extend, sectors_of, units};
 use burst::Burst;
 use memory::Memory;
 use swap::Swap;
 
-/// A read that memory answers: a system call and a copy, our estimate.
+/// Time of a read from memory: a system call and a copy, our estimate.
 const FROM_MEMORY: Span = Span::from_us(2);
-/// `vm_swapcache_maxlaunder`: pages that one poll may take or give up.
+/// `vm_swapcache_maxlaunder`: maximum pages copied or dropped by a poll.
 const MAX_LAUNDER: usize = 256;
-/// Pages of the aligned window in which neighbours are written together (`SWAP_META_PAGES`).
+/// Pages of the aligned window within which neighbours are written together (`SWAP_META_PAGES`).
 const WINDOW: u64 = 16;
-/// `vm_swapcache_maxswappct`, and where cleaning ends.
+/// `vm_swapcache_maxswappct`: percentage of swap from which copies are dropped.
 const FULL: u64 = 75;
+/// Percentage at which cleaning ends.
 const CLEANED: u64 = 70;
 const PAGE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// Of a request of the host.
+    /// Part of a request of the host.
     Of(usize),
-    /// Copies into these slots.
+    /// Copies into a range of slots.
     Copies(std::ops::Range<u64>),
 }
 
@@ -57,14 +58,16 @@ impl<D: Device> Swapcache<D> {
         }
     }
 
-    /// Has the first pages of the drive in swap, as many as it keeps.
+    /// Fills swap with the first pages of the drive.
     pub(crate) fn warm(&mut self) {
+        // No further than cleaning would leave it, or the first polls would drop pages at once.
         let kept = self.front.pair.device(Side::Fast).capacity().get() / UNIT * CLEANED / 100;
         let pages = kept.min(self.front.host.capacity().get() / UNIT);
         self.swap.warm(u32::try_from(pages).unwrap_or(u32::MAX));
     }
 
-    /// From memory where all of it is there, else from swap where all of it is there.
+    /// Reads from memory if it holds all pages, else from swap if that does, else from the slow
+    /// drive.
     fn read(&mut self, now: Time, request: Request) {
         let pages = units(&request);
         if pages.clone().all(|page| self.memory.holds(page)) {
@@ -76,7 +79,7 @@ impl<D: Device> Swapcache<D> {
         let parent = self.front.host.open(now, request, ());
         self.front.host.requests[parent].pending.left = runs.len();
         for run in runs {
-            let (lba, sectors) = place_of(&run);
+            let (lba, sectors) = sectors_of(&run);
             self.front.send(now, Side::Fast, Part::Of(parent), Request { lba, sectors, ..request });
         }
     }
@@ -87,8 +90,8 @@ impl<D: Device> Swapcache<D> {
         self.front.send(now, Side::Slow, Part::Of(parent), request);
     }
 
-    /// Copies of what changes are given up before it does.
-    fn change(&mut self, now: Time, request: Request) {
+    /// Writes or trims; copies in swap become invalid before the data changes.
+    fn modify(&mut self, now: Time, request: Request) {
         for page in units(&request) {
             self.swap.forget(page);
             match request.op {
@@ -99,28 +102,30 @@ impl<D: Device> Swapcache<D> {
         self.pass_on(now, request);
     }
 
-    /// When the daemon has something to do, if it has.
+    /// Returns the daemon's next poll with work to do.
     fn next_poll(&self) -> Option<Time> {
-        let due = if self.cleaning {
-            self.swap.is_fuller_than(CLEANED)
-        } else {
-            self.swap.is_fuller_than(FULL)
-        };
-        (due || self.memory.invites()).then(|| Burst::next_poll(self.front.clock))
+        let cleans = self.swap.is_fuller_than(self.cleaning_limit());
+        // Idle polls are skipped: they only accrue bytes, for which `Burst::accrue` accounts later.
+        (cleans || self.memory.needs_scan()).then(|| Burst::next_poll(self.front.clock))
+    }
+
+    /// The hysteresis of cleaning: it begins at `FULL` and ends at `CLEANED`.
+    fn cleaning_limit(&self) -> u64 {
+        if self.cleaning { CLEANED } else { FULL }
     }
 
     fn poll(&mut self, now: Time) {
-        self.cleaning = self.swap.is_fuller_than(if self.cleaning { CLEANED } else { FULL });
+        self.cleaning = self.swap.is_fuller_than(self.cleaning_limit());
         self.burst.accrue(now);
         if self.cleaning {
             self.swap.clean(MAX_LAUNDER);
         } else if self.burst.may_write() {
             self.scan(now);
-            self.burst.wrote();
+            self.burst.end_poll();
         }
     }
 
-    /// Copies what became inactive since the last scan.
+    /// Copies pages that became inactive since the last scan.
     fn scan(&mut self, now: Time) {
         if self.memory.heuristic < 0 {
             return;
@@ -128,7 +133,7 @@ impl<D: Device> Swapcache<D> {
         let mut left = MAX_LAUNDER;
         let mut seen = self.memory.marker();
         while let Some((frame, page)) = self.memory.next_inactive(seen) {
-            if !self.swap.has(page) {
+            if !self.swap.is_readable(page) {
                 if left == 0 || self.burst.is_overdrawn() {
                     return self.memory.scanned_to(seen);
                 }
@@ -141,10 +146,10 @@ impl<D: Device> Swapcache<D> {
     }
 
     fn may_copy(&self, page: u64) -> bool {
-        self.memory.is_clean(page) && !self.swap.is_going(page)
+        self.memory.is_clean(page) && !self.swap.is_being_written(page)
     }
 
-    /// Copies a page and its neighbours of the same window; how many.
+    /// Copies a page and its neighbours within the window; returns their number.
     fn copy_around(&mut self, now: Time, page: u64) -> usize {
         let window = page / WINDOW * WINDOW..(page / WINDOW + 1) * WINDOW;
         let (mut first, mut end) = (page, page + 1);
@@ -160,9 +165,10 @@ impl<D: Device> Swapcache<D> {
             extend(&mut runs, slot);
             copied += 1;
         }
+        debug_assert!(copied as u64 <= WINDOW, "{copied} pages from one window");
         self.burst.spend(copied as u64 * PAGE_BYTES);
         for run in runs {
-            let (lba, sectors) = place_of(&run);
+            let (lba, sectors) = sectors_of(&run);
             self.front.send(now, Side::Fast, Part::Copies(run), Request::write(0, lba, sectors));
         }
         copied.max(1)
@@ -186,7 +192,7 @@ impl<D: Device> Policy for Swapcache<D> {
     fn serve(&mut self, now: Time, request: Request) {
         match request.op {
             Op::Read => self.read(now, request),
-            Op::Write | Op::Trim => self.change(now, request),
+            Op::Write | Op::Trim => self.modify(now, request),
             Op::Flush => self.pass_on(now, request),
         }
     }
@@ -206,7 +212,7 @@ impl<D: Device> Policy for Swapcache<D> {
                 Op::Read => self.memory.used(page),
                 Op::Write => {
                     self.memory.end_write(page);
-                    // A page of which a part was written would have to be read first.
+                    // A partly written page is not cached: the rest of it would have to be read.
                     let whole = request.lba.get() <= page * UNIT
                         && request.end().get() >= (page + 1) * UNIT;
                     if whole || self.memory.holds(page) {
@@ -223,14 +229,14 @@ impl<D: Device> Policy for Swapcache<D> {
         [self.next_poll()]
     }
 
-    fn own_work(&mut self, at: Time, [poll]: [Option<Time>; 1]) {
+    fn background_work(&mut self, at: Time, [poll]: [Option<Time>; 1]) {
         if poll.is_some_and(|poll| poll <= at) {
             self.poll(at);
         }
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
-        // What is on the fast drive are copies of what the slow one has.
+        // The fast drive only holds copies of data on the slow one.
         self.front.pair.slow_destaged(records);
     }
 }

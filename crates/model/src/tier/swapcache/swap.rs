@@ -1,4 +1,4 @@
-//! Which pages have a copy on the fast drive, and where.
+//! The map of pages with a copy on the fast drive.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::super::extend;
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     slot: u32,
-    /// Whether it is written; until then it cannot be read.
+    /// True once it is written and thus readable.
     written: bool,
 }
 
@@ -17,10 +17,10 @@ struct Copy {
 pub(super) struct Swap {
     slots: u32,
     copies: BTreeMap<u64, Copy>,
-    /// The page in each slot that was ever used.
+    /// The page in each used slot.
     page_in: Vec<u64>,
     free: VecDeque<u32>,
-    /// Where cleaning continues.
+    /// Page at which cleaning continues.
     cursor: u64,
 }
 
@@ -35,26 +35,27 @@ impl Swap {
         }
     }
 
-    /// Whether more than `percent` of the slots are in use.
+    /// Returns true if more than `percent` of the slots are in use.
     pub(super) fn is_fuller_than(&self, percent: u64) -> bool {
         self.in_use() > u64::from(self.slots) * percent / 100
     }
 
     fn in_use(&self) -> u64 {
+        debug_assert!(self.page_in.len() <= self.slots as usize, "more copies than slots");
         (self.page_in.len() - self.free.len()) as u64
     }
 
-    /// Whether the page has a copy that can be read.
-    pub(super) fn has(&self, page: u64) -> bool {
+    /// Returns true if the page has a readable copy.
+    pub(super) fn is_readable(&self, page: u64) -> bool {
         self.copies.get(&page).is_some_and(|copy| copy.written)
     }
 
-    /// Whether the page is being copied.
-    pub(super) fn is_going(&self, page: u64) -> bool {
+    /// Returns true if the page is being copied.
+    pub(super) fn is_being_written(&self, page: u64) -> bool {
         self.copies.get(&page).is_some_and(|copy| !copy.written)
     }
 
-    /// The runs of slots that hold `pages`; `None` where one of the pages has no copy.
+    /// Returns the runs of slots that hold `pages`; `None` if a page has no copy.
     pub(super) fn runs(&self, pages: Range<u64>) -> Option<Vec<Range<u64>>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for page in pages {
@@ -64,7 +65,7 @@ impl Swap {
         Some(runs)
     }
 
-    /// Takes a slot for a copy of `page`, which may have one already; `None` where none is free.
+    /// Assigns a slot to a new copy of `page`, which replaces the old one; `None` if swap is full.
     pub(super) fn assign(&mut self, page: u64) -> Option<u64> {
         let fresh = u32::try_from(self.page_in.len()).expect("at most the slots");
         let slot = if fresh < self.slots {
@@ -80,10 +81,11 @@ impl Swap {
         Some(u64::from(slot))
     }
 
-    /// The copies in `slots` are written; those that were given up meanwhile free their slot.
+    /// Marks the copies in `slots` as written; the slots of dropped copies become free.
     pub(super) fn written(&mut self, slots: Range<u64>) {
         for slot in slots {
             let slot = u32::try_from(slot).expect("at most the slots");
+            // The page may have been dropped or copied elsewhere while this write was under way.
             match self.copies.get_mut(&self.page_in[slot as usize]) {
                 Some(copy) if copy.slot == slot => copy.written = true,
                 _ => self.free.push_back(slot),
@@ -91,7 +93,7 @@ impl Swap {
         }
     }
 
-    /// Gives up the copy of a page. The slot of one that is being written is free after that.
+    /// Drops the copy of a page. A slot that is being written becomes free after that.
     pub(super) fn forget(&mut self, page: u64) {
         if let Some(copy) = self.copies.remove(&page)
             && copy.written
@@ -100,7 +102,7 @@ impl Swap {
         }
     }
 
-    /// Gives up copies, `count` at most, from where it stopped the last time, in order of page.
+    /// Drops at most `count` copies in order of page, beginning where the last call stopped.
     pub(super) fn clean(&mut self, count: usize) {
         let found = self.copies.range(self.cursor..).filter(|(_, copy)| copy.written);
         let pages: Vec<u64> = found.map(|(page, _)| *page).take(count).collect();
@@ -110,11 +112,12 @@ impl Swap {
         }
     }
 
-    /// Has copies of the first `pages` pages, and of no others.
+    /// Replaces all copies by those of the first `pages` pages.
     pub(super) fn warm(&mut self, pages: u32) {
-        let copy = |page| (u64::from(page), Copy { slot: page, written: true });
-        self.copies = (0..pages.min(self.slots)).map(copy).collect();
-        self.page_in = (0..self.copies.len() as u64).collect();
+        let pages = pages.min(self.slots);
+        self.copies =
+            (0..pages).map(|page| (u64::from(page), Copy { slot: page, written: true })).collect();
+        self.page_in = (0..u64::from(pages)).collect();
     }
 }
 
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(swap.assign(7), Some(1));
         assert_eq!(swap.assign(9), None);
         swap.written(slot..slot + 1);
-        assert!(!swap.has(7));
+        assert!(!swap.is_readable(7));
         assert_eq!(swap.assign(9), Some(0));
         swap.written(0..2);
         let one = std::iter::once(1..2);
@@ -143,8 +146,8 @@ mod tests {
         let mut swap = Swap::new(4);
         swap.warm(4);
         swap.clean(3);
-        assert!(swap.has(3) && !swap.has(2));
+        assert!(swap.is_readable(3) && !swap.is_readable(2));
         swap.clean(3);
-        assert!(!swap.has(3) && !swap.is_fuller_than(0));
+        assert!(!swap.is_readable(3) && !swap.is_fuller_than(0));
     }
 }

@@ -1,4 +1,4 @@
-//! Which units the fast drive holds, where, and which of them are dirty.
+//! The map of units on the fast drive, clean and dirty.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,16 +15,16 @@ const USED: usize = 0;
 pub(super) struct Cache {
     buckets: u32,
     slots: BTreeMap<u64, u32>,
-    /// The unit in each slot of the buckets that were ever used, as long as the slot holds its
-    /// newest data.
+    /// The unit in each slot of the used buckets, as long as the slot holds its newest data.
     unit_in: Vec<u64>,
     dirty: BTreeSet<u64>,
     /// Dirty units in each bucket.
     dirty_in: Vec<u32>,
     /// Buckets with dirty units.
     dirty_buckets: u32,
-    /// Closed buckets, the one that was used longest ago first.
+    /// Full buckets, the least recently used one first.
     used: Lists<1>,
+    /// The bucket being filled, and its next offset.
     open: Option<(u32, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Cache {
         self.dirty.len() as u64
     }
 
-    /// Buckets that cannot be used for new data, in percent (`in_use`).
+    /// Buckets that cannot take new data, in percent (`in_use`).
     pub(super) fn percent_in_use(&self) -> u64 {
         u64::from(self.dirty_buckets) * 100 / u64::from(self.buckets.max(1))
     }
@@ -63,7 +63,7 @@ impl Cache {
         self.dirty.contains(&unit)
     }
 
-    /// The bucket of a slot was read.
+    /// Marks the bucket of a slot as recently used.
     pub(super) fn touch(&mut self, slot: u32) {
         let bucket = slot / BUCKET;
         if self.used.holder(bucket).is_some() {
@@ -72,11 +72,13 @@ impl Cache {
         }
     }
 
-    /// Gives `unit` a new slot; `None` where every bucket has dirty units.
-    pub(super) fn place(&mut self, unit: u64, dirty: bool) -> Option<u32> {
+    /// Assigns a new slot to `unit`; `None` if every bucket has dirty units.
+    pub(super) fn assign(&mut self, unit: u64, dirty: bool) -> Option<u32> {
         let (bucket, offset) = self.open.or_else(|| Some((self.empty_bucket()?, 0)))?;
+        // Never overwritten in its old slot: the cache is a log, like bcache's buckets.
         self.drop_unit(unit);
         let slot = bucket * BUCKET + offset;
+        debug_assert_eq!(self.unit_in[slot as usize], NONE, "slot {slot} holds newest data");
         self.unit_in[slot as usize] = unit;
         self.slots.insert(unit, slot);
         if dirty {
@@ -91,7 +93,7 @@ impl Cache {
         Some(slot)
     }
 
-    /// A bucket without data: a fresh one, or the one used longest ago of those that are clean.
+    /// Returns an empty bucket: an unused one, or the least recently used clean one.
     fn empty_bucket(&mut self) -> Option<u32> {
         let fresh = u32::try_from(self.dirty_in.len()).expect("at most the buckets");
         if fresh < self.buckets {
@@ -99,6 +101,7 @@ impl Cache {
             self.unit_in.resize(self.unit_in.len() + BUCKET as usize, NONE);
             return Some(fresh);
         }
+        // Dirty data exists only here, so its bucket cannot be reused.
         let mut candidate = self.used.first(USED);
         while let Some(bucket) = candidate
             && self.dirty_in[bucket as usize] > 0
@@ -116,7 +119,7 @@ impl Cache {
         Some(bucket)
     }
 
-    /// Forgets `unit`, dirty or not.
+    /// Removes `unit`, even if it is dirty.
     pub(super) fn drop_unit(&mut self, unit: u64) {
         let Some(slot) = self.slots.get(&unit).copied() else { return };
         self.clean(unit);
@@ -124,28 +127,33 @@ impl Cache {
         self.unit_in[slot as usize] = NONE;
     }
 
-    /// The slow drive has what is in the slot of `unit`.
+    /// Marks `unit` as clean: the slow drive has its data.
     pub(super) fn clean(&mut self, unit: u64) {
         if self.dirty.remove(&unit) {
             let bucket = (self.slots[&unit] / BUCKET) as usize;
+            debug_assert!(self.dirty_in[bucket] > 0, "a dirty unit in a clean bucket");
             self.dirty_in[bucket] -= 1;
             self.dirty_buckets -= u32::from(self.dirty_in[bucket] == 0);
         }
     }
 
-    /// Dirty units from `from` on that follow one another here and there, at most `most`.
+    /// Returns the first dirty units at or above `from` that are contiguous on both drives, at most
+    /// `most`.
     pub(super) fn dirty_run(&self, from: u64, most: u64) -> Option<Range<u64>> {
         let mut dirty = self.dirty.range(from..);
         let first = *dirty.next()?;
-        let slot = |unit: u64| u64::from(self.slots[&unit]);
-        let follows = |(place, unit): (u64, &u64)| {
-            *unit == first + place && slot(*unit) == slot(first) + place
-        };
-        let more = (1..most).zip(dirty).take_while(|next| follows(*next)).count();
-        Some(first..first + 1 + more as u64)
+        let slot = u64::from(self.slots[&first]);
+        let mut end = first + 1;
+        for unit in dirty.copied().take_while(|unit| *unit - first < most) {
+            if unit != end || u64::from(self.slots[&unit]) != slot + (unit - first) {
+                break;
+            }
+            end += 1;
+        }
+        Some(first..end)
     }
 
-    /// What must hold whatever happened; the first rule that does not.
+    /// Checks the invariants; returns the first violation.
     #[cfg(test)]
     pub(super) fn check(&self) -> Result<(), String> {
         let held = self.unit_in.iter().filter(|unit| **unit != NONE).count();
@@ -180,11 +188,11 @@ mod tests {
             let unit = rng.below(900);
             match rng.below(8) {
                 0..4 if cache.percent_in_use() < 70 => {
-                    cache.place(unit, true).unwrap();
+                    cache.assign(unit, true).unwrap();
                     dirty.insert(unit);
                 }
                 0..6 if !cache.is_dirty(unit) => {
-                    cache.place(unit, false);
+                    cache.assign(unit, false);
                 }
                 6 => {
                     for unit in cache.dirty_run(unit, 16).into_iter().flatten() {
@@ -204,10 +212,10 @@ mod tests {
         let mut cache = Cache::new(3);
         let units = u64::from(BUCKET);
         for unit in 0..3 * units {
-            cache.place(unit, unit == 5).unwrap();
+            cache.assign(unit, unit == 5).unwrap();
         }
         cache.touch(cache.slot_of(units).unwrap());
-        cache.place(9_999, false).unwrap();
+        cache.assign(9_999, false).unwrap();
         assert!(cache.slot_of(0).is_some() && cache.slot_of(units).is_some());
         assert_eq!(cache.slot_of(2 * units), None);
     }

@@ -1,4 +1,4 @@
-//! A tier that keeps writes and writes them back later, as Linux bcache does in writeback mode.
+//! A tier that buffers writes and writes them back later, after Linux bcache in writeback mode.
 //!
 //! After `drivers/md/bcache`: admission and limits (`request.c`, `writeback.h`), the rate of
 //! cleaning (`writeback.c`), the journal (`journal.c`).
@@ -17,31 +17,31 @@ use drivelab_core::{
 use super::between::{Front, Policy};
 use super::host::Held;
 use super::pair::Side;
-use super::{UNIT, extend, place_of, units};
+use super::{UNIT, extend, sectors_of, units};
 use cache::{BUCKET, Cache};
 use journal::{Journal, Key};
 use rate::Rate;
 use stream::Streams;
 
-/// `CUTOFF_WRITEBACK_SYNC`: from here on, in percent, writes go to both drives.
+/// `CUTOFF_WRITEBACK_SYNC`: percentage in use above which writes go to both drives.
 const NO_MORE_DIRTY: u64 = 70;
-/// `CUTOFF_CACHE_ADD`: from here on nothing is added.
+/// `CUTOFF_CACHE_ADD`: percentage in use above which the cache takes no data.
 const NO_MORE: u64 = 95;
-/// Pieces that are written back at once (`in_flight` of `struct cached_dev`).
+/// Maximum pieces being written back (`in_flight` of `struct cached_dev`).
 const MOST_PIECES: u32 = 64;
-/// The longest piece in units, a bucket.
+/// Maximum size of a piece in units, a bucket.
 const PIECE: u64 = BUCKET as u64;
-/// Pause after all dirty data was visited once (`writeback_delay`).
+/// Pause after a pass over all dirty data (`writeback_delay`).
 const PAUSE: Span = Span::from_secs(30);
 
-/// What a request of the host is to the cache.
+/// The relation of a request to the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// What it reads is kept.
+    /// A read whose data is added to the cache.
     Fills,
-    /// A write whose data is on the fast drive alone ...
+    /// A write with data on the fast drive only.
     Kept,
-    /// ... and that waits for the journal.
+    /// Such a write that waits for the journal.
     Forced,
     /// Anything else.
     Passes,
@@ -49,15 +49,15 @@ pub(crate) enum Note {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
-    /// Of a request of the host.
+    /// Part of a request of the host.
     Of(usize),
     /// The fast drive's half of a write to both.
     Copy(usize),
-    /// Data that a read missed, or that is written for nobody.
+    /// Data that a read missed; no request waits for it.
     Fill,
     JournalFlush,
     JournalEntry,
-    /// Dirty units read from these slots.
+    /// Dirty units, read from consecutive slots.
     CleanRead(Range<u64>, u64),
     CleanWrite(Range<u64>, u64),
 }
@@ -71,11 +71,12 @@ pub(crate) struct Writeback<D> {
     streams: Streams,
     rate: Rate,
     pieces: u32,
-    /// Where cleaning continues, and when it does so after a pause.
+    /// Unit at which cleaning continues.
     cursor: u64,
+    /// End of the pause between two passes.
     paused_until: Time,
-    /// Writes past the cache that the slow drive has answered from its own, and when; once
-    /// records are asked for.
+    /// Writes past the cache that are in the slow drive's volatile cache, with the times of their
+    /// answers; only while recording is on.
     passed: Vec<(Time, Key)>,
     destaged: Option<Vec<Destaged>>,
 }
@@ -100,10 +101,10 @@ impl<D: Device> Writeback<D> {
         }
     }
 
-    /// Has the first units of the drive in the cache, clean, as many as fit.
+    /// Fills the cache with clean copies of the first units of the drive.
     pub(crate) fn warm(&mut self) {
         for unit in 0..self.cache.units().min(self.front.host.capacity().get() / UNIT) {
-            self.cache.place(unit, false);
+            self.cache.assign(unit, false);
         }
     }
 
@@ -113,8 +114,8 @@ impl<D: Device> Writeback<D> {
         self.front.send(now, side, Part::Of(parent), request);
     }
 
-    /// The units of a request in runs that lie together, and in which slots; `None` for those that
-    /// are not in the cache.
+    /// Returns the units of a request in contiguous runs with their first slots; `None` for runs
+    /// outside the cache.
     fn runs(&mut self, request: &Request) -> Vec<(Range<u64>, Option<u64>)> {
         let mut runs: Vec<(Range<u64>, Option<u64>)> = Vec::new();
         for unit in units(request) {
@@ -143,7 +144,7 @@ impl<D: Device> Writeback<D> {
                 let part = Request { lba, sectors, ..request };
                 self.send_of(now, Side::Fast, parent, part);
             } else {
-                let (lba, sectors) = place_of(&run);
+                let (lba, sectors) = sectors_of(&run);
                 let (lba, end) = (lba.max(request.lba), (lba + sectors).min(request.end()));
                 let part = Request { lba, sectors: end - lba, ..request };
                 self.send_of(now, Side::Slow, parent, part);
@@ -154,11 +155,11 @@ impl<D: Device> Writeback<D> {
     /// A write goes to the cache, to both drives, or past the cache.
     fn write(&mut self, now: Time, request: Request) {
         let (long, in_use) = (self.streams.is_long(&request), self.cache.percent_in_use());
-        // What is dirty must not be overtaken: bcache writes it where it is newest.
+        // A write around the cache would be overwritten later by the older dirty data.
         let must = units(&request).any(|unit| self.cache.is_dirty(unit));
         let keeps = must || (!long && in_use <= NO_MORE_DIRTY);
         let parent = self.front.host.open(now, request, Note::Passes);
-        if keeps && self.keep(now, parent, &request) {
+        if keeps && self.write_to_cache(now, parent, &request) {
             return;
         }
         for unit in units(&request) {
@@ -170,11 +171,11 @@ impl<D: Device> Writeback<D> {
         }
     }
 
-    /// Writes all of a request to the cache as dirty units; whether there was space.
-    fn keep(&mut self, now: Time, parent: usize, request: &Request) -> bool {
+    /// Writes all of a request to the cache as dirty units; returns false if there is no space.
+    fn write_to_cache(&mut self, now: Time, parent: usize, request: &Request) -> bool {
         let mut slots = Vec::new();
         for unit in units(request) {
-            let Some(slot) = self.cache.place(unit, true) else {
+            let Some(slot) = self.cache.assign(unit, true) else {
                 return false;
             };
             extend(&mut slots, u64::from(slot));
@@ -183,17 +184,18 @@ impl<D: Device> Writeback<D> {
         for run in slots {
             let (lba, sectors) = in_slots(&run);
             let part = Request { lba, sectors, fua: false, ..*request };
+            // Force unit access is up to the journal, not to each piece of data.
             self.send_of(now, Side::Fast, parent, part);
         }
         true
     }
 
-    /// Puts what the slow drive has, or is given, into the cache; `parent` waits for it.
+    /// Adds clean data of the slow drive to the cache; `parent` waits for it.
     fn fill(&mut self, now: Time, request: &Request, parent: Option<usize>) {
         let mut slots = Vec::new();
         for unit in units(request) {
             if self.cache.slot_of(unit).is_none()
-                && let Some(slot) = self.cache.place(unit, false)
+                && let Some(slot) = self.cache.assign(unit, false)
             {
                 extend(&mut slots, u64::from(slot));
             }
@@ -216,7 +218,7 @@ impl<D: Device> Writeback<D> {
     }
 
     fn trim(&mut self, now: Time, request: Request) {
-        // A unit of which a part is trimmed keeps its data.
+        // A partly trimmed unit keeps its data.
         let whole = request.lba.get().div_ceil(UNIT)..request.end().get() / UNIT;
         for unit in whole {
             self.cache.drop_unit(unit);
@@ -225,8 +227,9 @@ impl<D: Device> Writeback<D> {
         self.send_of(now, Side::Slow, parent, request);
     }
 
-    /// What was not written again meanwhile is clean.
+    /// Marks written-back units as clean, unless they have been rewritten since.
     fn cleaned(&mut self, run: Range<u64>, slot: u64) {
+        debug_assert!(self.pieces > 0, "a piece was written back twice");
         self.pieces -= 1;
         for (unit, slot) in run.zip(slot..) {
             if self.cache.slot_of(unit).map(u64::from) == Some(slot) {
@@ -253,7 +256,7 @@ impl<D: Device> Writeback<D> {
         let held = self.front.host.close(parent);
         let mut answer = held.pending.completion(now);
         match (held.note, held.request.op) {
-            // Until its key is in the journal it is lost with the power.
+            // A power cut before its key is in the journal loses it.
             (Note::Kept, _) => answer.served_by = ServedBy::DriveWriteCache,
             (Note::Forced, _) => answer.served_by = ServedBy::Medium,
             (Note::Fills, _) => self.fill(now, &held.request, None),
@@ -268,7 +271,7 @@ impl<D: Device> Writeback<D> {
         completed.push(answer);
     }
 
-    /// A flush of the slow drive that was submitted then is done.
+    /// Completes a flush of the slow drive that was submitted at `submitted`.
     fn flushed(&mut self, now: Time, submitted: Time) {
         let Some(records) = &mut self.destaged else { return };
         self.passed.retain(|(answered, key)| {
@@ -280,28 +283,29 @@ impl<D: Device> Writeback<D> {
         });
     }
 
-    /// When the next dirty piece is due.
+    /// Returns the time of the next dirty piece.
     fn next_piece(&self) -> Option<Time> {
         let may = self.cache.dirty() > 0 && self.pieces < MOST_PIECES;
         may.then(|| self.rate.next.max(self.paused_until).max(self.front.clock))
     }
 
-    /// When the rate of cleaning is set again.
+    /// Returns the time of the next update of the cleaning rate.
     fn next_update(&self) -> Option<Time> {
         (self.cache.dirty() > 0).then(|| Rate::next_update(self.front.clock))
     }
 
-    /// Begins to write back the next dirty piece.
+    /// Begins the write-back of the next dirty piece.
     fn clean(&mut self, now: Time) {
         let Some(run) = self.cache.dirty_run(self.cursor, PIECE) else {
             (self.cursor, self.paused_until) = (0, now + PAUSE);
             return;
         };
-        let slot = self.cache.slot_of(run.start).expect("what is dirty lies somewhere");
+        let slot = self.cache.slot_of(run.start).expect("a dirty unit has a slot");
         let slots = u64::from(slot)..u64::from(slot) + run.end - run.start;
         let (lba, sectors) = in_slots(&slots);
         self.cursor = run.end;
         self.pieces += 1;
+        debug_assert!(self.pieces <= MOST_PIECES, "more pieces than bcache keeps in flight");
         self.rate.sent(now, sectors.get());
         self.front.send(
             now,
@@ -312,9 +316,9 @@ impl<D: Device> Writeback<D> {
     }
 }
 
-/// The sectors of slots, which lie behind the journal.
+/// Returns the sectors of slots, which follow the journal.
 fn in_slots(slots: &Range<u64>) -> (Lba, Sectors) {
-    let (lba, sectors) = place_of(slots);
+    let (lba, sectors) = sectors_of(slots);
     (lba + Sectors::new(journal::SECTORS), sectors)
 }
 
@@ -347,7 +351,7 @@ impl<D: Device> Policy for Writeback<D> {
             Part::Fill => {}
             Part::Of(parent) => self.settle(parent, done, completed),
             Part::Copy(parent) => {
-                // The slow drive decides how safe the data is.
+                // Durability is that of the slow drive; the copy is clean.
                 let copied = Completion { served_by: ServedBy::Unknown, ..*done };
                 self.settle(parent, &copied, completed);
             }
@@ -362,7 +366,7 @@ impl<D: Device> Policy for Writeback<D> {
                 }
             }
             Part::CleanRead(run, slot) => {
-                let (lba, sectors) = place_of(&run);
+                let (lba, sectors) = sectors_of(&run);
                 let end = (lba + sectors).min(Lba::ZERO + self.front.host.capacity());
                 let write = Request::write(0, lba, end - lba);
                 self.front.send(now, Side::Slow, Part::CleanWrite(run, slot), write);
@@ -377,9 +381,10 @@ impl<D: Device> Policy for Writeback<D> {
         [journal, self.next_update(), self.next_piece()]
     }
 
-    fn own_work(&mut self, at: Time, due: [Option<Time>; 3]) {
+    fn background_work(&mut self, at: Time, due: [Option<Time>; 3]) {
         let [journal, update, piece] = due.map(|due| due.is_some_and(|due| due <= at));
         if update {
+            // Before a piece of the same time, which then gets the new rate.
             let (dirty, all) = (self.cache.dirty() * UNIT, self.cache.units() * UNIT);
             self.rate.update(at, dirty, all, self.front.last_request);
         }

@@ -1,4 +1,4 @@
-//! How fast dirty data goes to the slow drive: bcache's controller (`__update_writeback_rate` and
+//! The rate of write-back to the slow drive: bcache's controller (`__update_writeback_rate` and
 //! `bch_next_delay` in `drivers/md/bcache`).
 
 use drivelab_core::{Span, Time};
@@ -11,13 +11,15 @@ const PERCENT: u64 = 10;
 /// `writeback_rate_p_term_inverse` and `writeback_rate_i_term_inverse`.
 const PROPORTION: i64 = 40;
 const INTEGRAL: i64 = 10_000;
-/// `writeback_rate_minimum`, in sectors per second, and the most there is.
+/// `writeback_rate_minimum`, in sectors per second, and the maximum.
 const SLOWEST: i64 = 8;
 const FASTEST: i64 = 1_000_000_000;
-/// Without requests for six updates the rate is the fastest (`idle_counter_exceeded`).
+/// Time without requests, six updates, after which the rate is the maximum
+/// (`idle_counter_exceeded`).
 const IDLE: Span = Span::from_secs(30);
-/// A delay is limited to this, and so is what is made up for.
+/// Maximum delay between pieces.
 const LONGEST_DELAY: Span = Span::from_ms(2_500);
+/// Maximum lag that later pieces make up for.
 const LONGEST_LAG: Span = Span::from_secs(2);
 
 /// The rate of cleaning.
@@ -25,7 +27,7 @@ const LONGEST_LAG: Span = Span::from_secs(2);
 pub(super) struct Rate {
     sectors_per_s: i64,
     integral: i64,
-    /// When the next piece is due.
+    /// Time of the next piece.
     pub(super) next: Time,
     updated: Time,
 }
@@ -40,24 +42,26 @@ impl Rate {
         Time::ZERO + UPDATE * (now.ns() / UPDATE.ns() + 1)
     }
 
-    /// Sets the rate from what is dirty, in sectors.
+    /// Sets the rate from the dirty part of the cache, both in sectors.
     pub(super) fn update(&mut self, now: Time, dirty: u64, cache: u64, last_request: Time) {
         self.updated = now;
         if now.since(last_request) >= IDLE {
             (self.sectors_per_s, self.integral) = (FASTEST, 0);
             return;
         }
-        let signed = |sectors: u64| i64::try_from(sectors).unwrap_or(i64::MAX);
-        let error = signed(dirty) - signed(cache * PERCENT / 100);
+        debug_assert!(dirty <= cache, "{dirty} sectors of {cache} are dirty");
+        let target = i64::try_from(cache * PERCENT / 100).unwrap_or(i64::MAX);
+        let error = i64::try_from(dirty).unwrap_or(i64::MAX) - target;
         let keeps_up = now < self.next + Span::from_ms(1);
         if (error < 0 && self.integral > 0) || (error > 0 && keeps_up) {
+            // Anti-windup: the integral only grows while the drive keeps up with the rate.
             self.integral = self.integral.saturating_add(error * UPDATE_S);
         }
         let rate = error / PROPORTION + self.integral / INTEGRAL;
         self.sectors_per_s = rate.clamp(SLOWEST, FASTEST);
     }
 
-    /// A piece of `sectors` was sent at `now`.
+    /// Accounts for a piece of `sectors` sent at `now`.
     pub(super) fn sent(&mut self, now: Time, sectors: u64) {
         let rate = u64::try_from(self.sectors_per_s).expect("the rate is positive");
         let due = self.next + Span::from_ns(sectors * 1_000_000_000 / rate);

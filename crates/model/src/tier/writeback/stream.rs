@@ -1,10 +1,10 @@
-//! Which requests continue one another: long sequential streams pass a cache by.
+//! Detection of long sequential streams, which bypass the cache.
 
 use std::collections::VecDeque;
 
 use drivelab_core::{Lba, Request};
 
-/// `RECENT_IO`: streams that are remembered.
+/// `RECENT_IO`: number of remembered streams.
 const STREAMS: usize = 128;
 /// `sequential_cutoff`, 4 MiB in sectors.
 const CUTOFF: u64 = 8192;
@@ -15,15 +15,15 @@ struct Stream {
     sectors: u64,
 }
 
-/// Streams seen lately; the one used last comes last.
+/// Recent streams, the most recently used one last.
 #[derive(Debug, Default)]
 pub(super) struct Streams(VecDeque<Stream>);
 
 impl Streams {
-    /// Whether `request` belongs to a stream that is long by now.
+    /// Returns true if `request` brings its stream above the cutoff.
     pub(super) fn is_long(&mut self, request: &Request) -> bool {
         let known = self.0.iter().rposition(|stream| stream.end == request.lba);
-        let before = known.and_then(|place| self.0.remove(place)).map_or(0, |found| found.sectors);
+        let before = known.and_then(|index| self.0.remove(index)).map_or(0, |found| found.sectors);
         if self.0.len() == STREAMS {
             self.0.pop_front();
         }

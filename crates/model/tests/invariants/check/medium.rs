@@ -45,7 +45,7 @@ impl Medium {
             at <= access.on_sector && access.on_sector < access.until,
             || format!("begun {at}, on its sector {}, done {}", access.on_sector, access.until),
         )?;
-        if !access.goes_on {
+        if !access.continues_read_ahead {
             Self::meets_its_sector(plan, &access, tally)?;
             self.takes_its_time(plan, at, &access, tally)?;
         }

@@ -1,4 +1,4 @@
-//! Which block is collected next.
+//! Choice of the next block to collect.
 
 mod pool;
 mod ranks;
@@ -8,16 +8,16 @@ use drivelab_core::Rng;
 use pool::Pool;
 use ranks::Ranks;
 
-/// How a block is chosen for collection.
+/// Choice of a block for collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The block with the fewest valid slots; the one that reached them first of several.
+    /// The block with the fewest valid slots; of equals the first to reach that number.
     Greedy,
-    /// The best of this many drawn at random, with replacement.
+    /// The best of this many random blocks, drawn with replacement.
     BestOf(u32),
     /// The block that was closed first.
     Fifo,
-    /// Any block, whatever it holds.
+    /// A random block.
     Random,
 }
 
@@ -39,7 +39,7 @@ impl Victims {
         }
     }
 
-    /// Adds a block that was just closed.
+    /// Adds a newly closed block.
     #[inline]
     pub(super) fn insert(&mut self, block: u32, valid: u32) {
         match self {
@@ -49,7 +49,7 @@ impl Victims {
         }
     }
 
-    /// A block has fewer valid slots than before; of interest only if it is closed.
+    /// Updates a block with fewer valid slots than before; ignored unless it is closed.
     #[inline]
     pub(super) fn lowered(&mut self, block: u32, valid: u32) {
         if let Self::ByValid(ranks) = self {
@@ -57,7 +57,7 @@ impl Victims {
         }
     }
 
-    /// Takes the next victim; `valid` tells the valid slots of a block.
+    /// Removes the next victim; `valid` returns the valid slots of a block.
     pub(super) fn take(&mut self, rng: &mut Rng, valid: impl Fn(u32) -> u32) -> Option<u32> {
         match self {
             Self::ByValid(ranks) | Self::ByAge(ranks) => ranks.take_lowest(),

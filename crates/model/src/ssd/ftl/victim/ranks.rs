@@ -1,23 +1,22 @@
 //! Closed blocks in order: by their valid slots, or by age alone.
 
-/// Blocks that are found together.
+/// Blocks with a common entry in `lowest`. Our choice: about the square root of a die's blocks.
 const GROUP: usize = 32;
 
 /// The rank of a block that is not listed.
 const UNLISTED: u64 = u64::MAX;
 
-/// Blocks by key, those of one key first in, first out.
+/// Blocks by key, those of equal keys first in, first out.
 ///
-/// The rank of a block is its key and, below it, the turn in which it got this key, so that one
-/// write to one place moves a block. A key only falls while its block is listed: the lowest rank of
-/// a group then needs no search. The lowest of all is looked for when it is taken, once for many
-/// moves.
+/// The rank of a block combines its key with the turn in which it got this key, in the lower bits,
+/// so that a single write moves a block. Keys of listed blocks only fall, so that the lowest rank of
+/// a group needs no search. The lowest of all is searched for at removal, once for many moves.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Ranks {
     rank: Vec<u64>,
     /// The lowest rank of each group of blocks.
     lowest: Vec<u64>,
-    /// Bits of a rank that hold the turn.
+    /// Number of bits of the turn in a rank.
     turn_bits: u32,
     turn: u64,
 }
@@ -34,15 +33,16 @@ impl Ranks {
         }
     }
 
-    /// Lists a block, or moves one that is listed to a key below its own.
+    /// Lists a block, or moves a listed one to a lower key.
     #[inline]
     pub(super) fn insert(&mut self, block: u32, key: u32) {
-        let place = block as usize;
+        let index = block as usize;
+        debug_assert!(self.turn >> self.turn_bits == 0, "the turn overflows into the key");
         let rank = u64::from(key) << self.turn_bits | self.turn;
-        debug_assert!(rank < self.rank[place], "the key of a block that is listed rises");
+        debug_assert!(rank < self.rank[index], "the key of a listed block rises");
         self.turn += 1;
-        self.rank[place] = rank;
-        let lowest = &mut self.lowest[place / GROUP];
+        self.rank[index] = rank;
+        let lowest = &mut self.lowest[index / GROUP];
         *lowest = rank.min(*lowest);
     }
 
@@ -54,7 +54,7 @@ impl Ranks {
         }
     }
 
-    /// Takes the oldest block of the lowest key.
+    /// Removes the oldest block of the lowest key.
     pub(super) fn take_lowest(&mut self) -> Option<u32> {
         let (group, lowest) = self.lowest.iter().copied().enumerate().min_by_key(|(_, it)| *it)?;
         if lowest == UNLISTED {
@@ -62,11 +62,12 @@ impl Ranks {
         }
         let first = group * GROUP;
         let end = self.rank.len().min(first + GROUP);
-        let own = &mut self.rank[first..end];
-        let place = own.iter().position(|rank| *rank == lowest).expect("one of the group has it");
-        own[place] = UNLISTED;
-        self.lowest[group] = own.iter().copied().min().expect("a group has blocks");
-        Some(u32::try_from(first + place).expect("below the number of blocks"))
+        let ranks = &mut self.rank[first..end];
+        let offset =
+            ranks.iter().position(|rank| *rank == lowest).expect("one of the group has it");
+        ranks[offset] = UNLISTED;
+        self.lowest[group] = ranks.iter().copied().min().expect("a group has blocks");
+        Some(u32::try_from(first + offset).expect("below the number of blocks"))
     }
 
     #[inline]

@@ -1,8 +1,8 @@
-//! Why a drive cannot be built.
+//! Errors of building a drive.
 
 use crate::controller::{Controller, Link};
 
-/// Why a drive cannot be built as asked.
+/// A combination of profile and options that makes no drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// The drive does not fit the controller.
@@ -10,11 +10,11 @@ pub enum BuildError {
     WrongController {
         /// The drive's model.
         model: String,
-        /// What was asked for.
+        /// The requested setting.
         controller: Controller,
-        /// What it is.
+        /// Kind of the drive.
         kind: &'static str,
-        /// What would be right.
+        /// The controller for that kind.
         right: Controller,
     },
     /// The drive does not fit the link.
@@ -22,39 +22,39 @@ pub enum BuildError {
     WrongLink {
         /// The drive's model.
         model: String,
-        /// What was asked for.
+        /// The requested setting.
         link: Link,
-        /// What the drive has.
+        /// The drive's link.
         own: Link,
     },
-    /// The flash cannot be modelled so.
+    /// Flash geometry that cannot be modelled.
     #[error("{model}: {message}")]
     Flash {
         /// The drive's model.
         model: String,
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
-    /// The drive has nothing that this option could set.
+    /// An option that does not apply to this kind of drive.
     #[error("{model} {nature}: it has no `{key}`")]
     NothingToSet {
         /// The drive's model.
         model: String,
-        /// What the drive does or is, as a predicate: "is a fixed service time".
+        /// A predicate of the drive: "is a fixed service time".
         nature: &'static str,
         /// The option.
         key: &'static str,
     },
-    /// IDE knows no queuing.
+    /// Command queuing on IDE.
     #[error("`ncq=on` needs `controller=ahci`: IDE has no command queuing")]
     NoQueuing,
-    /// Queues cannot be set up so.
+    /// An invalid combination of queue options.
     #[error("{0}")]
     Queues(&'static str),
-    /// An option of a tier, and no tier.
+    /// A tier option without a tier.
     #[error("`{0}` needs a tier: add `tier=swapcache:NAME` or `tier=writeback:NAME`")]
     NoTier(&'static str),
-    /// Drives cannot be put together so.
+    /// An invalid array of drives.
     #[error("{0}")]
     Shelf(&'static str),
 }
