@@ -11,6 +11,7 @@ mod error;
 mod filter;
 mod pack;
 mod query;
+mod refusal;
 mod schema;
 mod store;
 mod when;

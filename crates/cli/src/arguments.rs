@@ -4,10 +4,9 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
-use drivelab_core::shown_in_line;
+use drivelab_core::{Refusal, shown_in_line};
 
 use crate::commands;
-use crate::failure::Failure;
 use crate::ui::Show;
 
 /// A laboratory for disks: measure, compare and model storage.
@@ -89,7 +88,7 @@ pub(crate) enum Command {
 pub(crate) fn negative(
     error: &clap::Error,
     typed: impl Iterator<Item = OsString>,
-) -> Option<Failure> {
+) -> Option<Refusal> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
@@ -104,14 +103,14 @@ pub(crate) fn negative(
     let place = typed.iter().position(|word| is_number(word) && word.starts_with(unknown))?;
     let (value, before) = (&typed[place], place.checked_sub(1).map(|before| &typed[before]));
     let failure = match before.filter(|before| before.starts_with("--")) {
-        Some(option) => Failure::bad_words(format!("`{option}` cannot be negative: `{value}`")),
-        None => Failure::bad_words(format!("`{value}` is neither an option nor a target")),
+        Some(option) => Refusal::request(format!("`{option}` cannot be negative: `{value}`")),
+        None => Refusal::request(format!("`{value}` is neither an option nor a target")),
     };
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
 /// The error where a verb was typed that stands below another one: `list` is `drive list`.
-pub(crate) fn inner_verb(error: &clap::Error) -> Option<Failure> {
+pub(crate) fn inner_verb(error: &clap::Error) -> Option<Refusal> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
@@ -124,7 +123,7 @@ pub(crate) fn inner_verb(error: &clap::Error) -> Option<Failure> {
     if meant.is_empty() {
         return None;
     }
-    let failure = Failure::bad_words(format!("`{typed}` is not a verb of its own"));
+    let failure = Refusal::request(format!("`{typed}` is not a verb of its own"));
     Some(failure.hint(format!("write {}", meant.join(" or "))))
 }
 
@@ -136,7 +135,7 @@ const PLAINLY: [(&str, &str); 3] = [
 ];
 
 /// What is wrong with the value of an option, in the form of every other error.
-pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
+pub(crate) fn wrong_value(error: &clap::Error) -> Option<Refusal> {
     if error.kind() != ErrorKind::ValueValidation {
         return None;
     }
@@ -147,7 +146,7 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
         |message: String, (library, plain): &(&str, &str)| message.replace(library, plain);
     let message = PLAINLY.iter().fold(message.to_owned(), plainly);
     let hint = "add `--help` to the verb: it says what each option takes";
-    Some(Failure::bad_words(message).hint(hint))
+    Some(Refusal::request(message).hint(hint))
 }
 
 /// The same error with what a terminal would act on escaped in what was typed: a line break in a
@@ -170,7 +169,7 @@ mod tests {
     fn check(typed: &str, expected: Option<&str>) {
         let words = || typed.split(' ').map(OsString::from);
         let error = Arguments::try_parse_from(words()).unwrap_err();
-        let message = negative(&error, words()).map(|failure| failure.error.to_string());
+        let message = negative(&error, words()).map(|failure| failure.to_string());
         assert_eq!(message.as_deref(), expected, "{typed}");
     }
 
@@ -178,7 +177,7 @@ mod tests {
     fn a_wrong_value_is_an_error_with_a_hint() {
         let typed = ["drivelab", "drive", "predict", "a", "--specimens", "0"];
         let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
-        let message = failure.error.to_string();
+        let message = failure.to_string();
         assert!(message.ends_with("'--specimens <SPECIMENS>': 0 is not in 1..=10000"), "{message}");
         assert_eq!(failure.hints.len(), 1);
         for (value, expected) in [
@@ -188,7 +187,7 @@ mod tests {
         ] {
             let typed = ["drivelab", "crash", "a.toml", "--cuts", value];
             let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
-            let message = failure.error.to_string();
+            let message = failure.to_string();
             assert!(message.ends_with(&format!("'--cuts <N>': {expected}")), "{message}");
         }
         assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());

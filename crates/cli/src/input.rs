@@ -9,11 +9,10 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Bytes;
+use drivelab_core::{AtPath as _, Bytes, Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-use crate::failure::{AtPath as _, Exit, Failure};
 use crate::interrupt;
 
 /// What is read, and how large it may be.
@@ -54,45 +53,45 @@ const TICK_MS: i64 = 100;
 const TICKS_WITHOUT_WRITER: u32 = 20;
 
 /// Reads a file whole.
-pub(crate) fn text(path: &Path, kind: Kind) -> Result<String, Failure> {
+pub(crate) fn text(path: &Path, kind: Kind) -> Result<String, Refusal> {
     String::from_utf8(bytes(path, kind)?).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|b| *b == b'\n');
         let (name, line) = (path.display(), line.count());
-        Failure::bad_words(format!("`{name}`, line {line}: not UTF-8 text"))
+        Refusal::request(format!("`{name}`, line {line}: not UTF-8 text"))
             .hint(format!("a {} is text", kind.what))
     })
 }
 
 /// Reads a file whole; bytes that are no text become a mark that the parsers refuse by line.
-pub(crate) fn lossy(path: &Path, kind: Kind) -> Result<String, Failure> {
+pub(crate) fn lossy(path: &Path, kind: Kind) -> Result<String, Refusal> {
     // Text is not copied: it may have 100 MB.
     Ok(String::from_utf8(bytes(path, kind)?)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Reads as much of a file as its kind may have, and leaves the rest out.
-pub(crate) fn beginning(path: &Path, kind: Kind) -> Result<String, Failure> {
+pub(crate) fn beginning(path: &Path, kind: Kind) -> Result<String, Refusal> {
     let mut bytes = up_to(path, kind, kind.limit.get())?;
     if bytes.contains(&0) {
         let message =
             format!("`{}` holds binary data, which no {} contains", path.display(), kind.what);
-        return Err(Failure::bad_words(message).hint("check the file name"));
+        return Err(Refusal::request(message).hint("check the file name"));
     }
     bytes.truncate(usize::try_from(kind.limit.get()).unwrap_or(usize::MAX));
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
+fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
     let bytes = up_to(path, kind, kind.limit.get() + 1)?;
     if bytes.len() as u64 <= kind.limit.get() {
         return Ok(bytes);
     }
     let (name, Kind { what, limit }) = (path.display(), kind);
-    Err(Failure::bad_words(format!("`{name}` is larger than {limit}, the limit for a {what}"))
+    Err(Refusal::request(format!("`{name}` is larger than {limit}, the limit for a {what}"))
         .hint("check the file name"))
 }
 
-fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Failure> {
+fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Refusal> {
     let what = format!("read the {}", kind.what);
     let mut bytes = Vec::new();
     Patient::open(path, &what)?.take(limit).read_to_end(&mut bytes).at_path(&what, path)?;
@@ -103,9 +102,8 @@ fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Failure> {
 }
 
 /// The user ended the reading of `path`.
-pub(crate) fn interrupted(path: &Path) -> Failure {
-    let error = anyhow::anyhow!("interrupted while reading `{}`", path.display());
-    Failure { exit: Exit::Interrupted, error, hints: Vec::new() }
+pub(crate) fn interrupted(path: &Path) -> Refusal {
+    Refusal::interrupted(format!("interrupted while reading `{}`", path.display()))
 }
 
 /// The lines of a file of any length.
@@ -120,7 +118,7 @@ pub(crate) struct Lines {
 impl Lines {
     /// The lines of the file, or of standard input where `path` is `-`; `what` is said where that
     /// fails.
-    pub(crate) fn open(path: &Path, what: &'static str) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, what: &'static str) -> Result<Self, Refusal> {
         let input = BufReader::with_capacity(1 << 16, Patient::open(path, what)?);
         Ok(Self { path: path.to_owned(), what, input, line: Vec::new(), count: 0 })
     }
@@ -131,13 +129,13 @@ impl Lines {
     }
 
     /// The next line and its bytes in the file; `None` at the end, and after an interrupt.
-    pub(crate) fn next(&mut self) -> Result<Option<(&str, u64)>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<(&str, u64)>, Refusal> {
         self.line.clear();
         self.count += 1;
         let mut part = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
         let length = part.read_until(b'\n', &mut self.line).at_path(self.what, &self.path)?;
         let wrong = |why: &str| {
-            Failure::bad_words(format!("{}, line {}: {why}", self.path.display(), self.count))
+            Refusal::request(format!("{}, line {}: {why}", self.path.display(), self.count))
         };
         if length > LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
             return Err(wrong(&format!("the line is longer than {LINE_BYTES_MAX} bytes"))
@@ -159,7 +157,7 @@ struct Patient {
 
 impl Patient {
     /// Opens a file; a pipe and a terminal too, without waiting. `-` is standard input.
-    fn open(path: &Path, what: &str) -> Result<Self, Failure> {
+    fn open(path: &Path, what: &str) -> Result<Self, Refusal> {
         if path == Path::new("-") {
             let stdin = std::io::stdin().as_fd().try_clone_to_owned().at_path(what, path)?;
             return Ok(Self { file: stdin.into(), lonely: false });
@@ -173,7 +171,7 @@ impl Patient {
         }
         if kind.is_block_device() {
             let message = format!("cannot {what} `{}`: it is a block device", path.display());
-            return Err(Failure::bad_words(message).hint("name a file"));
+            return Err(Refusal::request(message).hint("name a file"));
         }
         Ok(Self { file, lonely: kind.is_fifo() })
     }

@@ -5,7 +5,7 @@
 mod arguments;
 mod attached;
 mod commands;
-mod failure;
+mod exit;
 mod fleet;
 mod input;
 mod interrupt;
@@ -27,8 +27,9 @@ use crate::commands::{
     archive, compare, crash, drive, durability, fleet as fleets, generate, guest, import, inspect,
     replay, report, run, serve, show, study, sweep, view,
 };
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_core::RefusalKind;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -63,11 +64,11 @@ fn begin(arguments: Arguments) -> Outcome {
     let outcome = carry_out(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
-    outcome.map_err(|failure| {
+    outcome.map_err(|refusal| {
         // What a verb that was interrupted could not do, it was not let do.
         let cut_short = interrupt::requested() && !ends_by_signal;
-        let exit = if cut_short { Exit::Interrupted } else { failure.exit };
-        Failure { exit, ..failure }
+        let kind = if cut_short { RefusalKind::Interrupted } else { refusal.kind };
+        refusal.with_kind(kind)
     })
 }
 

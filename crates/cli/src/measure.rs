@@ -6,13 +6,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use drivelab_core::path_hint;
 use drivelab_core::record::{
     Attached, FlashWritten, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen,
     SuiteConfig, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
+use drivelab_core::{Refusal, path_hint};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     GuardError, IoEngineError, LaidOut, LayoutError, OpenError, Room, RunError, RunPlan,
@@ -23,7 +23,6 @@ use drivelab_load::{Control, LoadError, Progress};
 use drivelab_report::validity;
 
 use crate::attached;
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Ui;
 
@@ -109,7 +108,7 @@ pub(crate) fn suite(
     dir: &Path,
     seed: u64,
     progress: &(dyn Fn(&drivelab_suites::Step<'_>) + Sync),
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let attached = attached::to_path(dir);
     let file_system = attached.machine.get("file_system").map(ToString::to_string);
     let setting = drivelab_suites::Setting {
@@ -142,7 +141,7 @@ pub(crate) fn suite(
 pub(crate) fn file(
     plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let mut together = together(std::slice::from_ref(plan), progress)?;
     Ok(together.records.pop().expect("one record a plan"))
 }
@@ -154,7 +153,7 @@ pub(crate) fn file_from(
     plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
     line: &mut dyn drivelab_engine::StartLine,
-) -> Result<Option<(RunRecord, Tally, drivelab_core::Span)>, Failure> {
+) -> Result<Option<(RunRecord, Tally, drivelab_core::Span)>, Refusal> {
     let control = Control { stop: interrupt::flag(), progress };
     fits(std::slice::from_ref(plan))?;
     let attached = attached::to_path(&plan.path);
@@ -204,7 +203,7 @@ impl Together {
 pub(crate) fn together(
     plans: &[RunPlan],
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Together, Failure> {
+) -> Result<Together, Refusal> {
     Ok(Together::new(plans, on_this_machine(plans, progress)?, &vec![1; plans.len()]))
 }
 
@@ -212,7 +211,7 @@ pub(crate) fn together(
 pub(crate) fn on_this_machine(
     plans: &[RunPlan],
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Vec<Made>, Failure> {
+) -> Result<Vec<Made>, Refusal> {
     // What takes no look at the targets comes first: a look takes some milliseconds.
     fits(plans)?;
     let control = Control { stop: interrupt::flag(), progress };
@@ -262,12 +261,12 @@ fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.
-pub(crate) fn fits(plans: &[RunPlan]) -> Result<(), Failure> {
+pub(crate) fn fits(plans: &[RunPlan]) -> Result<(), Refusal> {
     drivelab_engine::fits(plans, LINUX.machine().memory).map_err(failure)
 }
 
 /// Refuses measurements that would be refused when their turn comes; lays out what is missing.
-pub(crate) fn try_out(plans: &[RunPlan]) -> Result<(), Failure> {
+pub(crate) fn try_out(plans: &[RunPlan]) -> Result<(), Refusal> {
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
     drivelab_engine::try_out(plans, &*LINUX, &control).map_err(failure)
 }
@@ -279,7 +278,7 @@ pub(crate) fn lay_out_if_missing(
     size: Bytes,
     seed: u64,
     direct: bool,
-) -> Result<Option<LaidOut>, Failure> {
+) -> Result<Option<LaidOut>, Refusal> {
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
     drivelab_engine::lay_out(path, size, seed, direct, &control)
         .map_err(|error| failure(error.into()))
@@ -296,27 +295,29 @@ pub(crate) fn warn_of_unseen(allowed: &[PathBuf], ui: Ui) {
 }
 
 /// Opens the target of pages that are kept account of, with room for them.
-pub(crate) fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), Failure> {
+pub(crate) fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), Refusal> {
     drivelab_engine::make_room(room, control).map_err(|error| refused(room.path, error))
 }
 
 /// Opens a file or block device that others will write through us: a device only past the guard.
-pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Failure> {
+pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Refusal> {
     drivelab_engine::open_for_writing(path, allowed, &*LINUX).map_err(|error| refused(path, error))
 }
 
 /// Refuses a file that something on this machine uses.
-pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_used(path: &Path) -> Result<(), Refusal> {
     drivelab_engine::may_be_opened_for_writing(path, &*LINUX).map_err(|error| refused(path, error))
 }
 
-fn refused(path: &Path, error: OpenError) -> Failure {
+fn refused(path: &Path, error: OpenError) -> Refusal {
     let again = format!("to destroy everything on it: --allow-destructive {}", path.display());
     match &error {
-        OpenError::Guard(GuardError::BlockDevice { .. }) => Failure::bad_request(error).hint(again),
+        OpenError::Guard(GuardError::BlockDevice { .. }) => {
+            Refusal::request_error(error).hint(again)
+        }
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
             let make = format!("truncate -s 1G {} makes a file of that size", path.display());
-            Failure::bad_request(error).hint(make)
+            Refusal::request_error(error).hint(make)
         }
         _ => failure(RunError::Open(error)),
     }
@@ -328,12 +329,12 @@ fn names_nothing(kind: ErrorKind) -> bool {
 }
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
-pub(crate) fn failure(error: RunError) -> Failure {
+pub(crate) fn failure(error: RunError) -> Refusal {
     if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
         && names_nothing(source.kind())
     {
         let hint = path_hint(source.kind(), "write", path);
-        return hint.into_iter().fold(Failure::bad_request(error), Failure::hint);
+        return hint.into_iter().fold(Refusal::request_error(error), Refusal::hint);
     }
     let hint = error.hint();
     let failure = match &error {
@@ -354,14 +355,14 @@ pub(crate) fn failure(error: RunError) -> Failure {
             | OpenError::NoDirect { .. }
             | OpenError::NoPolling { .. }
             | OpenError::NoDiscard { .. },
-        ) => Failure::cannot_here(error),
+        ) => Refusal::machine_error(error),
         // Its name may be wrong; a full disk is the machine's.
         RunError::Verify(StateError::System { source, .. } | StateError::Target { source, .. })
             if !names_nothing(source.kind()) =>
         {
-            Failure::cannot_here(error)
+            Refusal::machine_error(error)
         }
-        _ => Failure::bad_request(error),
+        _ => Refusal::request_error(error),
     };
     match hint {
         Some(hint) => failure.hint(hint),
@@ -379,13 +380,13 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::failure::Exit;
+    use crate::exit::Exit;
 
     #[test]
     fn what_the_machine_refuses_is_told_from_what_was_asked_wrongly() {
         let check = |error: RunError, exit| {
             let message = error.to_string();
-            assert_eq!(failure(error).exit, exit, "{message}");
+            assert_eq!(Exit::from(&failure(error)), exit, "{message}");
         };
         let path = || PathBuf::from("f");
         let system = |errno| io::Error::from_raw_os_error(errno);

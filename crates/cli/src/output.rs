@@ -12,9 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use drivelab_files::NewFile;
 use drivelab_report::publish::{Format, Subject};
 
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Our folder of this user, where the XDG base directory specification puts files of one kind;
 /// `None` where the user has no home.
@@ -88,20 +88,20 @@ pub(crate) const CAPTURE: Kind =
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Begins the file at `path`, which replaces an earlier one of its kind when it is finished.
-pub(crate) fn create(path: &Path, kind: &Kind) -> Result<NewFile, Failure> {
+pub(crate) fn create(path: &Path, kind: &Kind) -> Result<NewFile, Refusal> {
     refuse_other(path, kind)?;
     drivelab_files::create(path).at_path("write", path)
 }
 
 /// Replaces the file at `path` by `bytes`, or leaves it as it was.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Refusal> {
     refuse_other(path, kind)?;
     let _whole = interrupt::shield();
     drivelab_files::replace(path, bytes.as_ref()).at_path("write", path)
 }
 
 /// Refuses a block device, and a file of any other kind, before the work is done.
-pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
+pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Refusal> {
     refuse_device(path)?;
     // Pipes and terminals hold nothing, and neither does an empty file.
     if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
@@ -119,16 +119,16 @@ pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("`{}` exists and is not a {}", path.display(), kind.what);
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint(format!("name another file with {}, or remove this one", kind.option)))
 }
 
 /// Refuses a block device as the place of a file.
-pub(crate) fn refuse_device(path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_device(path: &Path) -> Result<(), Refusal> {
     match path.metadata() {
         Ok(meta) if meta.file_type().is_block_device() => {
             let message = format!("`{}` is a block device, not a file", path.display());
-            Err(Failure::bad_words(message).hint("name a file"))
+            Err(Refusal::request(message).hint("name a file"))
         }
         _ => Ok(()),
     }
@@ -166,7 +166,7 @@ fn is_picture(head: &[u8]) -> bool {
 }
 
 /// Writes the page that is asked for.
-pub(crate) fn page(path: Option<&Path>, subject: &Subject<'_>, ui: Ui) -> Result<(), Failure> {
+pub(crate) fn page(path: Option<&Path>, subject: &Subject<'_>, ui: Ui) -> Result<(), Refusal> {
     let Some(path) = path else { return Ok(()) };
     let page = subject.render(Format::Html, &made_now(subject))?;
     write(path, &page, &REPORT)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Ratio, Target as _};
+use drivelab_core::{Ratio, Refusal, Target as _};
 use drivelab_engine::RunPlan;
 use drivelab_load::{Control, LoadError, Progress, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
@@ -15,7 +15,6 @@ use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
 use drivelab_serve::drive::Attributes;
 
 use crate::attached;
-use crate::failure::Failure;
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Made, Together};
@@ -33,23 +32,23 @@ pub(crate) enum Target {
 }
 
 /// Reads a TARGET.
-pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
+pub(crate) fn parse(text: &str) -> Result<Target, Refusal> {
     if text.starts_with(PREFIX) {
         return drive_spec(text).map(|spec| Target::Drive(Box::new(spec)));
     }
     let path = PathBuf::from(text);
     if !path.exists() && profile::text(text).is_some() {
         let message = format!("there is no file `{text}`; `{text}` is a modelled drive");
-        return Err(Failure::bad_words(message).hint(format!("write `drive:{text}`")));
+        return Err(Refusal::request(message).hint(format!("write `drive:{text}`")));
     }
     Ok(Target::Path(path))
 }
 
 /// Reads a DRIVE; the prefix `drive:` may stand.
-pub(crate) fn drive_spec(text: &str) -> Result<DriveSpec, Failure> {
+pub(crate) fn drive_spec(text: &str) -> Result<DriveSpec, Refusal> {
     text.parse().map_err(|error: SpecError| match &error {
         SpecError::UnknownDrive { name, .. } if Path::new(name).is_dir() => {
-            Failure::bad_words(format!("`{name}` is a folder, not a drive profile"))
+            Refusal::request(format!("`{name}` is a folder, not a drive profile"))
                 .hint(format!("name a profile in it, for example `{}/NAME.toml`", bare(name)))
                 .hint(LIST)
         }
@@ -58,11 +57,11 @@ pub(crate) fn drive_spec(text: &str) -> Result<DriveSpec, Failure> {
                 "the file `{name}` cannot be a drive profile: its name does not end in `.toml`, \
                  or `.parv` for DiskSim's parameters"
             );
-            Failure::bad_words(message)
+            Refusal::request(message)
                 .hint(format!("if it is a profile, rename it: `mv {name} {name}.toml`"))
                 .hint(LIST)
         }
-        _ => Failure::bad_request(error).hint(LIST),
+        _ => Refusal::request_error(error).hint(LIST),
     })
 }
 
@@ -74,18 +73,18 @@ fn bare(folder: &str) -> &str {
 }
 
 /// A load that a modelled drive cannot be given.
-pub(crate) fn not_made(error: LoadError) -> Failure {
+pub(crate) fn not_made(error: LoadError) -> Refusal {
     match &error {
         LoadError::Workload(wrong) => {
             let hint = wrong.hint();
-            Failure::bad_request(error).hint(hint)
+            Refusal::request_error(error).hint(hint)
         }
-        LoadError::Target(_) => Failure::bad_request(error),
+        LoadError::Target(_) => Refusal::request_error(error),
     }
 }
 
 /// The text of a drive's profile file.
-pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
+pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Refusal> {
     match &spec.profile {
         ProfileRef::Embedded(name) => {
             Ok(profile::text(name).expect("the spec was checked against the names").to_owned())
@@ -95,12 +94,12 @@ pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
 }
 
 /// The profile of a drive: of the median one, or of the specimen that its options ask for.
-pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
+pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Refusal> {
     let profile = read_profile(spec)?;
     let Some(number) = spec.options.specimen else { return Ok(profile) };
     if profile.unknowns().is_empty() {
         let message = format!("{}: every number is known, so it has no specimens", spec.profile);
-        return Err(Failure::bad_words(message).hint("omit `specimen`"));
+        return Err(Refusal::request(message).hint("omit `specimen`"));
     }
     Ok(profile.drawn(number, spec.options.seed.unwrap_or(SPECIMENS_SEED)))
 }
@@ -111,7 +110,7 @@ const SPECIMENS_SEED: u64 = 1;
 
 /// Finds and reads the profile of a drive, ours or a parameter file of `DiskSim`; its base may be
 /// an embedded one, or a file beside it.
-fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
+fn read_profile(spec: &DriveSpec) -> Result<Profile, Refusal> {
     let text = profile_text(spec)?;
     let name = spec.profile.to_string();
     let folder = Path::new(&name).parent().map(Path::to_path_buf).unwrap_or_default();
@@ -121,13 +120,13 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
         Some(BaseText { file: file.display().to_string(), text })
     };
     if drivelab_disksim::is_parameter_file(&name) {
-        return drivelab_disksim::profile(&name, &text, &resolve).map_err(Failure::bad_request);
+        return drivelab_disksim::profile(&name, &text, &resolve).map_err(Refusal::request_error);
     }
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {
         ProfileError::Config(error) => error.into(),
         error => match base_hint(&text).filter(|_| error.to_string().contains("is missing")) {
-            Some(hint) => Failure::bad_request(error).hint(hint),
-            None => Failure::bad_request(error),
+            Some(hint) => Refusal::request_error(error).hint(hint),
+            None => Refusal::request_error(error),
         },
     })
 }
@@ -142,8 +141,8 @@ fn base_hint(text: &str) -> Option<String> {
 }
 
 /// Builds a drive and everything between it and the host.
-pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Failure> {
-    drivelab_model::build(profile, options, seed).map_err(Failure::bad_request)
+pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Refusal> {
+    drivelab_model::build(profile, options, seed).map_err(Refusal::request_error)
 }
 
 /// Builds a drive for a host that is not modelled.
@@ -151,8 +150,8 @@ pub(crate) fn build_bare(
     profile: &Profile,
     options: &Options,
     seed: u64,
-) -> Result<Drive, Failure> {
-    drivelab_model::build_bare(profile, options, seed).map_err(Failure::bad_request)
+) -> Result<Drive, Refusal> {
+    drivelab_model::build_bare(profile, options, seed).map_err(Refusal::request_error)
 }
 
 /// What a host is told of a drive.
@@ -175,7 +174,7 @@ pub(crate) struct ModelledDrive {
 }
 
 impl ModelledDrive {
-    pub(crate) fn new(spec: &DriveSpec, profile: &Profile, seed: u64) -> Result<Self, Failure> {
+    pub(crate) fn new(spec: &DriveSpec, profile: &Profile, seed: u64) -> Result<Self, Refusal> {
         let drive = build(profile, &spec.options, seed)?;
         let attached = attached::to_model(&spec.profile.to_string(), drive.about());
         let scaled = scaled(drive.about());
@@ -193,7 +192,7 @@ impl ModelledDrive {
         &mut self,
         plans: &[&RunPlan],
         progress: &(dyn Fn(&Progress) + Sync),
-    ) -> Result<Vec<Made>, Failure> {
+    ) -> Result<Vec<Made>, Refusal> {
         let jobs = |plan: &&'_ RunPlan| {
             drivelab_engine::fits(std::slice::from_ref(*plan), Bytes::ZERO)
                 .map_err(measure::failure)
@@ -235,7 +234,7 @@ pub(crate) fn simulate(
     profile: &Profile,
     plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let made = ModelledDrive::new(spec, profile, plan.seed)?.run(&[plan], progress)?;
     let mut records = Together::new(std::slice::from_ref(plan), made, &[1]).records;
     let record = records.pop().expect("one record a plan");
@@ -252,7 +251,7 @@ impl ModelledDrives {
         &mut self,
         target: &str,
         seed: u64,
-    ) -> Result<Option<(PathBuf, Bytes)>, Failure> {
+    ) -> Result<Option<(PathBuf, Bytes)>, Refusal> {
         if !target.starts_with(PREFIX) {
             return Ok(None);
         }
@@ -271,7 +270,7 @@ impl ModelledDrives {
         &mut self,
         plans: &[RunPlan],
         progress: &(dyn Fn(&Progress) + Sync),
-    ) -> Result<Option<Vec<Made>>, Failure> {
+    ) -> Result<Option<Vec<Made>>, Refusal> {
         let mut made: Vec<Option<Made>> = plans.iter().map(|_| None).collect();
         for (name, drive) in &mut self.0 {
             let own = plans.iter().enumerate().filter(|(_, plan)| plan.path == *name);
@@ -282,7 +281,7 @@ impl ModelledDrives {
         }
         if made.iter().any(Option::is_some) && made.iter().any(Option::is_none) {
             let message = "a modelled drive and a real file cannot run together: time differs";
-            return Err(Failure::bad_words(message).hint("put `stonewall` between their sections"));
+            return Err(Refusal::request(message).hint("put `stonewall` between their sections"));
         }
         Ok(made.into_iter().collect())
     }

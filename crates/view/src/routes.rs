@@ -187,7 +187,7 @@ async fn answered(
 fn status(kind: RefusalKind) -> StatusCode {
     match kind {
         RefusalKind::Request => StatusCode::BAD_REQUEST,
-        RefusalKind::Machine => StatusCode::SERVICE_UNAVAILABLE,
+        RefusalKind::Machine | RefusalKind::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
         RefusalKind::Bug => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -195,7 +195,7 @@ fn status(kind: RefusalKind) -> StatusCode {
 /// What happened, why, and what to do, as a page.
 fn refused(refusal: &Refusal) -> String {
     let mut words = vec![format!("{}.", refusal.message)];
-    words.extend(refusal.source.as_ref().map(|source| format!("Because: {source}.")));
+    words.extend(refusal.chain().skip(1).map(|cause| format!("Because: {cause}.")));
     words.extend(refusal.hints.iter().map(|hint| format!("Hint: {hint}.")));
     notice("This page cannot be shown", &words, "")
 }

@@ -6,7 +6,7 @@ use drivelab_report::comparison::Input;
 use drivelab_report::run::quoted;
 
 use crate::commands::results;
-use crate::failure::Failure;
+use drivelab_core::Refusal;
 
 /// One arm and its files.
 pub(crate) struct ArmFiles<'a> {
@@ -18,14 +18,14 @@ pub(crate) struct ArmFiles<'a> {
 pub(crate) fn arms<'a>(
     first: &'a [PathBuf],
     others: &'a [PathBuf],
-) -> Result<Vec<ArmFiles<'a>>, Failure> {
+) -> Result<Vec<ArmFiles<'a>>, Refusal> {
     if first.is_empty() {
-        return Err(Failure::bad_words("nothing to compare")
+        return Err(Refusal::request("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
     }
     if let Some(option) = others.iter().find(|path| is_option(path)) {
         let message = format!("`{}` follows `--`, where only files can stand", option.display());
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("put options first: drivelab compare --unpaired before/*.json -- after/*.json"));
     }
     let groups: Vec<Vec<&Path>> = if others.is_empty() {

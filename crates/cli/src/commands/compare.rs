@@ -17,7 +17,7 @@ use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{ArmFiles, arms, several_files};
 use crate::commands::results::{self, Content};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::stage::suite;
 use crate::ui::Ui;
 
@@ -95,7 +95,7 @@ fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
 /// Compares and prints the verdict.
 pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     if arguments.margin == Ratio::ZERO || arguments.margin > Ratio::ONE {
-        return Err(Failure::bad_words(format!("`--margin` is {}", arguments.margin))
+        return Err(Refusal::request(format!("`--margin` is {}", arguments.margin))
             .hint("give the smallest change worth acting on: above 0 %, at most 100 %"));
     }
     let gathered = if let Some(path) = &arguments.pairs {
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         factors: arguments.factor.clone(),
         unpaired: unpaired.or(gathered.unpaired()).map(str::to_owned),
     };
-    let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;
+    let result = comparison::analyse(&gathered.input, &options).map_err(Refusal::request_error)?;
     if arguments.aa {
         refuse_unequal(&result)?;
         return show_noise_floor(&result, arguments.margin, arguments.seed, ui);
@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     Ok(Exit::of(&result.primary().adjusted.comparison))
 }
 
-fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
+fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Refusal> {
     let rows = pairs::parse(&results::text(path)?).map_err(|error| results::wrong(path, &error))?;
     let choice = Choice {
         arms: arguments.arms.iter().map(|arm| arm.display().to_string()).collect(),
@@ -161,8 +161,8 @@ impl Gathered {
 pub(crate) fn found(
     arms: &[ArmFiles],
     (archive, detail): (&ArchiveArgs, Detail),
-) -> Result<Vec<Vec<(PathBuf, Content)>>, Failure> {
-    let of_arm = |arm: &ArmFiles| -> Result<Vec<(PathBuf, Content)>, Failure> {
+) -> Result<Vec<Vec<(PathBuf, Content)>>, Refusal> {
+    let of_arm = |arm: &ArmFiles| -> Result<Vec<(PathBuf, Content)>, Refusal> {
         let mut all = Vec::new();
         for path in &arm.files {
             let found = results::find(path, None, (archive, detail))?;
@@ -175,7 +175,7 @@ pub(crate) fn found(
 
 /// Puts side by side the runs of labels, whose records are not kept in memory; `None` where
 /// anything else is among them.
-fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gathered>, Failure> {
+fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gathered>, Refusal> {
     let mut own: Vec<OwnRuns> = Vec::new();
     for ArmFiles { name, files } in arms {
         let mut runs = OwnRuns::new(name);
@@ -193,7 +193,7 @@ fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gather
 pub(crate) fn from_arms(
     arms: &[ArmFiles],
     found: Vec<Vec<(PathBuf, Content)>>,
-) -> Result<Gathered, Failure> {
+) -> Result<Gathered, Refusal> {
     let mut runs: Vec<(String, Vec<Dated>)> = Vec::new();
     let (mut foreign, mut has_studies) = (Vec::new(), false);
     for (ArmFiles { name, .. }, found) in arms.iter().zip(found) {
@@ -242,22 +242,22 @@ fn gathered(
     arms: &[ArmFiles],
     input: Result<Input, Refusal>,
     has_studies: bool,
-) -> Result<Gathered, Failure> {
+) -> Result<Gathered, Refusal> {
     let mut input = input.map_err(|error| refused(error, arms[0].files[0]))?;
     input.notes.extend(several_files(arms, &input));
     Ok(Gathered { input, has_studies })
 }
 
-fn refused(error: Refusal, path: &Path) -> Failure {
-    Failure::bad_request(error).hint(format!("read from `{}`", path.display()))
+fn refused(error: Refusal, path: &Path) -> Refusal {
+    Refusal::request_error(error).hint(format!("read from `{}`", path.display()))
 }
 
 /// Runs whose verdict is withheld are not equal runs.
-fn refuse_unequal(result: &CompareResult) -> Result<(), Failure> {
+fn refuse_unequal(result: &CompareResult) -> Result<(), Refusal> {
     match result.withheld.iter().find(|it| it.outcomes.contains(&result.primary)) {
         None => Ok(()),
         Some(reason) => {
-            Err(Failure::bad_words(format!("these are not equal runs: {}", reason.message))
+            Err(Refusal::request(format!("these are not equal runs: {}", reason.message))
                 .hint("put runs of the same work into both arms"))
         }
     }
@@ -269,9 +269,10 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
     let both = series.values[0].iter().zip(&series.values[result.arms.len() - 1]);
     let equal: Vec<Pair> = both.map(|(a, b)| Pair::new(*a, *b)).collect();
     let criteria =
-        Criteria::new(margin.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
+        Criteria::new(margin.to_f64(), series.better, seed).map_err(Refusal::request_error)?;
     let floor = noise_floor(&equal, &criteria).map_err(|error| {
-        Failure::bad_request(error).hint("put at least six runs, one after another, into each file")
+        Refusal::request_error(error)
+            .hint("put at least six runs, one after another, into each file")
     })?;
     let effective = drivelab_stats::effective_margin(margin.to_f64(), &floor);
     if ui.json {

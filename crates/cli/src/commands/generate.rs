@@ -9,8 +9,9 @@ use drivelab_study::keep;
 use serde_json::json;
 
 use crate::commands::completion;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
+use drivelab_core::Refusal;
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]
@@ -82,7 +83,7 @@ fn write_pages(
     folder: &Path,
     ui: Ui,
     names: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     let name = format!("{}.1", command.get_display_name().unwrap_or(command.get_name()));
     let page = man_page(command)?;
     keep::write(&folder.join(&name), page.as_bytes(), &Console::new(ui))?;
@@ -94,7 +95,7 @@ fn write_pages(
 }
 
 /// The page of one command, in the sections that man-pages(7) has.
-fn man_page(command: &Command) -> Result<String, Failure> {
+fn man_page(command: &Command) -> Result<String, Refusal> {
     let man = clap_mangen::Man::new(command.clone());
     let mut page = Vec::new();
     man.render_title(&mut page)?;

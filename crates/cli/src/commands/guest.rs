@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::{Args, Subcommand};
-use drivelab_core::Refusal;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
 use crate::attached;
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::kernel::{Carried, cache, find, shell};
 use crate::stage::program::{self, Step};
@@ -144,7 +144,7 @@ fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
 /// Runs where its results are read by the drivelab that started the guest.
 fn steps(file: &Path, target: &Path, ui: Ui) -> Outcome {
     let text = std::fs::read(file).at_path("read", file)?;
-    let steps: Vec<Step> = serde_json::from_slice(&text).map_err(Failure::bad_words)?;
+    let steps: Vec<Step> = serde_json::from_slice(&text).map_err(Refusal::request)?;
     let attached = attached::to_path(target);
     let carried = Carried { attached, ran: program::carry_out(&steps)? };
     ui.document(&serde_json::to_string(&carried).expect("plain data is always JSON"))

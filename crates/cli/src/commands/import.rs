@@ -10,8 +10,9 @@ use drivelab_report::imported;
 
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results;
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Read another tool's results, and say what each number measures.
 ///
@@ -73,7 +74,7 @@ pub(crate) fn import(arguments: &ImportArgs, ui: Ui) -> Outcome {
 /// Reads and writes.
 pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
     if ui.json {
-        return Err(Failure::bad_words("`export` writes the format that `--format` names")
+        return Err(Refusal::request("`export` writes the format that `--format` names")
             .hint("for JSON use `drivelab import FILE --json`"));
     }
     let found = results::find(

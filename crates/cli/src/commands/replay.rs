@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Latency;
-use drivelab_core::{Bytes, Device, Histogram, Op, Sectors, Shape, Span, Time, TraceEntry};
+use drivelab_core::{
+    AtPath as _, Bytes, Device, Histogram, Op, Refusal, Sectors, Shape, Span, Time, TraceEntry,
+};
 use drivelab_files::NewFile;
 use drivelab_formats::trace::{Entries, Events, Format, LeftOut, Parser, Selection, TraceError};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, Course, ReplayResult, Scores};
 
 use crate::commands::completion::{self, Offer};
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::input::{self, Lines};
 use crate::interrupt;
 use crate::output;
@@ -217,20 +219,20 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
 }
 
 /// Why there is nothing to replay.
-fn no_request(trace: &Path, others: Option<(String, String)>) -> Failure {
+fn no_request(trace: &Path, others: Option<(String, String)>) -> Refusal {
     if interrupt::requested() {
         return input::interrupted(trace);
     }
     if let Some((what, hint)) = others {
-        return Failure::bad_words(format!("`{}` {what}", trace.display())).hint(hint);
+        return Refusal::request(format!("`{}` {what}", trace.display())).hint(hint);
     }
-    Failure::bad_words(format!("`{}` contains no requests", trace.display()))
+    Refusal::request(format!("`{}` contains no requests", trace.display()))
         .hint("check the file name; `drivelab replay --help` lists the formats")
 }
 
-fn scores(compared: &[Compared]) -> Result<Scores, Failure> {
+fn scores(compared: &[Compared]) -> Result<Scores, Refusal> {
     if compared.is_empty() {
-        return Err(Failure::bad_words("this trace contains no measured times to score against")
+        return Err(Refusal::request("this trace contains no measured times to score against")
             .hint(
                 "omit `--score`, or replay a DiskSim validation trace or the issued requests of \
                  blkparse (`--events issued`)",
@@ -267,7 +269,7 @@ fn report_kind(path: &Path) -> &'static output::Kind {
     if is_picture(path) { &output::PICTURE } else { &output::PAGE }
 }
 
-fn create(path: &Path) -> Result<BufWriter<NewFile>, Failure> {
+fn create(path: &Path) -> Result<BufWriter<NewFile>, Refusal> {
     Ok(BufWriter::with_capacity(1 << 16, output::create(path, &output::TIMES)?))
 }
 
@@ -278,12 +280,12 @@ enum Requests {
 }
 
 impl Requests {
-    fn open(arguments: &ReplayArgs, capacity: Bytes) -> Result<Self, Failure> {
+    fn open(arguments: &ReplayArgs, capacity: Bytes) -> Result<Self, Refusal> {
         let shape = arguments.trace.to_str().and_then(|trace| trace.strip_prefix("shape:"));
         if let Some(name) = shape {
-            let shape = Shape::from_name(name).map_err(Failure::bad_words)?;
+            let shape = Shape::from_name(name).map_err(Refusal::request)?;
             if arguments.device.is_some() || arguments.events.is_some() {
-                return Err(Failure::bad_words(
+                return Err(Refusal::request(
                     "`--device` and `--events` select requests of a recorded trace",
                 )
                 .hint(format!("omit them: shape:{name} is one device's")));
@@ -301,7 +303,7 @@ impl Requests {
     }
 
     /// The next request.
-    fn next(&mut self) -> Result<Option<TraceEntry>, Failure> {
+    fn next(&mut self) -> Result<Option<TraceEntry>, Refusal> {
         match self {
             Self::Recorded { trace, parser } => trace.next(parser),
             Self::Made(entries) => Ok(entries.next()),
@@ -364,7 +366,7 @@ struct Trace {
 const STEP: u64 = 1 << 20;
 
 impl Trace {
-    fn open(path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path) -> Result<Self, Refusal> {
         let lines = Lines::open(path, "read the trace")?;
         let length = if path == Path::new("-") { 0 } else { lines.length() };
         let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
@@ -379,7 +381,7 @@ impl Trace {
     }
 
     /// The next request.
-    fn next(&mut self, parser: &mut Parser) -> Result<Option<TraceEntry>, Failure> {
+    fn next(&mut self, parser: &mut Parser) -> Result<Option<TraceEntry>, Refusal> {
         loop {
             if let Some(entry) = self.rest.next() {
                 return Ok(Some(entry));
@@ -404,7 +406,7 @@ impl Trace {
 }
 
 /// Why a line is not understood.
-fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Failure {
+fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Refusal {
     let hint = match parser.format() {
         None => "check the file name, or name the format: `--format disksim`, `blkparse`, `fio` \
                  or `spc`"
@@ -413,5 +415,5 @@ fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Failure {
             format!("correct the line; if the format is not `{format}`, give it with `--format`")
         }
     };
-    Failure::bad_words(format!("{}, {error}", path.display())).hint(hint)
+    Refusal::request(format!("{}, {error}", path.display())).hint(hint)
 }

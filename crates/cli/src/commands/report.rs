@@ -19,9 +19,10 @@ use crate::commands::compare::{found, from_arms};
 use crate::commands::completion;
 use crate::commands::results::Content;
 use crate::commands::study::again::{self, Again};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Write a report of a result, or of a comparison: one page that needs nothing else.
 ///
@@ -110,7 +111,7 @@ fn format(arguments: &ReportArgs, ui: Ui) -> Format {
 }
 
 /// What was found of one arm, each for itself.
-pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<String, Failure> {
+pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<String, Refusal> {
     let runs: Option<Vec<&Dated>> =
         found.iter().map(|(_, content)| of_runs(content)).try_fold(Vec::new(), |mut all, runs| {
             all.extend(runs?);
@@ -126,7 +127,7 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
     }
     let [(path, content)] = found else {
         let message = "these are results of different kinds, which one report cannot show";
-        return Err(Failure::bad_words(message).hint("name one of them"));
+        return Err(Refusal::request(message).hint("name one of them"));
     };
     Ok(match content {
         Content::Runs(_) => unreachable!("runs were shown before"),
@@ -155,7 +156,7 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
             Format::Json => json_text(printed),
             _ => {
                 let message = format!("`{}` is a measurement for a model", path.display());
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint("print its file: --format txt, or its figures: --format json"));
             }
         },
@@ -179,7 +180,7 @@ pub(crate) struct Compared {
 
 impl Compared {
     /// The comparison in a format; `form` stands on its page above the verdict.
-    pub(crate) fn render(&self, format: Format, form: &str) -> Result<String, Failure> {
+    pub(crate) fn render(&self, format: Format, form: &str) -> Result<String, Refusal> {
         let runs = self.runs.iter().map(|runs| runs.iter().map(|run| &run.record).collect());
         let runs: Vec<Vec<&RunRecord>> = runs.collect();
         let about = About { runs: &runs, command: &self.command, form };
@@ -193,7 +194,7 @@ pub(crate) fn compared(
     arguments: &ReportArgs,
     arms: &[ArmFiles],
     found: Vec<Vec<(PathBuf, Content)>>,
-) -> Result<Compared, Failure> {
+) -> Result<Compared, Refusal> {
     let of_arm = |of_arm: &Vec<(PathBuf, Content)>| {
         let runs = of_arm.iter().filter_map(|(_, content)| of_runs(content)).flatten();
         runs.cloned().collect::<Vec<Dated>>()
@@ -207,7 +208,7 @@ pub(crate) fn compared(
         factors: arguments.factor.clone(),
         unpaired: gathered.unpaired().map(str::to_owned),
     };
-    let result = comparison::analyse(&gathered.input, &options).map_err(Failure::bad_request)?;
+    let result = comparison::analyse(&gathered.input, &options).map_err(Refusal::request_error)?;
     let command =
         if arguments.runs.is_empty() { String::new() } else { command(&words(arguments)) };
     Ok(Compared { result, runs, command })

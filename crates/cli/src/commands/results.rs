@@ -19,10 +19,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::failure::Failure;
 use crate::fleet::Collected;
 use crate::input;
 use crate::stage::{DriveKeys, suite};
+use drivelab_core::Refusal;
 
 /// What one file or folder, or one kept run, holds.
 pub(crate) enum Content {
@@ -42,7 +42,7 @@ pub(crate) enum Content {
 
 /// Reads a file, or the results folder of a study; `format` names what a file holds, where its
 /// text does not show it.
-pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Failure> {
+pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal> {
     if path.is_dir() {
         return folder(path).map(|study| Content::Study(Box::new(study), None));
     }
@@ -64,9 +64,9 @@ pub(crate) fn find(
     what: &Path,
     format: Option<&str>,
     (archive, detail): (&ArchiveArgs, Detail),
-) -> Result<Vec<Content>, Failure> {
+) -> Result<Vec<Content>, Refusal> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
-    let query = Query::read(typed, now_ms()).map_err(Failure::bad_words)?;
+    let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
     match query {
         Some(query) => find_in(&archive.open_to_read()?, typed, &query, detail),
         None => Ok(vec![read(what, format)?]),
@@ -79,7 +79,7 @@ pub(crate) fn find_in(
     typed: &str,
     query: &Query,
     detail: Detail,
-) -> Result<Vec<Content>, Failure> {
+) -> Result<Vec<Content>, Refusal> {
     let mut found: Vec<Content> = Vec::new();
     // One after the other: the documents of all of them would be several times as large.
     query.each(archive, typed, detail, |whole| {
@@ -88,7 +88,7 @@ pub(crate) fn find_in(
             (Some(Content::Runs(runs)), Content::Runs(more)) => runs.extend(more),
             (_, content) => found.push(content),
         }
-        Ok::<_, Failure>(())
+        Ok::<_, Refusal>(())
     })?;
     if typed.starts_with('@')
         && let [Content::Runs(runs)] = &found[..]
@@ -104,12 +104,12 @@ pub(crate) fn own_runs(
     arm: &mut OwnRuns,
     what: &Path,
     archive: &ArchiveArgs,
-) -> Result<Option<()>, Failure> {
+) -> Result<Option<()>, Refusal> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
     if !typed.starts_with(LABEL) {
         return Ok(None);
     }
-    let query = Query::read(typed, now_ms()).map_err(Failure::bad_words)?;
+    let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
     let Some(query) = query else { return Ok(None) };
     let make = |whole: Whole| {
         let head = head(&whole).map_or_else(|| kept(&whole), |run| Ok(Content::Runs(vec![run])));
@@ -118,7 +118,7 @@ pub(crate) fn own_runs(
                 for run in &mut runs {
                     suite::complete(&mut run.record);
                 }
-                Ok::<_, Failure>(Some(runs.iter().map(OwnRun::of).collect::<Vec<_>>()))
+                Ok::<_, Refusal>(Some(runs.iter().map(OwnRun::of).collect::<Vec<_>>()))
             }
             _ => Ok(None),
         }
@@ -135,8 +135,8 @@ pub(crate) fn own_runs(
     Ok(are_all_own.then_some(()))
 }
 
-fn damaged(whole: &Whole, why: &str) -> Failure {
-    Failure::cannot_here(anyhow::anyhow!("kept run {}: {why}", whole.id))
+fn damaged(whole: &Whole, why: &str) -> Refusal {
+    Refusal::machine(format!("kept run {}: {why}", whole.id))
         .hint("see what else is damaged: drivelab archive check")
 }
 
@@ -156,13 +156,13 @@ pub(crate) fn damaged_studies(archive: &Archive) -> Result<Vec<String>, ArchiveE
 }
 
 /// Refuses to take runs of different work for one another, which only a time has named.
-fn refuse_mixture(typed: &str, runs: &[Dated]) -> Result<(), Failure> {
+fn refuse_mixture(typed: &str, runs: &[Dated]) -> Result<(), Refusal> {
     let kinds = run::kinds(runs);
     if kinds.len() < 2 {
         return Ok(());
     }
     let message = format!("`{typed}` means runs of different work: {}", kinds.join("; "));
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint(format!("narrow it: {typed},label=NAME or {typed},device=TEXT")))
 }
 
@@ -282,7 +282,7 @@ pub(crate) fn stem(what: &Path) -> String {
 }
 
 /// Content as results, with the name of the file for arms that have none.
-pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failure> {
+pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Refusal> {
     let stem = stem(path);
     let mut results = match content {
         Content::Runs(mut runs) => {
@@ -303,7 +303,7 @@ pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Failur
         Content::Collection(collected) => run::jobs_results(&stem, &collected.records()),
         Content::Measurement(..) => {
             let message = format!("`{}` is a measurement for a model, not a run", path.display());
-            return Err(Failure::bad_words(message).hint("print its file: drivelab show RUN"));
+            return Err(Refusal::request(message).hint("print its file: drivelab show RUN"));
         }
     };
     for run in results.runs.iter_mut().filter(|run| run.arm.is_empty()) {
@@ -323,7 +323,7 @@ fn of_runs<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord> + Clone) 
 }
 
 /// The same of all that was found, as one.
-pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Failure> {
+pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Refusal> {
     let mut all: Option<Imported> = None;
     for content in found {
         let results = imported(path, content)?;
@@ -336,19 +336,18 @@ pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported,
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     input::lossy(path, input::RESULTS)
 }
 
 /// What is wrong with a file, and where.
-pub(crate) fn wrong(path: &Path, error: &ParseError) -> Failure {
+pub(crate) fn wrong(path: &Path, error: &ParseError) -> Refusal {
     let place = match (error.line, error.column) {
         (0, _) => String::new(),
         (line, 0) => format!(":{line}"),
         (line, column) => format!(":{line}:{column}"),
     };
-    Failure::bad_words(format!("{}{place}: {}", path.display(), error.what))
-        .hint(error.hint.clone())
+    Refusal::request(format!("{}{place}: {}", path.display(), error.what)).hint(error.hint.clone())
 }
 
 /// A part of the path as text.
@@ -367,12 +366,12 @@ fn is_run(text: &str) -> bool {
     is_json && (text.contains("\"drivelab.") || !results::is_known(text))
 }
 
-fn folder(path: &Path) -> Result<KeptStudy, Failure> {
+fn folder(path: &Path) -> Result<KeptStudy, Refusal> {
     let study_path = path.join("study.toml");
     if !study_path.is_file() {
         let message =
             format!("the directory `{}` is not the results folder of a study", path.display());
-        return Err(Failure::bad_words(message).hint(
+        return Err(Refusal::request(message).hint(
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));
     }

@@ -8,8 +8,9 @@ use drivelab_report::{article, cells, imported, run, study};
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Show a result: kept runs, another tool's file, or the figures of a published comparison.
 ///
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
     }
     let found = results::find(arguments.what.as_ref(), None, (&arguments.archive, Detail::All))?;
     if !ui.json {
-        let texts: Result<Vec<String>, Failure> = found.iter().map(|it| text(it, ui)).collect();
+        let texts: Result<Vec<String>, Refusal> = found.iter().map(|it| text(it, ui)).collect();
         return ui.result(&texts?.join("\n"));
     }
     match &found[..] {
@@ -52,12 +53,12 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
     }
 }
 
-fn several(what: &str, count: usize) -> Failure {
+fn several(what: &str, count: usize) -> Refusal {
     let message = format!("`{what}` holds {count} runs");
-    Failure::bad_words(message).hint("show it without --json")
+    Refusal::request(message).hint("show it without --json")
 }
 
-fn text(content: &Content, ui: Ui) -> Result<String, Failure> {
+fn text(content: &Content, ui: Ui) -> Result<String, Refusal> {
     let look = ui.look();
     Ok(match content {
         Content::Runs(runs) => {
@@ -79,7 +80,7 @@ fn text(content: &Content, ui: Ui) -> Result<String, Failure> {
     })
 }
 
-fn json(content: &Content) -> Result<String, Failure> {
+fn json(content: &Content) -> Result<String, Refusal> {
     Ok(match content {
         Content::Runs(runs) => {
             serde_json::to_string_pretty(&runs[0].record).expect("plain data is always JSON")

@@ -8,9 +8,10 @@ use drivelab_study::keep::{Owner, Seal};
 use drivelab_study::ranks::{Gathered, together};
 
 use super::show::show;
-use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::exit::Outcome;
 use crate::input;
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Report what ranks have kept in their folders, after a launcher ended all of them for one.
 #[derive(Debug, Args)]
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     }
     if outcomes.is_empty() {
         let folder = arguments.folders[0].display();
-        return Err(Failure::bad_words(format!("`{folder}` holds no results of a rank"))
+        return Err(Refusal::request(format!("`{folder}` holds no results of a rank"))
             .hint("name the folder of `drivelab-mpi run --keep-in`"));
     }
     show(&together(Gathered::of_kept(outcomes)), ui)
@@ -44,16 +45,16 @@ pub(super) fn owner() -> Owner {
     Owner::of(&[HOST_SCHEMA.as_bytes()])
 }
 
-fn read(path: &Path) -> Result<HostOutcome, Failure> {
+fn read(path: &Path) -> Result<HostOutcome, Refusal> {
     let text = input::text(path, input::RESULTS)?;
     // Earlier versions wrote none.
     if owner().check(text.trim_ascii_end().as_bytes()) == Seal::Broken {
-        return Err(Failure::bad_words(format!("`{}` is damaged", path.display()))
+        return Err(Refusal::request(format!("`{}` is damaged", path.display()))
             .hint("bring the file of that rank here again, or leave it out: it counts as lost"));
     }
     let outcome: Result<HostOutcome, _> = serde_json::from_str(&text);
     outcome.ok().filter(|outcome| outcome.schema == HOST_SCHEMA).ok_or_else(|| {
-        Failure::bad_words(format!("`{}` is not what a rank keeps", path.display()))
+        Refusal::request(format!("`{}` is not what a rank keeps", path.display()))
             .hint("keep other files out of this folder")
     })
 }

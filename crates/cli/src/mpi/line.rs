@@ -10,8 +10,8 @@ use drivelab_load::Progress;
 use drivelab_study::ranks::{Line, Measured, Terms};
 
 use super::ranks::monotonic;
-use crate::failure::Failure;
 use crate::{interrupt, measure};
+use drivelab_core::Refusal;
 
 /// How long ranks wait for one another.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub(super) fn of_rank(name: &str, rank: u32, host: &str) -> String {
 }
 
 /// A command of an arm, likewise; what is filled in is quoted for the shell.
-pub(super) fn command_of_rank(command: &str, rank: u32, host: &str) -> Result<String, Failure> {
+pub(super) fn command_of_rank(command: &str, rank: u32, host: &str) -> Result<String, Refusal> {
     let number = rank.to_string();
     let values = [("rank", number.as_str()), ("host", host)];
     Ok(drivelab_study::command::substitute(command, &values)?)
@@ -49,7 +49,7 @@ pub(super) fn measured(
     plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
     line: &mut Line<'_>,
-) -> Result<Option<Measured>, Failure> {
+) -> Result<Option<Measured>, Refusal> {
     let mut line = Gate { line, wall: None };
     let made = measure::file_from(plan, progress, &mut line)?;
     Ok(made.zip(line.wall).map(|((record, tally, late), wall)| {

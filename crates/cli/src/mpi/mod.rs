@@ -16,9 +16,10 @@ use self::collect::CollectArgs;
 use self::run::HostsRunArgs;
 use self::study::HostsStudyArgs;
 use self::sweep::RanksSweepArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::ui::{self, Ui};
+use drivelab_core::{Refusal, RefusalKind};
 
 /// A laboratory for disks: one load from many hosts.
 ///
@@ -99,7 +100,7 @@ fn begin(arguments: Arguments) -> Outcome {
         Verb::Sweep(arguments) => sweep::run(&arguments, ui),
     };
     outcome.map_err(|failure| {
-        let exit = if interrupt::requested() { Exit::Interrupted } else { failure.exit };
-        Failure { exit, ..failure }
+        let kind = if interrupt::requested() { RefusalKind::Interrupted } else { failure.kind };
+        failure.with_kind(kind)
     })
 }

@@ -16,8 +16,9 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
+use drivelab_core::Refusal;
 
 /// Longest message of MPI. Up to here every transport hands it over by itself, whatever the other
 /// rank does: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
@@ -64,15 +65,13 @@ pub(super) struct Mpi {
 
 impl Mpi {
     /// Joins them.
-    pub(super) fn start() -> Result<Self, Failure> {
+    pub(super) fn start() -> Result<Self, Refusal> {
         // Jobs have threads of their own, which never call MPI.
         let started = mpi::initialize_with_threading(Threading::Funneled);
         let (universe, level) = started.expect("it is called once");
         if level < Threading::Funneled {
-            return Err(Failure::cannot_here(anyhow::anyhow!(
-                "this MPI library allows no threads beside it"
-            ))
-            .hint("use Open MPI or MPICH as the distribution ships it"));
+            return Err(Refusal::machine("this MPI library allows no threads beside it")
+                .hint("use Open MPI or MPICH as the distribution ships it"));
         }
         let world = universe.world();
         refuse_alone(world.size(), |name| std::env::var(name).ok())?;
@@ -82,7 +81,7 @@ impl Mpi {
     }
 
     /// Ends this rank, whose outcome also says whether all ranks may end the library together.
-    pub(super) fn end(self, outcome: Result<(Exit, bool), Failure>) -> Outcome {
+    pub(super) fn end(self, outcome: Result<(Exit, bool), Refusal>) -> Outcome {
         match outcome {
             Ok((exit, true)) => Ok(exit),
             other => {
@@ -100,7 +99,7 @@ impl Mpi {
 
 /// Refuses ranks of one step of Slurm's that the library takes for one process each: each would
 /// measure by itself, over the files of the others.
-fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
+fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<(), Refusal> {
     // What `mpirun` has started it counts itself.
     let is_counted =
         ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().any(|it| variable(it).is_some());
@@ -108,7 +107,7 @@ fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<
     match tasks {
         Some(tasks) if tasks > 1 && size == 1 && !is_counted => {
             let message = format!("srun started {tasks} tasks, and MPI counts one rank in each");
-            Err(Failure::cannot_here(anyhow::anyhow!(message))
+            Err(Refusal::machine(message)
                 .hint("with Open MPI: srun --mpi=pmix ...; with MPICH: srun --mpi=pmi2 ..."))
         }
         _ => Ok(()),

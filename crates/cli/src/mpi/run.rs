@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use drivelab_core::Rng;
 use drivelab_core::record::{HostOutcome, RunRecord};
 use drivelab_core::units::Span;
+use drivelab_core::{Refusal, Rng};
 use drivelab_engine::RunPlan;
 use drivelab_load::Progress as Step;
 use drivelab_study::keep::{make_folder, write};
@@ -18,7 +18,7 @@ use super::line::{WaitArgs, measured, of_rank};
 use super::ranks::Mpi;
 use super::show::show;
 use crate::commands::run::RunArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::ui::{Console, Progress, Ui};
 
@@ -57,7 +57,7 @@ pub(super) fn run(given: Given, ui: Ui) -> Outcome {
 }
 
 /// How this rank ends, and whether all ranks may end the library together.
-fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Failure> {
+fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
     // Until the plan is known, the time that its default gives.
     let mut first = Crew::new(mpi, Span::from_secs(600));
     let (plan, arguments) = broadcast(&mut first, given)?;
@@ -75,7 +75,7 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Failure> {
         Own::Unable(failure) | Own::Failed(failure) => return Err(failure),
         // One rank says why, the others end.
         Own::Refused(why) if rank == 0 => {
-            return Err(Failure::cannot_here(anyhow::anyhow!("{why}"))
+            return Err(Refusal::machine(format!("{why}"))
                 .hint("nothing was measured: every rank must be ready"));
         }
         Own::Refused(_) => return Ok((Exit::CannotHere, false)),
@@ -100,7 +100,7 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Failure> {
     Ok((exit, may_finish))
 }
 
-fn broadcast(crew: &mut Crew<'_, Mpi>, given: Given) -> Result<(Plan, Box<HostsRunArgs>), Failure> {
+fn broadcast(crew: &mut Crew<'_, Mpi>, given: Given) -> Result<(Plan, Box<HostsRunArgs>), Refusal> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let named = given(&words).and_then(|arguments| arguments.keep_in);
@@ -114,13 +114,13 @@ fn broadcast(crew: &mut Crew<'_, Mpi>, given: Given) -> Result<(Plan, Box<HostsR
         Some((plan, arguments))
     });
     read.ok_or_else(|| {
-        Failure::cannot_here(anyhow::anyhow!("rank 0 sent no plan"))
+        Refusal::machine("rank 0 sent no plan")
             .hint("start all ranks with the same version of drivelab-mpi")
     })
 }
 
 /// The load of one rank: it draws addresses of its own.
-fn load_of(arguments: &RunArgs, rank: u32, host: &str) -> Result<RunPlan, Failure> {
+fn load_of(arguments: &RunArgs, rank: u32, host: &str) -> Result<RunPlan, Refusal> {
     let plan = arguments.of_rank(|target| of_rank(target, rank, host))?;
     let seed = if rank == 0 { plan.seed } else { Rng::for_part(plan.seed, u64::from(rank)).bits() };
     Ok(RunPlan { seed, ..plan })
@@ -131,7 +131,7 @@ fn one(
     load: &RunPlan,
     line: &mut Line<'_>,
     (rank, label): (u32, Option<String>),
-) -> Result<Option<Measured>, Failure> {
+) -> Result<Option<Measured>, Refusal> {
     let workload = &load.workload;
     let time = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(time, &load.path.display().to_string());
@@ -141,7 +141,7 @@ fn one(
 }
 
 /// Keeps the figures of this rank where none but itself is needed to.
-fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Failure> {
+fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
     let path = folder.join(format!("rank-{}.json", own.host.rank));
     let text = serde_json::to_string(own).expect("plain data is always JSON");
     Ok(write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui))?)

@@ -4,7 +4,7 @@ use drivelab_core::record::HostsRecord;
 use drivelab_report::text::json_text;
 use drivelab_report::{hosts, validity};
 
-use crate::failure::{Exit, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::ui::Ui;
 

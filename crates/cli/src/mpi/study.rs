@@ -13,10 +13,11 @@ use super::line::{WaitArgs, command_of_rank, measured, of_rank};
 use super::ranks::Mpi;
 use crate::commands::study::place::{AnyStage, Place, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::{self, DriveKeys, Hardware};
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Run an experiment from all hosts at the same time and print its verdict.
 ///
@@ -61,7 +62,7 @@ fn followed(crew: &mut Crew<'_, Mpi>, terms: &Terms, ui: Ui) -> (Outcome, bool) 
     let rank = crew.rank();
     let followed = follow(crew, terms, |order| {
         let order: Order = serde_json::from_str(order).map_err(|error| {
-            Failure::cannot_here(error)
+            Refusal::machine_error(error)
                 .hint("start all ranks with the same version of drivelab-mpi")
         })?;
         order.hardware(rank, &terms.host, ui)
@@ -85,7 +86,7 @@ impl Place for Hosts<'_, '_> {
         Some(self.crew.size())
     }
 
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Failure> {
+    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal> {
         refuse_others(&wanted)?;
         let order = Order {
             text: wanted.text.to_owned(),
@@ -113,7 +114,7 @@ struct Order {
 
 impl Order {
     /// The stage of one rank.
-    fn hardware(&self, rank: u32, host: &str, ui: Ui) -> Result<Hardware, Failure> {
+    fn hardware(&self, rank: u32, host: &str, ui: Ui) -> Result<Hardware, Refusal> {
         let mut study = StudyFile::parse(&self.asked.study, &self.text, &DriveKeys)?;
         study.choose(Choices {
             stage: Some(StageName::Hardware),
@@ -138,16 +139,16 @@ impl Order {
 }
 
 /// Refuses what only one host can do.
-fn refuse_others(wanted: &Wanted<'_>) -> Result<(), Failure> {
+fn refuse_others(wanted: &Wanted<'_>) -> Result<(), Refusal> {
     let study = &wanted.study;
     if study.stage != StageName::Hardware {
         let message = format!("stage {} runs on one machine, not on many hosts", study.stage);
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("measure real files or devices: --stage hardware --target FILE")
             .hint("many simulations on many hosts are a sweep: drivelab-mpi sweep FILE"));
     }
     if study.matrix.is_some() {
-        return Err(Failure::bad_words("a matrix of cells is measured from one host")
+        return Err(Refusal::request("a matrix of cells is measured from one host")
             .hint("measure it there: drivelab study FILE")
             .hint("or give the study workloads with `rw`"));
     }
@@ -155,19 +156,19 @@ fn refuse_others(wanted: &Wanted<'_>) -> Result<(), Failure> {
     if let Some(other) = study.workloads.iter().find(|named| !is_load(named)) {
         let message =
             format!("workload `{}` is not a load, so hosts cannot begin it together", other.name);
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("choose workloads with `rw`: --only W,...")
             .hint("or measure from one host: drivelab study FILE"));
     }
     if let Some(arm) = study.arms.iter().find(|arm| arm.manual.is_some()) {
         let message =
             format!("arm `{}` is put in place by hand, which no rank can ask for", arm.name);
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("give the arm commands that every host can run: `apply` and `revert`"));
     }
     match wanted.in_place {
         None => Ok(()),
-        Some(_) => Err(Failure::bad_words("--in-place is for arms that are put in place by hand")
+        Some(_) => Err(Refusal::request("--in-place is for arms that are put in place by hand")
             .hint("omit --in-place")),
     }
 }
@@ -177,9 +178,9 @@ impl Member for Hardware {
         &mut self,
         request: Request,
         line: &mut Line<'_>,
-    ) -> Result<Option<Measured>, Failure> {
+    ) -> Result<Option<Measured>, Refusal> {
         let Work::Load(workload) = self.work(request) else {
-            return Err(Failure::bad_words("hosts begin nothing but loads together"));
+            return Err(Refusal::request("hosts begin nothing but loads together"));
         };
         measured(&self.plan(request, *workload)?, &|_| (), line)
     }
@@ -213,7 +214,7 @@ mod tests {
             study.stage = stage;
             let asked = Asked::default();
             let wanted = Wanted { study: &mut study, text, asked: &asked, in_place: None };
-            let said = refuse_others(&wanted).err().map(|failure| failure.error.to_string());
+            let said = refuse_others(&wanted).err().map(|failure| failure.to_string());
             assert_eq!(said.as_deref(), refused);
         };
         let on_disk = StageName::Hardware;

@@ -11,10 +11,11 @@ use drivelab_study::sweep::Rows;
 
 use super::ranks::Mpi;
 use crate::commands::sweep::{Modelled, RowsArgs, show};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Console, Ui};
+use drivelab_core::Refusal;
 
 /// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited
 /// for.
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &RanksSweepArgs, ui: Ui) -> Outcome {
 }
 
 /// How this rank ends, and whether all ranks may end the library together.
-fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Failure> {
+fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Refusal> {
     let modelled = Modelled::read(&arguments.file)?;
     let points = modelled.points()?;
     let folder = arguments.rows.folder(&arguments.file);
@@ -67,7 +68,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Fai
         if !interrupt::requested() {
             rows.append(&made, &console)?;
         }
-        Ok::<(), Failure>(())
+        Ok::<(), Refusal>(())
     })?;
     let may_finish = crew.part();
     if rank > 0 {

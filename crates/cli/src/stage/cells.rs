@@ -12,9 +12,9 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
 
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 use crate::measure::{self, Together};
+use drivelab_core::{AtPath as _, Refusal};
 
 /// The targets of a matrix, which has no arms.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ impl RealCells {
         study: &StudyFile,
         allow_overwrite: bool,
         allow_destructive: Vec<PathBuf>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Refusal> {
         let matrix = study.matrix.clone().expect("only a matrix has cells");
         refuse_models(&matrix)?;
         let real = Self { study: study.clone(), matrix, allow_overwrite, allow_destructive };
         for (place, cell) in real.study.cells.iter().enumerate() {
             measure::fits(&real.plans(place, 0)).map_err(|failure| {
-                let failure = Failure { hints: Vec::new(), ..real.of_cell(failure, cell) };
+                let failure = real.of_cell(failure, cell).without_hints();
                 failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
             })?;
         }
@@ -58,14 +58,14 @@ impl RealCells {
     }
 
     /// A failure that names its cell.
-    fn of_cell(&self, failure: Failure, cell: &Cell) -> Failure {
+    fn of_cell(&self, failure: Refusal, cell: &Cell) -> Refusal {
         let context = format!("the cell `{}` cannot be measured", cell.words(&self.matrix));
-        Failure { error: failure.error.context(context), ..failure }
+        failure.context(context)
     }
 
     /// Refuses at once what some cell would be refused for hours later: a target that is missing,
     /// in use, or not to be written. What is missing is laid out here.
-    fn try_out(&self) -> Result<(), Failure> {
+    fn try_out(&self) -> Result<(), Refusal> {
         let mut seen: Vec<(usize, u32, usize, bool)> = Vec::new();
         for (place, cell) in self.study.cells.iter().enumerate() {
             let Some(target) = cell.target else { continue };
@@ -106,7 +106,7 @@ pub(super) fn plans(matrix: &Matrix, cell: &Cell, regions: &[Region]) -> Vec<Run
 }
 
 /// Refuses a target that is there twice.
-pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
+pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Result<(), Refusal> {
     let mut known: Vec<(&Path, [u64; 3])> = Vec::new();
     for target in targets {
         let meta = fs::metadata(target).at_path("look at", target)?;
@@ -117,7 +117,7 @@ pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Resul
         if let Some((other, _)) = known.iter().find(|(_, identity)| *identity == same) {
             let (other, target) = (other.display(), target.display());
             let message = format!("targets `{other}` and `{target}` are the same");
-            return Err(Failure::bad_words(message).hint("leave one of them out"));
+            return Err(Refusal::request(message).hint("leave one of them out"));
         }
         known.push((target, same));
     }
@@ -125,25 +125,23 @@ pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Resul
 }
 
 /// Refuses modelled drives, of which files would be made by that name.
-fn refuse_models(matrix: &Matrix) -> Result<(), Failure> {
+fn refuse_models(matrix: &Matrix) -> Result<(), Refusal> {
     let Some(model) = matrix.targets.iter().find(|target| target.starts_with("drive:")) else {
         return Ok(());
     };
-    Err(Failure::bad_words(format!(
-        "`{model}` is a modelled drive, and a matrix measures real ones"
-    ))
-    .hint("a matrix of models is a study with a `[matrix]` table: drivelab study FILE")
-    .hint(format!("a file of that name is `./{model}`")))
+    Err(Refusal::request(format!("`{model}` is a modelled drive, and a matrix measures real ones"))
+        .hint("a matrix of models is a study with a `[matrix]` table: drivelab study FILE")
+        .hint(format!("a file of that name is `./{model}`")))
 }
 
 impl Stage for RealCells {
-    type Error = Failure;
+    type Error = Refusal;
 
     fn target(&self) -> String {
         self.matrix.targets.join(", ")
     }
 
-    fn enter(&mut self, _arm: usize) -> Result<Entered, Failure> {
+    fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
         self.try_out()?;
         if !interrupt::requested() {
             refuse_twice(self.matrix.targets.iter().map(Path::new))?;
@@ -151,7 +149,7 @@ impl Stage for RealCells {
         Ok(Entered::Ready)
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         let Task::Cell(place) = request.task else { unreachable!("a matrix has cells alone") };
         let made = measure::together(&self.plans(place, request.seed), &|_| ())?;
         Ok(record(made))

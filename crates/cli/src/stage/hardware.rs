@@ -21,10 +21,10 @@ use super::cells::{self, Region};
 use super::program::{self, Commands};
 use super::shell::{self, Patience};
 use super::suite::{self, Terms};
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
 use crate::measure;
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// The arms of a study on real files or devices.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Hardware {
         targets: &[Vec<PathBuf>],
         size: Option<Bytes>,
         ui: Ui,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Refusal> {
         beforehand::refuse_writing(study, targets)?;
         beforehand::refuse_unswitched(study, targets)?;
         let absolute = |target: &PathBuf| {
@@ -104,7 +104,7 @@ impl Hardware {
 
     /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
     /// so as much as the smallest target has.
-    fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+    fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Refusal> {
         let is_load = |named: &NamedWorkload| named.work.load().is_some();
         let has_loads = self.study.workloads.iter().any(is_load);
         if self.study.curve.is_none() && self.study.matrix.is_none() && !has_loads {
@@ -132,7 +132,7 @@ impl Hardware {
 
     /// The whole pages of a file, where it has any; of a device only where arms have other targets,
     /// since one device alone is its own region.
-    fn pages_of(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
+    fn pages_of(&self, path: &Path) -> Result<Option<Bytes>, Refusal> {
         let about = fs::metadata(path).at_path("look at", path)?;
         let has_others = self.paths.iter().flatten().any(|other| *other != self.paths[0][0]);
         let length = if about.is_file() {
@@ -171,31 +171,31 @@ impl Hardware {
     }
 
     /// Takes the user's word that an arm is in place.
-    pub(crate) fn with_arm_in_place(mut self, name: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn with_arm_in_place(mut self, name: Option<&str>) -> Result<Self, Refusal> {
         let Some(name) = name else { return Ok(self) };
         self.in_place = self.study.arms.iter().position(|arm| arm.name == name);
         if self.in_place.is_none() {
             let names: Vec<&str> = self.study.arms.iter().map(|arm| arm.name.as_str()).collect();
             let message = format!("the study has no arm `{name}`");
             let hint = format!("its arms are: {}", names.join(", "));
-            return Err(Failure::bad_words(message).hint(hint));
+            return Err(Refusal::request(message).hint(hint));
         }
         Ok(self)
     }
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
-    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Failure> {
+    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Refusal> {
         Ok(cells::record(measure::together(&self.cell_plans(place, request)?, &|_| ())?))
     }
 
     /// The runs of a cell of the matrix, one for each of its targets.
-    fn cell_plans(&self, place: usize, request: Request) -> Result<Vec<RunPlan>, Failure> {
+    fn cell_plans(&self, place: usize, request: Request) -> Result<Vec<RunPlan>, Refusal> {
         let arm = &self.study.arms[request.arm];
         let region = |path: &PathBuf| {
             let path = path.canonicalize().at_path("find", path)?;
             Ok(Region { path, first: 0, size: self.size })
         };
-        let regions: Result<Vec<Region>, Failure> =
+        let regions: Result<Vec<Region>, Refusal> =
             self.paths[request.arm].iter().map(region).collect();
         let regions = regions?;
         cells::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
@@ -210,13 +210,13 @@ impl Hardware {
         Ok(plans)
     }
 
-    fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Failure> {
+    fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Refusal> {
         let ended = shell::run(command, patience)?;
         if ended.status.success() {
             return Ok(());
         }
         let message = format!("the command of arm `{arm}` failed ({}): {command}", ended.status);
-        let failure = Failure::cannot_here(anyhow::anyhow!(message));
+        let failure = Refusal::machine(message);
         Err(match ended.said.as_str() {
             "" => failure,
             said => failure.hint(format!("its output: {said}")),
@@ -224,7 +224,7 @@ impl Hardware {
     }
 
     /// Has the arm's command put it in place, and finds the file there.
-    fn put_in_place(&mut self, place: usize) -> Result<(), Failure> {
+    fn put_in_place(&mut self, place: usize) -> Result<(), Refusal> {
         let arm = &self.study.arms[place];
         if let Some(apply) = &arm.apply {
             Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
@@ -232,15 +232,14 @@ impl Hardware {
         if Self::checked(arm)? == Some(false) {
             let (name, check) = (&arm.name, arm.check.as_deref().unwrap_or_default());
             let message = format!("arm `{name}` is not in place: its check failed: {check}");
-            return Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("after `apply`, `check` must succeed"));
+            return Err(Refusal::machine(message).hint("after `apply`, `check` must succeed"));
         }
         self.settle(&self.paths[place].clone())?;
         self.try_in_place(place)
     }
 
     /// What the arm in place would be refused for, where it could not be known before.
-    fn try_in_place(&mut self, place: usize) -> Result<(), Failure> {
+    fn try_in_place(&mut self, place: usize) -> Result<(), Refusal> {
         if self.arms_bring_files() {
             self.try_out(place)?;
         }
@@ -256,7 +255,7 @@ impl Hardware {
     /// Refuses at once what some run would be refused for, perhaps hours later: a target that is
     /// missing, in use, or not to be written. Where arms bring files of their own, each is tried
     /// once it is in place.
-    pub(crate) fn tried_out(mut self) -> Result<Self, Failure> {
+    pub(crate) fn tried_out(mut self) -> Result<Self, Refusal> {
         let mut tried: Vec<usize> = Vec::new();
         for arm in (0..self.study.arms.len()).filter(|_| !self.arms_bring_files()) {
             let is_known = |known: &usize| {
@@ -274,7 +273,7 @@ impl Hardware {
     }
 
     /// Refuses what some run of an arm would be refused for.
-    fn try_out(&self, arm: usize) -> Result<(), Failure> {
+    fn try_out(&self, arm: usize) -> Result<(), Refusal> {
         beforehand::try_kinds(&self.study, arm, &|request| {
             if let Task::Cell(place) = request.task {
                 return measure::try_out(&self.cell_plans(place, request)?);
@@ -291,13 +290,13 @@ impl Hardware {
     }
 
     /// Whether the arm's own check, where it has one, says that it is in place.
-    fn checked(arm: &Arm) -> Result<Option<bool>, Failure> {
+    fn checked(arm: &Arm) -> Result<Option<bool>, Refusal> {
         let Some(check) = &arm.check else { return Ok(None) };
         Ok(Some(shell::run(check, Patience::UntilInterrupted)?.status.success()))
     }
 
     /// An arm that the user puts in place: by its own check, by word given, or by asking.
-    fn manual(&mut self, place: usize, what: &str) -> Result<Entered, Failure> {
+    fn manual(&mut self, place: usize, what: &str) -> Result<Entered, Refusal> {
         let name = self.study.arms[place].name.clone();
         let in_place = match Self::checked(&self.study.arms[place])? {
             Some(found) => found,
@@ -319,7 +318,7 @@ impl Hardware {
 
 impl Hardware {
     /// A run of a load, which is what `request` asks for.
-    pub(crate) fn plan(&self, request: Request, workload: Workload) -> Result<RunPlan, Failure> {
+    pub(crate) fn plan(&self, request: Request, workload: Workload) -> Result<RunPlan, Refusal> {
         let arm = &self.study.arms[request.arm];
         let path = &self.paths[request.arm][0];
         let path = path.canonicalize().at_path("find", path)?;
@@ -363,7 +362,7 @@ fn boot_id() -> Option<String> {
 const SIZE: Bytes = Bytes::gib(1);
 
 impl Stage for Hardware {
-    type Error = Failure;
+    type Error = Refusal;
 
     fn boot(&self) -> Option<String> {
         self.boot.clone()
@@ -380,7 +379,7 @@ impl Stage for Hardware {
         each.join(", ")
     }
 
-    fn enter(&mut self, place: usize) -> Result<Entered, Failure> {
+    fn enter(&mut self, place: usize) -> Result<Entered, Refusal> {
         if let Some(what) = self.study.arms[place].manual.clone() {
             return self.manual(place, &what);
         }
@@ -391,13 +390,13 @@ impl Stage for Hardware {
             // What was begun is undone: `apply` may have done half of it.
             return Err(match self.leave(place) {
                 Ok(()) => failure,
-                Err(second) => failure.hint(format!("reverting it failed, too: {}", second.error)),
+                Err(second) => failure.hint(format!("reverting it failed, too: {}", second)),
             });
         }
         Ok(Entered::Ready)
     }
 
-    fn undo(&mut self, place: usize) -> Result<(), Failure> {
+    fn undo(&mut self, place: usize) -> Result<(), Refusal> {
         let Err(failure) = self.leave(place) else { return Ok(()) };
         // It had been undone before, or the machine was started again since.
         if Self::checked(&self.study.arms[place])? != Some(false) {
@@ -411,7 +410,7 @@ impl Stage for Hardware {
         self.is_reverted
     }
 
-    fn leave(&mut self, place: usize) -> Result<(), Failure> {
+    fn leave(&mut self, place: usize) -> Result<(), Refusal> {
         let arm = &self.study.arms[place];
         let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
         let left = arm.revert.as_deref().map_or(Ok(()), |revert| match to_the_end(revert) {
@@ -424,7 +423,7 @@ impl Stage for Hardware {
         left
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         if let Task::Cell(place) = request.task {
             return self.cell(place, request);
         }

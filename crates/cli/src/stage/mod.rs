@@ -24,8 +24,8 @@ use drivelab_study::file::{Settings, Suite};
 use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
 
 use self::kernel::Has;
-use crate::failure::Failure;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// The settings of modelled drives, and of the guests that stage kernel gives them.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub(crate) fn of(
     asked: &Asked,
     in_place: Option<&str>,
     ui: Ui,
-) -> Result<Box<dyn Stage<Error = Failure>>, Failure> {
+) -> Result<Box<dyn Stage<Error = Refusal>>, Refusal> {
     if study.stage != StageName::Kernel {
         refuse_guests(study)?;
     }
@@ -88,13 +88,13 @@ pub(crate) fn of(
 }
 
 /// The stage of a study on the files or devices that its arms or the command name.
-pub(crate) fn hardware(study: &StudyFile, asked: &Asked, ui: Ui) -> Result<Hardware, Failure> {
+pub(crate) fn hardware(study: &StudyFile, asked: &Asked, ui: Ui) -> Result<Hardware, Refusal> {
     let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?;
     hardware.overwriting(asked.overwrite).tried_out()
 }
 
 /// Refuses arms that differ in what only a guest has.
-fn refuse_guests(study: &StudyFile) -> Result<(), Failure> {
+fn refuse_guests(study: &StudyFile) -> Result<(), Refusal> {
     let key =
         |arm: &Arm| arm.settings.iter().map(|(key, _)| *key).find(|it| Has::KEYS.contains(it));
     let Some((arm, key)) = study.arms.iter().find_map(|arm| Some((arm, key(arm)?))) else {
@@ -102,16 +102,16 @@ fn refuse_guests(study: &StudyFile) -> Result<(), Failure> {
     };
     let message =
         format!("arm `{}` sets `{key}`, which stage {} does not have", arm.name, study.stage);
-    Err(Failure::bad_words(message).hint("under a real kernel: --stage kernel"))
+    Err(Refusal::request(message).hint("under a real kernel: --stage kernel"))
 }
 
 /// The targets of each arm: one, or one for each drive of a matrix.
-fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Failure> {
+fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Refusal> {
     let typed = asked.target.as_deref().unwrap_or_default();
     refuse_model(typed)?;
     if !typed.is_empty() && study.arms.iter().all(|arm| !arm.targets.is_empty()) {
         let message = format!("every arm names its own target, so `{typed}` would not be measured");
-        return Err(Failure::bad_words(message).hint("omit --target"));
+        return Err(Refusal::request(message).hint("omit --target"));
     }
     let drives = study.matrix.as_ref().map_or(1, |matrix| matrix.targets.len());
     let mut targets = Vec::new();
@@ -130,7 +130,7 @@ fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Failur
         }
         if study.matrix.is_some() && of_arm.len() != drives {
             let message = format!("a matrix of {drives} drives needs as many targets");
-            return Err(Failure::bad_words(message)
+            return Err(Refusal::request(message)
                 .hint("list them in `[matrix]`, or in each arm: targets = [\"PATH\", ...]"));
         }
         let paths = of_arm.into_iter().map(PathBuf::from).collect::<Vec<_>>();
@@ -140,24 +140,24 @@ fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Failur
 }
 
 /// An arm that has nothing to measure.
-fn without_target(study: &StudyFile, arm: &Arm) -> Failure {
+fn without_target(study: &StudyFile, arm: &Arm) -> Refusal {
     let message = if study.arms.iter().any(|arm| !arm.targets.is_empty()) {
         format!("arm `{}` has no target to measure", arm.name)
     } else {
         "a study at stage hardware needs a target to measure".to_owned()
     };
-    Failure::bad_words(message)
+    Refusal::request(message)
         .hint("add --target FILE; a file that does not exist is laid out")
         .hint("or give each arm its own in the study: target = \"PATH\"")
 }
 
 /// Refuses a modelled drive, of which a file would be made by that name.
-fn refuse_model(target: &str) -> Result<(), Failure> {
+fn refuse_model(target: &str) -> Result<(), Refusal> {
     if !target.starts_with("drive:") {
         return Ok(());
     }
     let message = format!("`{target}` is a modelled drive, but stage hardware measures real files");
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
         .hint(format!("for a file of that name write `./{target}`")))
 }

@@ -12,9 +12,9 @@ use drivelab_study::command::{Command, Filling, Printed, Template};
 use drivelab_study::{Request, StudyFile, Task};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 use crate::measure;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Characters of a failed command's output that its record and a message show.
 const TAIL: usize = 400;
@@ -31,10 +31,10 @@ pub(super) struct Commands {
 }
 
 /// Called right before the measured command and right after it.
-pub(super) type Edges<'a> = &'a mut dyn FnMut() -> Result<(), Failure>;
+pub(super) type Edges<'a> = &'a mut dyn FnMut() -> Result<(), Refusal>;
 
 /// Makes one step; some are not cut short.
-pub(super) type Make<'a> = &'a mut dyn FnMut(&Step, &AtomicBool) -> Result<Ran, Failure>;
+pub(super) type Make<'a> = &'a mut dyn FnMut(&Step, &AtomicBool) -> Result<Ran, Refusal>;
 
 /// What a command is given and where it runs.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ const RESET: &str = "reset";
 
 impl Step {
     /// Runs it on this machine.
-    fn run(&self, stop: &AtomicBool) -> Result<Ran, Failure> {
+    fn run(&self, stop: &AtomicBool) -> Result<Ran, Refusal> {
         let timeout = Span::from_ns(self.timeout_ns);
         let program = Program { command: &self.text, timeout, stop };
         program.run().at_path("start", Path::new("sh"))
@@ -75,7 +75,7 @@ pub(super) fn steps(
     command: &Command,
     request: Request,
     ground: &Ground<'_>,
-) -> Result<Vec<Step>, Failure> {
+) -> Result<Vec<Step>, Refusal> {
     let arm = &study.arms[request.arm];
     let filling = Filling {
         target: Some(ground.target),
@@ -99,7 +99,7 @@ pub(super) fn steps(
 }
 
 /// Checks before the first run that every command can be filled in with each arm's target.
-pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Failure> {
+pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Refusal> {
     for (arm, paths) in targets.iter().enumerate() {
         for (place, named) in study.workloads.iter().enumerate() {
             let (Some(command), Some(path)) = (named.work.command(), paths.first()) else {
@@ -109,7 +109,7 @@ pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Res
             if let (None, Some(name)) = (path.to_str(), ["target", "dir"].into_iter().find(uses)) {
                 let path = path.display();
                 let message = format!("`{{{name}}}` cannot be `{path}`: its name is not UTF-8");
-                return Err(Failure::bad_words(message).hint("rename it, or link to it"));
+                return Err(Refusal::request(message).hint("rename it, or link to it"));
             }
             let request = Request { arm, task: Task::Workload(place), seed: 0, specimen: None };
             steps(study, command, request, &ground(path, None))?;
@@ -127,7 +127,7 @@ fn ground(path: &Path, attached: Option<Attached>) -> Ground<'_> {
 }
 
 /// Makes steps on this machine, up to one that fails, and the one that undoes them.
-pub(crate) fn carry_out(steps: &[Step]) -> Result<Vec<(String, Ran)>, Failure> {
+pub(crate) fn carry_out(steps: &[Step]) -> Result<Vec<(String, Ran)>, Refusal> {
     let (mut made, mut is_lost, mut failed) = (Vec::new(), false, Ok(()));
     for step in steps {
         if is_lost && step.what != RESET {
@@ -164,7 +164,7 @@ impl Commands {
         request: Request,
         path: &Path,
         edges: Edges<'_>,
-    ) -> Result<RunRecord, Failure> {
+    ) -> Result<RunRecord, Refusal> {
         let _undone = interrupt::shield();
         let is_named = !path.as_os_str().is_empty();
         let ground = ground(path, is_named.then(|| crate::attached::to_path(path)));
@@ -188,7 +188,7 @@ impl Commands {
         request: Request,
         ground: Ground<'_>,
         make: Make<'_>,
-    ) -> Result<RunRecord, Failure> {
+    ) -> Result<RunRecord, Refusal> {
         let arm = &study.arms[request.arm];
         let mut steps = steps(study, command, request, &ground)?;
         let reset = steps.iter().position(|step| step.what == RESET).map(|at| steps.remove(at));
@@ -215,7 +215,7 @@ impl Commands {
                 (Vec::new(), vec![Mark { id: MarkId::Failed, message: why }])
             }
             Err(Lost(why)) => {
-                let failure = Failure::cannot_here(anyhow::anyhow!("arm `{}`: {why}", arm.name));
+                let failure = Refusal::machine(format!("arm `{}`: {why}", arm.name));
                 return Err(
                     failure.hint("try the command in a shell; `output/` has all it printed")
                 );
@@ -240,7 +240,7 @@ impl Commands {
         steps: &[Step],
         wanted: &[String],
         make: Make<'_>,
-    ) -> Result<Result<Vec<Phase>, Lost>, Failure> {
+    ) -> Result<Result<Vec<Phase>, Lost>, Refusal> {
         let mut measured = None;
         for step in steps {
             let ran = self.one(step, command, interrupt::flag(), make)?;
@@ -259,11 +259,11 @@ impl Commands {
     }
 
     /// Undoes what a run did.
-    fn undo(&mut self, reset: &Step, command: &Command, make: Make<'_>) -> Result<(), Failure> {
+    fn undo(&mut self, reset: &Step, command: &Command, make: Make<'_>) -> Result<(), Refusal> {
         let ran = self.one(reset, command, &TO_THE_END, make)?;
         succeeded(reset, &ran).map_err(|Lost(why)| {
             let message = format!("what follows a run failed, so the next would differ: {why}");
-            Failure::cannot_here(anyhow::anyhow!(message))
+            Refusal::machine(message)
         })
     }
 
@@ -274,7 +274,7 @@ impl Commands {
         command: &Command,
         until: &AtomicBool,
         make: Make<'_>,
-    ) -> Result<Ran, Failure> {
+    ) -> Result<Ran, Refusal> {
         let ran = make(step, until)?;
         let kept = self.printed.get_or_insert_default();
         kept.push_str(&format!("== {}: {}\n{}", step.what, step.text, ran.stdout));
@@ -381,7 +381,7 @@ mod tests {
         let mut make = |step: &Step, _: &AtomicBool| {
             steps.push(step.what.clone());
             if step.what == MEASURED {
-                return Err(Failure::cannot_here(anyhow::anyhow!("no process can be started")));
+                return Err(Refusal::machine("no process can be started"));
             }
             let (wall, cpu) = (Span::from_ms(1), Span::ZERO);
             let (stdout, stderr) = (String::new(), String::new());
@@ -389,7 +389,7 @@ mod tests {
         };
         let ground = ground(Path::new(""), None);
         let run = Commands::default().run_on(&study, command, request, ground, &mut make);
-        assert_eq!(run.unwrap_err().error.to_string(), "no process can be started");
+        assert_eq!(run.unwrap_err().to_string(), "no process can be started");
         assert_eq!(steps, ["prepare", "command", "reset"]);
     }
 }

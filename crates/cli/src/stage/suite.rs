@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Device as _;
 use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
 use drivelab_core::recipe::embedded::{self, RECIPES};
 use drivelab_core::recipe::{Adjust, Done, Ground, Outcome, Part, Recipe, Test};
@@ -14,6 +13,7 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Shape, Workload};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_load::Progress;
 use drivelab_model::options::DriveSpec;
@@ -23,7 +23,6 @@ use drivelab_study::file::{Needs, Suite};
 use drivelab_suites::{About, SUITES};
 
 use crate::attached;
-use crate::failure::{AtPath as _, Failure};
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Made};
@@ -54,16 +53,16 @@ pub(crate) fn declared(name: &str, section: &mut Section) -> Result<Suite, Confi
     }
     let adjust = Adjust::read(section)?;
     find(name, &adjust).map_err(|failure| match failure.hints.first() {
-        None => section.error(failure.error.to_string()),
-        Some(hint) => section.error(format!("{}; {hint}", failure.error)),
+        None => section.error(failure.to_string()),
+        Some(hint) => section.error(format!("{}; {hint}", failure)),
     })
 }
 
 /// The suite called `name`, or the recipe in the file of that name.
-pub(crate) fn find(name: &str, adjust: &Adjust) -> Result<Suite, Failure> {
+pub(crate) fn find(name: &str, adjust: &Adjust) -> Result<Suite, Refusal> {
     let is_file = || Path::new(name).extension().is_some_and(|end| end == "toml");
     if let Some(shape) = name.strip_prefix(SHAPE) {
-        return Shape::from_name(shape).map(of_shape).map_err(Failure::bad_words);
+        return Shape::from_name(shape).map(of_shape).map_err(Refusal::request);
     }
     let text = match embedded::text(name) {
         Some(text) => text.to_owned(),
@@ -182,7 +181,7 @@ pub(crate) fn setup(record: &RunRecord) -> BTreeMap<String, String> {
     suite.map_or_else(|_| BTreeMap::new(), |suite| suite.setup(record.config.seed, memory))
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str) -> Refusal {
     let files = SUITES.iter().map(|about| about.name);
     let names = RECIPES.iter().map(|(name, _)| *name).chain(files);
     let hint = match nearest(name, names.clone()) {
@@ -192,7 +191,7 @@ fn unknown(name: &str) -> Failure {
             names.collect::<Vec<_>>().join(", ")
         ),
     };
-    Failure::bad_words(format!("there is no suite `{name}`")).hint(hint)
+    Refusal::request(format!("there is no suite `{name}`")).hint(hint)
 }
 
 /// Runs a suite on a modelled drive that nothing was asked of before.
@@ -201,7 +200,7 @@ pub(crate) fn on_model(
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     if let Needs::Model(shape) = suite.needs {
         return shaped(suite, shape, spec, profile, seed);
     }
@@ -211,7 +210,7 @@ pub(crate) fn on_model(
     let (mut attached, mut specimen) = (None, None);
     let outcome = recipe.carry_out(ground, &mut |_, part| {
         let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
-        Ok::<_, Failure>(made.and_then(|made| {
+        Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             specimen.clone_from(&made.specimen);
             done(made)
@@ -228,7 +227,7 @@ fn shaped(
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let drive = target::build(profile, &spec.options, seed)?;
     let attached = Some(attached::to_model(&spec.profile.to_string(), drive.about()));
     let specimen = profile.record(drive.about());
@@ -241,7 +240,7 @@ fn shaped(
     replay.finish(&mut count);
     if failed > 0 {
         let message = format!("{failed} requests of `{}` failed on the model", suite.name);
-        return Err(Failure::cannot_here(anyhow::anyhow!(message)));
+        return Err(Refusal::machine(message));
     }
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
     let seconds = replay.now().ns() as f64 / 1e9;
@@ -265,7 +264,7 @@ pub(crate) fn try_out(
     path: &Path,
     seed: u64,
     terms: Terms<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     // One of files looks at its folder itself, before it makes anything there.
     if matches!(suite.needs, Needs::Tree) || path.is_dir() {
         return Ok(());
@@ -291,17 +290,17 @@ pub(crate) fn on_path(
     path: &Path,
     seed: u64,
     terms: Terms<'_>,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     if matches!(suite.needs, Needs::Tree) {
         let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
-        return measure::suite(&suite.map_err(Failure::bad_words)?, path, seed, &|_| ());
+        return measure::suite(&suite.map_err(Refusal::request)?, path, seed, &|_| ());
     }
     let recipe = recipe(suite)?;
     if path.is_dir() {
         let (path, name) = (path.display(), &suite.name);
         let message =
             format!("`{path}` is a directory, and suite `{name}` reads and writes a file");
-        return Err(Failure::bad_words(message).hint(format!("name a file in it: {path}/testfile")));
+        return Err(Refusal::request(message).hint(format!("name a file in it: {path}/testfile")));
     }
     let size = recipe.end().unwrap_or(SIZE);
     let mut laid_out = measure::lay_out_if_missing(path, size, seed, true)?;
@@ -317,7 +316,7 @@ pub(crate) fn on_path(
         let progress = |step: &Progress| (terms.progress)(&test.name, step);
         let made = measure::on_this_machine(std::slice::from_ref(&plan), &progress)?.pop();
         laid_out.iter_mut().for_each(LaidOut::keep);
-        Ok::<_, Failure>(made.and_then(|made| {
+        Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             ioengine.clone_from(&made.ioengine);
             done(made)
@@ -327,17 +326,17 @@ pub(crate) fn on_path(
     Ok(RunRecord { attached, ..record })
 }
 
-fn recipe(suite: &Suite) -> Result<&Recipe, Failure> {
+fn recipe(suite: &Suite) -> Result<&Recipe, Refusal> {
     match &suite.needs {
         Needs::Blocks(recipe) => Ok(recipe),
         Needs::Model(_) => {
             let message = format!("suite `{}` runs on a modelled drive only", suite.name);
-            Err(Failure::bad_words(message).hint("name one: drive:NAME (`drivelab drive list`)"))
+            Err(Refusal::request(message).hint("name one: drive:NAME (`drivelab drive list`)"))
         }
         Needs::Tree => {
             let name = &suite.name;
             let message = format!("suite `{name}` works on files, so it needs a directory");
-            Err(Failure::bad_words(message).hint("name a directory"))
+            Err(Refusal::request(message).hint("name a directory"))
         }
     }
 }

@@ -16,10 +16,10 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 
-use drivelab_core::{shown, shown_json};
+use drivelab_core::{Refusal, shown, shown_json};
 use drivelab_report::text::{Look, for_terminal};
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -78,7 +78,7 @@ impl Ui {
     }
 
     /// Prints a part of a result; [`Ui::result`] prints the last one.
-    pub(crate) fn part(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn part(self, text: &str) -> Result<(), Refusal> {
         if !self.is_step {
             print(&[text.as_bytes()])?;
         }
@@ -88,10 +88,8 @@ impl Ui {
     /// Writes a result that is not text, to a file or another program.
     pub(crate) fn binary(self, bytes: &[u8]) -> Outcome {
         if std::io::stdout().is_terminal() {
-            return Err(Failure::bad_words(
-                "this format is not text, and the output is a terminal",
-            )
-            .hint("redirect it: `>FILE`"));
+            return Err(Refusal::request("this format is not text, and the output is a terminal")
+                .hint("redirect it: `>FILE`"));
         }
         print(&[bytes])
     }
@@ -137,16 +135,16 @@ fn print(parts: &[&[u8]]) -> Outcome {
     let mut out = std::io::stdout().lock();
     let written = parts.iter().try_for_each(|part| out.write_all(part)).and_then(|()| out.flush());
     written.map_err(|error| {
-        let error = anyhow::Error::new(error).context("cannot write to standard output");
-        Failure::cannot_here(error).hint("free space there, or redirect it: `>FILE`")
+        let refusal = Refusal::machine("cannot write to standard output").because(error);
+        refusal.hint("free space there, or redirect it: `>FILE`")
     })?;
     Ok(Exit::Done)
 }
 
 /// Shows an error and its hints.
-pub(crate) fn show_failure(failure: &Failure) -> Exit {
+pub(crate) fn show_failure(failure: &Refusal) -> Exit {
     let mut err = anstream::stderr().lock();
-    let mut causes = failure.error.chain();
+    let mut causes = failure.chain();
     let first = causes.next().map(ToString::to_string).unwrap_or_default();
     let _ = writeln!(err, "{ERROR}error:{ERROR:#} {}", as_message(&first));
     for cause in causes {
@@ -155,7 +153,7 @@ pub(crate) fn show_failure(failure: &Failure) -> Exit {
     for hint in &failure.hints {
         let _ = writeln!(err, "{HINT}hint:{HINT:#} {}", as_message(hint));
     }
-    failure.exit
+    failure.into()
 }
 
 /// Shows what is wrong with the command line, or the help that was asked for.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::failure::Exit;
+use crate::exit::Exit;
 use crate::interrupt;
 
 /// Time that a verb has to end by itself after the first signal: two seconds are promised.

@@ -6,5 +6,5 @@ mod refusal;
 mod shown;
 
 pub use counted::counted;
-pub use refusal::{Refusal, RefusalKind, path_hint};
+pub use refusal::{AtPath, Refusal, RefusalKind, path_hint};
 pub use shown::{shown, shown_in_line, shown_json};

@@ -5,6 +5,9 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::config::ConfigError;
+use crate::workload::WorkloadError;
+
 /// Who can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
@@ -14,6 +17,8 @@ pub enum RefusalKind {
     Machine,
     /// The developers of drivelab.
     Bug,
+    /// The user, who stopped it: nothing is wrong.
+    Interrupted,
 }
 
 /// An error of a crate that carries out a user's request.
@@ -30,6 +35,24 @@ pub struct Refusal {
     pub hints: Vec<String>,
     /// Its cause, not repeated in the message.
     pub source: Option<Box<dyn Error + Send + Sync>>,
+    /// The kind of the I/O error among the causes.
+    io: Option<ErrorKind>,
+}
+
+/// The causes of an error whose message the refusal has taken over.
+#[derive(Debug)]
+struct Causes(Box<dyn Error + Send + Sync>);
+
+impl fmt::Display for Causes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.source().map_or(Ok(()), |cause| write!(f, "{cause}"))
+    }
+}
+
+impl Error for Causes {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source().and_then(Error::source)
+    }
 }
 
 impl Refusal {
@@ -43,8 +66,69 @@ impl Refusal {
         Self::of(RefusalKind::Machine, message)
     }
 
+    /// A bug of drivelab.
+    pub fn bug(message: impl fmt::Display) -> Self {
+        Self::of(RefusalKind::Bug, message)
+    }
+
+    /// The user stopped it.
+    pub fn interrupted(message: impl fmt::Display) -> Self {
+        Self::of(RefusalKind::Interrupted, message)
+    }
+
+    /// The request is invalid, as `error` says.
+    pub fn request_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::wrapping(RefusalKind::Request, error.into())
+    }
+
+    /// This machine cannot do it, as `error` says.
+    pub fn machine_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::wrapping(RefusalKind::Machine, error.into())
+    }
+
     fn of(kind: RefusalKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), hints: Vec::new(), source: None }
+        Self { kind, message: message.to_string(), hints: Vec::new(), source: None, io: None }
+    }
+
+    fn wrapping(kind: RefusalKind, error: Box<dyn Error + Send + Sync>) -> Self {
+        // A refusal keeps its hints, whichever way it comes.
+        let error = match error.downcast::<Self>() {
+            Ok(refusal) => return Self { kind, ..*refusal },
+            Err(error) => error,
+        };
+        let io = io_kind(&*error);
+        let refusal = Self { io, ..Self::of(kind, &error) };
+        if error.source().is_none() {
+            return refusal;
+        }
+        Self { source: Some(Box::new(Causes(error))), ..refusal }
+    }
+
+    /// Puts a message before this one, which becomes its cause.
+    pub fn context(mut self, message: impl fmt::Display) -> Self {
+        let hints = std::mem::take(&mut self.hints);
+        let (kind, io) = (self.kind, self.io);
+        Self { hints, io, source: Some(Box::new(self)), ..Self::of(kind, message) }
+    }
+
+    /// The refusal and its causes, the outermost first.
+    pub fn chain(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
+        causes(self)
+    }
+
+    /// The kind of the I/O error that caused it, if one did.
+    pub fn io_kind(&self) -> Option<ErrorKind> {
+        self.io
+    }
+
+    /// Changes who can fix it.
+    pub fn with_kind(self, kind: RefusalKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Drops what to do about it.
+    pub fn without_hints(self) -> Self {
+        Self { hints: Vec::new(), ..self }
     }
 
     /// Adds what to do about it.
@@ -55,7 +139,9 @@ impl Refusal {
 
     /// Sets its cause.
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
+        let source = source.into();
+        self.io = io_kind(&*source);
+        self.source = Some(source);
         self
     }
 
@@ -75,6 +161,31 @@ impl Refusal {
         let hint = path_hint(error.kind(), operation, path);
         hint.into_iter().fold(refusal, Self::hint).because(error)
     }
+}
+
+/// Adds the path and the operation to an I/O error.
+pub trait AtPath<T> {
+    /// Turns the error into `cannot <operation> <path>`, as [`Refusal::at_path`] does.
+    ///
+    /// # Errors
+    /// The operation failed.
+    fn at_path(self, operation: &str, path: &Path) -> Result<T, Refusal>;
+}
+
+impl<T> AtPath<T> for std::io::Result<T> {
+    fn at_path(self, operation: &str, path: &Path) -> Result<T, Refusal> {
+        self.map_err(|error| Refusal::at_path(operation, path, error))
+    }
+}
+
+/// An error and its causes, the outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// The kind of the first I/O error in a chain of causes.
+fn io_kind(error: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    causes(error).find_map(|cause| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
 }
 
 /// What to type next after a failed operation on a file.
@@ -104,7 +215,32 @@ pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        if f.alternate() {
+            self.chain().skip(1).try_for_each(|cause| write!(f, ": {cause}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ConfigError> for Refusal {
+    fn from(error: ConfigError) -> Self {
+        let hint = error.hint.clone();
+        hint.into_iter().fold(Self::request_error(error), Self::hint)
+    }
+}
+
+impl From<WorkloadError> for Refusal {
+    fn from(error: WorkloadError) -> Self {
+        let hint = error.hint();
+        Self::request_error(error).hint(hint)
+    }
+}
+
+/// Writing results failed: a full disk, a missing folder, a closed pipe.
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self::machine_error(error)
     }
 }
 
@@ -130,6 +266,24 @@ mod tests {
         check(ErrorKind::IsADirectory, RefusalKind::Request);
         check(ErrorKind::StorageFull, RefusalKind::Machine);
         check(ErrorKind::PermissionDenied, RefusalKind::Machine);
+    }
+
+    #[test]
+    fn an_error_is_taken_over_with_its_causes() {
+        let full = || std::io::Error::from(ErrorKind::StorageFull);
+        let inner = || Refusal::machine("cannot write").because(full()).hint("free some space");
+        let taken = Refusal::request_error(inner());
+        assert_eq!(
+            (taken.kind, &taken.hints[..]),
+            (RefusalKind::Request, &["free some space".into()][..])
+        );
+        assert_eq!(format!("{taken:#}"), format!("cannot write: {}", full()));
+        let outer = inner().context("block 3");
+        assert_eq!(format!("{outer:#}"), format!("block 3: cannot write: {}", full()));
+        assert_eq!((outer.io_kind(), outer.hints.len()), (Some(ErrorKind::StorageFull), 1));
+        let plain = Refusal::machine_error(full());
+        assert_eq!((format!("{plain:#}"), plain.chain().count()), (full().to_string(), 1));
+        assert_eq!(plain.io_kind(), Some(ErrorKind::StorageFull));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Runs that are made twice, to see that both are the same.
 
 use drivelab_core::Refusal;
-use drivelab_core::RefusalKind;
 use drivelab_core::record::RunRecord;
 use serde_json::Value;
 
@@ -30,8 +29,8 @@ pub(super) fn make_twice<S: Stage + ?Sized>(
         None => Ok(first.0),
         Some(difference) => {
             let message = format!("two runs of one configuration differ: {difference}");
-            let hints = vec!["report this, with the study and `drivelab --version`".to_owned()];
-            Err(Refusal { kind: RefusalKind::Bug, message, hints, source: None }.into())
+            let hint = "report this, with the study and `drivelab --version`";
+            Err(Refusal::bug(message).hint(hint).into())
         }
     }
 }

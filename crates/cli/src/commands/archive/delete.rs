@@ -4,8 +4,9 @@ use clap::Args;
 use drivelab_report::text::json_text;
 
 use super::keep::{self, ArchiveArgs};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Delete kept runs from the archive, after confirmation.
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
             Some(false) => return Ok(Exit::Done),
             None => {
                 let message = format!("no terminal to ask on before deleting {} {runs}", ids.len());
-                return Err(Failure::bad_words(message).hint("delete without being asked: --yes"));
+                return Err(Refusal::request(message).hint("delete without being asked: --yes"));
             }
         }
     }

@@ -6,8 +6,9 @@ use drivelab_core::config::nearest;
 use drivelab_report::history;
 
 use super::keep::{self, ArchiveArgs, now_ms};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// List the runs that were kept.
 ///
@@ -62,7 +63,7 @@ pub(crate) struct HistoryArgs {
 /// Prints the list.
 pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
     let when = |text: Option<String>| {
-        text.map(|text| since(&text, now_ms()).map_err(Failure::bad_words)).transpose()
+        text.map(|text| since(&text, now_ms()).map_err(Refusal::request)).transpose()
     };
     let archive = arguments.archive.open_to_read()?;
     let filter = Filter {
@@ -122,7 +123,7 @@ const NAMED_MAX: usize = 8;
 
 /// The runs that a filter means. A figure or a benchmark that no run has at all is a mistake of the
 /// request.
-pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Listed, Failure> {
+pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Listed, Refusal> {
     let listed = archive.list(filter)?;
     if listed.runs.is_empty() {
         refuse_unknown(archive, filter)?;
@@ -130,19 +131,19 @@ pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Listed, Failu
     Ok(listed)
 }
 
-fn refuse_unknown(archive: &Archive, filter: &Filter) -> Result<(), Failure> {
+fn refuse_unknown(archive: &Archive, filter: &Filter) -> Result<(), Refusal> {
     if let Some(metric) = &filter.metric {
         let names = archive.figure_names()?;
         if !names.is_empty() && !names.contains(metric) {
             let message = format!("no kept run has a figure `{metric}`");
-            return Err(Failure::bad_words(message).hint(meant("figures", metric, &names)));
+            return Err(Refusal::request(message).hint(meant("figures", metric, &names)));
         }
     }
     if let Some(suite) = &filter.suite {
         let names = archive.suite_names()?;
         if !names.is_empty() && !names.iter().any(|name| name.eq_ignore_ascii_case(suite)) {
             let message = format!("no kept run is of a benchmark `{suite}`");
-            return Err(Failure::bad_words(message).hint(meant("benchmarks", suite, &names)));
+            return Err(Refusal::request(message).hint(meant("benchmarks", suite, &names)));
         }
     }
     Ok(())
@@ -160,13 +161,13 @@ fn meant(what: &str, typed: &str, names: &[String]) -> String {
 }
 
 /// The one run that was typed.
-fn one(archive: &Archive, typed: &str) -> Result<RunId, Failure> {
+fn one(archive: &Archive, typed: &str) -> Result<RunId, Refusal> {
     match keep::ids(archive, typed)?[..] {
         [id] => Ok(id),
         ref several => {
             let count = several.len();
             let message = format!("`{typed}` means {count} runs, each with its own parts");
-            Err(Failure::bad_words(message)
+            Err(Refusal::request(message)
                 .hint("name one of them by the beginning of its id: drivelab history"))
         }
     }

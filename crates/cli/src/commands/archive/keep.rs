@@ -8,11 +8,12 @@ use clap::Args;
 use drivelab_archive::{Archive, ArchiveError, Entry, Patience, Query, RunId, is_server};
 use drivelab_core::record::Origin;
 
-use crate::failure::{AtPath as _, Exit, Failure};
+use crate::exit::Exit;
 use crate::interrupt;
 use crate::output;
 pub(crate) use crate::output::{millis, now_ms};
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal, RefusalKind};
 
 /// The heading of these options. It is on each of them and not on the group, where it would go on
 /// for the options after it.
@@ -30,52 +31,52 @@ pub(crate) struct ArchiveArgs {
 
 impl ArchiveArgs {
     /// Opens it, and makes it where there is none.
-    pub(crate) fn open(&self) -> Result<Archive, Failure> {
+    pub(crate) fn open(&self) -> Result<Archive, Refusal> {
         self.open_with(patience)
     }
 
     /// The same where many machines write at the same moment and no person waits.
-    pub(crate) fn open_patiently(&self) -> Result<Archive, Failure> {
+    pub(crate) fn open_patiently(&self) -> Result<Archive, Refusal> {
         self.open_with(long_patience)
     }
 
-    fn open_with(&self, patience: Patience) -> Result<Archive, Failure> {
+    fn open_with(&self, patience: Patience) -> Result<Archive, Refusal> {
         let path = self.path()?;
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).at_path("create", folder)?;
         }
-        Archive::open(&path, patience).map_err(Failure::from)
+        Archive::open(&path, patience).map_err(Refusal::from)
     }
 
     /// Opens it to read what is kept: one that was named must be there.
-    pub(crate) fn open_to_read(&self) -> Result<Archive, Failure> {
+    pub(crate) fn open_to_read(&self) -> Result<Archive, Refusal> {
         self.archive.as_deref().map_or(Ok(()), must_exist)?;
         let mut archive = self.open()?;
         archive.stop_when(Arc::new(interrupt::requested))?;
         Ok(archive)
     }
 
-    fn path(&self) -> Result<PathBuf, Failure> {
+    fn path(&self) -> Result<PathBuf, Refusal> {
         self.archive.clone().or_else(default_path).ok_or_else(|| {
-            Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
+            Refusal::machine("this user has no home folder")
                 .hint("name the archive: --archive FILE")
         })
     }
 }
 
 /// Refuses the name of a file that is not there; a server says so itself.
-pub(crate) fn must_exist(archive: &Path) -> Result<(), Failure> {
+pub(crate) fn must_exist(archive: &Path) -> Result<(), Refusal> {
     if archive.exists() || is_server(archive) {
         return Ok(());
     }
-    Err(Failure::bad_words(format!("`{}` does not exist", archive.display()))
+    Err(Refusal::request(format!("`{}` does not exist", archive.display()))
         .hint("check the file name"))
 }
 
 /// The kept runs that were typed: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id.
-pub(crate) fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Failure> {
-    match Query::read(typed, now_ms()).map_err(Failure::bad_words)? {
+pub(crate) fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Refusal> {
+    match Query::read(typed, now_ms()).map_err(Refusal::request)? {
         Some(query) => Ok(query.ids(archive, typed)?),
         None => Ok(vec![archive.find(typed)?]),
     }
@@ -100,14 +101,16 @@ pub(crate) struct KeepArgs {
 impl KeepArgs {
     /// Opens the archive before what is to be kept is made, where it was asked for by name: hours
     /// of a load are not begun for an archive that cannot be used.
-    pub(crate) fn check(&self, label: Option<&String>) -> Result<(), Failure> {
+    pub(crate) fn check(&self, label: Option<&String>) -> Result<(), Refusal> {
         if !self.is_asked_for(label) {
             return Ok(());
         }
         let opened = self.archive.open().and_then(|mut archive| Ok(archive.check_writable()?));
         opened.map_err(|failure| {
             let context = "the run would not be archived, and was not started";
-            Failure { exit: Exit::CannotHere, error: failure.error.context(context), ..failure }
+            failure
+                .context(context)
+                .with_kind(RefusalKind::Machine)
                 .hint("or run without keeping it: --no-archive")
         })
     }
@@ -139,13 +142,23 @@ impl KeepArgs {
                 Some(Origin::Study | Origin::Matrix) => archive.keep_new(&entries).map(drop),
                 _ => archive.keep(&entries),
             }
-            .map_err(Failure::from)
+            .map_err(said_of)
         });
         let Err(failure) = kept else { return Exit::Done };
-        let why = format!("{:#}", failure.error);
+        let why = format!("{failure:#}");
         ui.warn(&format!("the run was not archived: {why}; use --no-archive to suppress this"));
         if self.is_asked_for(label.as_ref()) { Exit::CannotHere } else { Exit::Done }
     }
+}
+
+/// An archive that is busy when the user stops waiting is interrupted, not out of reach.
+fn said_of(error: ArchiveError) -> Refusal {
+    if matches!(error, ArchiveError::Busy) && interrupt::requested() {
+        return Refusal::interrupted(
+            "interrupted while another process was writing to the archive",
+        );
+    }
+    error.into()
 }
 
 /// Waits for another process that writes to the archive, or for its server.
@@ -189,74 +202,6 @@ fn default_path() -> Option<PathBuf> {
         return Some(path.into());
     }
     Some(output::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
-}
-
-impl From<ArchiveError> for Failure {
-    fn from(error: ArchiveError) -> Self {
-        match &error {
-            ArchiveError::NoSuchRun(_) => {
-                Self::bad_request(error).hint("list the runs: drivelab history")
-            }
-            ArchiveError::Ambiguous { first, .. } => {
-                let hint = format!("give more of the id of one of them: {}", first.join("; "));
-                Self::bad_request(error).hint(hint)
-            }
-            ArchiveError::TooShort { least, .. } => {
-                let hint = format!("give at least {least} of them: drivelab history lists the ids");
-                Self::bad_request(error).hint(hint)
-            }
-            ArchiveError::IsPart { whole, .. } => {
-                let hint = format!("delete all of it: drivelab delete {whole}");
-                Self::bad_request(error).hint(hint)
-            }
-            ArchiveError::Stopped => Self {
-                exit: Exit::Interrupted,
-                error: anyhow::Error::new(error),
-                hints: Vec::new(),
-            },
-            ArchiveError::Later { .. } => Self::cannot_here(error)
-                .hint("install that version, or name another archive: --archive FILE"),
-            ArchiveError::Busy if interrupt::requested() => {
-                let error =
-                    anyhow::anyhow!("interrupted while another process was writing to the archive");
-                Self { exit: Exit::Interrupted, error, hints: Vec::new() }
-            }
-            ArchiveError::Busy => Self::cannot_here(error)
-                .hint("repeat the command when that process has finished")
-                .hint("or name another archive: --archive FILE"),
-            ArchiveError::NoServers => Self::cannot_here(error).hint(
-                "build it with: cargo install --path crates/cli --features postgres; or name a \
-                 file: --archive FILE",
-            ),
-            ArchiveError::Unsafe { why, .. } => {
-                let hint = why.hint();
-                Self::cannot_here(error).hint(hint)
-            }
-            ArchiveError::Address(_) => Self::bad_request(error).hint(
-                "write it as: postgres://USER@HOST/DATABASE?sslmode=verify-full&sslrootcert=FILE",
-            ),
-            ArchiveError::Certificates { .. } => Self::cannot_here(error)
-                .hint("name a file of certificates in PEM form: sslrootcert=FILE"),
-            ArchiveError::NoArchive { path } => {
-                let import = format!("drivelab archive import {}", path.display());
-                Self::bad_request(error)
-                    .hint(format!("if it holds results, keep them in an archive: {import}"))
-                    .hint("or name another: --archive FILE")
-            }
-            ArchiveError::Open { path, .. } if is_server(path) => Self::cannot_here(error)
-                .hint("check that the server runs and that `psql` opens this database")
-                .hint("or name a file: --archive FILE"),
-            ArchiveError::Open { .. } => Self::cannot_here(error)
-                .hint("check that the file can be written")
-                .hint("or name another: --archive FILE"),
-            ArchiveError::Damaged { .. } => {
-                Self::cannot_here(error).hint("see what else is damaged: drivelab archive check")
-            }
-            ArchiveError::NotANumber(_) | ArchiveError::TooLong { .. } => Self::bad_request(error),
-            ArchiveError::Sql(_) => Self::cannot_here(error)
-                .hint("check its disk, or its server: drivelab archive check"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use drivelab_archive::{AT_ONCE, Archive, Filter, RunId};
 use drivelab_report::text::json_text;
 
 use super::keep::{self, ArchiveArgs};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Give kept runs a label, or remove it.
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
         _ => (None, &arguments.words[..]),
     };
     if runs.is_empty() {
-        return Err(Failure::bad_words("no run given")
+        return Err(Refusal::request("no run given")
             .hint("give the label first and then the runs: drivelab label before 01KA9Z"));
     }
     let mut archive = arguments.archive.open_to_read()?;
@@ -67,7 +68,7 @@ fn replaced(
     archive: &Archive,
     ids: &[RunId],
     label: Option<&str>,
-) -> Result<BTreeMap<String, usize>, Failure> {
+) -> Result<BTreeMap<String, usize>, Refusal> {
     let mut replaced = BTreeMap::new();
     for ids in ids.chunks(AT_ONCE) {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();

@@ -18,10 +18,11 @@ use drivelab_report::run::Dated;
 use self::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::DriveKeys;
 use crate::ui::{Progress, Ui};
+use drivelab_core::Refusal;
 
 /// Check, merge or fill the archive of runs.
 #[derive(Debug, Args)]
@@ -85,7 +86,7 @@ fn watched<T>(
     archive: &mut Archive,
     what: &str,
     work: impl FnOnce(&mut Archive) -> Result<T, ArchiveError>,
-) -> Result<T, Failure> {
+) -> Result<T, Refusal> {
     let progress = Progress::steps(0, what);
     archive.watch(move |done, all| progress.at_one(done, all));
     let result = work(archive);
@@ -169,7 +170,7 @@ fn import(
 const NAMED_MAX: usize = 3;
 
 /// Says of runs that were there that they keep their labels.
-fn say_unlabelled(archive: &Archive, label: &str, there: &[RunId], ui: Ui) -> Result<(), Failure> {
+fn say_unlabelled(archive: &Archive, label: &str, there: &[RunId], ui: Ui) -> Result<(), Refusal> {
     let mut others = Vec::new();
     for ids in there.chunks(AT_ONCE) {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
@@ -199,7 +200,7 @@ fn of_file(
     path: &Path,
     label: Option<&String>,
     format: Option<&str>,
-) -> Result<Vec<Entry>, Failure> {
+) -> Result<Vec<Entry>, Refusal> {
     let written = if path.is_dir() { path.join("runs.jsonl") } else { path.to_owned() };
     let written = written.metadata().and_then(|about| about.modified());
     let time_ms = written.map_or_else(|_| keep::now_ms(), keep::millis);

@@ -7,7 +7,7 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::store::{Replay, of_outcome};
 
 use super::test::{Test, Worked, memory};
-use crate::failure::Failure;
+use drivelab_core::Refusal;
 
 /// Cuts in a row, and what a guest has found of them so far.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Batch<'a, 'r> {
     replay: &'a mut Replay<'r>,
     findings: Vec<Finding>,
     left_behind: Option<String>,
-    failure: Option<Failure>,
+    failure: Option<Refusal>,
 }
 
 /// What a guest has found.
@@ -38,7 +38,7 @@ impl<'a, 'r> Batch<'a, 'r> {
     }
 
     /// Boots a guest that checks the cuts, as far as it comes.
-    pub(super) fn carry_out(mut self, worked: &Worked) -> Result<Shared, Failure> {
+    pub(super) fn carry_out(mut self, worked: &Worked) -> Result<Shared, Refusal> {
         let number = |(number, cut): (usize, &Cut)| {
             let lines = worked.printed_before(cut.at);
             Numbered { number, lines }
@@ -52,7 +52,7 @@ impl<'a, 'r> Batch<'a, 'r> {
     }
 
     /// The drive after a cut.
-    fn disk(&mut self, number: usize) -> Result<ServedDrive, Failure> {
+    fn disk(&mut self, number: usize) -> Result<ServedDrive, Refusal> {
         let Cut { at, outcome } = self.cuts[number];
         self.replay.advance(at).map_err(memory)?;
         let (medium, _) = self.replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;

@@ -12,9 +12,9 @@ use drivelab_serve::store::{Replay, of_outcome};
 
 use super::batch::Batch;
 use super::test::{Test, Worked, memory};
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Progress;
+use drivelab_core::Refusal;
 
 /// Of this many cuts one is checked in a guest of its own in any case.
 const CONTROL_EVERY: usize = 50;
@@ -44,7 +44,7 @@ pub(super) struct Found {
     pub(super) unconfirmed: usize,
     /// What checks leave behind in a guest, so that it cannot be shared.
     pub(super) left_behind: Option<String>,
-    failure: Option<Failure>,
+    failure: Option<Refusal>,
     done: usize,
     broken: usize,
 }
@@ -53,7 +53,7 @@ const HELD: &str = "no thread panics while it holds the findings";
 
 impl Campaign<'_> {
     /// Makes the cuts.
-    pub(super) fn carry_out(&self) -> Result<Found, Failure> {
+    pub(super) fn carry_out(&self) -> Result<Found, Refusal> {
         let checked = self.plan.iter().map(|_| None).collect();
         let found = Mutex::new(Found { checked, ..Found::default() });
         let progress = Progress::steps(self.plan.len() as u64, "cuts");
@@ -112,7 +112,7 @@ impl<'a> Hand<'a> {
 
     /// Checks cuts in as few guests as it takes: one that ends before its time is followed by one
     /// for the cut that ended it, and one for the rest.
-    fn batch(&mut self, places: Range<usize>) -> Result<(), Failure> {
+    fn batch(&mut self, places: Range<usize>) -> Result<(), Refusal> {
         let Campaign { test, worked, plan, .. } = self.campaign;
         let mut rest = places;
         while !rest.is_empty() && !self.must_stop() {
@@ -137,7 +137,7 @@ impl<'a> Hand<'a> {
 
     /// Notes what was found of a cut. What a shared guest found counts only where everything is
     /// whole; anything else is what a guest of its own finds, which `--replay` repeats.
-    fn judge(&mut self, place: usize, shared: Option<Finding>) -> Result<(), Failure> {
+    fn judge(&mut self, place: usize, shared: Option<Finding>) -> Result<(), Refusal> {
         if shared == Some(Finding::Whole) && !is_control(place, self.campaign.plan.len()) {
             let whole = Checked { finding: Finding::Whole, reason: String::new() };
             self.note(place, None, whole);

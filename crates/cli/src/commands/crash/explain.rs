@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use drivelab_core::crash::Cut;
 use drivelab_core::disk::Data;
-use drivelab_core::{Lba, Sectors, Time};
+use drivelab_core::{Lba, Refusal, Sectors, Time};
 use drivelab_guest::crash::{Layout, Look};
 use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};
 
 use super::test::{Test, Worked, memory};
-use crate::failure::Failure;
 use crate::ui::Progress;
 
 /// Guests that may be booted to find the smallest loss.
@@ -20,7 +19,7 @@ const TRIALS: usize = 100;
 const LINES: usize = 3;
 const REQUESTS: usize = 12;
 
-pub(super) fn explain(test: &Test, worked: &Worked, found: &Found) -> Result<Explanation, Failure> {
+pub(super) fn explain(test: &Test, worked: &Worked, found: &Found) -> Result<Explanation, Refusal> {
     let Cut { at, outcome } = found.cut;
     let mut replay = test.replay(worked);
     replay.advance(at).map_err(memory)?;
@@ -52,12 +51,12 @@ fn smallest(
     replay: &Replay<'_>,
     found: &Found,
     fates: &[Fate],
-) -> Result<Minimal, Failure> {
+) -> Result<Minimal, Refusal> {
     let Cut { at, outcome } = found.cut;
     let progress = Progress::steps(TRIALS as u64, "trials");
     let mut trials = 0;
     let mut is_known = true;
-    let mut fails = |writes: &BTreeSet<u64>| -> Result<bool, Failure> {
+    let mut fails = |writes: &BTreeSet<u64>| -> Result<bool, Refusal> {
         trials += 1;
         progress.at(trials, &format!("{} lost writes", writes.len()));
         let choose = &mut lose_only(writes, of_outcome(outcome));

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use drivelab_core::Span;
 use drivelab_core::crash::{Cut, FileSystem, FileSystemKind, Finding};
+use drivelab_core::{Refusal, Span};
 use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
 use drivelab_report::text::json_text;
 use drivelab_study::crash::{CrashFile, Place, Plan, plan};
@@ -20,7 +20,7 @@ use drivelab_study::crash::{CrashFile, Place, Plan, plan};
 use self::campaign::Campaign;
 use self::test::{Test, Worked};
 use crate::commands::completion;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::input;
 use crate::interrupt;
 use crate::ui::{Progress, Ui};
@@ -130,11 +130,11 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
 }
 
 /// Changes the file system of a test; the option that repeats this.
-fn switch(file: &mut CrashFile, kind: FileSystemKind) -> Result<String, Failure> {
+fn switch(file: &mut CrashFile, kind: FileSystemKind) -> Result<String, Refusal> {
     let FileSystem { kind: before, mkfs, mount, .. } = &mut file.file_system;
     if *before != kind && !(mkfs.is_empty() && mount.is_empty()) {
         let message = format!("`mkfs` and `mount` of the file are options of {before}");
-        return Err(Failure::bad_words(message).hint("remove them, or leave `--filesystem` out"));
+        return Err(Refusal::request(message).hint("remove them, or leave `--filesystem` out"));
     }
     *before = kind;
     Ok(format!(" --filesystem {kind}"))
@@ -146,7 +146,7 @@ fn planned(
     file: &CrashFile,
     test: &Test,
     worked: &Worked,
-) -> Result<Plan, Failure> {
+) -> Result<Plan, Refusal> {
     let (begin, end) = worked.moments.window;
     let Some(cut) = arguments.replay else {
         let mut moments = worked.moments.clone();
@@ -160,7 +160,7 @@ fn planned(
         let message =
             format!("the workload runs from {begin} to {end}, and {} is not within", cut.at);
         return Err(
-            Failure::bad_words(message).hint("give a cut as the report of this file names it")
+            Refusal::request(message).hint("give a cut as the report of this file names it")
         );
     }
     Ok(Plan { cuts: vec![cut], left_out: 0 })

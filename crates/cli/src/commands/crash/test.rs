@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::crash::{FileSystemKind, Finding};
 use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Refusal, Time};
+use drivelab_core::{AtPath as _, Refusal, Time};
 use drivelab_guest::crash::{
     ACKNOWLEDGED, Checked, Layout, Look, Numbered, ONE, Scene, batch_cuts, checked, worked,
 };
@@ -17,7 +17,6 @@ use drivelab_serve::medium::Memory;
 use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
 use drivelab_study::crash::{CrashFile, Moments};
 
-use crate::failure::{AtPath as _, Failure};
 use crate::stage::kernel::Rig;
 use crate::target;
 
@@ -55,7 +54,7 @@ impl Worked {
 }
 
 /// The root of a guest that checks several cuts.
-fn batch_root(scene: &Scene<'_>) -> Result<Initramfs, Failure> {
+fn batch_root(scene: &Scene<'_>) -> Result<Initramfs, Refusal> {
     let mut root = Rig::root(&scene.batch_script())?;
     root.add_file(ONE, scene.check_script().into_bytes(), false);
     Ok(root)
@@ -71,21 +70,19 @@ const TOO_SLOW: &str = "repeat it on a quieter machine, or with fewer guests: --
 const TICK: Span = Span::from_ms(1);
 
 impl Test {
-    pub(super) fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Failure> {
+    pub(super) fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Refusal> {
         let faults = file.faults.iter().map(|text| fault(text)).collect::<Result<_, _>>()?;
         let rig = Rig::new(target::drive_spec(&file.drive)?, file.seed, file.memory)?;
         let (disk, settings) = rig.disk();
         let CrashFile { file_system, prepare, workload, check, .. } = file;
         if rig.capacity().bytes() < file_system.size {
             let message = format!("the drive holds {}", rig.capacity().bytes());
-            return Err(
-                Failure::bad_words(message).hint("give a smaller `size` in `[file_system]`")
-            );
+            return Err(Refusal::request(message).hint("give a smaller `size` in `[file_system]`"));
         }
         let strace = file.strace;
         let scene = Scene { disk, settings, file_system, prepare, workload, check, strace };
         let folder = path.parent().unwrap_or(Path::new(""));
-        let furnish = |mut root: Initramfs| -> Result<Initramfs, Failure> {
+        let furnish = |mut root: Initramfs| -> Result<Initramfs, Refusal> {
             for (name, text) in scene.files() {
                 root.add_file(name, text.into(), false);
             }
@@ -126,7 +123,7 @@ impl Test {
     }
 
     /// Carries out the workload; nothing where it was stopped.
-    pub(super) fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Failure> {
+    pub(super) fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Refusal> {
         let medium = Memory::new(self.rig.capacity(), self.memory());
         let mut store = Store::new(Box::new(medium), self.rig.physical_sector());
         store.record(self.memory());
@@ -147,7 +144,7 @@ impl Test {
 
     /// Says whether the check finds everything whole where no power was cut: `false` where it was
     /// stopped.
-    pub(super) fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Failure> {
+    pub(super) fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Refusal> {
         let mut replay = self.replay(worked);
         replay.advance(Time::MAX).map_err(memory)?;
         let message = match self.check(&replay, worked, Time::MAX, &mut KeepAll)? {
@@ -158,10 +155,10 @@ impl Test {
             }
             Look::TooSlow => {
                 let message = "without a power cut the check did not end in time";
-                return Err(Failure::cannot_here(anyhow::anyhow!(message)).hint(TOO_SLOW));
+                return Err(Refusal::machine(message).hint(TOO_SLOW));
             }
         };
-        Err(Failure::bad_words(message).hint(
+        Err(Refusal::request(message).hint(
             "mend `workload` or `check`: what a cut breaks can only be found in what is whole",
         ))
     }
@@ -177,7 +174,7 @@ impl Test {
         worked: &Worked,
         at: Time,
         choose: &mut dyn Choose,
-    ) -> Result<Look, Failure> {
+    ) -> Result<Look, Refusal> {
         let (medium, _) = replay.cut(at, choose).map_err(memory)?;
         let mut root = self.check_root.clone();
         let printed = worked.lines[..worked.printed_before(at)].iter();
@@ -189,7 +186,7 @@ impl Test {
     }
 
     /// The drive of a guest that checks what `medium` holds.
-    pub(super) fn drive(&self, medium: Box<dyn Medium>) -> Result<ServedDrive, Failure> {
+    pub(super) fn drive(&self, medium: Box<dyn Medium>) -> Result<ServedDrive, Refusal> {
         self.rig.drive(Store::new(medium, self.rig.physical_sector()))
     }
 
@@ -200,7 +197,7 @@ impl Test {
         cuts: &[Numbered],
         disk: ServedDrive,
         watch: &mut dyn Watch<ServedDrive>,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<Ended, Refusal> {
         let mut root = self.batch_root.clone();
         let lines: Vec<&str> = worked.lines.iter().map(|line| line.text.as_str()).collect();
         let (name, text) = batch_cuts(cuts, &lines);
@@ -209,7 +206,7 @@ impl Test {
     }
 
     /// Where things are at an instant, in the eyes of the file system if nothing were lost.
-    pub(super) fn layout(&self, replay: &Replay<'_>, at: Time) -> Result<Layout, Failure> {
+    pub(super) fn layout(&self, replay: &Replay<'_>, at: Time) -> Result<Layout, Refusal> {
         let (medium, _) = replay.cut(at, &mut KeepAll).map_err(memory)?;
         let store = Store::new(medium, self.rig.physical_sector());
         let (_, disk) = self.rig.boot(store, &[], &self.look_root, (self.check_limit, None))?;
@@ -217,7 +214,7 @@ impl Test {
     }
 
     /// When anything changed what a cut could leave, and the number of ways in which one could end.
-    pub(super) fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Failure> {
+    pub(super) fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Refusal> {
         let (begin, end) = worked.moments.window;
         let steps = worked.recording.steps().iter().map(|(at, _)| *at);
         let lines = worked.moments.lines.iter().copied();
@@ -235,7 +232,7 @@ impl Test {
 }
 
 /// Why a cut could not be made.
-pub(super) fn memory(error: std::io::Error) -> Failure {
+pub(super) fn memory(error: std::io::Error) -> Refusal {
     Refusal::machine("cannot keep the drive's data")
         .because(error)
         .hint("make the workload write less, or run fewer guests at once: --jobs 1")
@@ -261,21 +258,21 @@ fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Momen
 }
 
 /// A fault of the drive; those that damage what is on the medium are no matter of a power cut.
-fn fault(text: &str) -> Result<Fault, Failure> {
+fn fault(text: &str) -> Result<Fault, Refusal> {
     let fault = Fault::from_json(text).map_err(|error| {
         let example = "write JSON, for example '{\"kind\": \"lying-flush\"}'";
-        Failure::bad_request(error).hint(example)
+        Refusal::request_error(error).hint(example)
     })?;
     if matches!(fault.kind, Kind::BitRot | Kind::LatentError | Kind::Misdirected) {
         let message = format!("a crash test has no fault `{}`", fault.kind);
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("set `lying-flush`, `torn`, `stall`, `slow`, `read-error` or `write-error`"));
     }
     Ok(fault)
 }
 
 /// A program of this machine.
-fn find(name: &str) -> Result<PathBuf, Failure> {
+fn find(name: &str) -> Result<PathBuf, Refusal> {
     if name.contains('/') {
         return Ok(PathBuf::from(name));
     }
@@ -285,7 +282,7 @@ fn find(name: &str) -> Result<PathBuf, Failure> {
     let mut paths = places.map(|folder| folder.join(name));
     paths.find(|path| path.is_file()).ok_or_else(|| {
         let message = format!("`{name}` is not installed");
-        Failure::cannot_here(anyhow::anyhow!(message)).hint(match name {
+        Refusal::machine(message).hint(match name {
             "mke2fs" | "e2fsck" => "sudo apt-get install e2fsprogs".to_owned(),
             "mkfs.xfs" | "xfs_repair" => "sudo apt-get install xfsprogs".to_owned(),
             _ => format!("install it, or name its path in `programs`: \"/path/to/{name}\""),

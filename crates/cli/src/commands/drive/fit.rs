@@ -4,14 +4,14 @@ use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_core::Bytes;
 use drivelab_core::measurements::{DriveKind, Measurements};
 use drivelab_core::record::RunRecord;
+use drivelab_core::{Bytes, Refusal};
 use drivelab_model::fit;
 use drivelab_model::options::Link;
 use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, FittedDrive, LeftOpen};
 
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::input;
 use crate::output;
 use crate::ui::{Progress, Ui};
@@ -143,12 +143,12 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     ui.result(&drivelab_report::drive::fitted(&fitted, ui.look()))
 }
 
-fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
+fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
     let is_run = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
     let files = &arguments.measurements;
     if files.iter().any(|path| is_run(&path)) {
         if let Some(other) = files.iter().find(|path| !is_run(path)) {
-            return Err(Failure::bad_words(format!(
+            return Err(Refusal::request(format!(
                 "`{}` is not a run record (.json), but the other files are",
                 other.display()
             )));
@@ -156,10 +156,10 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
         return of_runs(arguments);
     }
     if arguments.rpm.is_some() || arguments.capacity.is_some() || arguments.link.is_some() {
-        return Err(Failure::bad_words("--rpm, --capacity and --link apply to run records only")
+        return Err(Refusal::request("--rpm, --capacity and --link apply to run records only")
             .hint("set them in the TOML file, under `[drive]`"));
     }
-    let read = |path: &PathBuf| -> Result<Measurements, Failure> {
+    let read = |path: &PathBuf| -> Result<Measurements, Refusal> {
         let text = input::text(path, input::MEASUREMENTS)?;
         Ok(Measurements::read(&path.display().to_string(), &text)?)
     };
@@ -168,7 +168,7 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
     for path in others {
         all.join(read(path)?).map_err(|wrong| {
             let (first, path) = (first.display(), path.display());
-            Failure::bad_words(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
+            Refusal::request(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
         })?;
     }
     all.kind = kind(all.kind, arguments.kind)?;
@@ -179,9 +179,9 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
 fn kind(
     measured: Option<DriveKind>,
     typed: Option<DriveKind>,
-) -> Result<Option<DriveKind>, Failure> {
+) -> Result<Option<DriveKind>, Refusal> {
     match (measured, typed) {
-        (Some(measured), Some(typed)) if measured != typed => Err(Failure::bad_words(format!(
+        (Some(measured), Some(typed)) if measured != typed => Err(Refusal::request(format!(
             "--kind says `{typed}`, but the measurements are of kind `{measured}`"
         ))
         .hint("omit --kind, or correct `kind` in the file, under `[drive]`")),
@@ -189,30 +189,30 @@ fn kind(
     }
 }
 
-fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
+fn of_runs(arguments: &FitArgs) -> Result<Measurements, Refusal> {
     // First, so that a file which is no record is called that before options are asked for.
     let runs: Vec<_> =
         arguments.measurements.iter().map(|path| record(path)).collect::<Result<_, _>>()?;
     let is_flash = arguments.kind == Some(DriveKind::Ssd);
     let Some(capacity) = arguments.capacity.filter(|_| is_flash || arguments.rpm.is_some()) else {
-        return Err(Failure::bad_words("a run record does not describe the drive")
+        return Err(Refusal::request("a run record does not describe the drive")
             .hint("for a disk, add --rpm 7200 --capacity BYTES")
             .hint("for a solid-state drive, add --kind ssd --link 6 --capacity BYTES"));
     };
     let mut measurements =
-        Measurements::of_drive(capacity.get(), arguments.rpm).map_err(Failure::bad_words)?;
+        Measurements::of_drive(capacity.get(), arguments.rpm).map_err(Refusal::request)?;
     measurements.kind = arguments.kind;
     measurements.link = arguments.link.map(|link| link.to_string());
     for (path, run) in arguments.measurements.iter().zip(&runs) {
-        measurements.add_run(&name(path), run).map_err(Failure::bad_words)?;
+        measurements.add_run(&name(path), run).map_err(Refusal::request)?;
     }
     Ok(measurements)
 }
 
-fn record(path: &Path) -> Result<RunRecord, Failure> {
+fn record(path: &Path) -> Result<RunRecord, Refusal> {
     let text = input::text(path, input::RESULTS)?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::bad_words(format!("`{}` is not a run record: {error}", path.display()))
+        Refusal::request(format!("`{}` is not a run record: {error}", path.display()))
             .hint("`drivelab run ... --json >FILE` writes one")
     })
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use drivelab_core::Target as _;
 use drivelab_core::measurements::{DriveKind, FlashState, Measurements};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::{Refusal, Target as _};
 use drivelab_engine::RunPlan;
 use drivelab_load::{Control, VirtualTarget};
 use drivelab_probe::{Measured, ProbeError, Settings};
@@ -19,7 +19,7 @@ use super::medium::{self, Medium};
 use crate::attached;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure::{self, LINUX};
 use crate::output;
@@ -71,7 +71,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     let MeasureArgs { target, out, allow_destructive, state, rpm, kind, seed, keep } = arguments;
     if let Some(other) = allow_destructive.as_ref().filter(|allowed| *allowed != target) {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
-        return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
+        return Err(Refusal::request(message).hint("repeat the name of TARGET exactly"));
     }
     keep.check(None)?;
     let settings = |medium: &Medium, of_model: Option<FlashState>| {
@@ -80,7 +80,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         let solid_state = kind.map_or(found, |kind| kind == DriveKind::Ssd);
         let state = agreed(*state, of_model, solid_state)?;
         let writes = allow_destructive.is_some();
-        Ok::<_, Failure>(Settings { seed: *seed, writes, rpm: *rpm, solid_state, state })
+        Ok::<_, Refusal>(Settings { seed: *seed, writes, rpm: *rpm, solid_state, state })
     };
     let (mut measured, of_target, medium) = match target::parse(target)? {
         Target::Drive(spec) => {
@@ -139,13 +139,13 @@ fn agreed(
     said: Option<FlashState>,
     of_model: Option<FlashState>,
     solid_state: bool,
-) -> Result<Option<FlashState>, Failure> {
+) -> Result<Option<FlashState>, Refusal> {
     match (said, of_model) {
         (Some(_), _) if !solid_state => {
-            Err(Failure::bad_words("--state is of solid-state drives, and TARGET is none")
+            Err(Refusal::request("--state is of solid-state drives, and TARGET is none")
                 .hint("omit --state"))
         }
-        (Some(said), Some(model)) if said != model => Err(Failure::bad_words(format!(
+        (Some(said), Some(model)) if said != model => Err(Refusal::request(format!(
             "--state says `{said}`, but the modelled drive is `{model}`"
         ))
         .hint(format!("add `precondition={said}` to the name of the drive"))),
@@ -191,7 +191,7 @@ fn on_this_machine(
     path: PathBuf,
     settings: Settings,
     ui: Ui,
-) -> Result<(Measured, Vec<Mark>), Failure> {
+) -> Result<(Measured, Vec<Mark>), Refusal> {
     let rw = if settings.writes { Rw::RandRw } else { Rw::RandRead };
     let options = WorkloadOptions {
         rw: Some(rw),
@@ -219,14 +219,14 @@ fn on_this_machine(
     Ok((made.map_err(failure)?, marks))
 }
 
-fn failure(error: ProbeError) -> Failure {
+fn failure(error: ProbeError) -> Refusal {
     match &error {
-        ProbeError::Small { .. } => Failure::bad_request(error).hint("measure a larger target"),
-        ProbeError::Drive(_) => Failure::bad_request(error)
+        ProbeError::Small { .. } => Refusal::request_error(error).hint("measure a larger target"),
+        ProbeError::Drive(_) => Refusal::request_error(error)
             .hint("omit --rpm: the speed of rotation is measured where it is not given"),
-        ProbeError::Failing { .. } | ProbeError::Silent { .. } => Failure::cannot_here(error)
+        ProbeError::Failing { .. } | ProbeError::Silent { .. } => Refusal::machine_error(error)
             .hint("`drivelab inspect` and the kernel log say what is wrong with the drive"),
-        ProbeError::Target(_) => Failure::cannot_here(error),
+        ProbeError::Target(_) => Refusal::machine_error(error),
     }
 }
 

@@ -13,9 +13,10 @@ use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed, OpenNumber, Shown};
 use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::target;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 use fit::FitArgs;
 use measure::MeasureArgs;
 use predict::PredictArgs;
@@ -76,7 +77,7 @@ fn list(ui: Ui) -> Outcome {
         Ok(Listed { name, capacity_bytes, model: profile.model })
     };
     let drives =
-        profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Failure>>()?;
+        profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Refusal>>()?;
     if ui.json {
         let drives = serde_json::json!({ "schema": DRIVE_SCHEMA, "drives": drives });
         return ui.result(&json_text(&drives));

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use drivelab_core::Span;
 use drivelab_core::record::JobRecord;
 use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::{Refusal, Span};
 use drivelab_engine::RunPlan;
 use drivelab_model::Specimens;
 use drivelab_model::options::DriveSpec;
@@ -15,7 +15,7 @@ use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::target;
 use crate::ui::Ui;
@@ -66,7 +66,7 @@ const FILLS: u64 = 4;
 const FILLING: Span = Span::from_secs(600);
 
 /// Units of 4 KiB in a request.
-fn units(options: &WorkloadOptions) -> Result<u64, Failure> {
+fn units(options: &WorkloadOptions) -> Result<u64, Refusal> {
     Ok((options.clone().check()?.blocks.mean().get() / 4096).max(1))
 }
 
@@ -128,7 +128,7 @@ struct Drives<'a> {
 }
 
 impl<'a> Drives<'a> {
-    fn new(spec: &'a DriveSpec, count: u32, seed: u64) -> Result<Self, Failure> {
+    fn new(spec: &'a DriveSpec, count: u32, seed: u64) -> Result<Self, Refusal> {
         let profile = target::profile(spec)?;
         // One drive that is known is as good as many.
         let is_open = !profile.unknowns().is_empty() && count > 1;
@@ -142,7 +142,7 @@ impl<'a> Drives<'a> {
         Ok(Self { spec, profile, is_flash, specimens, seed })
     }
 
-    fn nothing_yet(&self) -> Result<Predicted, Failure> {
+    fn nothing_yet(&self) -> Result<Predicted, Refusal> {
         let built = target::build(&self.profile, &self.spec.options, self.seed)?;
         let [any, _] = self.profile.lacks();
         let record = self.profile.record(built.about());
@@ -158,7 +158,7 @@ impl<'a> Drives<'a> {
     }
 
     /// What is said of writes to flash: which they are, and what nobody measured of them.
-    fn notes(&self, lasting: bool) -> Result<Vec<String>, Failure> {
+    fn notes(&self, lasting: bool) -> Result<Vec<String>, Refusal> {
         let built = target::build(&self.profile, &self.spec.options, self.seed)?;
         let flash = built.about().attached.as_ref().and_then(|attached| attached.flash);
         let mut notes = Vec::new();
@@ -200,7 +200,7 @@ impl<'a> Drives<'a> {
         options: &WorkloadOptions,
         lasting: bool,
         figure: impl Fn(JobRecord) -> Option<T>,
-    ) -> Result<Option<Vec<T>>, Failure> {
+    ) -> Result<Option<Vec<T>>, Refusal> {
         let mut figures = Vec::new();
         for (number, profile) in (0..).zip(&self.specimens) {
             let seed = self.seed.wrapping_add(number);
@@ -223,7 +223,7 @@ impl<'a> Drives<'a> {
         profile: &Profile,
         options: &WorkloadOptions,
         seed: u64,
-    ) -> Result<JobRecord, Failure> {
+    ) -> Result<JobRecord, Refusal> {
         let workload = options.clone().check()?;
         let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload) };
         let record = target::simulate(self.spec, profile, &plan, &|_| {})?;
@@ -236,7 +236,7 @@ impl<'a> Drives<'a> {
         profile: &Profile,
         options: &WorkloadOptions,
         seed: u64,
-    ) -> Result<Span, Failure> {
+    ) -> Result<Span, Refusal> {
         let Some(buffer) = profile.write_buffer() else { return Ok(Span::ZERO) };
         let requests = FILLS * buffer.get() / 4096 / units(options)?;
         let number_ios = Some(requests.max(1));
@@ -249,7 +249,7 @@ impl<'a> Drives<'a> {
         iodepth: u32,
         options: &WorkloadOptions,
         lasting: bool,
-    ) -> Result<Option<Depth>, Failure> {
+    ) -> Result<Option<Depth>, Refusal> {
         let runs = self.runs(options, lasting, |total| Some((total.iops, total.lat_ns)))?;
         let Some(runs) = runs else { return Ok(None) };
         let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
@@ -260,7 +260,7 @@ impl<'a> Drives<'a> {
         Ok(Some(Depth { iodepth, iops, mean_ns, lat_ns }))
     }
 
-    fn flush(&self, writes: u32) -> Result<Option<Flush>, Failure> {
+    fn flush(&self, writes: u32) -> Result<Option<Flush>, Refusal> {
         let options = WorkloadOptions {
             rw: "randwrite".parse().ok(),
             iodepth: Some(1),

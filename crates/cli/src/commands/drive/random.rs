@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use drivelab_core::Rng;
+use drivelab_core::{Refusal, Rng};
 use drivelab_model::profile::{self, Profile};
 use drivelab_report::drive::DRIVE_SCHEMA;
 use drivelab_report::text::json_text;
 use serde::Serialize;
 
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::output;
 use crate::ui::Ui;
 
@@ -71,7 +71,7 @@ pub(super) fn random(arguments: &RandomArgs, ui: Ui) -> Outcome {
 }
 
 /// The class that was typed, or one that the seed draws.
-fn class_of(arguments: &RandomArgs) -> Result<&'static str, Failure> {
+fn class_of(arguments: &RandomArgs) -> Result<&'static str, Refusal> {
     let classes: Vec<&str> =
         profile::names().into_iter().filter(|name| name.starts_with("generic-")).collect();
     let Some(typed) = &arguments.class else {
@@ -80,7 +80,7 @@ fn class_of(arguments: &RandomArgs) -> Result<&'static str, Failure> {
         return Ok(classes[index]);
     };
     classes.iter().find(|class| *class == typed).copied().ok_or_else(|| {
-        Failure::bad_words(format!("`{typed}` is not a class of drives"))
+        Refusal::request(format!("`{typed}` is not a class of drives"))
             .hint(format!("the classes are `{}`", classes.join("`, `")))
     })
 }

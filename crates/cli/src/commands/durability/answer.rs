@@ -5,7 +5,7 @@ use drivelab_report::durability::{self as words, Findings};
 use drivelab_report::text::json_text;
 use drivelab_serve::durability::{self, PlaceError};
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::ui::Ui;
 
@@ -26,18 +26,18 @@ pub(super) fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
 /// Does `work`, which may wait for a dead disk; `None` where the user gave up waiting.
 pub(super) fn unless_stuck<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, Refusal> {
     let done = durability::unless_stuck(interrupt::flag(), work);
     done.map_err(|error| Refusal::machine("cannot start a thread").because(error).into())
 }
 
 /// Why the pages could not be looked at.
-pub(super) fn looking(error: PlaceError) -> Failure {
+pub(super) fn looking(error: PlaceError) -> Refusal {
     match error {
         PlaceError::Stopped => {
             let words = "interrupted before all pages were checked: no result";
-            Failure { exit: Exit::Interrupted, ..Failure::bad_words(words) }
+            Refusal::interrupted(words)
         }
-        error => Failure::cannot_here(error),
+        error => Refusal::machine_error(error),
     }
 }

@@ -15,11 +15,12 @@ use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, RealFile};
 use self::answer::{looking, show, unless_stuck};
 use self::config::Config;
 use crate::commands::completion::{self, Offer};
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::output;
 use crate::target::{self, Target};
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Test whether a drive keeps acknowledged writes through a power cut.
 ///
@@ -119,7 +120,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let config = Config::from(arguments);
     match (target, arguments.verify) {
         (Target::Path(path), true) => verify(path, ledger.clone(), arguments.rpm, ui),
-        (Target::Drive(_), true) => Err(Failure::bad_words(
+        (Target::Drive(_), true) => Err(Refusal::request(
             "a modelled drive is written, cut and verified in one run: omit --verify",
         )),
         (_, false) if config.size.get() == 0 => {
@@ -149,7 +150,7 @@ fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
 }
 
 fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
-    let look = move || -> Result<_, Failure> {
+    let look = move || -> Result<_, Refusal> {
         let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
             failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;

@@ -2,7 +2,7 @@
 
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
-use drivelab_core::{Device as _, Time};
+use drivelab_core::{Device as _, Refusal, Time};
 use drivelab_model::options::DriveSpec;
 use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Cut, Ended, PlaceError, Trial};
@@ -10,7 +10,7 @@ use drivelab_serve::fault::Fault;
 
 use super::answer::{looking, show, unless_stuck};
 use super::config::Config;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure::LINUX;
 use crate::target;
@@ -31,7 +31,7 @@ pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
 }
 
 /// What ended the writing, in words, and the exit code where that decides it.
-fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exit>), Failure> {
+fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exit>), Refusal> {
     Ok(match ended {
         Ended::Place(PlaceError::PowerCut) | Ended::Time => {
             (format!("the power went at {power_goes}"), None)
@@ -45,7 +45,7 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
         Ended::Place(error) => {
             let is_full = matches!(&error, PlaceError::Io { source, .. }
                 if source.kind() == std::io::ErrorKind::StorageFull);
-            let why = format!("this at {took}: {:#}", anyhow::Error::new(error));
+            let why = format!("this at {took}: {:#}", Refusal::machine_error(error));
             (why, is_full.then_some(Exit::CannotHere))
         }
         Ended::Notes(error) => return Err(error.into()),
@@ -53,13 +53,13 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
 }
 
 /// What became of the drive, and its revolutions a minute.
-fn cut(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Failure> {
+fn cut(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Refusal> {
     let profile = target::profile(spec)?;
     let device = target::build(&profile, &spec.options, config.seed)?;
     let (size, held) = (config.size, device.capacity().bytes());
     if config.exactly && size > held {
         let what = format!("{spec} holds {held}, and `--size` asks for {size}");
-        return Err(Failure::bad_words(what).hint(format!("give at most `--size {held}`")));
+        return Err(Refusal::request(what).hint(format!("give at most `--size {held}`")));
     }
     let faults = config.faults.iter().map(|fault| Fault::from_json(fault));
     // The memory of the store comes in pieces of two pages, of which one may be all that is
@@ -70,7 +70,7 @@ fn cut(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Failure>
         size,
         memory: memory.min(Bytes::new(LINUX.machine().memory.get() / 2)),
         runtime: config.runtime,
-        faults: faults.collect::<Result<_, _>>().map_err(Failure::bad_request)?,
+        faults: faults.collect::<Result<_, _>>().map_err(Refusal::request_error)?,
     };
     let sector = profile.physical_sector;
     let cut = durability::try_device(device, sector, &trial, interrupt::flag());

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use drivelab_core::Time;
 use drivelab_core::verification::PromiseRate;
+use drivelab_core::{Refusal, RefusalKind, Time};
 use drivelab_engine::Room;
 use drivelab_load::Control;
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
@@ -15,7 +15,7 @@ use drivelab_serve::durability::{
 
 use super::answer::{show, unless_stuck};
 use super::config::Config;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure::{self, LINUX};
 use crate::output;
@@ -35,7 +35,7 @@ pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
     };
     let (pace, ended) = if let Some(done) = unless_stuck(work)? {
         // What was under way was given up because the user asked for it.
-        let given_up = |failure| Failure { exit: Exit::Interrupted, ..failure };
+        let given_up = |failure: Refusal| failure.with_kind(RefusalKind::Interrupted);
         done.map_err(|failure| if interrupt::requested() { given_up(failure) } else { failure })?
     } else {
         ui.warn(&format!("{} did not respond to the request to stop", path.display()));
@@ -65,18 +65,15 @@ fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
         }
         Ended::Place(error) => {
             let full = is_full(&error);
-            ui.warn(&format!("it ended early: {:#}", anyhow::Error::new(error)));
-            full.then(|| anyhow::anyhow!("no space left for the pages"))
+            ui.warn(&format!("it ended early: {:#}", Refusal::machine_error(error)));
+            full.then(|| Refusal::machine("no space left for the pages"))
         }
-        Ended::Notes(error) => Some(anyhow::Error::new(error).context("cannot write the ledger")),
+        Ended::Notes(error) => Some(Refusal::machine("cannot write the ledger").because(error)),
     };
     let exit = show(findings, text, ui)?;
     match error {
         None => Ok(exit),
-        Some(error) => Err(Failure::cannot_here(error).hint(
-            "free some space, or choose another \
-                                                             place",
-        )),
+        Some(refusal) => Err(refusal.hint("free some space, or choose another place")),
     }
 }
 
@@ -90,7 +87,7 @@ fn write(
     path: &Path,
     config: &Config,
     progress: &Progress,
-) -> Result<(PromiseRate, Ended), Failure> {
+) -> Result<(PromiseRate, Ended), Refusal> {
     let room = Room {
         path,
         size: config.size,
@@ -106,10 +103,7 @@ fn write(
     refuse_target(path, &config.keeper)?;
     let pages = size.get() / PAGE_BYTES as u64;
     if pages == 0 {
-        return Err(Failure::bad_words(format!(
-            "{} is too small for a single page",
-            path.display()
-        )));
+        return Err(Refusal::request(format!("{} is too small for a single page", path.display())));
     }
     let run = durability::new_run(config.seed);
     let mut notes = progress.count(config.keeper.begin(&Ledger::new(run, pages))?);
@@ -119,12 +113,12 @@ fn write(
 }
 
 /// Refuses to keep the promises in the file that they are about.
-fn refuse_target(path: &Path, keeper: &Keeper) -> Result<(), Failure> {
+fn refuse_target(path: &Path, keeper: &Keeper) -> Result<(), Refusal> {
     let of = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let Keeper::File(ledger) = keeper else { return Ok(()) };
     if of(path).is_none() || of(path) != of(ledger) {
         return Ok(());
     }
     let what = format!("the ledger of {} cannot be on the target itself", path.display());
-    Err(Failure::bad_words(what).hint("name a file on another disk: --ledger FILE"))
+    Err(Refusal::request(what).hint("name a file on another disk: --ledger FILE"))
 }

@@ -13,11 +13,12 @@ use drivelab_report::text::json_text;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::run::check_options;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::fleet::{Collected, Reach, Request, Ssh, ask, each};
 use crate::input;
 use crate::interrupt;
 use crate::ui::{Progress, Ui};
+use drivelab_core::Refusal;
 
 /// Keep what hosts have: an inspection of each, and a short run on each of its drives.
 ///
@@ -118,7 +119,7 @@ fn show(results: &[CollectedHost], ui: Ui) -> Outcome {
 
 impl CollectArgs {
     /// Every host once, in the order in which they were named.
-    fn hosts(&self) -> Result<Vec<Reach>, Failure> {
+    fn hosts(&self) -> Result<Vec<Reach>, Refusal> {
         let text = self.hosts.as_deref().map(|file| input::text(file, input::HOSTS)).transpose()?;
         let lines = text.iter().flat_map(|text| text.lines());
         let listed = lines.map(|line| line.split('#').next().unwrap_or_default().trim());
@@ -128,12 +129,12 @@ impl CollectArgs {
         let hosts: Result<Vec<Reach>, String> =
             all.filter(|host| known.insert(host.to_owned())).map(Reach::there).collect();
         let hosts = hosts.map_err(|error| {
-            Failure::bad_words(error).hint("name it as ssh does: HOST or USER@HOST, one a line")
+            Refusal::request(error).hint("name it as ssh does: HOST or USER@HOST, one a line")
         })?;
         match (hosts.is_empty(), &self.hosts) {
             (false, _) => Ok(hosts),
             (true, Some(file)) => {
-                Err(Failure::bad_words(format!("`{}` names no host", file.display()))
+                Err(Refusal::request(format!("`{}` names no host", file.display()))
                     .hint("write a host a line"))
             }
             (true, None) => Ok(vec![Reach::Here(self.own_name())]),
@@ -145,13 +146,13 @@ impl CollectArgs {
         self.name.clone().unwrap_or_else(node)
     }
 
-    fn request(&self) -> Result<Request, Failure> {
+    fn request(&self) -> Result<Request, Refusal> {
         if self.run.is_empty() && !self.target.is_empty() {
-            return Err(Failure::bad_words("--target without a run")
+            return Err(Refusal::request("--target without a run")
                 .hint("say what to run: -- --rw randread --runtime 5s"));
         }
         if let Some(odd) = self.target.iter().find(|it| it.starts_with('-') || it.is_empty()) {
-            return Err(Failure::bad_words(format!("`{odd}` is not a target"))
+            return Err(Refusal::request(format!("`{odd}` is not a target"))
                 .hint("name a device or a file: --target /dev/sda"));
         }
         let first = self.target.first().map_or("/dev/disk", String::as_str);
@@ -170,7 +171,7 @@ impl CollectArgs {
         host: &str,
         answer: Result<Collected, String>,
         archive: &mut Option<Archive>,
-    ) -> Result<CollectedHost, Failure> {
+    ) -> Result<CollectedHost, Refusal> {
         let host = host.to_owned();
         let collected = match answer {
             Ok(collected) => collected,

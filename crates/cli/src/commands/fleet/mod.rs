@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use self::collect::CollectArgs;
 use self::outliers::OutliersArgs;
-use crate::failure::Outcome;
+use crate::exit::Outcome;
 use crate::ui::Ui;
 
 /// Collect inspections and short runs from many hosts, and find the disks that differ.

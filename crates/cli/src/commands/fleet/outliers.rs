@@ -6,8 +6,8 @@ use clap::Args;
 use drivelab_archive::{Archive, ArchiveError, Filter, RunId, since};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
-use drivelab_core::shown;
 use drivelab_core::units::Ratio;
+use drivelab_core::{AtPath as _, Refusal, shown};
 use drivelab_report::fleet::{self, Fleet, FleetOptions, FleetResult, Links};
 use drivelab_report::publish::Format;
 use drivelab_report::text::{Look, for_terminal, json_text};
@@ -16,7 +16,7 @@ use drivelab_stats::FALSE_DISCOVERY_MAX;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::completion;
 use crate::commands::results;
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
 
@@ -121,13 +121,13 @@ enum Place {
 }
 
 impl Place {
-    fn of(out: &Path, format: Option<Format>) -> Result<Self, Failure> {
+    fn of(out: &Path, format: Option<Format>) -> Result<Self, Refusal> {
         let ending = out.extension().and_then(|ending| ending.to_str());
         let format = match (format, ending) {
             (Some(format), _) => format,
             (None, None) => return Ok(Self::Folder(out.to_owned())),
             (None, Some(_)) if out.is_dir() => return Ok(Self::Folder(out.to_owned())),
-            (None, Some(ending)) => Format::from_name(ending).map_err(Failure::bad_words)?,
+            (None, Some(ending)) => Format::from_name(ending).map_err(Refusal::request)?,
         };
         Ok(Self::File(out.to_owned(), format))
     }
@@ -138,8 +138,8 @@ impl OutliersArgs {
         FleetOptions { margin: self.margin.to_f64(), false_discovery: self.fdr.to_f64() }
     }
 
-    fn filter(&self) -> Result<Filter, Failure> {
-        let when = |text: &str| since(text, now_ms()).map_err(Failure::bad_words);
+    fn filter(&self) -> Result<Filter, Refusal> {
+        let when = |text: &str| since(text, now_ms()).map_err(Refusal::request);
         Ok(Filter {
             since_ms: Some(when(&self.since)?),
             until_ms: self.until.as_deref().map(when).transpose()?,
@@ -173,11 +173,11 @@ fn found(
     filter: &Filter,
     metric: &str,
     options: FleetOptions,
-) -> Result<FleetResult, Failure> {
+) -> Result<FleetResult, Refusal> {
     let filter = Filter { origin: Some(Origin::Fleet), ..filter.clone() };
     let ids = archive.ids(&filter)?;
     if ids.is_empty() {
-        return Err(Failure::bad_words("nothing was collected from hosts in this time")
+        return Err(Refusal::request("nothing was collected from hosts in this time")
             .hint("collect: drivelab fleet collect HOST...; or look farther back: --since 365d"));
     }
     let mut fleet = Fleet::new(metric);
@@ -185,7 +185,7 @@ fn found(
         let id: RunId = id.parse().map_err(|_| ArchiveError::NoSuchRun(id))?;
         let whole = archive.whole(id)?;
         let collected = results::collected(&whole).map_err(|why| {
-            Failure::cannot_here(anyhow::anyhow!("kept run {}: {why}", whole.id))
+            Refusal::machine(format!("kept run {}: {why}", whole.id))
                 .hint("see what else is damaged: drivelab archive check")
         })?;
         fleet.add(&collected.compared(whole.time_ms));
@@ -200,7 +200,7 @@ pub(crate) fn page(
     filter: &Filter,
     metric: Option<&str>,
     form: &str,
-) -> Result<String, Failure> {
+) -> Result<String, Refusal> {
     let options = FleetOptions { margin: 0.05, false_discovery: 0.05 };
     let metric = metric.unwrap_or(METRIC);
     let result = found(archive, filter, metric, options)?;
@@ -219,7 +219,7 @@ fn print(result: &FleetResult, format: Option<Format>, command: &str, ui: Ui) ->
     }
 }
 
-fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<String, Failure> {
+fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<String, Refusal> {
     Ok(match format {
         Format::Html => fleet::page(result, Links::Parts, command, ""),
         Format::Md => shown(&fleet::markdown(result)).into_owned(),
@@ -227,14 +227,14 @@ fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<Strin
         Format::Json => json_text(&fleet::json(result)),
         Format::Txt => for_terminal(&fleet::text(result, LOOK), false),
         Format::Svg => {
-            return Err(Failure::bad_words("a fleet has no single picture")
+            return Err(Refusal::request("a fleet has no single picture")
                 .hint("write a page, which has one for each disk: --format html"));
         }
     })
 }
 
 /// A page for each finding and their list.
-fn pages(result: &FleetResult, folder: &Path, command: &str) -> Result<(), Failure> {
+fn pages(result: &FleetResult, folder: &Path, command: &str) -> Result<(), Refusal> {
     std::fs::create_dir_all(folder).at_path("create", folder)?;
     for (place, found) in result.found.iter().enumerate() {
         let page = fleet::finding_page(result, found, command);

@@ -5,8 +5,9 @@ use drivelab_host::Options;
 use drivelab_report::text::{json_text, outline};
 
 use super::scope::{self, Scope};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// Show which traps of published comparisons apply here, and the commands that settle each.
 ///
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &AdviseArgs, ui: Ui) -> Outcome {
     scope::refuse_nothing(&found, &reader)?;
     let advice = drivelab_host::advise(&found);
     if ui.json {
-        let json = serde_json::to_value(&advice).map_err(Failure::bad_request)?;
+        let json = serde_json::to_value(&advice).map_err(Refusal::request_error)?;
         ui.result(&json_text(&json))?;
     } else {
         ui.result(&outline(&drivelab_host::advised(&advice), ui.look()))?;

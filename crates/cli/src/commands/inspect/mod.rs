@@ -15,11 +15,12 @@ use drivelab_host::{Inspection, Options, Reader};
 use drivelab_report::text::{json_text, outline};
 
 use self::scope::{Scope, refused};
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure::LINUX;
 use crate::output;
 use crate::ui::Ui;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         return watch_disks(&mut reader, &found, seconds.unwrap_or(0), ui);
     }
     if ui.json {
-        let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
+        let json = serde_json::to_value(&found).map_err(Refusal::request_error)?;
         ui.result(&json_text(&json))?;
     } else {
         ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
 
 /// What an inspection of all disks of this machine says.
 #[cfg(feature = "view")]
-pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Failure> {
+pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Refusal> {
     let scope = Scope::default();
     let options = Options { log: scope.log()?, ..Options::default() };
     let mut reader = scope.reader()?;

@@ -6,9 +6,9 @@ use clap::Args;
 use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
 
 use crate::attached;
-use crate::failure::{AtPath as _, Failure};
 use crate::input;
 use crate::kernel_log;
+use drivelab_core::{AtPath as _, Refusal};
 
 /// The options that name disks, a tree and a log.
 #[derive(Debug, Default, Args)]
@@ -28,7 +28,7 @@ pub(super) struct Scope {
 impl Scope {
     /// The log asked for; else this boot's, from the kernel, or where that is closed from the
     /// journal. A captured tree has its own.
-    pub(super) fn log(&self) -> Result<Option<String>, Failure> {
+    pub(super) fn log(&self) -> Result<Option<String>, Refusal> {
         if let Some(file) = &self.dmesg {
             return input::beginning(file, input::LOG).map(Some);
         }
@@ -44,7 +44,7 @@ impl Scope {
     }
 
     /// The reader of the tree.
-    pub(super) fn reader(&self) -> Result<Reader, Failure> {
+    pub(super) fn reader(&self) -> Result<Reader, Refusal> {
         let Some(root) = &self.root else { return Ok(Reader::new("/")) };
         std::fs::read_dir(root).at_path("read the tree", root)?;
         Ok(Reader::new(root.clone()))
@@ -55,7 +55,7 @@ impl Scope {
         &self,
         reader: &mut Reader,
         options: &Options,
-    ) -> Result<Inspection, Failure> {
+    ) -> Result<Inspection, Refusal> {
         let wanted: Vec<Wanted> = self.devices.iter().map(|name| self.wanted(name)).collect();
         drivelab_host::inspect_within(reader, &wanted, options).map_err(refused)
     }
@@ -70,7 +70,7 @@ impl Scope {
 }
 
 /// Fails where there was nothing to look at.
-pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Failure> {
+pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Refusal> {
     if found.environment.block_devices || !found.devices.is_empty() {
         return Ok(());
     }
@@ -78,14 +78,14 @@ pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), 
 }
 
 /// A name that is not there is the user's to mend, a tree that is not there the machine's.
-pub(super) fn refused(error: InspectError) -> Failure {
+pub(super) fn refused(error: InspectError) -> Refusal {
     match error {
-        InspectError::NoTree { .. } => Failure::cannot_here(error)
+        InspectError::NoTree { .. } => Refusal::machine_error(error)
             .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
-        InspectError::Unanswered(_) => Failure::cannot_here(error)
+        InspectError::Unanswered(_) => Refusal::machine_error(error)
             .hint("a device or a file server does not respond; `dmesg` may name it"),
         error => {
-            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
+            Refusal::request_error(error).hint("`drivelab inspect` without a name lists all disks")
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
-use drivelab_core::{IoEngine, Polling};
+use drivelab_core::{IoEngine, Polling, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_formats::fio::job::{self, FileJob};
 use drivelab_load::{Progress as Step, seed_of};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::readonly;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, LINUX, Together};
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         let group: Vec<&FileJob> =
             rest.iter().take_while(|job| job.group == rest[0].group).collect();
         // Not earlier: a file may be what the group before makes.
-        let sections: Result<Vec<_>, Failure> =
+        let sections: Result<Vec<_>, Refusal> =
             group.iter().map(|job| plans(job, arguments, &mut drives)).collect();
         let sections = sections?;
         let lengths: Vec<usize> = sections.iter().map(Vec::len).collect();
@@ -123,7 +123,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Makes the files that do not exist and are too small as their first job would make them.
-fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<Vec<LaidOut>, Failure> {
+fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<Vec<LaidOut>, Refusal> {
     // What the first job needs, and what any does.
     let mut ends: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for job in jobs.iter().filter(|job| job.ioengine != "null") {
@@ -165,7 +165,7 @@ fn refuse_missing(
     job: &FileJob,
     arguments: &JobArgs,
     created: &BTreeMap<&str, (u64, u64)>,
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     let is_missing = |target: &&String| {
         !target.starts_with(target::PREFIX)
             && !created.contains_key(target.as_str())
@@ -174,7 +174,7 @@ fn refuse_missing(
     let Some(missing) = targets(job, arguments).iter().find(is_missing) else { return Ok(()) };
     let name = &job.name;
     let wrong = format!("[{name}] {missing} does not exist, and the job must not create it");
-    Err(Failure::bad_words(wrong)
+    Err(Refusal::request(wrong)
         .hint("create it first, or omit `allow_file_create=0` and `readonly`"))
 }
 
@@ -192,13 +192,13 @@ fn plans(
     job: &FileJob,
     arguments: &JobArgs,
     drives: &mut ModelledDrives,
-) -> Result<Vec<RunPlan>, Failure> {
+) -> Result<Vec<RunPlan>, Refusal> {
     let targets = targets(job, arguments);
     let has_regions = job.conduct.offset_increment.is_some_and(|step| step > Bytes::ZERO);
     let is_divided = targets.len() > 1 || has_regions;
     let copies = if is_divided { job.numjobs } else { 1 };
     let numjobs = if is_divided { 1 } else { job.numjobs };
-    let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
+    let ioengine: IoEngine = job.ioengine.parse().map_err(Refusal::request)?;
     let of = |(copy, target): (u32, &String)| {
         let drive = drives.find(target, job.seed)?;
         let is_modelled = drive.is_some();
@@ -209,13 +209,13 @@ fn plans(
         };
         let options = job.workload_of(copy, length).map_err(|error| {
             let hint = error.hint();
-            let failure = Failure::bad_words(format!("[{}] {target}: {error}", job.name));
+            let failure = Refusal::request(format!("[{}] {target}: {error}", job.name));
             match hint {
                 Some(hint) => failure.hint(hint),
                 None => failure,
             }
         })?;
-        let workload = options.check().map_err(Failure::bad_request)?;
+        let workload = options.check().map_err(Refusal::request_error)?;
         Ok(RunPlan {
             numjobs,
             conduct: job.conduct,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::Workload;
-use drivelab_core::{IoEngine, JobSchedule, Polling};
+use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_engine::RunPlan;
 use drivelab_load::Progress as Step;
 use drivelab_report::publish::Subject;
@@ -28,7 +28,7 @@ use crate::commands::archive::entries;
 use crate::commands::archive::keep::{KeepArgs, now_ms};
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure;
 use crate::output;
@@ -122,23 +122,23 @@ pub(crate) struct RunArgs {
 
 /// Refuses options of a run that would be refused where it is made, or that must not be given to
 /// many disks at once.
-pub(crate) fn check_options(target: &str, options: &[String]) -> Result<(), Failure> {
+pub(crate) fn check_options(target: &str, options: &[String]) -> Result<(), Refusal> {
     let words = ["run", target].into_iter().chain(options.iter().map(String::as_str));
     let command = RunArgs::augment_args(clap::Command::new("run")).no_binary_name(false);
     let matches = command.try_get_matches_from(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
-        Failure::bad_words(first.strip_prefix("error: ").unwrap_or(first))
+        Refusal::request(first.strip_prefix("error: ").unwrap_or(first))
             .hint("behind `--` stand options of `drivelab run`, without a target")
     })?;
-    let arguments = RunArgs::from_arg_matches(&matches).map_err(Failure::bad_request)?;
+    let arguments = RunArgs::from_arg_matches(&matches).map_err(Refusal::request_error)?;
     if !arguments.allow_destructive.is_empty() {
-        return Err(Failure::bad_words("no disk of a fleet is overwritten")
+        return Err(Refusal::request("no disk of a fleet is overwritten")
             .hint("leave --allow-destructive out, or write to a file: --target FILE"));
     }
     let several = arguments.job.is_some() || arguments.matrix.is_some();
     if several || arguments.out.is_some() || arguments.report.is_some() {
-        return Err(Failure::bad_words("each disk gets one load or one suite, without files")
+        return Err(Refusal::request("each disk gets one load or one suite, without files")
             .hint("leave --job, --matrix, --out and --report out"));
     }
     Ok(())
@@ -222,7 +222,7 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
     }
     let Some(target) = arguments.target else {
         let hint = format!("name it: drivelab run TARGET --suite {name}");
-        return Err(Failure::bad_words("no target was given").hint(hint));
+        return Err(Refusal::request("no target was given").hint(hint));
     };
     let around = suite::Around {
         target,
@@ -325,21 +325,21 @@ fn on_path(arguments: &RunArgs, path: PathBuf, workload: Workload) -> RunPlan {
 #[cfg(feature = "mpi")]
 impl RunArgs {
     /// The run of one rank: on the target that `name` makes of the one that was given.
-    pub(crate) fn of_rank(&self, name: impl Fn(&str) -> String) -> Result<RunPlan, Failure> {
+    pub(crate) fn of_rank(&self, name: impl Fn(&str) -> String) -> Result<RunPlan, Refusal> {
         let workload = self.workload.0.clone().check()?;
         let is_other = self.job.is_some() || self.matrix.is_some() || self.suite.suite.is_some();
         let is_verified = self.verify.only() || self.verify.state(Path::new("")).is_some();
         if is_other || is_verified || self.within.place.is_some() || self.report.is_some() {
-            return Err(Failure::bad_words("many hosts share a single load, without --verify")
+            return Err(Refusal::request("many hosts share a single load, without --verify")
                 .hint("leave out --job, --matrix, --suite, --verify, --in and --report"));
         }
         let target = name(self.target.as_deref().unwrap_or_default());
         match target::parse(&target)? {
             Target::Path(path) => Ok(on_path(self, path, workload)),
-            Target::Drive(_) => Err(Failure::bad_words(format!(
-                "`{target}` is a modelled drive, which no host has"
-            ))
-            .hint("name a file or a device")),
+            Target::Drive(_) => {
+                Err(Refusal::request(format!("`{target}` is a modelled drive, which no host has"))
+                    .hint("name a file or a device"))
+            }
         }
     }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use drivelab_core::workload::Rw;
 use drivelab_formats::fio::job::FileJob;
 
-use crate::failure::Failure;
 use crate::target;
+use drivelab_core::Refusal;
 
 /// Refuses what writes, or a missing file, which would have to be written first.
-pub(super) fn check(target: &str, rw: Rw) -> Result<(), Failure> {
+pub(super) fn check(target: &str, rw: Rw) -> Result<(), Refusal> {
     if rw.writes() {
         return Err(refused(&format!("`--rw={rw}`")));
     }
@@ -17,7 +17,7 @@ pub(super) fn check(target: &str, rw: Rw) -> Result<(), Failure> {
 }
 
 /// The same for a suite.
-pub(super) fn check_suite(name: &str, target: &str, writes: bool) -> Result<(), Failure> {
+pub(super) fn check_suite(name: &str, target: &str, writes: bool) -> Result<(), Refusal> {
     if writes {
         return Err(refused(&format!("the suite `{name}`")));
     }
@@ -25,7 +25,7 @@ pub(super) fn check_suite(name: &str, target: &str, writes: bool) -> Result<(), 
 }
 
 /// Applies it to a job as if its file said so.
-pub(super) fn apply(jobs: &mut [FileJob]) -> Result<(), Failure> {
+pub(super) fn apply(jobs: &mut [FileJob]) -> Result<(), Refusal> {
     for job in jobs {
         if let Some(rw) = job.workload.rw.filter(|rw| rw.writes()) {
             return Err(refused(&format!("the job `{}` (`rw={rw}`)", job.name)));
@@ -35,15 +35,15 @@ pub(super) fn apply(jobs: &mut [FileJob]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(writer: &str) -> Failure {
-    Failure::bad_words(format!("{writer} writes, which `--readonly` forbids"))
+fn refused(writer: &str) -> Refusal {
+    Refusal::request(format!("{writer} writes, which `--readonly` forbids"))
         .hint("omit `--readonly`, or choose reads: `rw=read`, `rw=randread`")
 }
 
-fn exists(target: &str) -> Result<(), Failure> {
+fn exists(target: &str) -> Result<(), Refusal> {
     if target.starts_with(target::PREFIX) || Path::new(target).exists() {
         return Ok(());
     }
     let wrong = format!("{target} does not exist, and `--readonly` forbids its layout");
-    Err(Failure::bad_words(wrong).hint("create it first, or omit `--readonly`"))
+    Err(Refusal::request(wrong).hint("create it first, or omit `--readonly`"))
 }

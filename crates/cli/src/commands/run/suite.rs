@@ -13,11 +13,11 @@ use drivelab_study::keep;
 
 use super::workload::{self, WorkloadArgs};
 use crate::commands::completion::{self, Offer};
-use crate::failure::Failure;
 use crate::output::made_now;
 use crate::stage::suite::{self, Terms};
 use crate::target::{self, Target};
 use crate::ui::{Console, Progress, Ui};
+use drivelab_core::Refusal;
 
 /// Which of the workload's options a suite takes.
 const TAKES: [&str; 2] = ["size", "runtime"];
@@ -67,10 +67,10 @@ pub(super) struct Around {
 }
 
 /// The suite with its options.
-pub(super) fn parse(name: &str, arguments: &SuiteArgs, around: &Around) -> Result<Suite, Failure> {
+pub(super) fn parse(name: &str, arguments: &SuiteArgs, around: &Around) -> Result<Suite, Refusal> {
     let set = &around.workload.0;
     if arguments.loops == Some(0) {
-        return Err(Failure::bad_words("`--loops 0` measures nothing").hint("give 1 or more"));
+        return Err(Refusal::request("`--loops 0` measures nothing").hint("give 1 or more"));
     }
     let adjust = Adjust {
         size: set.size,
@@ -87,7 +87,7 @@ pub(super) fn run(
     arguments: &SuiteArgs,
     around: Around,
     ui: Ui,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let suite = parse(name, arguments, &around)?;
     let mut record = match target::parse(&around.target)? {
         Target::Drive(spec) => {
@@ -111,7 +111,7 @@ pub(super) fn run(
 }
 
 /// Writes the record and its page to a folder.
-pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
+pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Refusal> {
     let console = Console::new(ui);
     let kept = keep::make_folder(folder)?;
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");

@@ -7,10 +7,11 @@ use drivelab_report::text::outline;
 use drivelab_suites::{SUITES, Step, Suite};
 
 use super::suite::Around;
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::measure;
 use crate::target;
 use crate::ui::{Progress, Ui};
+use drivelab_core::Refusal;
 
 /// The name that lists the suites of files.
 pub(super) const HELP: &str = "help";
@@ -27,18 +28,17 @@ pub(super) fn help(ui: Ui) -> Outcome {
 }
 
 /// The suite with its options.
-pub(super) fn parse(text: &str, has_loops: bool, around: &Around) -> Result<Suite, Failure> {
+pub(super) fn parse(text: &str, has_loops: bool, around: &Around) -> Result<Suite, Refusal> {
     let text = match around.workload.0.size {
         Some(size) => format!("{text},size={size}"),
         None => text.to_owned(),
     };
     let list = "`drivelab run --suite help` lists the suites of files and their options";
-    let suite: Suite =
-        text.parse().map_err(|wrong: String| Failure::bad_words(wrong).hint(list))?;
+    let suite: Suite = text.parse().map_err(|wrong: String| Refusal::request(wrong).hint(list))?;
     let name = suite.name();
     if has_loops || around.workload.is_typed("runtime") {
         let message = format!("`--runtime`, `--loops` and `--pause` have no effect on `{name}`");
-        return Err(Failure::bad_words(message).hint(list));
+        return Err(Refusal::request(message).hint(list));
     }
     Ok(suite)
 }
@@ -49,13 +49,13 @@ pub(super) fn run(
     has_loops: bool,
     around: Around,
     ui: Ui,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let suite = parse(text, has_loops, &around)?;
     let name = suite.name();
     let target = &around.target;
     if target.starts_with(target::PREFIX) {
         let message = format!("`{target}` is a modelled drive, and `{name}` needs files");
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("name a folder")
             .hint("on a file system of a guest: --in kernel --filesystem ext4"));
     }

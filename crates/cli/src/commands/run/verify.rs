@@ -9,9 +9,10 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::verify::{Promise, StateError, verify};
 use serde_json::json;
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::measure::LINUX;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// On each option and not on the group, where it would go on for the options after it.
 const VERIFICATION: &str = "Verification";
@@ -40,7 +41,7 @@ impl VerifyArgs {
     }
 
     /// Refuses to verify what writes nothing that could be read back.
-    pub(crate) fn possible(&self, workload: &Workload, modelled: bool) -> Result<(), Failure> {
+    pub(crate) fn possible(&self, workload: &Workload, modelled: bool) -> Result<(), Refusal> {
         let (message, hint) = if !self.verify {
             return Ok(());
         } else if modelled {
@@ -53,7 +54,7 @@ impl VerifyArgs {
                 format!("`--verify` checks written data, but `--rw {}` writes none", workload.rw);
             (message, "use a writing workload (`--rw randwrite`), or omit `--verify`")
         };
-        Err(Failure::bad_words(message).hint(hint))
+        Err(Refusal::request(message).hint(hint))
     }
 
     /// The state file of a run that writes `target`, where it is to be verified.
@@ -68,33 +69,33 @@ impl VerifyArgs {
     }
 
     /// Reads everything back.
-    pub(crate) fn check(&self, target: &Path) -> Result<Verification, Failure> {
+    pub(crate) fn check(&self, target: &Path) -> Result<Verification, Refusal> {
         let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
         verify(target, &self.place(target), promise, &*LINUX).map_err(|error| match error {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
-                Failure::bad_request(error).hint("name the right file with `--verify-state`")
+                Refusal::request_error(error).hint("name the right file with `--verify-state`")
             }
             StateError::BeingWritten { .. } => {
-                Failure::bad_request(error).hint("wait until that run ends")
+                Refusal::request_error(error).hint("wait until that run ends")
             }
             StateError::OtherVersion { .. } => {
-                Failure::bad_request(error).hint("write with `--verify` once more")
+                Refusal::request_error(error).hint("write with `--verify` once more")
             }
             StateError::Damaged { .. } => {
                 let hint = "use an intact copy, or write again with `--verify`";
-                Failure::bad_request(error).hint(hint)
+                Refusal::request_error(error).hint(hint)
             }
             StateError::Target { ref source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
-                Failure::bad_request(error).hint("give the present name of the target")
+                Refusal::request_error(error).hint("give the present name of the target")
             }
             StateError::System { ref source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
-                Failure::bad_request(error).hint("write the target with `--verify` first")
+                Refusal::request_error(error).hint("write the target with `--verify` first")
             }
-            _ => Failure::cannot_here(error),
+            _ => Refusal::machine_error(error),
         })
     }
 }

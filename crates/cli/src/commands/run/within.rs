@@ -9,10 +9,10 @@ use drivelab_guest::mounted::FileSystem;
 use drivelab_guest::processor::Processor;
 
 use crate::commands::completion;
-use crate::failure::Failure;
 use crate::output;
 use crate::stage::kernel::{self, Has, Inside, Job};
 use crate::target::{self, Target};
+use drivelab_core::Refusal;
 
 /// Where a run is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,10 +82,10 @@ pub(super) fn run(
     seed: u64,
     job: Job<'_>,
     within: &WithinArgs,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, Refusal> {
     let Target::Drive(spec) = target::parse(target)? else {
         let message = format!("`{target}` is not a modelled drive, and `--in kernel` needs one");
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
     let options = within.mount_options.clone();

@@ -8,7 +8,7 @@ use drivelab_core::disk::Medium;
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::record::Specimen;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Device, Sectors, Time};
+use drivelab_core::{AtPath as _, Device, Refusal, Sectors, Time};
 use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Attributes, Null, ServedDrive};
 use drivelab_serve::fault::Fault;
@@ -18,7 +18,7 @@ use drivelab_serve::server::{self, Backend, Endpoint, LatenessBound, Server, Set
 use drivelab_serve::store::Store;
 
 use crate::commands::completion::{self, Offer};
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::measure;
 use crate::output;
@@ -132,14 +132,14 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
             .map_err(std::io::Error::from)?;
     }
     if arguments.ublk && cfg!(not(feature = "ublk")) {
-        let failure = Failure::cannot_here(anyhow::anyhow!("this drivelab was built without ublk"));
+        let failure = Refusal::machine("this drivelab was built without ublk");
         return Err(failure.hint(
             "build it with `cargo build --release --features ublk`, or use --nbd, or --fuse with a \
              loop device",
         ));
     }
     if arguments.nbd.is_none() && arguments.fuse.is_none() && !arguments.ublk {
-        let failure = Failure::bad_words("no export given");
+        let failure = Refusal::request("no export given");
         return Err(failure.hint("add `--nbd unix:/tmp/drive.sock`, `--fuse ./drive` or `--ublk`"));
     }
     if let Some(path) = &arguments.backing {
@@ -153,7 +153,7 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
 }
 
 /// A real file or device with a dispatch policy in front.
-fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failure> {
+fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Refusal> {
     let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
     let tags = arguments.tags.clamp(1, TAGS_MAX);
     let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
@@ -189,7 +189,7 @@ fn with_data(
     device: Box<dyn Device>,
     nature: &Nature,
     arguments: &ServeArgs,
-) -> Result<ServedDrive, Failure> {
+) -> Result<ServedDrive, Refusal> {
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, Memory::limit_here())),
@@ -205,7 +205,7 @@ fn with_data(
     let mut drive = ServedDrive::new(device, store, arguments.seed);
     for fault in &arguments.fault {
         let read = Fault::from_json(fault).map_err(|error| {
-            Failure::bad_request(error)
+            Refusal::request_error(error)
                 .hint("as JSON, for example --fault '{\"kind\": \"slow\", \"factor\": 10}'")
         })?;
         drive.add_fault(Time::ZERO, read);
@@ -278,10 +278,10 @@ fn serve<B: Backend>(
 }
 
 /// Data could not be kept: a drive that went on would lie.
-fn has_stopped(error: std::io::Error) -> Failure {
+fn has_stopped(error: std::io::Error) -> Refusal {
     let full = error.kind() == std::io::ErrorKind::StorageFull;
     let what = "the drive stopped: unflushed writes are lost, as in a power cut";
-    let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
+    let failure = Refusal::machine(what).because(error);
     if !full {
         return failure;
     }
@@ -292,17 +292,17 @@ fn has_stopped(error: std::io::Error) -> Failure {
 }
 
 /// The drive, if this host is fast enough to be it.
-fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
+fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Refusal> {
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
         let capacity = Sectors::of_drive(size).map_err(|wrong| {
-            let failure = Failure::bad_words(format!("--size: {wrong}"));
+            let failure = Refusal::request(format!("--size: {wrong}"));
             failure.hint("omit --size, or give a size such as 1G")
         })?;
         return Ok((Box::new(Null::new(capacity)), Nature::OTHER));
     }
     if arguments.size.is_some() {
-        let failure = Failure::bad_words("the profile determines the size of a modelled drive");
+        let failure = Refusal::request("the profile determines the size of a modelled drive");
         return Err(failure.hint(
             "omit --size, which is for `serve null`; clients may use part of \
                                  the drive",
@@ -318,14 +318,14 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
             "this host is too slow to be {spec}: the drive answers a random read within \
              {typical}, and the least that a wakeup takes here is {least}"
         );
-        return Err(Failure::cannot_here(anyhow::anyhow!(message))
+        return Err(Refusal::machine(message)
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
     if let Some(short) = server::falls_short(typical)
         && arguments.lateness_bound.is_none()
     {
         let message = format!("this host is too slow to be {spec}: {short}, more than a twentieth");
-        return Err(Failure::cannot_here(anyhow::anyhow!(message)).hint(
+        return Err(Refusal::machine(message).hint(
             "run it in virtual time: drivelab run drive:NAME; or, where its data matter and its \
              times do not, say how late it may be: --lateness-bound 5ms",
         ));

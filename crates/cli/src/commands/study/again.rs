@@ -6,8 +6,8 @@ use drivelab_study::KeptStudy;
 
 pub(crate) use super::experiment::cell_runs;
 use super::experiment::experiment;
-use crate::failure::Failure;
 use crate::stage::DriveKeys;
+use drivelab_core::Refusal;
 
 /// What the runs of a study show.
 pub(crate) enum Again {
@@ -17,11 +17,11 @@ pub(crate) enum Again {
 }
 
 /// Analyses it.
-pub(crate) fn analysed(kept: &KeptStudy) -> Result<Again, Failure> {
+pub(crate) fn analysed(kept: &KeptStudy) -> Result<Again, Refusal> {
     let study = kept.study(&DriveKeys)?;
     if study.is_matrix_alone() {
         return Ok(Again::Matrix(Box::new(study.matrix.expect("a matrix alone"))));
     }
-    let result = analyse(experiment(&study, kept)).map_err(Failure::bad_request)?;
+    let result = analyse(experiment(&study, kept)).map_err(Refusal::request_error)?;
     Ok(Again::Study(Box::new(result)))
 }

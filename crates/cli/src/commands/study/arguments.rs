@@ -10,8 +10,8 @@ use drivelab_study::file::quick;
 
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
-use crate::failure::Failure;
 use crate::input;
+use drivelab_core::Refusal;
 
 /// Run an experiment and print its verdict.
 ///
@@ -128,20 +128,20 @@ impl StudyArgs {
 pub(super) const COMMANDS: &str = "commands";
 
 /// Name and text of the study that is asked for.
-pub(super) fn asked_for(arguments: &StudyArgs) -> Result<(&str, String), Failure> {
+pub(super) fn asked_for(arguments: &StudyArgs) -> Result<(&str, String), Refusal> {
     if arguments.command.is_empty() {
         let name = arguments.study.as_deref().unwrap_or_default();
         return Ok((name, read(name)?));
     }
     if arguments.command.len() < 2 {
         let message = "a comparison needs two commands";
-        return Err(Failure::bad_words(message).hint("add another: --command COMMAND"));
+        return Err(Refusal::request(message).hint("add another: --command COMMAND"));
     }
     Ok((COMMANDS, quick(&arguments.command, arguments.prepare.as_deref())))
 }
 
 /// The text of a study: a file where there is one of this name, else one that comes with us.
-pub(super) fn read(name: &str) -> Result<String, Failure> {
+pub(super) fn read(name: &str) -> Result<String, Refusal> {
     let path = std::path::Path::new(name);
     if let (false, Some(text)) = (path.exists(), embedded::text(name)) {
         return Ok(text.to_owned());
@@ -154,7 +154,7 @@ pub(super) fn read(name: &str) -> Result<String, Failure> {
             None => format!("there are: {}", names.collect::<Vec<_>>().join(", ")),
         };
         let message = format!("there is neither a study nor a file `{name}`");
-        return Err(Failure::bad_words(message).hint(hint));
+        return Err(Refusal::request(message).hint(hint));
     }
     input::text(path, input::STUDY)
 }

@@ -11,9 +11,10 @@ use drivelab_study::{Begun, StageName, StudyFile};
 use super::StudyArgs;
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion;
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::stage::{DriveKeys, kernel};
 use crate::ui::{Console, Ui};
+use drivelab_core::{AtPath as _, Refusal};
 
 /// Run five published comparisons of storage settings again, and state which claims hold.
 ///
@@ -59,14 +60,14 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
             Ok(None) => return Ok(Exit::Interrupted),
             // Files, programs and suites do not run at every stage.
             Err(failure) if *stage != StageName::Simulate => {
-                ui.warn(&format!("left out: {:#}", failure.error));
+                ui.warn(&format!("left out: {:#}", failure));
             }
             Err(failure) => return Err(failure),
         }
     }
     if repeated.is_empty() {
         let message = "none of the studies can run at this stage here";
-        return Err(Failure::cannot_here(anyhow::anyhow!(message)).hint("add --stage simulate"));
+        return Err(Refusal::machine(message).hint("add --stage simulate"));
     }
     let again = Again::new(repeated);
     let console = Console::new(ui);
@@ -93,7 +94,7 @@ fn runs(stages: &[StageName], studies: &[Article]) -> Vec<(StageName, Article)> 
 }
 
 /// The stages asked for, or those that are there.
-fn stages(asked: &[StageName], ui: Ui) -> Result<Vec<StageName>, Failure> {
+fn stages(asked: &[StageName], ui: Ui) -> Result<Vec<StageName>, Refusal> {
     if !asked.is_empty() {
         return Ok(asked.to_vec());
     }
@@ -115,7 +116,7 @@ struct Article {
 }
 
 /// The studies of the articles asked for, in the order of the articles.
-fn studies(only: &[u32]) -> Result<Vec<Article>, Failure> {
+fn studies(only: &[u32]) -> Result<Vec<Article>, Refusal> {
     let mut studies = Vec::new();
     for (name, text) in STUDIES {
         let study = StudyFile::parse(name, text, &DriveKeys)?;
@@ -126,7 +127,7 @@ fn studies(only: &[u32]) -> Result<Vec<Article>, Failure> {
     let is_unknown = |number: &&u32| studies.iter().all(|known| known.number != **number);
     if let Some(unknown) = only.iter().find(is_unknown) {
         let last = studies.len() - 1;
-        return Err(Failure::bad_words(format!("there is no article {unknown}"))
+        return Err(Refusal::request(format!("there is no article {unknown}"))
             .hint(format!("name numbers from 0 to {last}")));
     }
     studies.retain(|study| only.is_empty() || only.contains(&study.number));
@@ -140,7 +141,7 @@ fn repeat(
     folder: &Path,
     arguments: &ArticlesArgs,
     ui: Ui,
-) -> Result<Option<Repeated>, Failure> {
+) -> Result<Option<Repeated>, Refusal> {
     let is_begun = Begun::is_in(folder)?;
     let study = StudyArgs::of_included(name, stage, folder, arguments.keep.clone());
     let study = StudyArgs { resume: is_begun, ..study };

@@ -7,8 +7,9 @@ use drivelab_study::{Folder, KeptStudy, Progressed, StoredRun, StudyFile};
 use super::experiment::{cell_runs, experiment};
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::{KeepArgs, millis, now_ms};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
+use drivelab_core::Refusal;
 
 /// What finished runs allow to say.
 struct Conclusion {
@@ -79,10 +80,10 @@ pub(super) fn conclude(
                 return Ok(exit);
             }
             let kept_in = format!("the finished runs are kept in `{}`", folder.path().display());
-            let failure = Failure::cannot_here(error).hint(kept_in);
+            let failure = Refusal::machine_error(error).hint(kept_in);
             let mut marks = kept.runs.iter().flat_map(|run| &run.record.marks);
             let void = marks.find(|mark| mark.id == MarkId::Void).map(|mark| mark.message.clone());
-            return Err(void.into_iter().fold(failure, Failure::hint));
+            return Err(void.into_iter().fold(failure, Refusal::hint));
         }
     };
     let verdict = Exit::of(&result.primary().adjusted.comparison);

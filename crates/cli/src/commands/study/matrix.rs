@@ -8,7 +8,7 @@ use drivelab_study::{Agenda, Asked, Begun, Out, Stage as _, StudyFile};
 use super::conclude::Keep;
 use super::session::{Session, header, plan};
 use crate::commands::archive::keep::KeepArgs;
-use crate::failure::Outcome;
+use crate::exit::Outcome;
 use crate::input;
 use crate::stage::RealCells;
 use crate::ui::{Console, Ui};

@@ -15,7 +15,7 @@ use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
 use self::place::{Here, Place};
-use crate::failure::Outcome;
+use crate::exit::Outcome;
 use crate::stage::DriveKeys;
 use crate::ui::Ui;
 

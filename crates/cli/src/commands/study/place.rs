@@ -2,9 +2,9 @@
 
 use drivelab_study::{Asked, Stage, StudyFile};
 
-use crate::failure::Failure;
 use crate::stage;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// A study that is about to get its stage.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// A stage of any kind.
-pub(crate) type AnyStage<'a> = Box<dyn Stage<Error = Failure> + 'a>;
+pub(crate) type AnyStage<'a> = Box<dyn Stage<Error = Refusal> + 'a>;
 
 /// What carries studies out.
 pub(crate) trait Place {
@@ -27,7 +27,7 @@ pub(crate) trait Place {
     fn ranks(&self) -> Option<u32>;
 
     /// The stage of a study, ready to enter its first arm.
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Failure>;
+    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal>;
 }
 
 /// This process.
@@ -39,7 +39,7 @@ impl Place for Here {
         None
     }
 
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Failure> {
+    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal> {
         stage::of(wanted.study, wanted.asked, wanted.in_place, ui)
     }
 }

@@ -16,9 +16,10 @@ use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
 use super::place::{Place, Wanted};
 use super::short::{self, Watching};
-use crate::failure::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::stage::DriveKeys;
 use crate::ui::{Console, Progress, Ui};
+use drivelab_core::Refusal;
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
@@ -36,8 +37,9 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
     short::refuse(&study)?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
-        return Err(Failure::bad_words(message)
-            .hint("add --stage hardware to measure it, or omit --target"));
+        return Err(
+            Refusal::request(message).hint("add --stage hardware to measure it, or omit --target")
+        );
     }
     let asked = Asked { ranks: place.ranks(), ..asked(arguments, name, &study) };
     let in_place = arguments.in_place.as_deref();
@@ -62,7 +64,7 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
             let message = "--resume needs the name of the study, or its folder: --out DIR";
-            return Err(Failure::bad_words(message));
+            return Err(Refusal::request(message));
         }
     };
     let typed = if is_quick || arguments.study.is_some() {
@@ -99,16 +101,16 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
 /// Name, text and content of a study.
 type Named = (String, String, StudyFile);
 
-fn named(name: &str, text: String) -> Result<Named, Failure> {
+fn named(name: &str, text: String) -> Result<Named, Refusal> {
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
     Ok((name.to_owned(), text, study))
 }
 
 /// The study that a folder was begun with.
-fn copied(begun: &Begun) -> Result<Named, Failure> {
+fn copied(begun: &Begun) -> Result<Named, Refusal> {
     let path = begun.folder.join("study.toml").display().to_string();
     if begun.study.is_none() {
-        return Err(Failure::bad_words(format!("`{path}` is damaged"))
+        return Err(Refusal::request(format!("`{path}` is damaged"))
             .hint("name the study: drivelab study FILE --resume --out DIR"));
     }
     named(&path, read(&path)?)
@@ -127,7 +129,7 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(super) fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, ui: Ui) -> Outcome {
+    pub(super) fn go_on(mut self, stage: &mut dyn Stage<Error = Refusal>, ui: Ui) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -204,14 +206,14 @@ fn paths(study: &StudyFile) -> Vec<String> {
 }
 
 /// Where the study runs: as the command says, else as its file says, else where its targets are.
-fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failure> {
+fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Refusal> {
     if let Some(stage) = arguments.stage.or(study.is_stage_named.then_some(study.stage)) {
         return Ok(stage);
     }
     let has_drive = study.drive.is_some() || study.arms.iter().any(|arm| arm.drive.is_some());
     let has_target = study.arms.iter().any(|arm| !arm.targets.is_empty());
     match (arguments.target.is_some(), has_target, has_drive) {
-        (false, true, true) => Err(Failure::bad_words(
+        (false, true, true) => Err(Refusal::request(
             "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
@@ -250,7 +252,7 @@ fn remembered(
     begun: &Begun,
     study: &mut StudyFile,
     name: &str,
-) -> Result<Asked, Failure> {
+) -> Result<Asked, Refusal> {
     let kept = begun.header.as_ref();
     let stage = kept.and_then(|header| StageName::from_name(&header.stage).ok());
     let old = kept.and_then(|header| header.asked.clone());
@@ -299,12 +301,12 @@ fn remembered(
     })
 }
 
-fn refuse_other_size(given: Option<Bytes>, asked: &Asked, folder: &Path) -> Result<(), Failure> {
+fn refuse_other_size(given: Option<Bytes>, asked: &Asked, folder: &Path) -> Result<(), Refusal> {
     match (given, asked.size) {
         (Some(given), Some(size)) if given != size => {
             let message =
                 format!("`{}` was started with --size {size}, not {given}", folder.display());
-            Err(Failure::bad_words(message).hint("omit --size: --resume remembers it"))
+            Err(Refusal::request(message).hint("omit --size: --resume remembers it"))
         }
         _ => Ok(()),
     }
@@ -315,7 +317,7 @@ fn refuse_other_blocks(
     study: &StudyFile,
     asked: &Asked,
     arguments: &StudyArgs,
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     let (Some(old), new) = (begun.blocks(study), study.blocks) else { return Ok(()) };
     if old == new {
         return Ok(());
@@ -324,7 +326,7 @@ fn refuse_other_blocks(
     let mut words = words(study, asked, asked.size);
     words.extend(["--out".into(), unused(&base).display().to_string()]);
     let message = format!("`{}` was started with {old} blocks, not {new}", begun.folder.display());
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint(
             "the number of blocks is fixed before the first result: adding blocks until an effect \
              shows up finds one by chance",

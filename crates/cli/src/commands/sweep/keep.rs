@@ -17,10 +17,11 @@ use super::report;
 use super::rows::RowsArgs;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Progress, Ui};
+use drivelab_core::Refusal;
 
 /// Runs that are made and kept together: their documents are in memory at the same time.
 const BATCH: usize = 256;
@@ -76,7 +77,7 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
             let record = again(&modelled, &points.point(row.point), row)?;
             Ok(entry(record, row.point, &label, arguments.all))
         });
-        let entries: Vec<Entry> = entries.into_iter().collect::<Result<_, Failure>>()?;
+        let entries: Vec<Entry> = entries.into_iter().collect::<Result<_, Refusal>>()?;
         // What was made while it was interrupted may be cut short.
         if interrupt::requested() {
             break;
@@ -101,15 +102,14 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
 }
 
 /// The run of a row, which must be what the row says.
-fn again(modelled: &Modelled, point: &Point, row: &Row) -> Result<RunRecord, Failure> {
+fn again(modelled: &Modelled, point: &Point, row: &Row) -> Result<RunRecord, Refusal> {
     let record = modelled.run(point)?;
     let is_same = record.total.as_ref().is_some_and(|total| Figures::of(total) == row.figures);
     if is_same || interrupt::requested() {
         return Ok(record);
     }
     let wrong = format!("point {} differs from its row when it is made again", row.point);
-    Err(Failure { exit: Exit::Bug, ..Failure::cannot_here(anyhow::anyhow!("{wrong}")) }
-        .hint("please report this: the same seed gives the same figures"))
+    Err(Refusal::bug(wrong).hint("please report this: the same seed gives the same figures"))
 }
 
 fn entry(record: RunRecord, point: u32, label: &str, is_bare: bool) -> Entry {

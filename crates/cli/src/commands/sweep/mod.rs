@@ -20,7 +20,7 @@ use drivelab_study::sweep::{Rows, Shard, carry_out};
 
 use self::keep::SweepKeepArgs;
 use self::report::SweepReportArgs;
-use crate::failure::{Exit, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::interrupt;
 use crate::stage::parallel;
 use crate::ui::{Console, Progress, Ui};

@@ -12,11 +12,11 @@ use drivelab_report::sweep::{Factor, Swept};
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
-use crate::failure::Failure;
 use crate::input;
 use crate::stage::kernel::{self, Has, Inside, Job};
 use crate::stage::{self, DriveKeys};
 use crate::target;
+use drivelab_core::Refusal;
 
 /// A sweep on its drive.
 pub(crate) struct Modelled {
@@ -37,7 +37,7 @@ const GUESTS_A_THREAD: usize = 4;
 const LIMIT: Span = Span::from_secs(600);
 
 impl Modelled {
-    pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(file: &Path) -> Result<Self, Refusal> {
         let text = input::text(file, input::SWEEP)?;
         let sweep = Sweep::parse(&file.display().to_string(), &text, &DriveKeys)?;
         let spec = target::drive_spec(&sweep.drive)?;
@@ -58,29 +58,29 @@ impl Modelled {
         each.min(most)
     }
 
-    pub(crate) fn points(&self) -> Result<Points<'_>, Failure> {
+    pub(crate) fn points(&self) -> Result<Points<'_>, Refusal> {
         let unknowns = self.profile.unknowns().len();
         if self.sweep.draws_specimens && unknowns > self.sweep.unknowns_max() {
             let message = format!("{} leaves {unknowns} numbers open", self.spec.profile);
-            return Err(Failure::bad_words(format!("{message}, too many for Sobol' points"))
+            return Err(Refusal::request(format!("{message}, too many for Sobol' points"))
                 .hint("write design = \"latin-hypercube\""));
         }
         Ok(Points::new(&self.sweep, unknowns))
     }
 
     /// Refuses points whose options exclude one another, before any is made.
-    pub(crate) fn check(&self, points: &Points<'_>) -> Result<(), Failure> {
+    pub(crate) fn check(&self, points: &Points<'_>) -> Result<(), Refusal> {
         for number in 0..points.len() {
             let point = points.point(number);
             self.check_one(&point).map_err(|failure| {
                 let context = format!("point {number} ({}) cannot be run", self.words(&point));
-                Failure { error: failure.error.context(context), ..failure }
+                failure.context(context)
             })?;
         }
         Ok(())
     }
 
-    fn check_one(&self, point: &Point) -> Result<(), Failure> {
+    fn check_one(&self, point: &Point) -> Result<(), Refusal> {
         let workload = self.sweep.load(point).check()?;
         if self.kernel.is_none() {
             return Ok(());
@@ -95,7 +95,7 @@ impl Modelled {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Failure> {
+    pub(crate) fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
         let key = |number| {
             let is_there = number < points.len();
             is_there.then(|| self.sweep.key(&points.point(number), &self.model))
@@ -104,11 +104,11 @@ impl Modelled {
     }
 
     /// Makes a point, as a whole run.
-    pub(crate) fn run(&self, point: &Point) -> Result<RunRecord, Failure> {
+    pub(crate) fn run(&self, point: &Point) -> Result<RunRecord, Refusal> {
         self.made(point).map(|(record, _)| record)
     }
 
-    fn made(&self, point: &Point) -> Result<(RunRecord, Vec<Drawn>), Failure> {
+    fn made(&self, point: &Point) -> Result<(RunRecord, Vec<Drawn>), Refusal> {
         let settings = self.sweep.settings(point);
         let options = self.spec.options.overlaid_with(&stage::options(&settings));
         let spec = DriveSpec { options, ..self.spec.clone() };
@@ -133,13 +133,13 @@ impl Modelled {
         };
         let record = record.map_err(|failure| {
             let context = format!("point {} ({})", point.number, self.words(point));
-            Failure { error: failure.error.context(context), ..failure }
+            failure.context(context)
         })?;
         Ok((record, drawn))
     }
 
     /// Makes a point, as it is kept.
-    pub(crate) fn row(&self, point: &Point) -> Result<Row, Failure> {
+    pub(crate) fn row(&self, point: &Point) -> Result<Row, Refusal> {
         let (record, drawn) = self.made(point)?;
         let names = self.sweep.parameters.iter().map(|parameter| parameter.name.clone());
         Ok(Row {
@@ -200,12 +200,12 @@ fn identity(spec: &DriveSpec, profile: &Profile, kernel: Option<&str>) -> String
 }
 
 /// Refuses parameters that only a guest has.
-fn refuse_guests(sweep: &Sweep) -> Result<(), Failure> {
+fn refuse_guests(sweep: &Sweep) -> Result<(), Refusal> {
     let is_of_guest = |it: &&Parameter| matches!(it.of, Of::Drive(key) if Has::KEYS.contains(&key));
     match sweep.parameters.iter().find(is_of_guest) {
         Some(parameter) if sweep.stage != StageName::Kernel => {
             let message = format!("stage {} has no `{}`", sweep.stage, parameter.name);
-            Err(Failure::bad_words(message)
+            Err(Refusal::request(message)
                 .hint("under a real kernel: stage = \"kernel\" in the sweep file"))
         }
         _ => Ok(()),

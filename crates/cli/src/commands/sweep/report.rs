@@ -12,9 +12,10 @@ use drivelab_study::sweep::{Figures, Kept};
 
 use super::modelled::Modelled;
 use super::rows::RowsArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
+use drivelab_core::Refusal;
 
 /// How wide text in a file is.
 const LOOK: Look = Look { width: 100, colour: false };
@@ -63,11 +64,11 @@ pub(super) fn made(
     file: &Path,
     rows: &RowsArgs,
     ui: Ui,
-) -> Result<Kept, Failure> {
+) -> Result<Kept, Refusal> {
     let kept = modelled.kept(&rows.folder(file), &modelled.points()?)?;
     if kept.rows.is_empty() {
         let file = file.display();
-        return Err(Failure::bad_words(format!("no point of `{file}` has been made"))
+        return Err(Refusal::request(format!("no point of `{file}` has been made"))
             .hint(format!("make them: drivelab sweep {file}")));
     }
     if kept.foreign > 0 {
@@ -83,11 +84,11 @@ fn ending(out: &Path) -> &str {
     out.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
-fn rendered(swept: &Swept, file: &Path, out: &Path) -> Result<String, Failure> {
+fn rendered(swept: &Swept, file: &Path, out: &Path) -> Result<String, Refusal> {
     Ok(match Format::from_name(ending(out)) {
         Ok(Format::Html) => page(swept, &format!("drivelab sweep {}", file.display())),
         Ok(Format::Svg) => picture(swept).ok_or_else(|| {
-            Failure::cannot_here(anyhow::anyhow!("there is nothing to draw yet"))
+            Refusal::machine("there is nothing to draw yet")
                 .hint("make more points: `drivelab sweep report FILE` says what is missing")
         })?,
         Ok(Format::Csv) => swept.csv(),
@@ -95,7 +96,7 @@ fn rendered(swept: &Swept, file: &Path, out: &Path) -> Result<String, Failure> {
         Ok(Format::Txt) => for_terminal(&swept.text(LOOK), false),
         _ => {
             let message = format!("`{}` is no format of a sweep", out.display());
-            return Err(Failure::bad_words(message)
+            return Err(Refusal::request(message)
                 .hint("end the name in .html, .svg, .csv, .json, .txt or .parquet"));
         }
     })

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::failure::Outcome;
+use crate::exit::Outcome;
 use crate::ui::Ui;
 
 /// Show the archive in a browser, on this machine alone.
@@ -36,15 +36,17 @@ pub(crate) struct ViewArgs {
 /// Serves the pages until it is interrupted.
 #[cfg(feature = "view")]
 pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
-    use crate::failure::{Exit, Failure};
+    use crate::exit::Exit;
     use crate::interrupt;
+    use drivelab_core::Refusal;
     use drivelab_report::text::json_text;
 
     // One that cannot be opened is reported here and not in the browser.
     arguments.archive.open()?;
     let failed = |error: std::io::Error| {
         let message = format!("port {} of 127.0.0.1 cannot be used", arguments.port);
-        Failure::cannot_here(anyhow::Error::new(error).context(message))
+        Refusal::machine(message)
+            .because(error)
             .hint("another `drivelab view` may use it; add --port 0 for any free port")
     };
     let listener = drivelab_view::bind(arguments.port).map_err(failed)?;
@@ -67,11 +69,11 @@ pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
 /// Says that this build has no viewer.
 #[cfg(not(feature = "view"))]
 pub(crate) fn run(arguments: &ViewArgs, _: Ui) -> Outcome {
-    use crate::failure::Failure;
+    use drivelab_core::Refusal;
 
     arguments.archive.open()?;
     let message = "this drivelab was built without the viewer";
-    Err(Failure::cannot_here(anyhow::anyhow!(message)).hint(
+    Err(Refusal::machine(message).hint(
         "build it with: cargo install --path crates/cli --features view; or write one page: drivelab \
          report RUN --out FILE.html",
     ))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use drivelab_archive::{Archive, Detail, Filter, Listed, Query, RunId, since};
 use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
-use drivelab_core::{Bytes, Refusal, RefusalKind};
+use drivelab_core::{Bytes, Refusal};
 use drivelab_report::history::{self, Asked, Past};
 use drivelab_report::publish::Format;
 use drivelab_report::viewer::running::Running;
@@ -23,7 +23,6 @@ use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
-use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::stage::{DriveKeys, suite};
 
@@ -48,25 +47,25 @@ pub(super) struct Archived {
 
 impl Pages for Archived {
     fn list(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
-        let list = || -> Result<String, Failure> {
+        let list = || -> Result<String, Refusal> {
             let Listed { runs, damage } = listed(&self.open(client)?, &filter(asked, LISTED)?)?;
             Ok(history::page(&runs, &damage, asked))
         };
-        list().map_err(refusal)
+        list()
     }
 
     fn course(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
-        self.courses(asked, client).map_err(refusal)
+        self.courses(asked, client)
     }
 
     fn fleet(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
-        let page = || -> Result<String, Failure> {
+        let page = || -> Result<String, Refusal> {
             // A metric of the runs, which are parts of what is kept of a host.
             let filter = Filter { metric: None, ..filter(asked, 0)? };
             let archive = self.open(client)?;
             fleet::page(&archive, &filter, asked.get("metric"), &asked.form("/fleet"))
         };
-        page().map_err(refusal)
+        page()
     }
 
     fn run(&self, id: &str, client: &Client) -> Result<String, Refusal> {
@@ -74,11 +73,11 @@ impl Pages for Archived {
             Refusal::request(format!("`{id}` is not the id of a run"))
                 .hint("the list of runs has links to all of them")
         })?;
-        self.one(id, client).map_err(refusal)
+        self.one(id, client)
     }
 
     fn compare(&self, chosen: &Chosen, client: &Client) -> Result<String, Refusal> {
-        self.compared(chosen, client).map_err(refusal)
+        self.compared(chosen, client)
     }
 
     fn studies(&self) -> String {
@@ -108,20 +107,20 @@ impl Pages for Archived {
     }
 
     fn inspection(&self) -> Result<String, Refusal> {
-        let lines = inspect::of_this_machine().map_err(refusal)?;
+        let lines = inspect::of_this_machine()?;
         Ok(outline("How disks are attached", &lines))
     }
 }
 
 impl Archived {
     /// The archive, read for as long as the client waits.
-    fn open(&self, client: &Client) -> Result<Archive, Failure> {
+    fn open(&self, client: &Client) -> Result<Archive, Refusal> {
         let (mut archive, client) = (self.archive.open()?, client.clone());
         archive.stop_when(Arc::new(move || client.has_gone() || interrupt::requested()))?;
         Ok(archive)
     }
 
-    fn courses(&self, asked: &Asked, client: &Client) -> Result<String, Failure> {
+    fn courses(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
         let archive = self.open(client)?;
         let mut filter = filter(asked, DRAWN)?;
         if filter.metric.is_none() {
@@ -142,7 +141,7 @@ impl Archived {
         Ok(history::course_page(&history::courses(found.into_iter()), &damage, asked))
     }
 
-    fn one(&self, id: RunId, client: &Client) -> Result<String, Failure> {
+    fn one(&self, id: RunId, client: &Client) -> Result<String, Refusal> {
         let found = found(&self.open(client)?, &id.to_string())?;
         match &found[..] {
             [(_, Content::Measurement(file, _))] => {
@@ -155,9 +154,9 @@ impl Archived {
         }
     }
 
-    fn compared(&self, chosen: &Chosen, client: &Client) -> Result<String, Failure> {
+    fn compared(&self, chosen: &Chosen, client: &Client) -> Result<String, Refusal> {
         let margin = chosen.margin.as_deref().unwrap_or("3%");
-        let margin: Ratio = margin.parse().map_err(Failure::bad_words)?;
+        let margin: Ratio = margin.parse().map_err(Refusal::request)?;
         let archive = self.open(client)?;
         let mut arms: Vec<(String, Vec<(PathBuf, Content)>)> = Vec::new();
         for (name, runs) in chosen_arms(&archive, &chosen.runs)? {
@@ -188,24 +187,24 @@ impl Archived {
 }
 
 /// What was typed of a run that was chosen: its id or `label:NAME`, never a file.
-fn query(typed: &str) -> Result<Query, Failure> {
+fn query(typed: &str) -> Result<Query, Refusal> {
     let is_name = typed.starts_with("label:") || typed.parse::<RunId>().is_ok();
     let query = Query::read(typed, now_ms()).ok().flatten().filter(|_| is_name);
     query.ok_or_else(|| {
-        Failure::bad_words(format!("`{typed}` is neither the id of a run nor label:NAME"))
+        Refusal::request(format!("`{typed}` is neither the id of a run nor label:NAME"))
             .hint("choose runs in the list")
     })
 }
 
 /// What one chosen name means.
-fn found(archive: &Archive, typed: &str) -> Result<Vec<(PathBuf, Content)>, Failure> {
+fn found(archive: &Archive, typed: &str) -> Result<Vec<(PathBuf, Content)>, Refusal> {
     let found = results::find_in(archive, typed, &query(typed)?, Detail::All)?;
     Ok(found.into_iter().map(|content| (PathBuf::from(typed), content)).collect())
 }
 
 /// The chosen names without those of runs that another one means as well. Runs are counted before
 /// any of them is read: a label may be that of thousands.
-fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Failure> {
+fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Refusal> {
     let (mut runs, mut labelled) = (chosen.to_vec(), BTreeSet::new());
     if runs.iter().all(|run| run.parse::<RunId>().is_ok()) {
         // Ids sort by time: the oldest is the baseline.
@@ -223,7 +222,7 @@ fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Failure
     let bytes = archive.bytes_of(&all)?;
     if bytes > COMPARED_MAX {
         let message = format!("the records of these runs have {}", Bytes::new(bytes));
-        return Err(Failure::bad_words(message)
+        return Err(Refusal::request(message)
             .hint(format!("choose fewer, of at most {}", Bytes::new(COMPARED_MAX)))
             .hint("or compare them on the command line: drivelab compare"));
     }
@@ -234,9 +233,9 @@ fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Failure
 fn chosen_arms(
     archive: &Archive,
     chosen: &[String],
-) -> Result<Vec<(String, Vec<String>)>, Failure> {
+) -> Result<Vec<(String, Vec<String>)>, Refusal> {
     let runs = distinct(archive, chosen)?;
-    let label = |run: &String| -> Result<Option<String>, Failure> {
+    let label = |run: &String| -> Result<Option<String>, Refusal> {
         if let Some(label) = run.strip_prefix("label:") {
             return Ok(Some(label.to_owned()));
         }
@@ -291,16 +290,16 @@ fn may_be_run(kept: &Kept) -> bool {
 }
 
 /// The filter that was typed into a form.
-fn filter(asked: &Asked, latest: u64) -> Result<Filter, Failure> {
+fn filter(asked: &Asked, latest: u64) -> Result<Filter, Refusal> {
     let text = |key: &str| asked.get(key).map(str::to_owned);
     let when = |key: &str| {
-        let read = |text: &str| since(text, now_ms()).map_err(Failure::bad_words);
+        let read = |text: &str| since(text, now_ms()).map_err(Refusal::request);
         asked.get(key).map(read).transpose()
     };
     let latest = match asked.get("last") {
         None => latest,
         Some(text) => text.parse().map_err(|_| {
-            Failure::bad_words(format!("`{text}` is not a number of runs"))
+            Refusal::request(format!("`{text}` is not a number of runs"))
                 .hint(format!("give a number up to {SHOWN_MAX}"))
         })?,
     };
@@ -319,17 +318,6 @@ fn filter(asked: &Asked, latest: u64) -> Result<Filter, Failure> {
         // Pages have a limit, the command line has none.
         latest: Some(latest.min(SHOWN_MAX)).map(|it| if it == 0 { SHOWN_MAX } else { it }),
     })
-}
-
-/// A failure of a verb, for a page.
-fn refusal(failure: Failure) -> Refusal {
-    let kind = match failure.exit {
-        Exit::BadRequest => RefusalKind::Request,
-        Exit::Bug => RefusalKind::Bug,
-        _ => RefusalKind::Machine,
-    };
-    let causes: Vec<String> = failure.error.chain().map(ToString::to_string).collect();
-    Refusal { kind, message: causes.join(": "), hints: failure.hints, source: None }
 }
 
 #[cfg(test)]

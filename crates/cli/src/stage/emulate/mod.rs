@@ -19,8 +19,8 @@ use super::Simulator;
 use super::cells::{self, Region};
 use super::program::Commands;
 use super::suite::{self, Terms};
-use crate::failure::{AtPath as _, Failure};
 use crate::measure;
+use drivelab_core::{AtPath as _, Refusal};
 use server::Server;
 
 static MARKER: Marker = Marker { name: ".drivelab-emulate", text: "" };
@@ -37,7 +37,7 @@ pub(crate) struct Emulator {
 
 impl Emulator {
     /// Checks that every arm's drive can be served here.
-    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
         let folder = Marked::temporary("drivelab-emulate-", &MARKER);
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
         let (drives, commands) = (Simulator::new(study)?, Commands::default());
@@ -54,12 +54,12 @@ impl Emulator {
         Ok(emulator)
     }
 
-    fn serve(&self, spec: &str, seed: u64) -> Result<Server, Failure> {
+    fn serve(&self, spec: &str, seed: u64) -> Result<Server, Refusal> {
         Server::start(spec, seed, &self.folder.folder().path().join("drive"))
     }
 
     /// Measures a cell of the matrix: each of its drives is a part of the file.
-    fn cell(&self, place: usize, request: Request, path: &Path) -> Result<RunRecord, Failure> {
+    fn cell(&self, place: usize, request: Request, path: &Path) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
         let cell = &cells[place];
         let parts = self.drives.parts(request)?;
@@ -99,14 +99,14 @@ impl Emulator {
 }
 
 impl Stage for Emulator {
-    type Error = Failure;
+    type Error = Refusal;
 
     fn target(&self) -> String {
         self.drives.target()
     }
 
     /// Serves a drive that no run has used, as simulate does, and measures it.
-    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         let Request { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task).to_string();
         if let Task::Cell(place) = task {

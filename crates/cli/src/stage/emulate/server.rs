@@ -11,7 +11,7 @@ use drivelab_core::record::Served;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
-use crate::failure::{AtPath as _, Failure};
+use drivelab_core::{AtPath as _, Refusal};
 
 /// A drive that is being served; it ends with this process, however that ends.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Summary {
 
 impl Server {
     /// Serves the drive that `spec` names as the file at `path`.
-    pub(super) fn start(spec: &str, seed: u64, path: &Path) -> Result<Self, Failure> {
+    pub(super) fn start(spec: &str, seed: u64, path: &Path) -> Result<Self, Refusal> {
         let own = std::env::current_exe()?;
         let mut command = Command::new(&own);
         command.args(["serve", spec, "--json", "--end-with-parent", "--seed"]);
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Begins its counts again; returns them as counted until then.
-    pub(super) fn reset_stats(&self) -> Result<Served, Failure> {
+    pub(super) fn reset_stats(&self) -> Result<Served, Refusal> {
         let asked = UnixStream::connect(&self.control).and_then(|mut stream| {
             stream.write_all(b"POST /stats/reset HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
             std::io::read_to_string(stream)
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// Ends it: how late it was.
-    pub(super) fn end(mut self) -> Result<Served, Failure> {
+    pub(super) fn end(mut self) -> Result<Served, Refusal> {
         let child = self.child.as_mut().expect("it ends once");
         ask_to_end(child);
         let mut said = String::new();
@@ -85,9 +85,8 @@ impl Server {
 }
 
 /// It ended before it said what was asked of it.
-fn silent(error: serde_json::Error) -> Failure {
-    let error = anyhow::Error::new(error);
-    Failure::cannot_here(error.context("the server of the modelled drive failed"))
+fn silent(error: serde_json::Error) -> Refusal {
+    Refusal::machine("the server of the modelled drive failed").because(error)
 }
 
 impl Drop for Server {
@@ -106,7 +105,7 @@ fn ask_to_end(child: &Child) {
 }
 
 /// The server's own error, which says what this host lacks.
-fn refused(said: &str) -> Failure {
+fn refused(said: &str) -> Refusal {
     let lines = said.lines().map(|line| line.split_once(": ").unwrap_or(("", line)));
     let (mut message, mut hints) = (String::new(), Vec::new());
     for (what, text) in lines {
@@ -116,6 +115,6 @@ fn refused(said: &str) -> Failure {
             _ => {}
         }
     }
-    let failure = Failure::cannot_here(anyhow::anyhow!(message));
-    hints.into_iter().fold(failure, Failure::hint)
+    let failure = Refusal::machine(message);
+    hints.into_iter().fold(failure, Refusal::hint)
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use drivelab_core::matrix::Matrix;
 use drivelab_study::{Arm, Request, StudyFile, Task};
 
-use crate::failure::Failure;
 use crate::{interrupt, output};
+use drivelab_core::Refusal;
 
 /// Refuses work that would write to a block device.
-pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Failure> {
+pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Refusal> {
     let writing = study.workloads.iter().find(|named| named.work.writes());
     let of_matrix = study.matrix.iter().flat_map(Matrix::groups).find(|group| group.read < 100);
     let name = writing.map(|named| named.name.clone()).or(of_matrix.map(|group| group.name()));
@@ -19,7 +19,7 @@ pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Res
     };
     let target = target.display();
     let message = format!("`{target}` is a block device, and workload `{name}` writes");
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint("a study writes to files only: give a file on a file system of that device"))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Res
 pub(super) fn refuse_unswitched(
     study: &StudyFile,
     targets: &[Vec<PathBuf>],
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     if study.workloads.iter().any(|named| named.work.uses("arm")) {
         // What a command does with the name of its arm is not visible here.
         return Ok(());
@@ -47,7 +47,7 @@ pub(super) fn refuse_unswitched(
                     "nothing sets `{what}` here, so arms `{}` and `{}` would be measured alike",
                     other.name, arm.name
                 );
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint("give the arms `apply = \"COMMAND\"` and `revert`, or `manual = \"...\"`")
                     .hint("or measure the models of these settings: --stage simulate"));
             }
@@ -69,8 +69,8 @@ fn difference(arm: &Arm, other: &Arm) -> Option<String> {
 pub(super) fn try_kinds(
     study: &StudyFile,
     arm: usize,
-    try_one: &dyn Fn(Request) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    try_one: &dyn Fn(Request) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     let name = &study.arms[arm].name;
     for task in kinds(study) {
         if interrupt::requested() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
-use drivelab_core::{Device as _, Refusal};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_guest::guest::{Ended, Guest, Limit, Watch};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
@@ -16,7 +16,6 @@ use drivelab_serve::store::Store;
 
 use super::root::busybox;
 use super::seen::{Seen, TAGS_MAX};
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 use crate::target;
 
@@ -33,7 +32,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    pub(crate) fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Failure> {
+    pub(crate) fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
         let kernel = super::find(&super::cache(None)?)?;
         let profile = target::profile(&spec)?;
         let host = target::build(&profile, &spec.options, seed)?;
@@ -69,7 +68,7 @@ impl Rig {
     }
 
     /// A root whose shell runs `command`.
-    pub(crate) fn root(command: &str) -> Result<Initramfs, Failure> {
+    pub(crate) fn root(command: &str) -> Result<Initramfs, Refusal> {
         let busybox: &Path = busybox()?;
         Initramfs::new(busybox, command).at_path("read", busybox)
     }
@@ -81,7 +80,7 @@ impl Rig {
         faults: &[Fault],
         root: &Initramfs,
         (limit, tick): (Span, Option<Span>),
-    ) -> Result<(Ended, ServedDrive), Failure> {
+    ) -> Result<(Ended, ServedDrive), Refusal> {
         let mut disk = self.drive(store)?;
         for fault in faults {
             disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
@@ -99,7 +98,7 @@ impl Rig {
         root: &Initramfs,
         limit: Span,
         watch: &mut dyn Watch<ServedDrive>,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<Ended, Refusal> {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
         let guest = self.guest(&root, &arguments, limit);
         let ran = guest.run_watched(disk, &self.seen.hardware, watch);
@@ -107,7 +106,7 @@ impl Rig {
     }
 
     /// The drive as it is when it is switched on, with what `store` holds.
-    pub(crate) fn drive(&self, store: Store) -> Result<ServedDrive, Failure> {
+    pub(crate) fn drive(&self, store: Store) -> Result<ServedDrive, Refusal> {
         let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
         Ok(ServedDrive::new(drive, store, self.seed))
     }

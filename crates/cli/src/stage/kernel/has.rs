@@ -6,7 +6,7 @@ use drivelab_guest::mounted::{FileSystem, Mounted};
 use drivelab_guest::processor::Processor;
 use drivelab_study::file::Settings;
 
-use crate::failure::Failure;
+use drivelab_core::Refusal;
 
 /// Enough for drivelab and a page cache of some size.
 pub(super) const MEMORY: Bytes = Bytes::mib(512);
@@ -40,7 +40,7 @@ impl Has {
     }
 
     /// What settings say, where later ones replace earlier ones.
-    pub(crate) fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Failure> {
+    pub(crate) fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
         let mut processor = Processor::FREE;
@@ -63,10 +63,10 @@ impl Has {
         options: String,
         memory: Bytes,
         processor: Processor,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Refusal> {
         if file_system.is_none() && !options.is_empty() {
             let message = format!("`{options}` are options of mount(8), but nothing is mounted");
-            return Err(Failure::bad_words(message).hint("name a file system: ext4, xfs or btrfs"));
+            return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
         Ok(Self { mounted, memory, processor })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
 use drivelab_core::units::{Sectors, Span};
-use drivelab_core::{Device as _, Refusal};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_engine::Ran;
 use drivelab_files::NewFile;
 use drivelab_guest::chance::Chance;
@@ -29,7 +29,6 @@ use super::root;
 use super::seen::{Seen, TAGS_MAX};
 use super::withheld::{withheld, without_processor};
 use crate::attached;
-use crate::failure::{AtPath as _, Exit, Failure};
 use crate::interrupt;
 use crate::target;
 
@@ -74,14 +73,14 @@ pub(super) struct Made {
 
 impl Inside<'_> {
     /// Boots a kernel on the drive, runs drivelab in it, and gives its record.
-    pub(crate) fn run(&self) -> Result<RunRecord, Failure> {
+    pub(crate) fn run(&self) -> Result<RunRecord, Refusal> {
         let (record, made) = self.make()?;
         self.is_as_asked(&record)?;
         self.concluded(record, &made)
     }
 
     /// Boots a kernel on the drive, runs drivelab in it, and reads what it printed.
-    pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Failure> {
+    pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Refusal> {
         let Inside { spec, profile, seed, has, .. } = self;
         let mounted = has.mounted.as_ref();
         self.job.check(mounted.is_some())?;
@@ -131,7 +130,7 @@ impl Inside<'_> {
         lines.join("\n")
     }
 
-    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Failure> {
+    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Refusal> {
         let disk = served(drive, seen.physical_sector, self.seed);
         let mut file = match &self.trace {
             Some(path) => {
@@ -151,7 +150,7 @@ impl Inside<'_> {
     }
 
     /// Refuses a record of other work than was asked for.
-    fn is_as_asked(&self, record: &RunRecord) -> Result<(), Failure> {
+    fn is_as_asked(&self, record: &RunRecord) -> Result<(), Refusal> {
         let config = &record.config;
         let is_asked = match self.job {
             Job::Load(workload, _) => config.workload.as_ref() == Some(workload),
@@ -162,20 +161,20 @@ impl Inside<'_> {
             return Ok(());
         }
         let message = "the guest ran another workload than it was given";
-        Err(Failure { exit: Exit::Bug, ..Failure::bad_words(message) })
+        Err(Refusal::bug(message))
     }
 
     /// Refuses a guest that had other settings than its arm.
-    fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Failure> {
+    fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Refusal> {
         if let Some(mounted) = &self.has.mounted {
             let agreed = mounted.check(attached);
-            agreed.map_err(|wrong| Failure::cannot_here(anyhow::anyhow!(wrong)))?;
+            agreed.map_err(|wrong| Refusal::machine(wrong))?;
         }
         let Some(setting) = &seen.setting else { return Ok(()) };
         let mut disks = attached.devices.iter();
         let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
         setting.check(&disk).map_err(|wrong| {
-            let failure = Failure::cannot_here(wrong);
+            let failure = Refusal::machine_error(wrong);
             failure.hint(format!(
                 "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to \
                  {NR_REQUESTS_MAX}, or the {} that it starts with",
@@ -189,7 +188,7 @@ impl Inside<'_> {
     ///
     /// # Errors
     /// The guest had other settings than its arm.
-    pub(super) fn concluded(&self, record: RunRecord, made: &Made) -> Result<RunRecord, Failure> {
+    pub(super) fn concluded(&self, record: RunRecord, made: &Made) -> Result<RunRecord, Refusal> {
         let Made { ended, about, seen } = made;
         let mut attached = record.attached.unwrap_or_default();
         self.agreed(&attached, seen)?;
@@ -238,7 +237,7 @@ pub(super) fn machine(
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
-) -> Result<(Drive, Seen), Failure> {
+) -> Result<(Drive, Seen), Refusal> {
     let host = target::build(profile, &spec.options, seed)?;
     // The guest's kernel is the host side: the drive behind it has no elevator of its own.
     let drive = target::build_bare(profile, &spec.options, seed)?;
@@ -254,20 +253,18 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
 }
 
 /// What drivelab printed in the guest.
-fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Failure> {
+fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Refusal> {
     let printed = initramfs::results(&ended.results);
     match (ended.how, printed) {
         (End::PoweredOff, Some((json, 0 | 3))) if json.trim_start().starts_with('{') => {
-            serde_json::from_str(json).map_err(|error| {
-                let failure = anyhow::Error::new(error).context("the guest's record is damaged");
-                Failure::cannot_here(failure)
-            })
+            serde_json::from_str(json)
+                .map_err(|error| Refusal::machine("the guest's record is damaged").because(error))
         }
         (_, printed) => Err(failed(ended, printed.map(|(_, status)| status))),
     }
 }
 
-pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Failure {
+pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Refusal {
     let Ended { how, console, .. } = ended;
     let message = match how {
         End::PoweredOff => match status {
@@ -288,13 +285,13 @@ pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Failure {
     };
     // A console that was shown need not be shown again.
     if *how == End::Stopped || console.is_empty() {
-        return Failure::cannot_here(anyhow::anyhow!(message));
+        return Refusal::machine(message);
     }
     let lines: Vec<String> =
         console.lines().map(|line| line.chars().take(LINE_MAX).collect()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
     let message = format!("{message}; its console ends with:\n  {last}");
-    let failure = Failure::cannot_here(anyhow::anyhow!(message));
+    let failure = Refusal::machine(message);
     match how {
         End::TimedOut | End::UsedUp => failure.hint("allow it more real time: --wall-limit 30m"),
         _ => failure.hint("keep the whole console: --console FILE"),

@@ -9,9 +9,9 @@ use drivelab_guest::mounted::MOUNTED;
 use drivelab_study::file::{Needs, Suite};
 
 use super::root;
-use crate::failure::Failure;
 use crate::input;
 use crate::stage::program::Step;
+use drivelab_core::Refusal;
 
 /// What is done in a guest.
 #[derive(Debug, Clone, Copy)]
@@ -41,20 +41,20 @@ impl Job<'_> {
     }
 
     /// Refuses what has no place to run.
-    pub(crate) fn check(&self, is_mounted: bool) -> Result<(), Failure> {
+    pub(crate) fn check(&self, is_mounted: bool) -> Result<(), Refusal> {
         match self {
             Self::Suite(Suite { needs: Needs::Tree, name, .. }) if !is_mounted => {
                 let message = format!("suite `{name}` works on files, and no file system is named");
-                Err(Failure::bad_words(message)
+                Err(Refusal::request(message)
                     .hint("name one: ext4, xfs or btrfs, as in `filesystem = \"ext4\"`"))
             }
             Self::Suite(Suite { needs: Needs::Model(_), name, .. }) => {
                 let message = format!("suite `{name}` runs on a bare model, at stage simulate");
-                Err(Failure::bad_words(message).hint("leave it out: --only W,..."))
+                Err(Refusal::request(message).hint("leave it out: --only W,..."))
             }
             Self::Load(workload, _) if is_mounted && workload.size.is_none() => {
                 let message = "a load on a file system needs the size of its file";
-                Err(Failure::bad_words(message).hint("give each such workload a `size`"))
+                Err(Refusal::request(message).hint("give each such workload a `size`"))
             }
             _ => Ok(()),
         }
@@ -94,7 +94,7 @@ impl Job<'_> {
     }
 
     /// Adds the files that it needs.
-    pub(super) fn add_to(&self, root: &mut Initramfs) -> Result<(), Failure> {
+    pub(super) fn add_to(&self, root: &mut Initramfs) -> Result<(), Refusal> {
         match self {
             Self::Load(..) => {}
             Self::Suite(suite) => {

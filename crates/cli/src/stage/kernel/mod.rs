@@ -12,10 +12,10 @@ mod withheld;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use drivelab_core::Refusal;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::{Marked, Marker};
 use drivelab_guest::kernel::{Cache, Kernel};
 use drivelab_model::About;
@@ -25,7 +25,6 @@ use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work}
 use super::Simulator;
 use super::parallel;
 use super::program::{self, Commands, Ground};
-use crate::failure::{AtPath as _, Exit, Failure};
 use crate::output;
 pub(crate) use crash::Rig;
 pub(crate) use has::{Has, memory, mount_options};
@@ -39,11 +38,11 @@ const TRACE: &str = "trace";
 const CONSOLE: &str = "console";
 
 /// The folder of kernels.
-pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Failure> {
+pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Refusal> {
     let folder =
         named.or_else(|| Some(output::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
     folder.map(Cache::new).ok_or_else(|| {
-        Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
+        Refusal::machine("this user has no home folder")
             .hint("name the folder of kernels: --cache DIR")
     })
 }
@@ -73,7 +72,7 @@ pub(crate) struct KernelStage {
 
 impl KernelStage {
     /// Refuses what a guest cannot do or cannot have.
-    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
         let drives = Simulator::new(study)?;
         refuse_several(study)?;
         refuse_arms(&drives)?;
@@ -110,8 +109,8 @@ impl KernelStage {
         &self,
         request: Request,
         job: Job<'_>,
-        then: impl FnOnce(&Inside<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        then: impl FnOnce(&Inside<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         then(&Inside {
             kernel: &self.kernel,
             spec: &self.drives.spec(request.arm, request.task),
@@ -146,7 +145,7 @@ impl KernelStage {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not of any lifetime"
     )]
-    fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
         if let Task::Cell(place) = request.task {
             return self.cell(place, request);
         }
@@ -167,9 +166,9 @@ impl KernelStage {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not of any lifetime"
     )]
-    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Failure> {
+    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
-        let (threads, workload) = cells[place].jobs(matrix).map_err(Failure::bad_request)?;
+        let (threads, workload) = cells[place].jobs(matrix).map_err(Refusal::request_error)?;
         let mut options = self.options(request);
         options.push(format!("--numjobs={threads}"));
         let job = Job::Load(&workload, &options);
@@ -184,7 +183,7 @@ impl KernelStage {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not of any lifetime"
     )]
-    fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Failure> {
+    fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Refusal> {
         let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
         let disk = seen::disk(&self.drives.about(request.arm));
         let target = Job::Steps(&[], &[]).target(disk, is_mounted);
@@ -203,7 +202,7 @@ impl KernelStage {
                 let ran = carried.ran.iter().find(|(what, _)| *what == step.what);
                 let missing = || {
                     let message = format!("the guest did not carry out the {}", step.what);
-                    Failure { exit: Exit::Bug, ..Failure::bad_words(message) }
+                    Refusal::bug(message)
                 };
                 ran.map(|(_, ran)| ran.clone()).ok_or_else(missing)
             },
@@ -215,7 +214,7 @@ impl KernelStage {
 }
 
 /// What the guest of a run has: what all arms share, then the arm, then the workload.
-fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Failure> {
+fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Refusal> {
     let of_workload = match task {
         Task::Workload(place) => Some(&study.workloads[place].settings),
         Task::Curve(_) | Task::Cell(_) => None,
@@ -224,25 +223,25 @@ fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Failure> {
 }
 
 /// Refuses a matrix of several drives: a guest has one.
-fn refuse_several(study: &StudyFile) -> Result<(), Failure> {
+fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
     let Some(matrix) = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1) else {
         return Ok(());
     };
     let drives = matrix.targets.len();
     let message = format!("this matrix has {drives} drives, but the guest of stage kernel has one");
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint("a matrix without `drives` in `[base]` runs there")
         .hint("or model the drives in virtual time: --stage simulate"))
 }
 
 /// Refuses workloads that an arm's guest has no place for.
-fn refuse_work(study: &StudyFile) -> Result<(), Failure> {
+fn refuse_work(study: &StudyFile) -> Result<(), Refusal> {
     for (arm, about) in study.arms.iter().enumerate() {
         if study.matrix.is_some() {
             let is_mounted = has(study, arm, Task::Cell(0))?.mounted.is_some();
             let workload = study.work(Task::Cell(0));
             let workload = workload.load().expect("a cell is a load");
-            let failure = |failure: Failure| failure.hint(format!("this is arm `{}`", about.name));
+            let failure = |failure: Refusal| failure.hint(format!("this is arm `{}`", about.name));
             Job::Load(workload, &[]).check(is_mounted).map_err(failure)?;
         }
         for (place, named) in study.workloads.iter().enumerate() {
@@ -254,7 +253,7 @@ fn refuse_work(study: &StudyFile) -> Result<(), Failure> {
             };
             let (arm, work) = (&about.name, &named.name);
             let failure =
-                |failure: Failure| failure.hint(format!("this is arm `{arm}`, workload `{work}`"));
+                |failure: Refusal| failure.hint(format!("this is arm `{arm}`, workload `{work}`"));
             job.check(is_mounted).map_err(failure)?;
         }
     }
@@ -262,7 +261,7 @@ fn refuse_work(study: &StudyFile) -> Result<(), Failure> {
 }
 
 /// Refuses arms that a guest cannot have.
-fn refuse_arms(drives: &Simulator) -> Result<(), Failure> {
+fn refuse_arms(drives: &Simulator) -> Result<(), Refusal> {
     for (name, about) in &drives.abouts() {
         seen::setting(about).map_err(|failure| failure.hint(format!("this is arm `{name}`")))?;
     }
@@ -270,14 +269,14 @@ fn refuse_arms(drives: &Simulator) -> Result<(), Failure> {
 }
 
 impl Stage for KernelStage {
-    type Error = Failure;
+    type Error = Refusal;
 
     fn target(&self) -> String {
         let Kernel { release, sha256, .. } = &self.kernel;
         format!("{} under Linux {release} ({sha256:.16})", self.drives.target())
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         self.drives.draw(&[request]);
         if let Work::Command(command) = self.drives.work(request.task).clone() {
             return self.command(&command, request);
@@ -285,7 +284,7 @@ impl Stage for KernelStage {
         self.make(request)
     }
 
-    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
         if self.guests == NonZeroUsize::MIN {
             return requests.iter().map(|request| self.run(*request)).collect();
         }

@@ -5,49 +5,49 @@ use std::path::{Path, PathBuf};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::mounted::FileSystem;
 
-use crate::failure::{AtPath as _, Failure};
+use drivelab_core::{AtPath as _, Refusal};
 
 const BUSYBOX: [&str; 2] = ["/usr/bin/busybox", "/bin/busybox"];
 /// Where programs are, `PATH` first: that of a user has no `sbin`.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The root of a guest in which `command` is run.
-pub(super) fn root(command: &str) -> Result<Initramfs, Failure> {
+pub(super) fn root(command: &str) -> Result<Initramfs, Refusal> {
     let busybox = busybox()?;
     let root = Initramfs::new(busybox, command).at_path("read", busybox)?;
     with_this_program(root)
 }
 
 /// The program that is all tools of a guest.
-pub(super) fn busybox() -> Result<&'static Path, Failure> {
+pub(super) fn busybox() -> Result<&'static Path, Refusal> {
     let found = BUSYBOX.iter().map(Path::new).find(|path| path.exists());
     found.ok_or_else(|| {
-        let failure = Failure::cannot_here(anyhow::anyhow!("`busybox` is not installed"));
+        let failure = Refusal::machine("`busybox` is not installed");
         failure.hint("see what else is missing: drivelab guest setup")
     })
 }
 
-pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Failure> {
+pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Refusal> {
     let own: PathBuf = std::env::current_exe()?;
     root.add_program("drivelab", &own).at_path("read", &own)?;
     Ok(root)
 }
 
 /// Adds a program, by its name or its path.
-pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Failure> {
+pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Refusal> {
     let Some(name) = program.file_name().and_then(|name| name.to_str()) else {
         let message = format!("`{}` is not a program", program.display());
-        return Err(Failure::bad_words(message));
+        return Err(Refusal::request(message));
     };
     let Some(path) = find(program) else {
         let message = format!("the program `{}` is not installed", program.display());
-        return Err(Failure::cannot_here(anyhow::anyhow!(message)));
+        return Err(Refusal::machine(message));
     };
     root.add_program(name, &path).at_path("read", &path)
 }
 
 /// Adds the program that makes a file system.
-pub(super) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Failure> {
+pub(super) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Refusal> {
     let package = file_system.package();
     add_program(root, Path::new(&file_system.maker()))
         .map_err(|failure| failure.hint(format!("install it: sudo apt-get install {package}")))

@@ -9,7 +9,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{About, Attachment, Controller, Scheduler};
 use drivelab_serve::drive::Attributes;
 
-use crate::failure::Failure;
+use drivelab_core::Refusal;
 
 /// What the driver of virtio sends at most, and so many requests need no larger queue.
 pub(super) const TAGS_MAX: u16 = 128;
@@ -36,7 +36,7 @@ impl Seen {
         host: &About,
         profile: &Profile,
         attributes: Attributes,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Refusal> {
         let bytes = Bytes::new(host.capacity_bytes);
         let capacity = Sectors::holding(bytes);
         let Attributes { physical_sector, volatile_cache, .. } = attributes;
@@ -92,14 +92,14 @@ fn generation(attached: &Attachment) -> u8 {
 }
 
 /// What the queue of the guest's disk is set to; nothing for a drive that is a service time.
-pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Failure> {
+pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Refusal> {
     let Some(attached) = &host.attached else { return Ok(None) };
     let scheduler = match attached.scheduler {
         Scheduler::None => NO_SCHEDULER,
         Scheduler::Deadline => "mq-deadline",
         other => {
             let message = format!("Linux has no elevator `{other}`");
-            return Err(Failure::bad_words(message)
+            return Err(Refusal::request(message)
                 .hint("set `scheduler` to `none` or `deadline`, or use stage simulate"));
         }
     };
@@ -110,7 +110,7 @@ pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Failure> {
     };
     if attached.queue_pairs.is_some_and(|pairs| pairs.count > 1) {
         let message = "the guest's disk has one queue";
-        return Err(Failure::bad_words(message).hint("omit `queues`, or use stage simulate"));
+        return Err(Refusal::request(message).hint("omit `queues`, or use stage simulate"));
     }
     let tags = u16::try_from(attached.tags).ok().filter(|tags| *tags <= most);
     let Some(tags) = tags else {
@@ -118,11 +118,11 @@ pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Failure> {
             "the guest's driver sends {most} commands at most, and this drive takes {}",
             attached.tags
         );
-        return Err(Failure::bad_words(message).hint(format!("add `tags={most}`")));
+        return Err(Refusal::request(message).hint(format!("add `tags={most}`")));
     };
     if tags > 1 && attached.dispatch != Dispatch::Shared {
         let message = format!("Linux has no tag dispatch `{}`", attached.dispatch);
-        return Err(Failure::bad_words(message).hint("omit `dispatch`, or use stage simulate"));
+        return Err(Refusal::request(message).hint("omit `dispatch`, or use stage simulate"));
     }
     let nr_requests = attached.nr_requests as u64;
     let write_cache = attached.write_cache_bytes.is_some();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::target;
 
-    fn of_spec(spec: &str) -> Result<Seen, Failure> {
+    fn of_spec(spec: &str) -> Result<Seen, Refusal> {
         let spec: DriveSpec = spec.parse().unwrap();
         let profile = target::profile(&spec).unwrap();
         let drive = target::build(&profile, &spec.options, 1).unwrap();

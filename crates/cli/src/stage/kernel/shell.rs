@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
-use drivelab_core::Refusal;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::guest::{End, Guest, Limit, Terminal};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
@@ -14,7 +14,6 @@ use super::has::MEMORY;
 use super::inside::{failed, machine, served};
 use super::root::{add_program, busybox, with_this_program};
 use super::seen::{Seen, TAGS_MAX};
-use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 use crate::target;
 
@@ -26,7 +25,7 @@ pub(crate) fn shell(
     kernel: &Kernel,
     spec: &DriveSpec,
     programs: &[PathBuf],
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     let profile = target::profile(spec)?;
     let (drive, seen) = machine(spec, &profile, SEED)?;
     let root = root(&seen, &greeting(kernel, spec, &seen), programs)?;
@@ -50,7 +49,7 @@ pub(crate) fn shell(
     }
 }
 
-fn root(seen: &Seen, greeting: &str, programs: &[PathBuf]) -> Result<Initramfs, Failure> {
+fn root(seen: &Seen, greeting: &str, programs: &[PathBuf]) -> Result<Initramfs, Refusal> {
     let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
     lines.push(greeting.to_owned());
     let busybox = busybox()?;

@@ -1,13 +1,12 @@
 //! The drive of one arm of a study, as a model.
 
-use drivelab_core::Device as _;
 use drivelab_core::units::Bytes;
+use drivelab_core::{Device as _, Refusal};
 use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_study::{Arm, StudyFile};
 
-use crate::failure::Failure;
 use crate::stage::options;
 use crate::target;
 
@@ -23,14 +22,14 @@ pub(super) struct ModelledArm {
 }
 
 impl ModelledArm {
-    pub(super) fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Failure> {
+    pub(super) fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Refusal> {
         let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
             let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
                 format!("arm `{}` names no drive to model", arm.name)
             } else {
                 "this study names no drive to model".to_owned()
             };
-            return Err(Failure::bad_words(message)
+            return Err(Refusal::request(message)
                 .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
                 .hint("or run it on a real file: --stage hardware --target FILE"));
         };

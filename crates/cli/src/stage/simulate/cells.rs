@@ -1,16 +1,15 @@
 //! Cells of a matrix in virtual time.
 
-use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Cursor, Matrix};
 use drivelab_core::record::{JobRecord, Tally};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Workload};
+use drivelab_core::{Device as _, Refusal};
 use drivelab_load::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
 
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::target;
 
@@ -56,7 +55,7 @@ impl CellRun {
         profile: &Profile,
         options: &Options,
         seed: u64,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Refusal> {
         let mut options = *options;
         options.drives = drives(matrix, &cell).or(options.drives);
         if cell.group.read == 100 {
@@ -71,7 +70,7 @@ impl CellRun {
             }
             None => (seed, (0..matrix.targets.len()).map(of_drive).collect()),
         };
-        let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
+        let workload = cell.workload(matrix).map_err(Refusal::request_error)?;
         Ok(Self {
             options,
             workload,
@@ -125,7 +124,7 @@ impl CellRun {
     }
 
     /// Makes it.
-    pub(super) fn make(&self, profile: &Profile) -> Result<CellFigures, Failure> {
+    pub(super) fn make(&self, profile: &Profile) -> Result<CellFigures, Refusal> {
         let device = target::build(profile, &self.options, self.seed)?;
         let capacity = device.capacity().bytes().get() / self.seeds.len() as u64;
         let threads = self.cell.group.threads;

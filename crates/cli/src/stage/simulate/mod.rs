@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_core::{Device as _, Refusal};
 use drivelab_engine::RunPlan;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
@@ -24,7 +24,6 @@ use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work
 
 use super::{options, parallel, suite};
 use crate::attached;
-use crate::failure::Failure;
 use crate::measure::{self, Made};
 use crate::target;
 use arm::{ModelledArm, rest, shared};
@@ -70,7 +69,7 @@ pub(super) struct Parts {
 impl Simulator {
     /// Reads the profiles, checks that every arm can be built, and settles what the blocks of the
     /// study are.
-    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
         refuse_programs(study)?;
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
@@ -132,7 +131,7 @@ impl Simulator {
     }
 
     /// The run of a cell; `None` for any other.
-    fn cell(&self, request: Request) -> Result<Option<CellRun>, Failure> {
+    fn cell(&self, request: Request) -> Result<Option<CellRun>, Refusal> {
         let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
             return Ok(None);
         };
@@ -147,7 +146,7 @@ impl Simulator {
     }
 
     /// The drives of a cell as parts of one file.
-    pub(super) fn parts(&self, request: Request) -> Result<Parts, Failure> {
+    pub(super) fn parts(&self, request: Request) -> Result<Parts, Refusal> {
         let run = self.cell(request)?.expect("only cells have parts");
         let arm = &self.arms[request.arm];
         let drives = target::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
@@ -156,7 +155,7 @@ impl Simulator {
     }
 
     /// Makes the cells whose figures are not known yet, each once.
-    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Failure> {
+    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Refusal> {
         let mut missing = BTreeMap::new();
         for request in requests {
             if let Some(run) = self.cell(*request)?
@@ -180,7 +179,7 @@ impl Simulator {
     }
 
     /// The record of a run; what it takes of cells is there.
-    fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
         let Request { arm, task, seed, .. } = request;
         let ModelledArm { profile_ref, options, .. } = &self.arms[arm];
         let profile = self.profile(request);
@@ -323,7 +322,7 @@ impl Simulator {
 
 /// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of
 /// modelled drives: they have none.
-fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
+fn refuse_programs(study: &StudyFile) -> Result<(), Refusal> {
     let is_simulated = study.stage == StageName::Simulate;
     for named in &study.workloads {
         let name = &named.name;
@@ -333,7 +332,7 @@ fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
                     "workload `{name}` is a command, which cannot run on a modelled drive without a \
                      kernel"
                 );
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint("under a real kernel in virtual time: --stage kernel")
                     .hint("on real files: --stage hardware --target FILE")
                     .hint("on modelled drives in real time: --stage emulate"));
@@ -345,7 +344,7 @@ fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
                     "workload `{name}` is a suite of files, and a modelled drive has no file system"
                 );
                 let hint = "in a folder of a real disk: --stage hardware --target DIR";
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint("on a file system of a real kernel: --stage kernel")
                     .hint(hint));
             }
@@ -356,7 +355,7 @@ fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
 }
 
 impl Stage for Simulator {
-    type Error = Failure;
+    type Error = Refusal;
 
     fn target(&self) -> String {
         let target = self.each(ModelledArm::target).join(", ");
@@ -364,13 +363,13 @@ impl Stage for Simulator {
         if self.specimens.is_some() { format!("{target}, a specimen a block") } else { target }
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         self.draw(&[request]);
         self.make_cells(&[request])?;
         self.make(request)
     }
 
-    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
         self.draw(requests);
         self.make_cells(requests)?;
         parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
