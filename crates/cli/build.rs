@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The sources that decide what a modelled drive does, and the kernel in front of it.
-const MODEL: [&str; 6] = [
+const MODEL: [&str; 7] = [
     "../core/src",
     "../model/src",
     "../disksim/src",
+    "../load/src",
     "../engine/src",
     "../guest/src",
     "../../drives",

@@ -3,24 +3,18 @@
 //! The program is this library's [`main`].
 
 mod arguments;
-mod attached;
 mod commands;
 mod exit;
-mod fleet;
-mod input;
-mod interrupt;
-mod kernel_log;
-mod measure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod output;
-mod stage;
-mod target;
 mod ui;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
+use drivelab_core::RefusalKind;
+use drivelab_lab::interrupt;
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
@@ -29,7 +23,6 @@ use crate::commands::{
 };
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
-use drivelab_core::RefusalKind;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {

@@ -5,26 +5,15 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drivelab_files::NewFile;
 use drivelab_report::publish::{Format, Subject};
 
-use crate::interrupt;
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
-
-/// Our folder of this user, where the XDG base directory specification puts files of one kind;
-/// `None` where the user has no home.
-pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder =
-        absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))?;
-    Some(folder.join("drivelab"))
-}
+use drivelab_lab::{interrupt, paths};
 
 /// A kind of file, which is told from any other by how it begins or ends.
 #[derive(Debug)]
@@ -102,7 +91,7 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result
 
 /// Refuses a block device, and a file of any other kind, before the work is done.
 pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Refusal> {
-    refuse_device(path)?;
+    paths::refuse_device(path)?;
     // Pipes and terminals hold nothing, and neither does an empty file.
     if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
         return Ok(());
@@ -121,17 +110,6 @@ pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Refusal> {
     let message = format!("`{}` exists and is not a {}", path.display(), kind.what);
     Err(Refusal::request(message)
         .hint(format!("name another file with {}, or remove this one", kind.option)))
-}
-
-/// Refuses a block device as the place of a file.
-pub(crate) fn refuse_device(path: &Path) -> Result<(), Refusal> {
-    match path.metadata() {
-        Ok(meta) if meta.file_type().is_block_device() => {
-            let message = format!("`{}` is a block device, not a file", path.display());
-            Err(Refusal::request(message).hint("name a file"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Milliseconds with six decimals, one a line; an interrupted replay, or the end of what is looked

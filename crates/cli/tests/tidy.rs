@@ -25,12 +25,20 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("suites", &["core", "files"], &[]),
     ("guest", &["core", "files"], &["model", "serve"]),
     ("report", &["core", "stats"], &[]),
+    (
+        "lab",
+        &[
+            "core", "load", "model", "disksim", "engine", "serve", "host", "study", "formats",
+            "suites", "guest", "files", "report",
+        ],
+        &[],
+    ),
     ("view", &["core", "report"], &[]),
     (
         "cli",
         &[
             "core", "stats", "load", "model", "disksim", "engine", "probe", "serve", "host",
-            "study", "archive", "formats", "report", "suites", "guest", "view", "files",
+            "study", "archive", "formats", "report", "suites", "guest", "lab", "view", "files",
         ],
         &[],
     ),

@@ -18,8 +18,8 @@ use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{ArmFiles, arms, several_files};
 use crate::commands::results::{self, Content};
 use crate::exit::{Exit, Outcome};
-use crate::stage::suite;
 use crate::ui::Ui;
+use drivelab_lab::stage::suite;
 
 /// Compare existing results and print a verdict.
 ///

@@ -8,13 +8,11 @@ use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
-use crate::attached;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::kernel::{Carried, cache, find, shell};
-use crate::stage::program::{self, Step};
-use crate::target;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::stage::kernel::{Carried, cache, find, shell};
+use drivelab_lab::stage::program::{self, Step};
+use drivelab_lab::{attached, interrupt, target};
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
 #[derive(Debug, Args)]

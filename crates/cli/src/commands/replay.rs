@@ -16,11 +16,10 @@ use drivelab_report::replay::{self, Compared, Course, ReplayResult, Scores};
 
 use crate::commands::completion::{self, Offer};
 use crate::exit::{Exit, Outcome};
-use crate::input::{self, Lines};
-use crate::interrupt;
 use crate::output;
-use crate::target;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::input::{self, Lines};
+use drivelab_lab::{interrupt, target};
 
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///

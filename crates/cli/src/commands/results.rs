@@ -19,10 +19,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::fleet::Collected;
-use crate::input;
-use crate::stage::{DriveKeys, suite};
 use drivelab_core::Refusal;
+use drivelab_lab::fleet::Collected;
+use drivelab_lab::input;
+use drivelab_lab::stage::{DriveKeys, suite};
 
 /// What one file or folder, or one kept run, holds.
 pub(crate) enum Content {

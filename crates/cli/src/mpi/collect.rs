@@ -9,9 +9,9 @@ use drivelab_study::ranks::{Gathered, together};
 
 use super::show::show;
 use crate::exit::Outcome;
-use crate::input;
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::input;
 
 /// Report what ranks have kept in their folders, after a launcher ended all of them for one.
 #[derive(Debug, Args)]

@@ -10,8 +10,8 @@ use drivelab_load::Progress;
 use drivelab_study::ranks::{Line, Measured, Terms};
 
 use super::ranks::monotonic;
-use crate::{interrupt, measure};
 use drivelab_core::Refusal;
+use drivelab_lab::{interrupt, measure};
 
 /// How long ranks wait for one another.
 #[derive(Debug, Args)]

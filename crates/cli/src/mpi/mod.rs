@@ -17,9 +17,9 @@ use self::run::HostsRunArgs;
 use self::study::HostsStudyArgs;
 use self::sweep::RanksSweepArgs;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use crate::ui::{self, Ui};
 use drivelab_core::{Refusal, RefusalKind};
+use drivelab_lab::interrupt;
 
 /// A laboratory for disks: one load from many hosts.
 ///

@@ -17,8 +17,8 @@ use mpi::traits::{Communicator as _, Destination as _, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
 
 /// Longest message of MPI. Up to here every transport hands it over by itself, whatever the other
 /// rank does: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,

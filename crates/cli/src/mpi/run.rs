@@ -19,8 +19,8 @@ use super::ranks::Mpi;
 use super::show::show;
 use crate::commands::run::RunArgs;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use crate::ui::{Console, Progress, Ui};
+use drivelab_lab::interrupt;
 
 /// Measure a file or a device from all hosts at the same time.
 ///

@@ -5,8 +5,8 @@ use drivelab_report::text::json_text;
 use drivelab_report::{hosts, validity};
 
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use crate::ui::Ui;
+use drivelab_lab::interrupt;
 
 /// Prints what all hosts came to.
 pub(super) fn show(record: &HostsRecord, ui: Ui) -> Outcome {

@@ -14,10 +14,10 @@ use super::ranks::Mpi;
 use crate::commands::study::place::{AnyStage, Place, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::{self, DriveKeys, Hardware};
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::{self, DriveKeys, Hardware};
 
 /// Run an experiment from all hosts at the same time and print its verdict.
 ///
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &HostsStudyArgs, ui: Ui) -> Outcome {
         crew.dismiss();
         (outcome, true)
     } else {
-        followed(&mut crew, &terms, ui)
+        followed(&mut crew, &terms)
     };
     let may_finish = is_whole && crew.part();
     if !may_finish {
@@ -58,14 +58,14 @@ pub(super) fn run(arguments: &HostsStudyArgs, ui: Ui) -> Outcome {
 }
 
 /// How a rank ends that follows, and whether rank 0 is still there.
-fn followed(crew: &mut Crew<'_, Mpi>, terms: &Terms, ui: Ui) -> (Outcome, bool) {
+fn followed(crew: &mut Crew<'_, Mpi>, terms: &Terms) -> (Outcome, bool) {
     let rank = crew.rank();
     let followed = follow(crew, terms, |order| {
         let order: Order = serde_json::from_str(order).map_err(|error| {
             Refusal::machine_error(error)
                 .hint("start all ranks with the same version of drivelab-mpi")
         })?;
-        order.hardware(rank, &terms.host, ui)
+        order.hardware(rank, &terms.host)
     });
     match followed {
         _ if interrupt::requested() => (Ok(Exit::Interrupted), false),
@@ -86,7 +86,7 @@ impl Place for Hosts<'_, '_> {
         Some(self.crew.size())
     }
 
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal> {
+    fn stage(&mut self, wanted: Wanted<'_>) -> Result<AnyStage<'_>, Refusal> {
         refuse_others(&wanted)?;
         let order = Order {
             text: wanted.text.to_owned(),
@@ -96,7 +96,7 @@ impl Place for Hosts<'_, '_> {
         };
         let text = serde_json::to_string(&order).expect("plain data is always JSON");
         let terms = self.terms;
-        let leader = lead(self.crew, terms, text, || order.hardware(0, &terms.host, ui))?;
+        let leader = lead(self.crew, terms, text, || order.hardware(0, &terms.host))?;
         Ok(Box::new(leader))
     }
 }
@@ -114,7 +114,7 @@ struct Order {
 
 impl Order {
     /// The stage of one rank.
-    fn hardware(&self, rank: u32, host: &str, ui: Ui) -> Result<Hardware, Refusal> {
+    fn hardware(&self, rank: u32, host: &str) -> Result<Hardware, Refusal> {
         let mut study = StudyFile::parse(&self.asked.study, &self.text, &DriveKeys)?;
         study.choose(Choices {
             stage: Some(StageName::Hardware),
@@ -134,7 +134,7 @@ impl Order {
         let mut asked = self.asked.clone();
         [&mut asked.target, &mut asked.path].into_iter().flatten().for_each(own);
         asked.paths.iter_mut().for_each(own);
-        stage::hardware(&study, &asked, ui)
+        stage::hardware(&study, &asked, ui::confirm)
     }
 }
 

@@ -12,10 +12,10 @@ use drivelab_study::sweep::Rows;
 use super::ranks::Mpi;
 use crate::commands::sweep::{Modelled, RowsArgs, show};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::parallel;
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::parallel;
 
 /// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited
 /// for.

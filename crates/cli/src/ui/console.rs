@@ -3,7 +3,7 @@
 use drivelab_study::{Shield, Watch};
 
 use super::{Progress, Ui};
-use crate::interrupt;
+use drivelab_lab::interrupt;
 
 /// A terminal, or whatever stands in its place.
 #[derive(Debug)]

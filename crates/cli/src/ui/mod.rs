@@ -20,7 +20,7 @@ use drivelab_core::{Refusal, shown, shown_json};
 use drivelab_report::text::{Look, for_terminal};
 
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
+use drivelab_lab::interrupt;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -103,18 +103,18 @@ impl Ui {
     pub(crate) fn warn(self, text: &str) {
         let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {}", as_message(text));
     }
+}
 
-    /// Asks a question that is answered with yes or no; `None` where nobody is there to answer.
-    pub(crate) fn confirm(self, question: &str) -> Option<bool> {
-        if !std::io::stdin().is_terminal() {
-            return None;
-        }
-        let _ = write!(anstream::stderr(), "{} [y/N] ", shown(question));
-        let _ = std::io::stderr().flush();
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer).ok()?;
-        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+/// Asks a question that is answered with yes or no; returns `None` if no one can answer.
+pub(crate) fn confirm(question: &str) -> Option<bool> {
+    if !std::io::stdin().is_terminal() {
+        return None;
     }
+    let _ = write!(anstream::stderr(), "{} [y/N] ", shown(question));
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).ok()?;
+    Some(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Columns of a line: those of the terminal, else those that the caller's pager has, else a page of

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
-use crate::interrupt;
+use drivelab_lab::interrupt;
 
 /// Time that a verb has to end by itself after the first signal: two seconds are promised.
 const GRACE: Duration = Duration::from_millis(1800);

@@ -5,7 +5,7 @@ use drivelab_report::text::json_text;
 
 use super::keep::{self, ArchiveArgs};
 use crate::exit::{Exit, Outcome};
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use drivelab_core::Refusal;
 
 /// Delete kept runs from the archive, after confirmation.
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
     ids.dedup();
     if !arguments.yes {
         let runs = if ids.len() == 1 { "run" } else { "runs" };
-        match ui.confirm(&format!("delete {} {runs} for good?", ids.len())) {
+        match ui::confirm(&format!("delete {} {runs} for good?", ids.len())) {
             Some(true) => {}
             Some(false) => return Ok(Exit::Done),
             None => {

@@ -10,7 +10,7 @@ use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
 
 use super::keep::now_ms;
-use crate::fleet::Collected;
+use drivelab_lab::fleet::Collected;
 
 /// Marks in the picture of a run in a list.
 const SPARK_MARKS: usize = 20;

@@ -9,11 +9,10 @@ use drivelab_archive::{Archive, ArchiveError, Entry, Patience, Query, RunId, is_
 use drivelab_core::record::Origin;
 
 use crate::exit::Exit;
-use crate::interrupt;
-use crate::output;
 pub(crate) use crate::output::{millis, now_ms};
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal, RefusalKind};
+use drivelab_lab::interrupt;
 
 /// The heading of these options. It is on each of them and not on the group, where it would go on
 /// for the options after it.
@@ -201,7 +200,7 @@ fn default_path() -> Option<PathBuf> {
     if let Some(path) = named {
         return Some(path.into());
     }
-    Some(output::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
+    Some(drivelab_lab::paths::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ use self::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::DriveKeys;
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::DriveKeys;
 
 /// Check, merge or fill the archive of runs.
 #[derive(Debug, Args)]

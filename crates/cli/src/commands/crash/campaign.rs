@@ -12,9 +12,9 @@ use drivelab_serve::store::{Replay, of_outcome};
 
 use super::batch::Batch;
 use super::test::{Test, Worked, memory};
-use crate::interrupt;
 use crate::ui::Progress;
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
 
 /// Of this many cuts one is checked in a guest of its own in any case.
 const CONTROL_EVERY: usize = 50;

@@ -21,9 +21,8 @@ use self::campaign::Campaign;
 use self::test::{Test, Worked};
 use crate::commands::completion;
 use crate::exit::{Exit, Outcome};
-use crate::input;
-use crate::interrupt;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::{input, interrupt};
 
 /// Test whether a program keeps what it promised when the power goes.
 ///

@@ -17,8 +17,8 @@ use drivelab_serve::medium::Memory;
 use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
 use drivelab_study::crash::{CrashFile, Moments};
 
-use crate::stage::kernel::Rig;
-use crate::target;
+use drivelab_lab::stage::kernel::Rig;
+use drivelab_lab::target;
 
 /// A test whose file was read and whose programs were found.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use drivelab_model::options::Link;
 use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, FittedDrive, LeftOpen};
 
 use crate::exit::Outcome;
-use crate::input;
 use crate::output;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::input;
 
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]

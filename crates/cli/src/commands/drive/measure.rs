@@ -16,15 +16,14 @@ use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
 
 use super::medium::{self, Medium};
-use crate::attached;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure::{self, LINUX};
 use crate::output;
-use crate::target::{self, Target};
 use crate::ui::{Progress, Ui};
+use drivelab_lab::measure::{self, LINUX};
+use drivelab_lab::target::{self, Target};
+use drivelab_lab::{attached, interrupt};
 
 /// What `drive measure` is asked.
 #[derive(Debug, Args)]
@@ -207,7 +206,9 @@ fn on_this_machine(
         allow_destructive: allow.into_iter().collect(),
         ..RunPlan::new(path, workload)
     };
-    measure::warn_of_unseen(&plan.allow_destructive, ui);
+    if let Some(warning) = measure::unseen_warning(&plan.allow_destructive) {
+        ui.warn(warning);
+    }
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
     let lent = drivelab_engine::lend(&plan, &*LINUX, &control, |target| {
         let mut watch = Watch::new(target.capacity(), settings);

@@ -14,9 +14,9 @@ use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::exit::Outcome;
-use crate::target;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::target;
 use fit::FitArgs;
 use measure::MeasureArgs;
 use predict::PredictArgs;

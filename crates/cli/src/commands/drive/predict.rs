@@ -16,9 +16,8 @@ use drivelab_report::text::json_text;
 use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::target;
 use crate::ui::Ui;
+use drivelab_lab::{interrupt, target};
 
 /// What `drive predict` is asked.
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use drivelab_report::text::json_text;
 use drivelab_serve::durability::{self, PlaceError};
 
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use crate::ui::Ui;
+use drivelab_lab::interrupt;
 
 /// Shows what was found, of which `text` is the words.
 pub(super) fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {

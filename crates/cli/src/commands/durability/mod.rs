@@ -16,11 +16,10 @@ use self::answer::{looking, show, unless_stuck};
 use self::config::Config;
 use crate::commands::completion::{self, Offer};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::output;
-use crate::target::{self, Target};
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::interrupt;
+use drivelab_lab::target::{self, Target};
 
 /// Test whether a drive keeps acknowledged writes through a power cut.
 ///
@@ -135,7 +134,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
 
 /// Keeps the promises of another machine.
 fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
-    output::refuse_device(ledger)?;
+    drivelab_lab::paths::refuse_device(ledger)?;
     durability::check_ledger(ledger)?;
     let listener = durability::listen(address)?;
     // The port that was given out, where 0 was asked for.

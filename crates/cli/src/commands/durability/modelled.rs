@@ -11,10 +11,9 @@ use drivelab_serve::fault::Fault;
 use super::answer::{looking, show, unless_stuck};
 use super::config::Config;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure::LINUX;
-use crate::target;
 use crate::ui::Ui;
+use drivelab_lab::measure::LINUX;
+use drivelab_lab::{interrupt, target};
 
 pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
     let rpm = config.rpm;

@@ -16,18 +16,19 @@ use drivelab_serve::durability::{
 use super::answer::{show, unless_stuck};
 use super::config::Config;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure::{self, LINUX};
-use crate::output;
 use crate::ui::Ui;
+use drivelab_lab::interrupt;
+use drivelab_lab::measure::{self, LINUX};
 
 pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
     if let Keeper::File(ledger) = &config.keeper {
-        output::refuse_device(ledger)?;
+        drivelab_lab::paths::refuse_device(ledger)?;
         durability::check_ledger(ledger)?;
     }
     refuse_target(path, &config.keeper)?;
-    measure::warn_of_unseen(&config.allow_destructive, ui);
+    if let Some(warning) = measure::unseen_warning(&config.allow_destructive) {
+        ui.warn(warning);
+    }
     let progress = Progress::default();
     let work = {
         let (path, config, progress) = (path.to_owned(), config.clone(), progress.clone());

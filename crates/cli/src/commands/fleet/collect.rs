@@ -14,11 +14,10 @@ use crate::commands::archive::entries;
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::run::check_options;
 use crate::exit::{Exit, Outcome};
-use crate::fleet::{Collected, Reach, Request, Ssh, ask, each};
-use crate::input;
-use crate::interrupt;
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::fleet::{Collected, Reach, Request, Ssh, ask, each};
+use drivelab_lab::{input, interrupt};
 
 /// Keep what hosts have: an inspection of each, and a short run on each of its drives.
 ///

@@ -16,11 +16,11 @@ use drivelab_report::text::{json_text, outline};
 
 use self::scope::{Scope, refused};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure::LINUX;
 use crate::output;
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::interrupt;
+use drivelab_lab::measure::LINUX;
 
 /// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]

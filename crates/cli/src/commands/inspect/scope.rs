@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
 
-use crate::attached;
-use crate::input;
-use crate::kernel_log;
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::{attached, input, kernel_log};
 
 /// The options that name disks, a tree and a log.
 #[derive(Debug, Default, Args)]

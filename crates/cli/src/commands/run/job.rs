@@ -22,12 +22,11 @@ use super::readonly;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
-use crate::input;
-use crate::interrupt;
-use crate::measure::{self, LINUX, Together};
 use crate::output;
-use crate::target::{self, ModelledDrives};
 use crate::ui::{Progress, Ui};
+use drivelab_lab::measure::{self, LINUX, Together};
+use drivelab_lab::target::{self, ModelledDrives};
+use drivelab_lab::{input, interrupt};
 
 /// What the command line adds to the file.
 #[derive(Debug)]

@@ -29,13 +29,12 @@ use crate::commands::archive::keep::{KeepArgs, now_ms};
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure;
 use crate::output;
-use crate::stage::kernel::Job;
-use crate::stage::suite::tree as tree_suite;
-use crate::target::{self, Target};
 use crate::ui::{Progress, Ui};
+use drivelab_lab::stage::kernel::Job;
+use drivelab_lab::stage::suite::tree as tree_suite;
+use drivelab_lab::target::{self, Target};
+use drivelab_lab::{interrupt, measure};
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -167,7 +166,9 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
-    measure::warn_of_unseen(&arguments.allow_destructive, ui);
+    if let Some(warning) = measure::unseen_warning(&arguments.allow_destructive) {
+        ui.warn(warning);
+    }
     let overwrite = arguments.overwrite;
     if let Some(path) = &arguments.report {
         output::refuse_other(path, &output::REPORT)?;

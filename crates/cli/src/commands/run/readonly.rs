@@ -5,8 +5,8 @@ use std::path::Path;
 use drivelab_core::workload::Rw;
 use drivelab_formats::fio::job::FileJob;
 
-use crate::target;
 use drivelab_core::Refusal;
+use drivelab_lab::target;
 
 /// Refuses what writes, or a missing file, which would have to be written first.
 pub(super) fn check(target: &str, rw: Rw) -> Result<(), Refusal> {

@@ -14,10 +14,10 @@ use drivelab_study::keep;
 use super::workload::{self, WorkloadArgs};
 use crate::commands::completion::{self, Offer};
 use crate::output::made_now;
-use crate::stage::suite::{self, Terms};
-use crate::target::{self, Target};
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::stage::suite::{self, Terms};
+use drivelab_lab::target::{self, Target};
 
 /// Which of the workload's options a suite takes.
 const TAKES: [&str; 2] = ["size", "runtime"];

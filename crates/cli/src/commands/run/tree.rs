@@ -8,10 +8,9 @@ use drivelab_suites::{SUITES, Step, Suite};
 
 use super::suite::Around;
 use crate::exit::Outcome;
-use crate::measure;
-use crate::target;
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::{measure, target};
 
 /// The name that lists the suites of files.
 pub(super) const HELP: &str = "help";

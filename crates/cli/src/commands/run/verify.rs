@@ -10,9 +10,9 @@ use drivelab_engine::verify::{Promise, StateError, verify};
 use serde_json::json;
 
 use crate::exit::{Exit, Outcome};
-use crate::measure::LINUX;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::measure::LINUX;
 
 /// On each option and not on the group, where it would go on for the options after it.
 const VERIFICATION: &str = "Verification";

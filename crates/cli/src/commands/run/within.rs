@@ -10,9 +10,9 @@ use drivelab_guest::processor::Processor;
 
 use crate::commands::completion;
 use crate::output;
-use crate::stage::kernel::{self, Has, Inside, Job};
-use crate::target::{self, Target};
 use drivelab_core::Refusal;
+use drivelab_lab::stage::kernel::{self, Has, Inside, Job};
+use drivelab_lab::target::{self, Target};
 
 /// Where a run is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

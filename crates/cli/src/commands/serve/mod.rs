@@ -19,11 +19,8 @@ use drivelab_serve::store::Store;
 
 use crate::commands::completion::{self, Offer};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::measure;
-use crate::output;
-use crate::target;
 use crate::ui::Ui;
+use drivelab_lab::{interrupt, measure, target};
 
 /// Serve a modelled drive to any program, with faults and power cuts on demand.
 ///
@@ -194,7 +191,7 @@ fn with_data(
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, Memory::limit_here())),
         Some(path) => {
-            output::refuse_device(path)?;
+            drivelab_lab::paths::refuse_device(path)?;
             if path.exists() {
                 measure::refuse_used(path)?;
             }

@@ -6,8 +6,8 @@ use drivelab_study::KeptStudy;
 
 pub(crate) use super::experiment::cell_runs;
 use super::experiment::experiment;
-use crate::stage::DriveKeys;
 use drivelab_core::Refusal;
+use drivelab_lab::stage::DriveKeys;
 
 /// What the runs of a study show.
 pub(crate) enum Again {

@@ -10,8 +10,8 @@ use drivelab_study::file::quick;
 
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
-use crate::input;
 use drivelab_core::Refusal;
+use drivelab_lab::input;
 
 /// Run an experiment and print its verdict.
 ///

@@ -12,9 +12,9 @@ use super::StudyArgs;
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion;
 use crate::exit::{Exit, Outcome};
-use crate::stage::{DriveKeys, kernel};
 use crate::ui::{Console, Ui};
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::stage::{DriveKeys, kernel};
 
 /// Run five published comparisons of storage settings again, and state which claims hold.
 ///

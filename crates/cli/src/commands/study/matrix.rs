@@ -9,9 +9,9 @@ use super::conclude::Keep;
 use super::session::{Session, header, plan};
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::Outcome;
-use crate::input;
-use crate::stage::RealCells;
 use crate::ui::{Console, Ui};
+use drivelab_lab::input;
+use drivelab_lab::stage::RealCells;
 
 /// What the command line says of a matrix.
 #[derive(Debug)]

@@ -16,8 +16,8 @@ use drivelab_study::embedded::STUDIES;
 
 use self::place::{Here, Place};
 use crate::exit::Outcome;
-use crate::stage::DriveKeys;
 use crate::ui::Ui;
+use drivelab_lab::stage::DriveKeys;
 
 pub(crate) use arguments::StudyArgs;
 

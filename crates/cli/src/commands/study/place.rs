@@ -2,9 +2,9 @@
 
 use drivelab_study::{Asked, Stage, StudyFile};
 
-use crate::stage;
-use crate::ui::Ui;
+use crate::ui;
 use drivelab_core::Refusal;
+use drivelab_lab::stage;
 
 /// A study that is about to get its stage.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) trait Place {
     fn ranks(&self) -> Option<u32>;
 
     /// The stage of a study, ready to enter its first arm.
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal>;
+    fn stage(&mut self, wanted: Wanted<'_>) -> Result<AnyStage<'_>, Refusal>;
 }
 
 /// This process.
@@ -39,7 +39,7 @@ impl Place for Here {
         None
     }
 
-    fn stage(&mut self, wanted: Wanted<'_>, ui: Ui) -> Result<AnyStage<'_>, Refusal> {
-        stage::of(wanted.study, wanted.asked, wanted.in_place, ui)
+    fn stage(&mut self, wanted: Wanted<'_>) -> Result<AnyStage<'_>, Refusal> {
+        stage::of(wanted.study, wanted.asked, wanted.in_place, ui::confirm)
     }
 }

@@ -17,9 +17,9 @@ use super::conclude::{self, Keep};
 use super::place::{Place, Wanted};
 use super::short::{self, Watching};
 use crate::exit::Outcome;
-use crate::stage::DriveKeys;
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::stage::DriveKeys;
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
@@ -44,7 +44,7 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
     let asked = Asked { ranks: place.ranks(), ..asked(arguments, name, &study) };
     let in_place = arguments.in_place.as_deref();
     let wanted = Wanted { study: &mut study, text: &text, asked: &asked, in_place };
-    let mut stage = place.stage(wanted, ui)?;
+    let mut stage = place.stage(wanted)?;
     let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
@@ -84,7 +84,7 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
     let ranks = place.ranks();
     let in_place = arguments.in_place.as_deref();
     let wanted = Wanted { study: &mut study, text: &text, asked: &again, in_place };
-    let mut stage = place.stage(wanted, ui)?;
+    let mut stage = place.stage(wanted)?;
     // As many as the stage settled, which a damaged plan does not say.
     let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);

@@ -18,10 +18,10 @@ use super::rows::RowsArgs;
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::parallel;
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::parallel;
 
 /// Runs that are made and kept together: their documents are in memory at the same time.
 const BATCH: usize = 256;

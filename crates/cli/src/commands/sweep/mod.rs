@@ -21,9 +21,9 @@ use drivelab_study::sweep::{Rows, Shard, carry_out};
 use self::keep::SweepKeepArgs;
 use self::report::SweepReportArgs;
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
-use crate::stage::parallel;
 use crate::ui::{Console, Progress, Ui};
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::parallel;
 
 /// Make one run at many points of a space of settings, and say which of them matters.
 ///

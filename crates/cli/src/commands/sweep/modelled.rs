@@ -12,11 +12,10 @@ use drivelab_report::sweep::{Factor, Swept};
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
-use crate::input;
-use crate::stage::kernel::{self, Has, Inside, Job};
-use crate::stage::{self, DriveKeys};
-use crate::target;
 use drivelab_core::Refusal;
+use drivelab_lab::stage::kernel::{self, Has, Inside, Job};
+use drivelab_lab::stage::{self, DriveKeys};
+use drivelab_lab::{input, target};
 
 /// A sweep on its drive.
 pub(crate) struct Modelled {

@@ -37,8 +37,8 @@ pub(crate) struct ViewArgs {
 #[cfg(feature = "view")]
 pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
     use crate::exit::Exit;
-    use crate::interrupt;
     use drivelab_core::Refusal;
+    use drivelab_lab::interrupt;
     use drivelab_report::text::json_text;
 
     // One that cannot be opened is reported here and not in the browser.

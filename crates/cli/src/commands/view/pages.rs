@@ -23,8 +23,8 @@ use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
 use crate::commands::results::{self, Content};
-use crate::interrupt;
-use crate::stage::{DriveKeys, suite};
+use drivelab_lab::interrupt;
+use drivelab_lab::stage::{DriveKeys, suite};
 
 /// Runs that a list shows where no number is asked for.
 const LISTED: u64 = 100;

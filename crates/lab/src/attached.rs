@@ -1,0 +1,202 @@
+//! What a run notes of how its target is attached: an inspection of a real one, and of a modelled
+//! one what the model says of itself.
+
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use drivelab_core::record::{Attached, AttachedDevice, FoundFault};
+use drivelab_host::device::Mount;
+use drivelab_host::{Device, Inspection, Options, Reader, Wanted};
+use drivelab_model::{About, Controller};
+
+use crate::kernel_log;
+
+/// What did not answer before one run is not waited for before the next.
+static READER: LazyLock<Mutex<Reader>> = LazyLock::new(|| Mutex::new(Reader::new("/")));
+
+/// Inspects what `path` is on, just before a run; without serial numbers, as a capture is.
+///
+/// What cannot be told is no reason not to run: the record says why instead.
+pub fn to_path(path: &Path) -> Attached {
+    // A file that is laid out by the run is where its folder is.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = path.canonicalize().unwrap_or(path);
+    let there = path.ancestors().find_map(|part| Some((part, holder(part)?)));
+    let Some((_, wanted)) = there else {
+        let unseen = Some(format!("`{}` is nowhere", path.display()));
+        return Attached { unseen, ..Attached::default() };
+    };
+    let options = Options { log: kernel_log::of_this_boot(), ..Options::default() };
+    let mut reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut attached = match drivelab_host::inspect_within(&mut reader, &[wanted], &options) {
+        Ok(found) => of_inspection(&found),
+        Err(error) => Attached { unseen: Some(error.to_string()), ..Attached::default() },
+    };
+    // The file system of a block device itself is no part of the run.
+    let file = path.to_str().filter(|_| !is_block_device(&path)).map(str::to_owned);
+    let mount = file.map(|file| reader.read(move |root| Mount::of_file(&root, &file)));
+    if let Some(Ok(Some(mount))) = mount {
+        attached.machine.insert("file_system".into(), mount.file_system.into());
+        attached.machine.insert("mount_options".into(), mount.options.join(",").into());
+    }
+    attached
+}
+
+fn is_block_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_block_device())
+}
+
+/// The device that a file is on, or that a device file stands for; `None` where there is no file.
+pub fn holder(path: &Path) -> Option<Wanted> {
+    let about = std::fs::metadata(path).ok()?;
+    let block = about.file_type().is_block_device();
+    let number = if block { about.rdev() } else { about.dev() };
+    let path: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = path.to_string_lossy().into_owned();
+    Some(Wanted::Holder { path, number: drivelab_host::device_number(number) })
+}
+
+/// The drives of an inspection, without what is built on them.
+pub fn drives(found: &Inspection) -> Vec<AttachedDevice> {
+    found.devices.iter().filter(|device| device.is_drive()).map(of_device).collect()
+}
+
+fn of_inspection(found: &Inspection) -> Attached {
+    let environment = &found.environment;
+    let mut attached = Attached { boot: environment.boot.clone(), ..Attached::default() };
+    if let Some(governor) = &environment.cpu_governor {
+        attached.machine.insert("cpu_governor".into(), governor.as_str().into());
+    }
+    let options: Vec<&str> = environment.forced.iter().map(|f| f.option.as_str()).collect();
+    if !options.is_empty() {
+        attached.machine.insert("kernel_options".into(), options.join(" ").into());
+    }
+    let silent = found.problems.iter().filter(|problem| problem.is_silence());
+    let silent: Vec<&str> = silent.map(|problem| problem.path.as_str()).collect();
+    if !silent.is_empty() {
+        attached.machine.insert("unanswered".into(), silent.join(" ").into());
+    }
+    attached.devices = found.devices.iter().map(of_device).collect();
+    attached
+}
+
+fn of_device(device: &Device) -> AttachedDevice {
+    let kind = serde_json::to_value(device.kind).ok();
+    let mut noted = AttachedDevice {
+        name: device.name.clone(),
+        kind: kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default(),
+        made_of: device.slaves.clone(),
+        identity: device.identity.clone(),
+        ..AttachedDevice::default()
+    };
+    let findings = device.findings.iter().map(|finding| FoundFault {
+        id: finding.id.to_string(),
+        severity: finding.severity.to_string(),
+        message: finding.message.clone(),
+    });
+    noted.findings = findings.collect();
+    // A partition's queue is its disk's, which is noted there.
+    if device.partition.is_none() {
+        identity(&mut noted, device);
+        way(&mut noted, device);
+        queue(&mut noted, device);
+        stack(&mut noted, device);
+    }
+    noted
+}
+
+fn identity(noted: &mut AttachedDevice, device: &Device) {
+    noted.set("model", device.model.clone());
+    noted.set("firmware", device.firmware.clone());
+    noted.set("capacity_bytes", device.capacity_bytes);
+    noted.set("rpm", device.rpm);
+    noted.set("kind", Some(noted.kind.clone()));
+}
+
+fn way(noted: &mut AttachedDevice, device: &Device) {
+    let controller = &device.controller;
+    noted.set("controller", controller.mode.clone());
+    noted.set("driver", controller.driver.clone());
+    noted.set("pci_id", controller.vendor_device.clone());
+    noted.set("link_gbps", device.link.speed_gbps.map(|speed| speed.to_string()));
+    noted.set("pcie", device.pcie.summary());
+    noted.set("queue_depth", device.queue_depth);
+    noted.set("ncq", device.ncq);
+    noted.set("host_driver", device.scsi.as_ref().and_then(|scsi| scsi.host_driver.clone()));
+    noted.set("usb_driver", device.usb.as_ref().and_then(|usb| usb.driver.clone()));
+    noted.set("transport", device.nvme.as_ref().and_then(|nvme| nvme.transport.clone()));
+    noted.set("transfer_mode", device.ata.as_ref().and_then(|ata| ata.transfer_mode.clone()));
+    noted.set("link_policy", device.power.link_policy.clone());
+    noted.set("runtime_control", device.power.runtime_control.clone());
+}
+
+fn queue(noted: &mut AttachedDevice, device: &Device) {
+    let queue = &device.queue;
+    // What the device says; a device that says nothing is what the kernel takes it for.
+    let cache = &device.write_cache;
+    noted.set("write_cache", cache.device.clone().or_else(|| cache.kernel.clone()));
+    noted.set("write_cache_kernel", cache.kernel.clone());
+    noted.set("fua", queue.fua);
+    noted.set("scheduler", queue.scheduler.clone());
+    noted.set("nr_requests", queue.nr_requests);
+    noted.set("hardware_queues", queue.hardware_queues);
+    noted.set("tags", queue.tags);
+    noted.set("read_ahead_kb", queue.read_ahead_kb);
+    noted.set("max_sectors_kb", queue.max_sectors_kb);
+    noted.set("nomerges", queue.nomerges);
+    noted.set("rq_affinity", queue.rq_affinity);
+    noted.set("wbt_lat_usec", queue.wbt_lat_usec);
+    noted.set("rotational", queue.rotational);
+    noted.set("logical_sector_bytes", queue.logical_sector_bytes);
+    noted.set("physical_sector_bytes", queue.physical_sector_bytes);
+}
+
+fn stack(noted: &mut AttachedDevice, device: &Device) {
+    noted.set("owner", device.dm.as_ref().and_then(|dm| dm.owner.clone()));
+    let Some(array) = &device.md else { return };
+    noted.set("level", array.level.clone());
+    noted.set("disks", array.disks);
+    noted.set("degraded", array.degraded);
+    noted.set("sync_action", array.sync_action.clone());
+    noted.set("chunk_bytes", array.chunk_bytes);
+}
+
+/// What a modelled drive says of itself; `profile` is its name.
+pub fn to_model(profile: &str, about: &About) -> Attached {
+    let mut noted = AttachedDevice {
+        name: profile.to_owned(),
+        kind: "model".to_owned(),
+        ..AttachedDevice::default()
+    };
+    noted.set("model", Some(about.model.clone()));
+    noted.set("capacity_bytes", Some(about.capacity_bytes));
+    if let Some(attached) = &about.attached {
+        noted.set("controller", Some(attached.controller.to_string()));
+        noted.set("queue_depth", u64::try_from(attached.tags).ok());
+        noted.set("ncq", (attached.controller != Controller::Nvme).then_some(attached.queued));
+        noted.set("dispatch", Some(attached.dispatch.to_string()));
+        let link = |sata| attached.link.filter(|link| link.is_sata() == sata);
+        noted.set("link_gbps", link(true).map(|link| link.to_string()));
+        noted.set("pcie_link", link(false).map(|link| link.to_string()));
+        noted.set("completion", attached.notice.map(|notice| notice.to_string()));
+        noted.set("queues", attached.queue_pairs.map(|pairs| pairs.to_string()));
+        noted.set("scale", attached.flash.map(|flash| flash.scale.to_string()));
+        noted.set("precondition", attached.flash.map(|flash| flash.precondition.to_string()));
+        noted.set("spare_bytes", attached.flash.map(|flash| flash.spare_bytes));
+        noted.set("trimmed", attached.flash.map(|flash| flash.trimmed.to_string()));
+        noted.set("wire_mb_per_s", Some(attached.wire_bytes_per_s / 1_000_000));
+        noted.set("scheduler", Some(attached.scheduler.to_string()));
+        noted.set("nr_requests", u64::try_from(attached.nr_requests).ok());
+        let cache =
+            if attached.write_cache_bytes.is_some() { "write back" } else { "write through" };
+        noted.set("write_cache", Some(cache));
+        noted.set("write_cache_bytes", attached.write_cache_bytes);
+    }
+    if let Some(tier) = &about.tier {
+        noted.set("tier", Some(format!("{}:{}", tier.kind, tier.drive.model)));
+        noted.set("tier_warm", Some(tier.warm.to_string()));
+        noted.set("page_cache_bytes", tier.page_cache_bytes);
+    }
+    Attached { devices: vec![noted], ..Attached::default() }
+}

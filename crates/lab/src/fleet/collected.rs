@@ -1,0 +1,65 @@
+//! What came of a host, and how the archive keeps it.
+
+use drivelab_core::record::RunRecord;
+use drivelab_host::Inspection;
+use drivelab_report::fleet::Collection;
+use drivelab_report::kept;
+use serde_json::Value;
+
+use crate::attached;
+
+/// What a host gave: its inspection and its runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected {
+    /// Name of the host.
+    pub host: String,
+    /// How its disks are attached.
+    pub inspection: Inspection,
+    /// One run a target.
+    pub runs: Vec<CollectedRun>,
+    /// Runs that failed: the target, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// A run on one target of a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectedRun {
+    /// The file or device.
+    pub target: String,
+    /// Its result.
+    pub record: RunRecord,
+}
+
+impl Collected {
+    /// The document that is kept; its runs are kept as parts.
+    pub fn document(&self) -> String {
+        let inspection = serde_json::to_value(&self.inspection).expect("plain data is always JSON");
+        kept::collection(&self.host, &inspection)
+    }
+
+    /// Out of a document that was kept, and the records of its parts.
+    pub fn read(mut document: Value, parts: Vec<RunRecord>) -> Result<Self, String> {
+        let host = document["host"].as_str().unwrap_or_default().to_owned();
+        let inspection = serde_json::from_value(document["inspection"].take());
+        let run = |record: RunRecord| CollectedRun { target: record.target.clone(), record };
+        Ok(Self {
+            host,
+            inspection: inspection.map_err(|error| error.to_string())?,
+            runs: parts.into_iter().map(run).collect(),
+            failed: Vec::new(),
+        })
+    }
+
+    /// The records of its runs.
+    pub fn records(&self) -> Vec<RunRecord> {
+        self.runs.iter().map(|run| run.record.clone()).collect()
+    }
+
+    /// The same as it is compared with other hosts.
+    pub fn compared(self, time_ms: u64) -> Collection {
+        let drives = attached::drives(&self.inspection);
+        let boot = self.inspection.environment.boot.clone();
+        let runs = self.runs.into_iter().map(|run| run.record).collect();
+        Collection { host: self.host, time_ms, boot, drives, runs }
+    }
+}

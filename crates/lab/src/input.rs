@@ -1,0 +1,215 @@
+//! Files that users give us to read: never more than their kind holds, and never for ever.
+//!
+//! A name may stand for anything: a device without an end, a pipe that nobody writes to, a disk.
+//! Whatever it is, reading ends at a limit, at Ctrl-C, or with a message that says what it is.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use drivelab_core::{AtPath as _, Bytes, Refusal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
+use crate::interrupt;
+
+/// What is read, and how large it may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    what: &'static str,
+    limit: Bytes,
+}
+
+/// A study: the largest of ours has 12 KiB.
+pub const STUDY: Kind = Kind { what: "study file", limit: Bytes::mib(1) };
+/// A job file of fio's.
+pub const JOB: Kind = Kind { what: "job file", limit: Bytes::mib(1) };
+/// A recipe; the largest of ours has 2 KiB.
+pub const RECIPE: Kind = Kind { what: "recipe of a suite", limit: Bytes::mib(1) };
+/// A test against power cuts; the largest of ours has 2 KiB.
+pub const CRASH: Kind = Kind { what: "crash file", limit: Bytes::mib(1) };
+/// A list of hosts: a million names.
+pub const HOSTS: Kind = Kind { what: "list of hosts", limit: Bytes::mib(32) };
+/// A sweep.
+pub const SWEEP: Kind = Kind { what: "sweep file", limit: Bytes::mib(1) };
+/// A matrix.
+pub const MATRIX: Kind = Kind { what: "matrix file", limit: Bytes::mib(1) };
+/// A drive's profile, or a parameter file of `DiskSim`, whose largest have 100 KiB.
+pub const PROFILE: Kind = Kind { what: "drive profile", limit: Bytes::mib(4) };
+/// Figures that a profile is fitted to.
+pub const MEASUREMENTS: Kind = Kind { what: "file of measurements", limit: Bytes::mib(4) };
+/// Runs, or results of other tools: a run of an hour has 1 MiB, a log of every request 100.
+pub const RESULTS: Kind = Kind { what: "file of results", limit: Bytes::mib(128) };
+/// A kernel log; the ring of a large machine is some megabytes.
+pub const LOG: Kind =
+    Kind { what: "kernel log", limit: Bytes::new(drivelab_host::root::LOG_BYTES_MAX as u64) };
+
+/// Longest line of a trace; the formats that are read need some hundred bytes.
+const LINE_BYTES_MAX: usize = 4096;
+/// How often an interrupt is looked for, and how often a pipe is tried before it is given up.
+const TICK_MS: i64 = 100;
+const TICKS_WITHOUT_WRITER: u32 = 20;
+
+/// Reads a file whole.
+pub fn text(path: &Path, kind: Kind) -> Result<String, Refusal> {
+    String::from_utf8(bytes(path, kind)?).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|b| *b == b'\n');
+        let (name, line) = (path.display(), line.count());
+        Refusal::request(format!("`{name}`, line {line}: not UTF-8 text"))
+            .hint(format!("a {} is text", kind.what))
+    })
+}
+
+/// Reads a file whole; bytes that are no text become a mark that the parsers refuse by line.
+pub fn lossy(path: &Path, kind: Kind) -> Result<String, Refusal> {
+    // Text is not copied: it may have 100 MB.
+    Ok(String::from_utf8(bytes(path, kind)?)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// Reads as much of a file as its kind may have, and leaves the rest out.
+pub fn beginning(path: &Path, kind: Kind) -> Result<String, Refusal> {
+    let mut bytes = up_to(path, kind, kind.limit.get())?;
+    if bytes.contains(&0) {
+        let message =
+            format!("`{}` holds binary data, which no {} contains", path.display(), kind.what);
+        return Err(Refusal::request(message).hint("check the file name"));
+    }
+    bytes.truncate(usize::try_from(kind.limit.get()).unwrap_or(usize::MAX));
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
+    let bytes = up_to(path, kind, kind.limit.get() + 1)?;
+    if bytes.len() as u64 <= kind.limit.get() {
+        return Ok(bytes);
+    }
+    let (name, Kind { what, limit }) = (path.display(), kind);
+    Err(Refusal::request(format!("`{name}` is larger than {limit}, the limit for a {what}"))
+        .hint("check the file name"))
+}
+
+fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Refusal> {
+    let what = format!("read the {}", kind.what);
+    let mut bytes = Vec::new();
+    Patient::open(path, &what)?.take(limit).read_to_end(&mut bytes).at_path(&what, path)?;
+    if interrupt::requested() {
+        return Err(interrupted(path));
+    }
+    Ok(bytes)
+}
+
+/// The user ended the reading of `path`.
+pub fn interrupted(path: &Path) -> Refusal {
+    Refusal::interrupted(format!("interrupted while reading `{}`", path.display()))
+}
+
+/// The lines of a file of any length.
+#[derive(Debug)]
+pub struct Lines {
+    path: PathBuf,
+    what: &'static str,
+    input: BufReader<Patient>,
+    line: Vec<u8>,
+    count: u64,
+}
+
+impl Lines {
+    /// The lines of the file, or of standard input where `path` is `-`; `what` is said where that
+    /// fails.
+    pub fn open(path: &Path, what: &'static str) -> Result<Self, Refusal> {
+        let input = BufReader::with_capacity(1 << 16, Patient::open(path, what)?);
+        Ok(Self { path: path.to_owned(), what, input, line: Vec::new(), count: 0 })
+    }
+
+    /// The length of the file, where it has one.
+    pub fn length(&self) -> u64 {
+        self.input.get_ref().file.metadata().map_or(0, |about| about.len())
+    }
+
+    /// The next line and its bytes in the file; `None` at the end, and after an interrupt.
+    pub fn next(&mut self) -> Result<Option<(&str, u64)>, Refusal> {
+        self.line.clear();
+        self.count += 1;
+        let mut part = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
+        let length = part.read_until(b'\n', &mut self.line).at_path(self.what, &self.path)?;
+        let wrong = |why: &str| {
+            Refusal::request(format!("{}, line {}: {why}", self.path.display(), self.count))
+        };
+        if length > LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
+            return Err(wrong(&format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+                .hint("check the file name"));
+        }
+        let text = std::str::from_utf8(&self.line)
+            .map_err(|_| wrong("not UTF-8 text").hint("check the file name"))?;
+        Ok((length > 0).then_some((text, length as u64)))
+    }
+}
+
+/// A file that is read without being waited for longer than the user wants: an interrupt is its
+/// end, and so is a pipe that has no writer.
+#[derive(Debug)]
+struct Patient {
+    file: File,
+    /// A pipe by name whose other end nobody was seen to have open.
+    lonely: bool,
+}
+
+impl Patient {
+    /// Opens a file; a pipe and a terminal too, without waiting. `-` is standard input.
+    fn open(path: &Path, what: &str) -> Result<Self, Refusal> {
+        if path == Path::new("-") {
+            let stdin = std::io::stdin().as_fd().try_clone_to_owned().at_path(what, path)?;
+            return Ok(Self { file: stdin.into(), lonely: false });
+        }
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let file = File::options().read(true).custom_flags(flags).open(path).at_path(what, path)?;
+        let kind = file.metadata().at_path(what, path)?.file_type();
+        if kind.is_dir() {
+            let error = std::io::Error::from(ErrorKind::IsADirectory);
+            return Err(error).at_path(what, path);
+        }
+        if kind.is_block_device() {
+            let message = format!("cannot {what} `{}`: it is a block device", path.display());
+            return Err(Refusal::request(message).hint("name a file"));
+        }
+        Ok(Self { file, lonely: kind.is_fifo() })
+    }
+
+    /// Whether there is something to read, or the end, within a tick.
+    fn is_ready(&self) -> std::io::Result<bool> {
+        let tick = Timespec { tv_sec: 0, tv_nsec: TICK_MS * 1_000_000 };
+        let mut wanted = [PollFd::new(&self.file, PollFlags::IN)];
+        match poll(&mut wanted, Some(&tick)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut ticks = 0;
+        while !interrupt::requested() {
+            let ready = self.is_ready()?;
+            if !ready && !self.lonely {
+                continue;
+            }
+            // Of a pipe that is not ready, 0 bytes say that nobody has its other end.
+            match self.file.read(buffer) {
+                Ok(0) if !ready => ticks += 1,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.lonely = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                done => return done,
+            }
+            if ticks >= TICKS_WITHOUT_WRITER {
+                let why = "it is a pipe that no process writes to";
+                return Err(std::io::Error::new(ErrorKind::InvalidInput, why));
+            }
+        }
+        Ok(0)
+    }
+}

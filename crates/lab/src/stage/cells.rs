@@ -1,0 +1,194 @@
+//! The cells of a matrix on real files and devices.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::outline::Risk;
+use drivelab_core::record::{JobRecord, Mark, RunRecord};
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
+use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
+
+use crate::interrupt;
+use crate::measure::{self, Together};
+use drivelab_core::{AtPath as _, Refusal};
+
+/// The targets of a matrix, which has no arms.
+#[derive(Debug)]
+pub struct RealCells {
+    study: StudyFile,
+    matrix: Matrix,
+    allow_overwrite: bool,
+    allow_destructive: Vec<PathBuf>,
+}
+
+impl RealCells {
+    /// Refuses modelled drives, and cells whose buffers do not fit the memory.
+    pub fn new(
+        study: &StudyFile,
+        allow_overwrite: bool,
+        allow_destructive: Vec<PathBuf>,
+    ) -> Result<Self, Refusal> {
+        let matrix = study.matrix.clone().expect("only a matrix has cells");
+        refuse_models(&matrix)?;
+        let real = Self { study: study.clone(), matrix, allow_overwrite, allow_destructive };
+        for (place, cell) in real.study.cells.iter().enumerate() {
+            measure::fits(&real.plans(place, 0)).map_err(|failure| {
+                let failure = real.of_cell(failure, cell).without_hints();
+                failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
+            })?;
+        }
+        Ok(real)
+    }
+
+    /// One run for each target of a cell.
+    fn plans(&self, place: usize, seed: u64) -> Vec<RunPlan> {
+        let whole = |target: &String| Region { path: target.into(), first: 0, size: None };
+        let regions: Vec<Region> = self.matrix.targets.iter().map(whole).collect();
+        let mut plans = plans(&self.matrix, &self.study.cells[place], &regions);
+        for plan in &mut plans {
+            plan.seed = seed;
+            plan.allow_overwrite = self.allow_overwrite;
+            plan.allow_destructive.clone_from(&self.allow_destructive);
+        }
+        plans
+    }
+
+    /// A failure that names its cell.
+    fn of_cell(&self, failure: Refusal, cell: &Cell) -> Refusal {
+        let context = format!("the cell `{}` cannot be measured", cell.words(&self.matrix));
+        failure.context(context)
+    }
+
+    /// Refuses at once what some cell would be refused for hours later: a target that is missing,
+    /// in use, or not to be written. What is missing is laid out here.
+    fn try_out(&self) -> Result<(), Refusal> {
+        let mut seen: Vec<(usize, u32, usize, bool)> = Vec::new();
+        for (place, cell) in self.study.cells.iter().enumerate() {
+            let Some(target) = cell.target else { continue };
+            let kind = (target, cell.group.threads, cell.size, cell.group.read < 100);
+            if !seen.contains(&kind) && !interrupt::requested() {
+                measure::try_out(&self.plans(place, self.study.seed))
+                    .map_err(|failure| self.of_cell(failure, cell))?;
+                seen.push(kind);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a drive of a matrix is: a target, or a part of one.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    pub(super) path: PathBuf,
+    /// Its first byte.
+    pub(super) first: u64,
+    /// Its length; to the end of the target where absent.
+    pub(super) size: Option<Bytes>,
+}
+
+/// One run for each drive of a cell, where `regions` has every drive of the matrix.
+pub(super) fn plans(matrix: &Matrix, cell: &Cell, regions: &[Region]) -> Vec<RunPlan> {
+    let (numjobs, workload) = cell.jobs(matrix).expect("every cell was tried");
+    let plan = |region: &Region| {
+        let (offset, all) = (workload.offset.get(), region.size.map(Bytes::get));
+        let rest = all.map(|all| Bytes::new(all.saturating_sub(offset)));
+        let offset = Bytes::new(region.first + offset);
+        let workload = Workload { offset, size: workload.size.or(rest), ..workload.clone() };
+        let plan = RunPlan::new(region.path.clone(), workload);
+        RunPlan { numjobs, direct: matrix.direct, ..plan }
+    };
+    let regions = cell.target.map_or(regions, |target| &regions[target..=target]);
+    regions.iter().map(plan).collect()
+}
+
+/// Refuses a target that is there twice.
+pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Result<(), Refusal> {
+    let mut known: Vec<(&Path, [u64; 3])> = Vec::new();
+    for target in targets {
+        let meta = fs::metadata(target).at_path("look at", target)?;
+        let same = match meta.rdev() {
+            0 => [meta.dev(), meta.ino(), 0],
+            device => [0, 0, device],
+        };
+        if let Some((other, _)) = known.iter().find(|(_, identity)| *identity == same) {
+            let (other, target) = (other.display(), target.display());
+            let message = format!("targets `{other}` and `{target}` are the same");
+            return Err(Refusal::request(message).hint("leave one of them out"));
+        }
+        known.push((target, same));
+    }
+    Ok(())
+}
+
+/// Refuses modelled drives, of which files would be made by that name.
+fn refuse_models(matrix: &Matrix) -> Result<(), Refusal> {
+    let Some(model) = matrix.targets.iter().find(|target| target.starts_with("drive:")) else {
+        return Ok(());
+    };
+    Err(Refusal::request(format!("`{model}` is a modelled drive, and a matrix measures real ones"))
+        .hint("a matrix of models is a study with a `[matrix]` table: drivelab study FILE")
+        .hint(format!("a file of that name is `./{model}`")))
+}
+
+impl Stage for RealCells {
+    type Error = Refusal;
+
+    fn target(&self) -> String {
+        self.matrix.targets.join(", ")
+    }
+
+    fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
+        self.try_out()?;
+        if !interrupt::requested() {
+            refuse_twice(self.matrix.targets.iter().map(Path::new))?;
+        }
+        Ok(Entered::Ready)
+    }
+
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+        let Task::Cell(place) = request.task else { unreachable!("a matrix has cells alone") };
+        let made = measure::together(&self.plans(place, request.seed), &|_| ())?;
+        Ok(record(made))
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        Vec::new()
+    }
+
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
+        Vec::new()
+    }
+
+    fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// One record of what was measured on each target at the same time, with a job for each.
+pub(super) fn record(made: Together) -> RunRecord {
+    let Together { records, total } = made;
+    let targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
+    let target = targets.join(", ");
+    let jobs: Vec<JobRecord> = records
+        .iter()
+        .flat_map(|record| &record.total)
+        .cloned()
+        .map(JobRecord::figures_only)
+        .collect();
+    let mut marks: Vec<Mark> = Vec::new();
+    for mark in records.iter().flat_map(|record| &record.marks) {
+        if marks.iter().all(|known| known.id != mark.id) {
+            marks.push(mark.clone());
+        }
+    }
+    let is_alone = records.len() == 1;
+    let first = records.into_iter().next().expect("a cell has a target");
+    // How several targets are attached is in the records of each alone.
+    let attached = first.attached.filter(|_| is_alone);
+    let total = Some(total.record().without_series());
+    RunRecord { target, jobs, total, marks, attached, ..first }
+}

@@ -1,0 +1,104 @@
+//! What a study on real files is refused for before its first run.
+
+use std::path::PathBuf;
+
+use drivelab_core::matrix::Matrix;
+use drivelab_study::{Arm, Request, StudyFile, Task};
+
+use crate::interrupt;
+use drivelab_core::Refusal;
+
+/// Refuses work that would write to a block device.
+pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Refusal> {
+    let writing = study.workloads.iter().find(|named| named.work.writes());
+    let of_matrix = study.matrix.iter().flat_map(Matrix::groups).find(|group| group.read < 100);
+    let name = writing.map(|named| named.name.clone()).or(of_matrix.map(|group| group.name()));
+    let is_device = |target: &&PathBuf| crate::paths::refuse_device(target).is_err();
+    let (Some(name), Some(target)) = (name, targets.iter().flatten().find(is_device)) else {
+        return Ok(());
+    };
+    let target = target.display();
+    let message = format!("`{target}` is a block device, and workload `{name}` writes");
+    Err(Refusal::request(message)
+        .hint("a study writes to files only: give a file on a file system of that device"))
+}
+
+/// Refuses arms that are declared to differ in what nothing switches here: they would be measured
+/// alike.
+pub(super) fn refuse_unswitched(
+    study: &StudyFile,
+    targets: &[Vec<PathBuf>],
+) -> Result<(), Refusal> {
+    if study.workloads.iter().any(|named| named.work.uses("arm")) {
+        // What a command does with the name of its arm is not visible here.
+        return Ok(());
+    }
+    let is_switched = |arm: &Arm| arm.apply.is_some() || arm.manual.is_some();
+    for (number, arm) in study.arms.iter().enumerate().filter(|(_, arm)| !is_switched(arm)) {
+        for (earlier, other) in study.arms.iter().enumerate().take(number) {
+            let is_same = targets.get(number) == targets.get(earlier)
+                && arm.command.as_ref().map(ToString::to_string)
+                    == other.command.as_ref().map(ToString::to_string);
+            if is_switched(other) || !is_same {
+                continue;
+            }
+            if let Some(what) = difference(arm, other) {
+                let message = format!(
+                    "nothing sets `{what}` here, so arms `{}` and `{}` would be measured alike",
+                    other.name, arm.name
+                );
+                return Err(Refusal::request(message)
+                    .hint("give the arms `apply = \"COMMAND\"` and `revert`, or `manual = \"...\"`")
+                    .hint("or measure the models of these settings: --stage simulate"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A setting of a modelled drive that one arm has and another has not.
+fn difference(arm: &Arm, other: &Arm) -> Option<String> {
+    let has = |arm: &Arm, setting: &(&'static str, String)| arm.settings.contains(setting);
+    let own = arm.settings.iter().find(|setting| !has(other, setting));
+    let key = own.or_else(|| other.settings.iter().find(|setting| !has(arm, setting)));
+    let drive = || (arm.drive != other.drive).then(|| "drive".to_owned());
+    key.map(|(key, _)| (*key).to_owned()).or_else(drive)
+}
+
+/// Tries runs of an arm, one of each kind, until one would be refused.
+pub(super) fn try_kinds(
+    study: &StudyFile,
+    arm: usize,
+    try_one: &dyn Fn(Request) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let name = &study.arms[arm].name;
+    for task in kinds(study) {
+        if interrupt::requested() {
+            break;
+        }
+        let request = Request { arm, task, seed: study.seed, specimen: None };
+        try_one(request).map_err(|failure| match task {
+            Task::Workload(number) => {
+                let workload = &study.workloads[number].name;
+                failure.hint(format!("this is workload `{workload}` of arm `{name}`"))
+            }
+            Task::Curve(_) | Task::Cell(_) => failure.hint(format!("this is arm `{name}`")),
+        })?;
+    }
+    Ok(())
+}
+
+/// One run of each kind, as far as being refused goes.
+fn kinds(study: &StudyFile) -> Vec<Task> {
+    let mut kinds: Vec<Task> = (0..study.workloads.len()).map(Task::Workload).collect();
+    kinds.extend(study.curve.as_ref().map(|_| Task::Curve(0)));
+    let mut seen = Vec::new();
+    for (number, cell) in study.cells.iter().enumerate() {
+        let kind = (cell.target, cell.group.threads, cell.size, cell.group.read < 100);
+        if !seen.contains(&kind) {
+            seen.push(kind);
+            kinds.push(Task::Cell(number));
+        }
+    }
+    kinds
+}

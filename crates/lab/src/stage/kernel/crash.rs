@@ -1,0 +1,129 @@
+//! Guests of a crash test: booted on bytes that are given, with a drive that is new each time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use drivelab_core::units::{Bytes, Sectors, Span};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_guest::guest::{Ended, Guest, Limit, Watch};
+use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::kernel::Kernel;
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::fault::Fault;
+use drivelab_serve::store::Store;
+
+use super::root::busybox;
+use super::seen::{Seen, TAGS_MAX};
+use crate::interrupt;
+use crate::target;
+
+/// A kernel and a drive that guests are booted on.
+#[derive(Debug)]
+pub struct Rig {
+    kernel: Kernel,
+    spec: DriveSpec,
+    profile: Profile,
+    seen: Seen,
+    seed: u64,
+    memory: Bytes,
+    capacity: Sectors,
+}
+
+impl Rig {
+    /// Prepares guests on drives of this kind.
+    pub fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
+        let kernel = super::find(&super::cache(None)?)?;
+        let profile = target::profile(&spec)?;
+        let host = target::build(&profile, &spec.options, seed)?;
+        let attributes = target::attributes(&profile, host.about());
+        Ok(Self {
+            seen: Seen::new(host.about(), &profile, attributes)?,
+            capacity: host.capacity(),
+            kernel,
+            spec,
+            profile,
+            seed,
+            memory,
+        })
+    }
+
+    /// The disk's name in a guest, and the commands that set its queue.
+    pub fn disk(&self) -> (&'static str, Vec<String>) {
+        let setting = self.seen.setting.as_ref();
+        (self.seen.disk, setting.map_or_else(Vec::new, |it| it.commands(self.seen.disk)))
+    }
+
+    /// Returns the capacity of the drive.
+    pub fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    /// Returns the unit that the drive writes whole.
+    pub fn physical_sector(&self) -> Sectors {
+        self.seen.physical_sector
+    }
+
+    /// Kernel and drive in words.
+    pub fn words(&self) -> String {
+        format!("{}, Linux {}", self.spec, self.kernel.release)
+    }
+
+    /// A root whose shell runs `command`.
+    pub fn root(command: &str) -> Result<Initramfs, Refusal> {
+        let busybox: &Path = busybox()?;
+        Initramfs::new(busybox, command).at_path("read", busybox)
+    }
+
+    /// Boots a guest on what `store` holds, with the times of its lines to a `tick`.
+    pub fn boot(
+        &self,
+        store: Store,
+        faults: &[Fault],
+        root: &Initramfs,
+        (limit, tick): (Span, Option<Span>),
+    ) -> Result<(Ended, ServedDrive), Refusal> {
+        let mut disk = self.drive(store)?;
+        for fault in faults {
+            disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
+        }
+        let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
+        let guest = Guest { tick, ..self.guest(&root, &arguments, limit) };
+        let ran = guest.run(disk, &self.seen.hardware, None);
+        ran.map_err(|error| Refusal::from(error).into())
+    }
+
+    /// Boots a guest whose disk `watch` may exchange for another of [`Self::drive`].
+    pub fn boot_watched(
+        &self,
+        disk: ServedDrive,
+        root: &Initramfs,
+        limit: Span,
+        watch: &mut dyn Watch<ServedDrive>,
+    ) -> Result<Ended, Refusal> {
+        let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
+        let guest = self.guest(&root, &arguments, limit);
+        let ran = guest.run_watched(disk, &self.seen.hardware, watch);
+        ran.map(|(ended, _)| ended).map_err(|error| Refusal::from(error).into())
+    }
+
+    /// The drive as it is when it is switched on, with what `store` holds.
+    pub fn drive(&self, store: Store) -> Result<ServedDrive, Refusal> {
+        let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
+        Ok(ServedDrive::new(drive, store, self.seed))
+    }
+
+    fn guest<'a>(&'a self, root: &'a [u8], arguments: &'a [String], limit: Span) -> Guest<'a> {
+        Guest {
+            kernel: &self.kernel.path,
+            initramfs: root,
+            memory: self.memory,
+            tags: self.seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            arguments,
+            tick: None,
+            limit: Limit::processor(Duration::from_nanos(limit.ns())),
+            stop: interrupt::flag(),
+        }
+    }
+}

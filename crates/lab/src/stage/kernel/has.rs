@@ -1,0 +1,145 @@
+//! What a guest has besides its drive: a file system, memory and a processor.
+
+use drivelab_core::config::Value as _;
+use drivelab_core::units::Bytes;
+use drivelab_guest::mounted::{FileSystem, Mounted};
+use drivelab_guest::processor::Processor;
+use drivelab_study::file::Settings;
+
+use drivelab_core::Refusal;
+
+/// Enough for drivelab and a page cache of some size.
+pub(super) const MEMORY: Bytes = Bytes::mib(512);
+/// What the guest's root takes, with some left to run in.
+const MEMORY_MIN: Bytes = Bytes::mib(96);
+/// More than a page cache under test has; the memory is this machine's.
+const MEMORY_MAX: Bytes = Bytes::gib(16);
+
+/// What of a guest can be chosen, where its kernel is Linux.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Has {
+    /// The file system that workloads run on; none for those of the bare drive.
+    pub mounted: Option<Mounted>,
+    /// Memory of the guest.
+    pub memory: Bytes,
+    /// Cost of system calls and copied bytes.
+    pub processor: Processor,
+}
+
+impl Has {
+    /// The keys of study files.
+    pub const KEYS: [&'static str; 4] = ["filesystem", "mount-options", "memory", "processor"];
+
+    /// The value of a key as it is printed.
+    pub fn read(key: &str, value: &str) -> Result<String, String> {
+        match key {
+            "filesystem" => FileSystem::read(value).map(|it| it.to_string()),
+            "memory" => memory(value).map(|it| it.to_string()),
+            "processor" => Processor::read(value).map(|it| it.to_string()),
+            _ => mount_options(value),
+        }
+    }
+
+    /// What settings say, where later ones replace earlier ones.
+    pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
+        let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
+        // Only the drive takes time, as at stage simulate.
+        let mut processor = Processor::FREE;
+        for (key, value) in settings.flatten() {
+            let known = "the vocabulary accepted it";
+            match *key {
+                "filesystem" => file_system = Some(FileSystem::read(value).expect(known)),
+                "memory" => bytes = memory(value).expect(known),
+                "mount-options" => options.clone_from(value),
+                "processor" => processor = Processor::read(value).expect(known),
+                _ => {}
+            }
+        }
+        Self::new(file_system, options, bytes, processor)
+    }
+
+    /// What options of the command line say.
+    pub fn new(
+        file_system: Option<FileSystem>,
+        options: String,
+        memory: Bytes,
+        processor: Processor,
+    ) -> Result<Self, Refusal> {
+        if file_system.is_none() && !options.is_empty() {
+            let message = format!("`{options}` are options of mount(8), but nothing is mounted");
+            return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
+        }
+        let mounted = file_system.map(|file_system| Mounted { file_system, options });
+        Ok(Self { mounted, memory, processor })
+    }
+
+    /// As rows of a report.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let row = |name: &str, value: String| (name.to_owned(), value);
+        let mut rows = Vec::new();
+        if let Some(Mounted { file_system, options }) = &self.mounted {
+            rows.push(row("file system", file_system.to_string()));
+            if !options.is_empty() {
+                rows.push(row("mount options", options.clone()));
+            }
+        }
+        rows.push(row("memory", self.memory.to_string()));
+        rows.push(row("processor", self.processor.to_string()));
+        rows
+    }
+}
+
+/// An amount of memory that a guest can have.
+pub fn memory(text: &str) -> Result<Bytes, String> {
+    let memory = Bytes::read(text)?;
+    if !(MEMORY_MIN..=MEMORY_MAX).contains(&memory) || memory.get() % (1 << 20) != 0 {
+        return Err(format!(
+            "`{text}` is not whole MiB from {MEMORY_MIN} to {MEMORY_MAX}, the memory of a guest"
+        ));
+    }
+    Ok(memory)
+}
+
+/// Options of mount(8), separated by commas.
+pub fn mount_options(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-=:,.".contains(c);
+    if !text.chars().all(is_plain) {
+        return Err(format!(
+            "`{text}` is not a list of mount options, such as `noatime,barrier=0`"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_setting_counts_and_nonsense_is_refused() {
+        let base: Settings = vec![("filesystem", "ext4".into()), ("memory", "1G".into())];
+        let arm: Settings = vec![("filesystem", "xfs".into()), ("scheduler", "none".into())];
+        let has = Has::of([&base, &arm].into_iter()).unwrap();
+        assert_eq!(has.mounted.map(|it| it.file_system), Some(FileSystem::Xfs));
+        assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::FREE));
+        let busy: Settings = vec![("processor", "modelled".into())];
+        assert_eq!(Has::of([&base, &busy].into_iter()).unwrap().processor, Processor::MODELLED);
+        let check =
+            |key, value, expected: Result<&str, &str>| match (Has::read(key, value), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+                (Err(found), Err(part)) => assert!(found.contains(part), "{found}"),
+                (found, expected) => panic!("{found:?}, not {expected:?}"),
+            };
+        check("filesystem", "btrfs", Ok("btrfs"));
+        check("filesystem", "ntfs", Err("known: `ext4`, `xfs`, `btrfs`"));
+        check("memory", "256M", Ok("256M"));
+        check("memory", "1k", Err("the memory of a guest"));
+        check("processor", "1us,0ns", Ok("1us,0s"));
+        check("processor", "2", Err("`modelled`"));
+        check("mount-options", "noatime,data=journal", Ok("noatime,data=journal"));
+        check("mount-options", "a'; reboot", Err("not a list of mount options"));
+        let alone: Settings = vec![("mount-options", "noatime".into())];
+        let refused = Has::of([&alone].into_iter()).unwrap_err();
+        assert!(refused.to_string().contains("nothing is mounted"), "{refused}");
+    }
+}

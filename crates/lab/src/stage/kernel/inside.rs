@@ -1,0 +1,360 @@
+//! A run of drivelab in a guest: a modelled drive under a real Linux kernel, in virtual time.
+
+use std::io::{BufWriter, IntoInnerError, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
+use drivelab_core::units::{Sectors, Span};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_engine::Ran;
+use drivelab_files::NewFile;
+use drivelab_guest::chance::Chance;
+use drivelab_guest::guest::{End, Ended, Guest, Limit};
+use drivelab_guest::initramfs;
+use drivelab_guest::kernel::Kernel;
+use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_model::{About, Drive};
+use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::medium::Memory;
+use drivelab_serve::store::Store;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::has::Has;
+use super::job::Job;
+use super::root;
+use super::seen::{Seen, TAGS_MAX};
+use super::withheld::{withheld, without_processor};
+use crate::attached;
+use crate::interrupt;
+use crate::target;
+
+/// Lines of the console that are shown of a guest that failed.
+const LAST_LINES: usize = 12;
+/// Characters of such a line.
+const LINE_MAX: usize = 160;
+
+/// A guest, and what it is for.
+#[derive(Debug)]
+pub struct Inside<'a> {
+    /// The kernel that is booted.
+    pub kernel: &'a Kernel,
+    /// The drive, and its profile or that of a specimen.
+    pub spec: &'a DriveSpec,
+    /// The drive that it sees.
+    pub profile: &'a Profile,
+    /// Options of the guest.
+    pub has: &'a Has,
+    /// Seed of the drive, and of the guest.
+    pub seed: u64,
+    /// The work that is done in it.
+    pub job: Job<'a>,
+    /// Real time after which the guest is ended.
+    pub limit: Span,
+    /// Where the trace and the console are written.
+    pub trace: Option<PathBuf>,
+    /// File that takes what the guest prints.
+    pub console: Option<PathBuf>,
+}
+
+/// What the commands of a run came to in a guest.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Carried {
+    /// How their target was attached.
+    pub attached: Attached,
+    /// Each with the name of its step.
+    pub ran: Vec<(String, Ran)>,
+}
+
+/// A guest that has ended, and the drive that it had.
+#[derive(Debug)]
+pub(super) struct Made {
+    ended: Ended,
+    about: About,
+    seen: Seen,
+}
+
+impl Inside<'_> {
+    /// Boots a kernel on the drive, runs drivelab in it, and gives its record.
+    pub fn run(&self) -> Result<RunRecord, Refusal> {
+        let (record, made) = self.make()?;
+        self.is_as_asked(&record)?;
+        self.concluded(record, &made)
+    }
+
+    /// Boots a kernel on the drive, runs drivelab in it, and reads what it printed.
+    pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Refusal> {
+        let Inside { spec, profile, seed, has, .. } = self;
+        let mounted = has.mounted.as_ref();
+        self.job.check(mounted.is_some())?;
+        let (drive, seen) = machine(spec, profile, *seed)?;
+        let mut root = root::root(&self.script(&seen))?;
+        if let Some(mounted) = mounted {
+            root::add_maker(&mut root, mounted.file_system)?;
+        }
+        self.job.add_to(&mut root)?;
+        // A bare drive has no layout.
+        let chance = mounted.map(|_| Chance::of(*seed).argument());
+        let arguments: Vec<String> = chance.into_iter().chain(has.processor.argument()).collect();
+        let guest = Guest {
+            kernel: &self.kernel.path,
+            initramfs: &root.to_bytes(),
+            memory: has.memory,
+            tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            arguments: &arguments,
+            tick: None,
+            limit: Limit::real(Duration::from_nanos(self.limit.ns())),
+            stop: interrupt::flag(),
+        };
+        let about = drive.about().clone();
+        let ended = self.boot(&guest, drive, &seen)?;
+        if let Some(path) = &self.console {
+            drivelab_files::replace(path, ended.console.as_bytes()).at_path("write", path)?;
+        }
+        let printed = result(&ended)?;
+        Ok((printed, Made { ended, about, seen }))
+    }
+
+    /// What the shell of the guest runs: the settings of the queue, the file system, the work.
+    fn script(&self, seen: &Seen) -> String {
+        let mounted = self.has.mounted.as_ref();
+        let target = self.job.target(seen.disk, mounted.is_some());
+        let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
+        let work = self.job.line(&target, self.seed);
+        if let Some(mounted) = mounted {
+            lines.extend(mounted.commands(seen.disk, seen.capacity));
+            lines.extend(Chance::of(self.seed).commands());
+            // A driver that is unbound below a mounted file system loses what that has to write.
+            let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; exit $status";
+            lines.extend([work, end.into()]);
+        } else {
+            lines.push(format!("exec {work}"));
+        }
+        lines.join("\n")
+    }
+
+    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Refusal> {
+        let disk = served(drive, seen.physical_sector, self.seed);
+        let mut file = match &self.trace {
+            Some(path) => {
+                Some(BufWriter::new(drivelab_files::create(path).at_path("write", path)?))
+            }
+            None => None,
+        };
+        let sink = file.as_mut().map(|file| file as &mut dyn Write);
+        let ran = guest.run(disk, &seen.hardware, sink);
+        if let (Some(file), Some(path)) = (file, &self.trace) {
+            // Kept of a guest that failed, too: it may show why.
+            let flushed = file.into_inner().map_err(IntoInnerError::into_error);
+            flushed.and_then(NewFile::finish).at_path("write", path)?;
+        }
+        let (ended, _) = ran.map_err(Refusal::from)?;
+        Ok(ended)
+    }
+
+    /// Refuses a record of other work than was asked for.
+    fn is_as_asked(&self, record: &RunRecord) -> Result<(), Refusal> {
+        let config = &record.config;
+        let is_asked = match self.job {
+            Job::Load(workload, _) => config.workload.as_ref() == Some(workload),
+            Job::Suite(_) => config.suite == self.job.suite(),
+            Job::Steps(..) => true,
+        };
+        if is_asked {
+            return Ok(());
+        }
+        let message = "the guest ran another workload than it was given";
+        Err(Refusal::bug(message))
+    }
+
+    /// Refuses a guest that had other settings than its arm.
+    fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Refusal> {
+        if let Some(mounted) = &self.has.mounted {
+            let agreed = mounted.check(attached);
+            agreed.map_err(|wrong| Refusal::machine(wrong))?;
+        }
+        let Some(setting) = &seen.setting else { return Ok(()) };
+        let mut disks = attached.devices.iter();
+        let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
+        setting.check(&disk).map_err(|wrong| {
+            let failure = Refusal::machine_error(wrong);
+            failure.hint(format!(
+                "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to \
+                 {NR_REQUESTS_MAX}, or the {} that it starts with",
+                2 * setting.tags
+            ))
+        })
+    }
+
+    /// A record with what only this side knows: the drive, the kernel, and that no device was
+    /// involved.
+    ///
+    /// # Errors
+    /// The guest had other settings than its arm.
+    pub(super) fn concluded(&self, record: RunRecord, made: &Made) -> Result<RunRecord, Refusal> {
+        let Made { ended, about, seen } = made;
+        let mut attached = record.attached.unwrap_or_default();
+        self.agreed(&attached, seen)?;
+        let Has { memory, processor, .. } = self.has;
+        attached.machine.insert("memory_bytes".into(), memory.get().into());
+        attached.machine.insert("processor_cost".into(), processor.to_string().into());
+        let mut model = attached::to_model(&self.spec.profile.to_string(), about);
+        for device in &mut model.devices {
+            // The guest has these, and what it has was inspected in it.
+            device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
+        }
+        attached.devices.extend(model.devices);
+        let phases = without_processor(record.phases);
+        let message = format!(
+            "a modelled drive under Linux {} in virtual time, in which {}{}: no real device was \
+             involved",
+            self.kernel.release,
+            processor.words(),
+            withheld(&phases)
+        );
+        let mut marks = vec![Mark { id: MarkId::Modelled, message }];
+        marks.extend(record.marks);
+        Ok(RunRecord {
+            target: self.spec.to_string(),
+            marks,
+            host: None,
+            ended_unix_s: None,
+            attached: Some(attached),
+            specimen: self.profile.record(about),
+            phases,
+            guest: Some(GuestRecord {
+                kernel: self.kernel.release.clone(),
+                kernel_sha256: self.kernel.sha256.clone(),
+                requests: ended.requests,
+                virtual_ns: ended.took.ns(),
+                trace_sha256: ended.trace_sha256.clone(),
+                console_sha256: ended.console_sha256.clone(),
+            }),
+            ..record
+        })
+    }
+}
+
+/// A drive, and what a guest sees of it.
+pub(super) fn machine(
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<(Drive, Seen), Refusal> {
+    let host = target::build(profile, &spec.options, seed)?;
+    // The guest's kernel is the host side: the drive behind it has no elevator of its own.
+    let drive = target::build_bare(profile, &spec.options, seed)?;
+    let attributes = target::attributes(profile, drive.about());
+    Ok((drive, Seen::new(host.about(), profile, attributes)?))
+}
+
+/// A drive with bytes, which are in memory.
+pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> ServedDrive {
+    let medium = Memory::new(drive.capacity(), Memory::limit_here());
+    let store = Store::new(Box::new(medium), physical_sector);
+    ServedDrive::new(drive, store, seed)
+}
+
+/// What drivelab printed in the guest.
+fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Refusal> {
+    let printed = initramfs::results(&ended.results);
+    match (ended.how, printed) {
+        (End::PoweredOff, Some((json, 0 | 3))) if json.trim_start().starts_with('{') => {
+            serde_json::from_str(json)
+                .map_err(|error| Refusal::machine("the guest's record is damaged").because(error))
+        }
+        (_, printed) => Err(failed(ended, printed.map(|(_, status)| status))),
+    }
+}
+
+pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Refusal {
+    let Ended { how, console, .. } = ended;
+    let message = match how {
+        End::PoweredOff => match status {
+            Some(status) => format!("drivelab ended with exit code {status} in the guest"),
+            None => "the guest switched itself off before the run had ended".into(),
+        },
+        End::Crashed(status) => format!("the guest's kernel crashed: {status}"),
+        End::TimedOut | End::UsedUp => {
+            let [wall, processor] = [ended.wall, ended.processor].map(in_ms);
+            format!(
+                "the guest did not end in time: within {wall} of real time it used a processor for \
+                 {processor}, and its own clock came to {}",
+                ended.took
+            )
+        }
+        End::Deadlocked => "the guest waits for something that cannot happen".into(),
+        End::Stopped => "interrupted".into(),
+    };
+    // A console that was shown need not be shown again.
+    if *how == End::Stopped || console.is_empty() {
+        return Refusal::machine(message);
+    }
+    let lines: Vec<String> =
+        console.lines().map(|line| line.chars().take(LINE_MAX).collect()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
+    let message = format!("{message}; its console ends with:\n  {last}");
+    let failure = Refusal::machine(message);
+    match how {
+        End::TimedOut | End::UsedUp => failure.hint("allow it more real time: --wall-limit 30m"),
+        _ => failure.hint("keep the whole console: --console FILE"),
+    }
+}
+
+/// Whole milliseconds: nobody reads more digits.
+fn in_ms(duration: Duration) -> Span {
+    Span::from_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::workload::WorkloadOptions;
+    use drivelab_study::file::Settings;
+
+    use super::*;
+
+    fn script(settings: &Settings) -> String {
+        let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();
+        let profile = target::profile(&spec).unwrap();
+        let (_, seen) = machine(&spec, &profile, 1).unwrap();
+        let kernel = Kernel {
+            path: PathBuf::new(),
+            release: String::new(),
+            source: String::new(),
+            recipe: String::new(),
+            sha256: String::new(),
+        };
+        let workload = WorkloadOptions::default().check().unwrap();
+        let inside = Inside {
+            kernel: &kernel,
+            spec: &spec,
+            profile: &profile,
+            has: &Has::of(std::iter::once(settings)).unwrap(),
+            seed: 1,
+            job: Job::Load(&workload, &[]),
+            limit: Span::from_secs(1),
+            trace: None,
+            console: None,
+        };
+        inside.script(&seen)
+    }
+
+    #[test]
+    fn a_guest_sets_its_queue_mounts_what_is_asked_for_and_runs_the_work() {
+        let bare = script(&Settings::new());
+        assert!(bare.starts_with("echo none > /sys/block/sda/queue/scheduler\n"), "{bare}");
+        assert!(bare.contains("\nexec drivelab run /dev/sda "), "{bare}");
+        let mounted = script(&vec![("filesystem", "xfs".into())]);
+        let lines: Vec<&str> = mounted.lines().collect();
+        assert_eq!(lines[1], "mkfs.xfs -q -f -d size=16384m /dev/sda >&2 || exit");
+        assert_eq!(lines[2], "mount -t xfs /dev/sda /mnt >&2 || exit");
+        let chance = Chance::of(1).commands();
+        assert_eq!(lines[3..lines.len() - 2], chance, "{mounted}");
+        let [.., work, end] = lines[..] else { panic!("{mounted}") };
+        assert!(work.starts_with("drivelab run /mnt/testfile "), "{mounted}");
+        assert!(end.contains("umount") && end.ends_with("exit $status"), "{mounted}");
+    }
+}

@@ -1,0 +1,348 @@
+//! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
+
+mod crash;
+mod has;
+mod inside;
+mod job;
+mod root;
+mod seen;
+mod shell;
+mod withheld;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use drivelab_core::outline::Risk;
+use drivelab_core::record::{JobRecord, RunRecord};
+use drivelab_core::units::Span;
+use drivelab_core::{AtPath as _, Refusal};
+use drivelab_files::{Marked, Marker};
+use drivelab_guest::kernel::{Cache, Kernel};
+use drivelab_model::About;
+use drivelab_study::command::Command;
+use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
+
+use super::Simulator;
+use super::parallel;
+use super::program::{self, Commands, Ground};
+pub use crash::Rig;
+pub use has::{Has, memory, mount_options};
+pub use inside::{Carried, Inside};
+pub use job::Job;
+pub use shell::shell;
+
+/// Real time after which a run of a study is ended.
+const LIMIT: Span = Span::from_secs(600);
+const TRACE: &str = "trace";
+const CONSOLE: &str = "console";
+
+/// The folder of kernels.
+pub fn cache(named: Option<PathBuf>) -> Result<Cache, Refusal> {
+    let folder = named
+        .or_else(|| Some(crate::paths::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
+    folder.map(Cache::new).ok_or_else(|| {
+        Refusal::machine("this user has no home folder")
+            .hint("name the folder of kernels: --cache DIR")
+    })
+}
+
+/// The kernel that guests run.
+pub fn find(cache: &Cache) -> Result<Kernel, Refusal> {
+    cache.find()?.ok_or_else(drivelab_guest::no_kernel)
+}
+
+/// Runs that each core makes between two looks at the journal.
+const RUNS_A_CORE: usize = 2;
+
+static MARKER: Marker = Marker { name: ".drivelab-study", text: "" };
+
+/// The arms of a study as drives of a guest.
+#[derive(Debug)]
+pub struct KernelStage {
+    drives: Simulator,
+    study: StudyFile,
+    kernel: Kernel,
+    commands: Commands,
+    /// How many guests run at once.
+    guests: NonZeroUsize,
+    /// Where trace and console of the last run are, where they are compared.
+    evidence: Option<Marked>,
+}
+
+impl KernelStage {
+    /// Refuses what a guest cannot do or cannot have.
+    pub fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
+        let drives = Simulator::new(study)?;
+        refuse_several(study)?;
+        refuse_arms(&drives)?;
+        refuse_work(study)?;
+        let kernel = find(&cache(None)?)?;
+        let temporary = std::env::temp_dir();
+        let folder = || {
+            Marked::temporary("drivelab-study-", &MARKER).at_path("make a folder in", &temporary)
+        };
+        let evidence = study.checks_determinism.then(folder).transpose()?;
+        let has_commands = study.workloads.iter().any(|named| named.work.command().is_some());
+        // What a command printed is kept run by run, and evidence is that of the last run.
+        let is_alone = has_commands || evidence.is_some();
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let guests = if is_alone { NonZeroUsize::MIN } else { cores };
+        let (study, commands) = (study.clone(), Commands::default());
+        Ok(Self { drives, study, kernel, commands, guests, evidence })
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        self.evidence.as_ref().map(|folder| folder.folder().path().join(name))
+    }
+
+    /// What a load is given besides its workload.
+    fn options(&self, request: Request) -> Vec<String> {
+        let arm = &self.study.arms[request.arm];
+        let engine = arm.ioengine.map(|engine| format!("--ioengine={engine}"));
+        let direct = arm.direct.map(|direct| format!("--direct={}", u8::from(direct)));
+        [engine, direct].into_iter().flatten().collect()
+    }
+
+    /// Does something with the guest of a run, which does `job`.
+    fn within<T>(
+        &self,
+        request: Request,
+        job: Job<'_>,
+        then: impl FnOnce(&Inside<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        then(&Inside {
+            kernel: &self.kernel,
+            spec: &self.drives.spec(request.arm, request.task),
+            profile: self.drives.profile(request),
+            has: &has(&self.study, request.arm, request.task)?,
+            seed: request.seed,
+            job,
+            limit: LIMIT,
+            trace: self.file(TRACE),
+            console: self.file(CONSOLE),
+        })
+    }
+
+    /// What the guests' processors take, as a part of a sentence.
+    fn processors(&self) -> String {
+        let of_workloads = (0..self.study.workloads.len()).map(Task::Workload);
+        let points = self.study.curve.as_ref().map(|_| Task::Curve(0));
+        let tasks: Vec<Task> = of_workloads.chain(points).collect();
+        let all = (0..self.study.arms.len()).flat_map(|arm| tasks.iter().map(move |it| (arm, *it)));
+        let found = all.filter_map(|(arm, task)| has(&self.study, arm, task).ok());
+        let mut words: Vec<String> = Vec::new();
+        for word in found.map(|has| has.processor.words()) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(", or ")
+    }
+
+    /// Makes a run of a load or a suite, whose drive is drawn.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
+    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
+        if let Task::Cell(place) = request.task {
+            return self.cell(place, request);
+        }
+        let record = match self.drives.work(request.task) {
+            Work::Load(workload) => {
+                let options = self.options(request);
+                self.within(request, Job::Load(workload, &options), |inside| inside.run())?
+            }
+            Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
+            Work::Command(_) => unreachable!("commands are run one by one"),
+        };
+        // The series of seconds would make up most of the journal.
+        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+    }
+
+    /// Makes a run of a cell, whose threads are jobs in the guest.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
+    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Refusal> {
+        let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
+        let (threads, workload) = cells[place].jobs(matrix).map_err(Refusal::request_error)?;
+        let mut options = self.options(request);
+        options.push(format!("--numjobs={threads}"));
+        let job = Job::Load(&workload, &options);
+        let record = self.within(request, job, |inside| inside.run())?;
+        let total = record.total.map(JobRecord::without_series);
+        let jobs = total.clone().map(JobRecord::figures_only).into_iter().collect();
+        Ok(RunRecord { jobs, total, ..record })
+    }
+
+    /// Makes a run of a command: all its steps in one guest.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not of any lifetime"
+    )]
+    fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Refusal> {
+        let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
+        let disk = seen::disk(&self.drives.about(request.arm));
+        let target = Job::Steps(&[], &[]).target(disk, is_mounted);
+        let dir = if is_mounted { &target } else { "/dev" };
+        let ground = |attached| Ground { target: &target, dir, attached };
+        let steps = program::steps(&self.study, command, request, &ground(None))?;
+        let job = Job::Steps(&steps, &command.programs);
+        let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
+        let mut commands = std::mem::take(&mut self.commands);
+        let record = commands.run_on(
+            &self.study,
+            command,
+            request,
+            ground(Some(carried.attached)),
+            &mut |step, _| {
+                let ran = carried.ran.iter().find(|(what, _)| *what == step.what);
+                let missing = || {
+                    let message = format!("the guest did not carry out the {}", step.what);
+                    Refusal::bug(message)
+                };
+                ran.map(|(_, ran)| ran.clone()).ok_or_else(missing)
+            },
+        );
+        self.commands = commands;
+        let record = record?;
+        self.within(request, job, |inside| inside.concluded(record, &made))
+    }
+}
+
+/// What the guest of a run has: what all arms share, then the arm, then the workload.
+fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Refusal> {
+    let of_workload = match task {
+        Task::Workload(place) => Some(&study.workloads[place].settings),
+        Task::Curve(_) | Task::Cell(_) => None,
+    };
+    Has::of([&study.base, &study.arms[arm].settings].into_iter().chain(of_workload))
+}
+
+/// Refuses a matrix of several drives: a guest has one.
+fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
+    let Some(matrix) = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1) else {
+        return Ok(());
+    };
+    let drives = matrix.targets.len();
+    let message = format!("this matrix has {drives} drives, but the guest of stage kernel has one");
+    Err(Refusal::request(message)
+        .hint("a matrix without `drives` in `[base]` runs there")
+        .hint("or model the drives in virtual time: --stage simulate"))
+}
+
+/// Refuses workloads that an arm's guest has no place for.
+fn refuse_work(study: &StudyFile) -> Result<(), Refusal> {
+    for (arm, about) in study.arms.iter().enumerate() {
+        if study.matrix.is_some() {
+            let is_mounted = has(study, arm, Task::Cell(0))?.mounted.is_some();
+            let workload = study.work(Task::Cell(0));
+            let workload = workload.load().expect("a cell is a load");
+            let failure = |failure: Refusal| failure.hint(format!("this is arm `{}`", about.name));
+            Job::Load(workload, &[]).check(is_mounted).map_err(failure)?;
+        }
+        for (place, named) in study.workloads.iter().enumerate() {
+            let is_mounted = has(study, arm, Task::Workload(place))?.mounted.is_some();
+            let job = match &named.work {
+                Work::Load(workload) => Job::Load(workload, &[]),
+                Work::Suite(suite) => Job::Suite(suite),
+                Work::Command(_) => continue,
+            };
+            let (arm, work) = (&about.name, &named.name);
+            let failure =
+                |failure: Refusal| failure.hint(format!("this is arm `{arm}`, workload `{work}`"));
+            job.check(is_mounted).map_err(failure)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses arms that a guest cannot have.
+fn refuse_arms(drives: &Simulator) -> Result<(), Refusal> {
+    for (name, about) in &drives.abouts() {
+        seen::setting(about).map_err(|failure| failure.hint(format!("this is arm `{name}`")))?;
+    }
+    Ok(())
+}
+
+impl Stage for KernelStage {
+    type Error = Refusal;
+
+    fn target(&self) -> String {
+        let Kernel { release, sha256, .. } = &self.kernel;
+        format!("{} under Linux {release} ({sha256:.16})", self.drives.target())
+    }
+
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+        self.drives.draw(&[request]);
+        if let Work::Command(command) = self.drives.work(request.task).clone() {
+            return self.command(&command, request);
+        }
+        self.make(request)
+    }
+
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
+        if self.guests == NonZeroUsize::MIN {
+            return requests.iter().map(|request| self.run(*request)).collect();
+        }
+        self.drives.draw(requests);
+        let made = parallel::map(self.guests, requests, |request| self.make(*request));
+        made.into_iter().collect()
+    }
+
+    fn at_once(&self) -> usize {
+        if self.guests == NonZeroUsize::MIN { 1 } else { RUNS_A_CORE * self.guests.get() }
+    }
+
+    fn printed(&mut self) -> Option<String> {
+        self.commands.printed()
+    }
+
+    fn evidence(&mut self) -> Vec<Evidence> {
+        let read = |name| {
+            let text = std::fs::read_to_string(self.file(name)?).ok()?;
+            Some(Evidence { name, text })
+        };
+        [TRACE, CONSOLE].into_iter().filter_map(read).collect()
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        let mut settings = self.drives.settings();
+        for (rows, arm) in settings.iter_mut().zip(&self.study.arms) {
+            let has = Has::of([&self.study.base, &arm.settings].into_iter());
+            rows.extend(has.map_or_else(|_| Vec::new(), |has| has.settings()));
+        }
+        settings
+    }
+
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
+        self.drives.risks(runs)
+    }
+
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let mut notes = self.drives.notes(runs);
+        notes.push(format!(
+            "The host side was Linux {}, with its driver for AHCI or IDE where the drive is a SATA \
+             drive, and with that for virtio elsewhere. There {}. In every run the guest had the \
+             driver, queue depth, scheduler, nr_requests and write cache of its arm.",
+            self.kernel.release,
+            self.processors()
+        ));
+        let overtakes =
+            |about: &About| matches!(seen::setting(about), Ok(Some(it)) if it.lets_overtake());
+        let unordered: Vec<_> =
+            self.drives.abouts().into_iter().filter(|it| overtakes(&it.1)).collect();
+        if !unordered.is_empty() {
+            let quoted: Vec<_> = unordered.iter().map(|(name, _)| format!("`{name}`")).collect();
+            notes.push(format!(
+                "In {} no scheduler orders what the disk cannot take: under this kernel later \
+                 requests can overtake earlier ones, by seconds. Rates agree with stage simulate, \
+                 latencies do not.",
+                quoted.join(", ")
+            ));
+        }
+        notes
+    }
+}

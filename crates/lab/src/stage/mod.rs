@@ -1,0 +1,164 @@
+//! The stages of a study: what makes its runs.
+
+mod cells;
+mod confirm;
+mod emulate;
+mod hardware;
+pub mod kernel;
+pub mod parallel;
+pub mod program;
+mod shell;
+mod simulate;
+pub mod suite;
+
+pub use cells::RealCells;
+pub use confirm::Confirm;
+pub use emulate::Emulator;
+pub use hardware::Hardware;
+pub use kernel::KernelStage;
+pub use simulate::Simulator;
+
+use std::path::PathBuf;
+
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_model::options::Options;
+use drivelab_study::file::{Settings, Suite};
+use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
+
+use self::kernel::Has;
+use drivelab_core::Refusal;
+
+/// The settings of modelled drives, and of the guests that stage kernel gives them.
+#[derive(Debug)]
+pub struct DriveKeys;
+
+impl Vocabulary for DriveKeys {
+    fn keys(&self) -> Vec<&'static str> {
+        // A study seeds its runs and draws its drives itself.
+        let own = ["seed", "specimen"];
+        let of_drive = Options::KEYS.into_iter().filter(|key| !own.contains(key));
+        of_drive.chain(Has::KEYS).collect()
+    }
+
+    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
+        if Has::KEYS.contains(&key) {
+            return Has::read(key, value);
+        }
+        let mut options = Options::default();
+        options.set(key, value).map_err(|wrong| wrong.to_string())?;
+        let (_, value) = options.entries().pop().expect("one key was set");
+        Ok(value)
+    }
+
+    fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+        suite::declared(name, section)
+    }
+
+    fn formats(&self) -> Vec<&'static str> {
+        drivelab_formats::results::tools().collect()
+    }
+}
+
+/// Settings as the model takes them: without those of a guest.
+pub fn options(settings: &Settings) -> Options {
+    let mut options = Options::default();
+    for (key, value) in settings.iter().filter(|(key, _)| !Has::KEYS.contains(key)) {
+        options.set(key, value).expect("the vocabulary accepted it");
+    }
+    options
+}
+
+/// The stage of a study, ready to enter its first arm.
+pub fn of(
+    study: &mut StudyFile,
+    asked: &Asked,
+    in_place: Option<&str>,
+    confirm: Confirm,
+) -> Result<Box<dyn Stage<Error = Refusal>>, Refusal> {
+    if study.stage != StageName::Kernel {
+        refuse_guests(study)?;
+    }
+    match study.stage {
+        StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
+        StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
+        StageName::Hardware => {
+            Ok(Box::new(hardware(study, asked, confirm)?.with_arm_in_place(in_place)?))
+        }
+        StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
+    }
+}
+
+/// The stage of a study on the files or devices that its arms or the command name.
+pub fn hardware(study: &StudyFile, asked: &Asked, confirm: Confirm) -> Result<Hardware, Refusal> {
+    let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, confirm)?;
+    hardware.overwriting(asked.overwrite).tried_out()
+}
+
+/// Refuses arms that differ in what only a guest has.
+fn refuse_guests(study: &StudyFile) -> Result<(), Refusal> {
+    let key =
+        |arm: &Arm| arm.settings.iter().map(|(key, _)| *key).find(|it| Has::KEYS.contains(it));
+    let Some((arm, key)) = study.arms.iter().find_map(|arm| Some((arm, key(arm)?))) else {
+        return Ok(());
+    };
+    let message =
+        format!("arm `{}` sets `{key}`, which stage {} does not have", arm.name, study.stage);
+    Err(Refusal::request(message).hint("under a real kernel: --stage kernel"))
+}
+
+/// The targets of each arm: one, or one for each drive of a matrix.
+fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<Vec<PathBuf>>, Refusal> {
+    let typed = asked.target.as_deref().unwrap_or_default();
+    refuse_model(typed)?;
+    if !typed.is_empty() && study.arms.iter().all(|arm| !arm.targets.is_empty()) {
+        let message = format!("every arm names its own target, so `{typed}` would not be measured");
+        return Err(Refusal::request(message).hint("omit --target"));
+    }
+    let drives = study.matrix.as_ref().map_or(1, |matrix| matrix.targets.len());
+    let mut targets = Vec::new();
+    // Kept paths are of all arms, one after the other.
+    let mut kept = asked.paths.iter();
+    for arm in &study.arms {
+        let kept: Vec<&String> = kept.by_ref().take(arm.targets.len().max(1)).collect();
+        let default = asked.path.as_ref().or(asked.target.as_ref());
+        let of_arm: Vec<&String> = match (&arm.targets[..], default) {
+            ([], default) => default.into_iter().collect(),
+            (own, _) if kept.len() == own.len() => kept,
+            (own, _) => own.iter().collect(),
+        };
+        if of_arm.is_empty() && study.needs_target() {
+            return Err(without_target(study, arm));
+        }
+        if study.matrix.is_some() && of_arm.len() != drives {
+            let message = format!("a matrix of {drives} drives needs as many targets");
+            return Err(Refusal::request(message)
+                .hint("list them in `[matrix]`, or in each arm: targets = [\"PATH\", ...]"));
+        }
+        let paths = of_arm.into_iter().map(PathBuf::from).collect::<Vec<_>>();
+        targets.push(if paths.is_empty() { vec![PathBuf::new()] } else { paths });
+    }
+    Ok(targets)
+}
+
+/// An arm that has nothing to measure.
+fn without_target(study: &StudyFile, arm: &Arm) -> Refusal {
+    let message = if study.arms.iter().any(|arm| !arm.targets.is_empty()) {
+        format!("arm `{}` has no target to measure", arm.name)
+    } else {
+        "a study at stage hardware needs a target to measure".to_owned()
+    };
+    Refusal::request(message)
+        .hint("add --target FILE; a file that does not exist is laid out")
+        .hint("or give each arm its own in the study: target = \"PATH\"")
+}
+
+/// Refuses a modelled drive, of which a file would be made by that name.
+fn refuse_model(target: &str) -> Result<(), Refusal> {
+    if !target.starts_with("drive:") {
+        return Ok(());
+    }
+    let message = format!("`{target}` is a modelled drive, but stage hardware measures real files");
+    Err(Refusal::request(message)
+        .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
+        .hint(format!("for a file of that name write `./{target}`")))
+}

@@ -1,0 +1,547 @@
+//! Stage simulate: a modelled drive in virtual time, several runs at once.
+
+mod arm;
+mod cells;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::outline::Risk;
+use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
+use drivelab_core::rng::Rng;
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use drivelab_core::{Device as _, Refusal};
+use drivelab_engine::RunPlan;
+use drivelab_model::options::{DriveSpec, Options};
+use drivelab_model::profile::Profile;
+use drivelab_model::{About, Specimens};
+use drivelab_study::file::{NamedWorkload, Needs};
+use drivelab_study::risk::{self, WriteCache};
+use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
+
+use super::{options, parallel, suite};
+use crate::attached;
+use crate::measure::{self, Made};
+use crate::target;
+use arm::{ModelledArm, rest, shared};
+use cells::{CellFigures, CellRun};
+
+/// Runs that each thread makes between two looks at the journal: enough that none waits long for
+/// the others, and few that a kill costs.
+const RUNS_A_THREAD: usize = 32;
+
+/// The part of a study's seed that draws its drives, apart from all that blocks and runs use.
+const SPECIMENS_PART: u64 = u64::MAX;
+
+/// The arms of a study as modelled drives.
+#[derive(Debug)]
+pub struct Simulator {
+    arms: Vec<ModelledArm>,
+    workloads: Vec<(Work, Options)>,
+    curve: Vec<Work>,
+    matrix: Option<(Matrix, Vec<Cell>)>,
+    /// Cells that were made, by all that their figures depend on.
+    made: BTreeMap<String, CellFigures>,
+    threads: NonZeroUsize,
+    /// How much every arm has, where some have more.
+    shared: Option<Bytes>,
+    /// The drives of the blocks, where each block has its own.
+    specimens: Option<Specimens>,
+    /// Those of the runs that are being made: by arm and number.
+    drawn: BTreeMap<(usize, u32), Profile>,
+    /// The median drive stands for all that fit a profile.
+    is_of_median: bool,
+}
+
+/// The drives of a cell as parts of one file, one after the other.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// How long each part is.
+    pub(super) size: Bytes,
+    /// The seed of the drives, and of the threads on each.
+    pub(super) seed: u64,
+    pub(super) seeds: Vec<u64>,
+}
+
+impl Simulator {
+    /// Reads the profiles, checks that every arm can be built, and settles what the blocks of the
+    /// study are.
+    pub fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
+        refuse_programs(study)?;
+        let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
+        let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
+        let leaves_open = arms.iter().any(|arm| !arm.profile.unknowns().is_empty());
+        study.settle_blocks(leaves_open)?;
+        let profiles = arms.iter().map(|arm| &arm.profile);
+        let specimens = study.draws_specimens.then(|| {
+            let seed = Rng::for_part(study.seed, SPECIMENS_PART).bits();
+            Specimens::new(seed, study.blocks, profiles)
+        });
+        let is_of_median = leaves_open && specimens.is_none();
+        let shared = shared(&arms);
+        // Every arm is asked for the same addresses.
+        let limited = |workload: &Workload| {
+            let rest = shared.map(|all| rest(all, workload.offset));
+            Work::Load(Box::new(Workload { size: workload.size.or(rest), ..workload.clone() }))
+        };
+        let work = |named: &NamedWorkload| match &named.work {
+            Work::Load(workload) => limited(workload),
+            other => other.clone(),
+        };
+        let workload = |named: &NamedWorkload| (work(named), options(&named.settings));
+        let depths = study.curve.iter().flat_map(|curve| &curve.depths);
+        Ok(Self {
+            workloads: study.workloads.iter().map(workload).collect(),
+            curve: depths.map(|(_, workload)| limited(workload)).collect(),
+            matrix: study.matrix.clone().map(|matrix| {
+                let rest = shared.map(|all| rest(all, matrix.offset));
+                let size = matrix.size.or(rest);
+                (Matrix { size, ..matrix }, study.cells.clone())
+            }),
+            made: BTreeMap::new(),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            arms,
+            shared,
+            specimens,
+            drawn: BTreeMap::new(),
+            is_of_median,
+        })
+    }
+
+    /// Draws the drives that these runs are made on, and forgets all others.
+    pub(super) fn draw(&mut self, requests: &[Request]) {
+        let Some(specimens) = &self.specimens else { return };
+        let wanted: BTreeSet<(usize, u32)> =
+            requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
+        self.drawn.retain(|key, _| wanted.contains(key));
+        for (arm, number) in wanted {
+            let profile = &self.arms[arm].profile;
+            let draw = || specimens.of(arm, profile, number);
+            self.drawn.entry((arm, number)).or_insert_with(draw);
+        }
+    }
+
+    /// The drive of a run.
+    pub(super) fn profile(&self, request: Request) -> &Profile {
+        let drawn = request.specimen.and_then(|number| self.drawn.get(&(request.arm, number)));
+        drawn.unwrap_or(&self.arms[request.arm].profile)
+    }
+
+    /// The run of a cell; `None` for any other.
+    fn cell(&self, request: Request) -> Result<Option<CellRun>, Refusal> {
+        let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
+            return Ok(None);
+        };
+        let ModelledArm { profile_ref, profile, options, .. } = &self.arms[request.arm];
+        let run = CellRun::new(matrix, cells[place], profile, options, request.seed)?;
+        Ok(Some(run.of_drive(profile_ref, request.specimen)))
+    }
+
+    /// The cells, in the part of each drive that every arm has.
+    pub(super) fn matrix(&self) -> Option<&(Matrix, Vec<Cell>)> {
+        self.matrix.as_ref()
+    }
+
+    /// The drives of a cell as parts of one file.
+    pub(super) fn parts(&self, request: Request) -> Result<Parts, Refusal> {
+        let run = self.cell(request)?.expect("only cells have parts");
+        let arm = &self.arms[request.arm];
+        let drives = target::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
+        let size = drives.capacity().bytes().get() / run.seeds().len() as u64;
+        Ok(Parts { size: Bytes::new(size), seed: run.seed(), seeds: run.seeds().to_vec() })
+    }
+
+    /// Makes the cells whose figures are not known yet, each once.
+    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Refusal> {
+        let mut missing = BTreeMap::new();
+        for request in requests {
+            if let Some(run) = self.cell(*request)?
+                && !self.made.contains_key(&run.key())
+            {
+                missing.insert(run.key(), (run, self.profile(*request)));
+            }
+        }
+        let mut missing: Vec<(String, (CellRun, &Profile))> = missing.into_iter().collect();
+        // The longest first, so that no processor is left with one at the end: small sequential
+        // blocks are the most requests.
+        missing.sort_by_key(|(_, (run, _))| {
+            (run.workload.rw.is_random(), run.workload.blocks.largest())
+        });
+        let made = parallel::map(self.threads, &missing, |(_, (run, profile))| run.make(profile));
+        let keys: Vec<String> = missing.into_iter().map(|(key, _)| key).collect();
+        for (key, made) in keys.into_iter().zip(made) {
+            self.made.insert(key, made?);
+        }
+        Ok(())
+    }
+
+    /// The record of a run; what it takes of cells is there.
+    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
+        let Request { arm, task, seed, .. } = request;
+        let ModelledArm { profile_ref, options, .. } = &self.arms[arm];
+        let profile = self.profile(request);
+        if let Some(run) = self.cell(request)? {
+            let CellFigures { jobs, total } = self.made[&run.key()].clone();
+            let options = run.with_drives(options);
+            let drive = target::build(profile, &options, 0)?;
+            let attached = attached::to_model(&profile_ref.to_string(), drive.about());
+            let spec = DriveSpec { profile: profile_ref.clone(), options };
+            let numjobs = run.threads();
+            let plan = RunPlan::new(spec.to_string().into(), run.workload.clone());
+            let record = measure::record(
+                &RunPlan { numjobs, seed, ..plan },
+                Made {
+                    jobs: Vec::new(),
+                    total: Tally::default(),
+                    marks: Vec::new(),
+                    ioengine: "virtual".into(),
+                    attached,
+                    specimen: profile.record(drive.about()),
+                    host: None,
+                    flash: None,
+                },
+            );
+            return Ok(RunRecord { jobs, total: Some(total), ..record });
+        }
+        let (work, options) = self.plan(arm, task);
+        let spec = DriveSpec { profile: profile_ref.clone(), options };
+        let workload = match work {
+            Work::Load(workload) => workload,
+            Work::Suite(suite) => return suite::on_model(suite, &spec, profile, seed),
+            Work::Command(_) => unreachable!("commands were refused"),
+        };
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), (**workload).clone()) };
+        let record = target::simulate(&spec, profile, &plan, &|_| ())?;
+        // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
+        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+    }
+
+    /// How many runs the cells of a matrix of several drives rest on.
+    fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
+        let (matrix, _) = self.matrix.as_ref().filter(|(matrix, _)| matrix.targets.len() > 1)?;
+        let request = |run: &StoredRun| Request {
+            arm: run.step.arm,
+            task: run.task,
+            seed: run.record.config.seed,
+            specimen: run.record.specimen.as_ref().and_then(|specimen| specimen.number),
+        };
+        let cells = runs.iter().filter_map(|run| self.cell(request(run)).ok().flatten());
+        let (mut rows, mut made) = (0, BTreeSet::new());
+        for cell in cells {
+            rows += usize::from(cell.is_of_all());
+            made.insert(cell.key());
+        }
+        Some(format!(
+            "{rows} cells rest on {} runs of {} in virtual time. The drives are alike but for their \
+             seeds: what draws nothing is run once for all of them, and reads once for both states \
+             of the write cache.",
+            made.len(),
+            matrix.runtime
+        ))
+    }
+
+    /// What a task does that is no cell, and the drive settings that it runs under.
+    fn plan(&self, arm: usize, task: Task) -> (&Work, Options) {
+        let options = &self.arms[arm].options;
+        match task {
+            Task::Workload(place) => {
+                let (work, own) = &self.workloads[place];
+                (work, options.overlaid_with(own))
+            }
+            Task::Curve(place) => (&self.curve[place], *options),
+            Task::Cell(_) => unreachable!("cells are planned by themselves"),
+        }
+    }
+
+    /// The settings of an arm's drive for a task.
+    fn settings_for(&self, arm: usize, task: Task) -> Options {
+        let (Task::Cell(place), Some((matrix, cells))) = (task, &self.matrix) else {
+            return self.plan(arm, task).1;
+        };
+        let options = self.arms[arm].options;
+        Options { drives: cells::drives(matrix, &cells[place]).or(options.drives), ..options }
+    }
+
+    /// What a task does.
+    pub(super) fn work(&self, task: Task) -> &Work {
+        self.plan(0, task).0
+    }
+
+    /// The drive of an arm for a task.
+    pub(super) fn spec(&self, arm: usize, task: Task) -> DriveSpec {
+        let options = self.settings_for(arm, task);
+        DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }
+    }
+
+    /// What each arm is, in the order of the study.
+    pub(super) fn abouts(&self) -> Vec<(String, About)> {
+        self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
+    }
+
+    /// What an arm is.
+    pub(super) fn about(&self, arm: usize) -> About {
+        self.arms[arm].drive().about().clone()
+    }
+
+    /// What the model of an arm says of how it is attached.
+    pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
+        let options = self.settings_for(arm, task);
+        let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
+        let drive = target::build(profile, &options, 0).expect("built once before");
+        attached::to_model(&profile_ref.to_string(), drive.about())
+    }
+
+    /// That the drive of an arm is the median one, for the record of a run of a task.
+    pub(super) fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
+        let options = self.settings_for(arm, task);
+        let profile = &self.arms[arm].profile;
+        let drive = target::build(profile, &options, 0).expect("built once before");
+        profile.record(drive.about())
+    }
+
+    /// The drives that are modelled, each once.
+    pub(super) fn models(&self) -> Vec<String> {
+        let mut models = self.each(|arm| arm.profile.model.clone());
+        models.sort_unstable();
+        models.dedup();
+        models
+    }
+
+    /// What `of` says of each arm, once where all arms say the same.
+    fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
+        let mut each: Vec<String> = self.arms.iter().map(of).collect();
+        if each.iter().all(|one| *one == each[0]) {
+            each.truncate(1);
+        }
+        each
+    }
+}
+
+/// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of
+/// modelled drives: they have none.
+fn refuse_programs(study: &StudyFile) -> Result<(), Refusal> {
+    let is_simulated = study.stage == StageName::Simulate;
+    for named in &study.workloads {
+        let name = &named.name;
+        match &named.work {
+            Work::Command(_) if is_simulated => {
+                let message = format!(
+                    "workload `{name}` is a command, which cannot run on a modelled drive without a \
+                     kernel"
+                );
+                return Err(Refusal::request(message)
+                    .hint("under a real kernel in virtual time: --stage kernel")
+                    .hint("on real files: --stage hardware --target FILE")
+                    .hint("on modelled drives in real time: --stage emulate"));
+            }
+            Work::Suite(suite)
+                if suite.needs == Needs::Tree && study.stage != StageName::Kernel =>
+            {
+                let message = format!(
+                    "workload `{name}` is a suite of files, and a modelled drive has no file system"
+                );
+                let hint = "in a folder of a real disk: --stage hardware --target DIR";
+                return Err(Refusal::request(message)
+                    .hint("on a file system of a real kernel: --stage kernel")
+                    .hint(hint));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Stage for Simulator {
+    type Error = Refusal;
+
+    fn target(&self) -> String {
+        let target = self.each(ModelledArm::target).join(", ");
+        // Blocks on one drive and blocks on many are no parts of one study.
+        if self.specimens.is_some() { format!("{target}, a specimen a block") } else { target }
+    }
+
+    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+        self.draw(&[request]);
+        self.make_cells(&[request])?;
+        self.make(request)
+    }
+
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
+        self.draw(requests);
+        self.make_cells(requests)?;
+        parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
+    }
+
+    fn at_once(&self) -> usize {
+        RUNS_A_THREAD * self.threads.get()
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        self.arms.iter().map(|arm| target::settings(arm.drive().about())).collect()
+    }
+
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
+        let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let cache = |arm: &ModelledArm| {
+            let drive = arm.drive();
+            let attached = drive.about().attached.as_ref();
+            let size = attached.and_then(|attached| attached.write_cache_bytes);
+            WriteCache { size: size.map(Bytes::new) }
+        };
+        vec![risk::modelled(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())]
+    }
+
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let models = self.models();
+        let mut profiles = self.each(|arm| arm.profile_ref.to_string());
+        profiles.sort_unstable();
+        profiles.dedup();
+        let model = if models.len() == 1 { "model" } else { "models" };
+        let name = if profiles.len() == 1 { "names" } else { "name" };
+        let mut notes = vec![format!(
+            "Simulated in virtual time on the {model} of {}: no real drive was involved, and the \
+             verdict is only as good as the {model} (`drivelab drive show {}` {name} the source of \
+             each number).",
+            models.join(" and "),
+            profiles.join("`, `drivelab drive show ")
+        )];
+        if self.is_of_median {
+            notes.push(
+                "Every block simulated the median drive of its profile: how far other drives of \
+                 this kind differ is in no interval here."
+                    .to_owned(),
+            );
+        }
+        let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
+        missing.retain(|what| !what.is_empty());
+        missing.dedup();
+        notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
+        notes.extend(self.shared.map(|least| {
+            format!(
+                "The drives differ in size: every arm uses the first {least} bytes, the size of \
+                 the smallest."
+            )
+        }));
+        notes.extend(self.rests_on(runs));
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_model::options::Switch;
+
+    use super::*;
+    use crate::stage::DriveKeys;
+
+    const SMALL: &str = r#"
+title = "Does a narrow bus matter?"
+primary = "sequential-read-1.scaling"
+blocks = 1
+[base]
+drive = "seagate-st31000333as"
+drives = 2
+[[arm]]
+name = "narrow"
+bus = "pci"
+[[arm]]
+name = "narrow-uncached"
+bus = "pci"
+write-cache = "off"
+[matrix]
+read = [100, 0]
+random = [0, 100]
+threads = [1, 3]
+bs = ["64k", "1m"]
+cursor = ["own", "shared"]
+runtime = "500ms"
+"#;
+
+    const WORKLOADS: &str = r#"
+title = "Does a queue help?"
+primary = "read.iops"
+[base]
+drive = "seagate-st31000333as"
+[[arm]]
+name = "ide"
+controller = "ide"
+[[arm]]
+name = "ahci"
+controller = "ahci"
+[[workload]]
+name = "read"
+rw = "randread"
+iodepth = 8
+number_ios = 500
+[curve]
+rw = "randread"
+iodepth = [1, 4, 16]
+number_ios = 500
+"#;
+
+    fn simulator(text: &str, threads: usize) -> (Simulator, StudyFile) {
+        let mut study = StudyFile::parse("small", text, &DriveKeys).unwrap();
+        let mut simulator = Simulator::new(&mut study).unwrap();
+        simulator.threads = NonZeroUsize::new(threads).unwrap();
+        (simulator, study)
+    }
+
+    /// A run of every kind in every arm.
+    fn requests(study: &StudyFile) -> Vec<Request> {
+        let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
+        let tasks = (0..study.workloads.len()).map(Task::Workload);
+        let tasks = tasks.chain((0..points).map(Task::Curve));
+        let tasks: Vec<Task> = tasks.chain((0..study.cells.len()).map(Task::Cell)).collect();
+        let specimen = study.draws_specimens.then_some(3);
+        let request = move |arm, task| Request { arm, task, seed: 7, specimen };
+        let of_arm = |arm| tasks.iter().map(move |&task| request(arm, task));
+        (0..study.arms.len()).flat_map(of_arm).collect()
+    }
+
+    #[test]
+    fn records_do_not_depend_on_how_many_threads_make_them_nor_on_the_runs_beside_them() {
+        for text in [SMALL, WORKLOADS] {
+            let (mut one, study) = simulator(text, 1);
+            let (mut three, _) = simulator(text, 3);
+            let requests = requests(&study);
+            let alone: Vec<RunRecord> =
+                requests.iter().map(|request| one.run(*request).unwrap()).collect();
+            assert_eq!(alone, three.run_all(&requests).unwrap());
+        }
+    }
+
+    #[test]
+    fn reads_are_made_once_for_both_states_of_the_write_cache_and_alike_drives_once() {
+        let (mut simulator, study) = simulator(SMALL, 2);
+        // Sixteen cells, and four that a shared cursor changes, on two drives and on both.
+        assert_eq!(study.cells.len(), (16 + 4) * 3);
+        let records = simulator.run_all(&requests(&study)).unwrap();
+        // Six sequential cells: one drive alone, and all together. Four random ones: each of the
+        // two drives alone, and both together. Reads once for both arms, writes in each.
+        assert_eq!(simulator.made.len(), (1 + 2) * (6 * 2 + 4 * 3));
+        // A record says what its arm is all the same.
+        let caches = |arm: usize| {
+            let of_arm = &records[arm * study.cells.len()..][..study.cells.len()];
+            of_arm.iter().filter(|record| record.target.contains("write-cache=off")).count()
+        };
+        assert_eq!((caches(0), caches(1)), (0, study.cells.len()));
+    }
+
+    #[test]
+    fn a_write_cache_changes_nothing_for_reads() {
+        let (simulator, study) = simulator(SMALL, 1);
+        let profile = &simulator.arms[0].profile;
+        for request in requests(&study) {
+            let run = simulator.cell(request).unwrap().unwrap();
+            if !run.workload.rw.writes() {
+                let mut cached = run.clone();
+                cached.options.write_cache = Some(Switch::On);
+                let figures = |run: &CellRun| run.make(profile).unwrap();
+                assert_eq!(figures(&run), figures(&cached), "{}", run.key());
+            }
+        }
+    }
+}

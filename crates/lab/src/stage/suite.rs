@@ -1,0 +1,380 @@
+//! Suites by name: which there are, what each declares, and how each is run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
+use drivelab_core::recipe::embedded::{self, RECIPES};
+use drivelab_core::recipe::{Adjust, Done, Ground, Outcome, Part, Recipe, Test};
+use drivelab_core::record::{
+    Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
+};
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::{Shape, Workload};
+use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_engine::{LaidOut, RunPlan};
+use drivelab_load::Progress;
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
+use drivelab_study::file::{Needs, Suite};
+use drivelab_suites::{About, SUITES};
+
+use crate::attached;
+use crate::input;
+use crate::interrupt;
+use crate::measure::{self, Made};
+use crate::target::{self, ModelledDrive};
+
+/// What a suite may do to its target, and who looks on.
+#[derive(Clone, Copy)]
+pub struct Terms<'a> {
+    /// A file's contents may be destroyed, whoever wrote them.
+    pub overwrite: bool,
+    /// Block devices whose contents may be destroyed.
+    pub allow_destructive: &'a [PathBuf],
+    /// Receives the name of the test and how far its run is.
+    pub progress: &'a (dyn Fn(&str, &Progress) + Sync),
+}
+
+impl fmt::Debug for Terms<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Terms")
+            .field("overwrite", &self.overwrite)
+            .field("allow_destructive", &self.allow_destructive)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Terms<'_> {
+    /// Those of a study.
+    pub const fn of_study(overwrite: bool) -> Self {
+        Terms { overwrite, allow_destructive: &[], progress: &|_, _| () }
+    }
+}
+
+/// The suite called `name` with the options that it takes out of `section`.
+pub fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+    if let Some(about) = SUITES.iter().find(|about| about.name == name) {
+        return of_files(about, section);
+    }
+    let adjust = Adjust::read(section)?;
+    find(name, &adjust).map_err(|failure| match failure.hints.first() {
+        None => section.error(failure.to_string()),
+        Some(hint) => section.error(format!("{failure}; {hint}")),
+    })
+}
+
+/// The suite called `name`, or the recipe in the file of that name.
+pub fn find(name: &str, adjust: &Adjust) -> Result<Suite, Refusal> {
+    let is_file = || Path::new(name).extension().is_some_and(|end| end == "toml");
+    if let Some(shape) = name.strip_prefix(SHAPE) {
+        return Shape::from_name(shape).map(of_shape).map_err(Refusal::request);
+    }
+    let text = match embedded::text(name) {
+        Some(text) => text.to_owned(),
+        None if is_file() => input::text(Path::new(name), input::RECIPE)?,
+        None => return Err(unknown(name)),
+    };
+    let recipe = Recipe::parse(name, &text, adjust)?;
+    let metrics = recipe.metrics();
+    Ok(Suite {
+        name: name.to_owned(),
+        options: adjust.options(),
+        summary: recipe.title.clone(),
+        headline: metrics.first().cloned().unwrap_or_default(),
+        metrics,
+        writes: recipe.writes(),
+        time: Some(recipe.time()),
+        needs: Needs::Blocks(Box::new(recipe)),
+    })
+}
+
+/// Precedes the name of a shape.
+const SHAPE: &str = "shape:";
+
+/// The requests of a shape as a suite of one phase.
+fn of_shape(shape: Shape) -> Suite {
+    let metric = format!("{shape}_s");
+    Suite {
+        name: format!("{SHAPE}{shape}"),
+        options: Vec::new(),
+        summary: format!("requests in the shape of `{shape}`, one at a time, until all are done"),
+        headline: metric.clone(),
+        metrics: vec![metric],
+        needs: Needs::Model(shape),
+        writes: shape != Shape::Scan,
+        time: None,
+    }
+}
+
+/// A suite of files with the options that it takes out of `section`.
+fn of_files(about: &About, section: &mut Section) -> Result<Suite, ConfigError> {
+    let mut options = Vec::new();
+    for option in about.options {
+        let value: Option<String> = section.take(option.key)?;
+        options.extend(value.map(|value| (option.key.to_owned(), value)));
+    }
+    let suite = drivelab_suites::Suite::new(about.name, &options);
+    suite.map(|suite| tree(&suite)).map_err(|wrong| section.error(wrong))
+}
+
+/// A suite of files as a workload.
+pub fn tree(suite: &drivelab_suites::Suite) -> Suite {
+    let (metrics, mut options) = (suite.metrics(), suite.options().collect::<Vec<_>>());
+    options.sort();
+    Suite {
+        name: suite.name().to_owned(),
+        options,
+        summary: suite.summary().to_owned(),
+        headline: metrics.first().cloned().unwrap_or_default(),
+        metrics,
+        needs: Needs::Tree,
+        writes: true,
+        time: None,
+    }
+}
+
+/// Every option with the value in force; of a recipe in a file also what its tests do, because
+/// another file may have its name.
+fn work(suite: &Suite) -> Work {
+    let mut work = Work::default();
+    work.set("suite", &suite.name);
+    let Needs::Blocks(recipe) = &suite.needs else { return work };
+    let each = |of: &dyn Fn(&Test) -> String| {
+        let mut values: Vec<String> = recipe.tests.iter().map(of).collect();
+        values.dedup();
+        values.join(", ")
+    };
+    let size = |test: &Test| test.workload.size.map(|size| size.to_string()).unwrap_or_default();
+    for (key, value) in [
+        ("size", each(&size)),
+        ("runtime", each(&|test| test.workload.runtime.to_string())),
+        ("loops", each(&|test| test.loops.to_string())),
+        ("pause", recipe.pause.to_string()),
+    ] {
+        work.set(&format!("{SUITE}{key}"), value);
+    }
+    if embedded::text(&suite.name).is_none() {
+        for test in &recipe.tests {
+            let load = Work::of_load(&test.workload).with("numjobs", test.numjobs);
+            work.add(&format!("{}.", test.name), &load);
+        }
+    }
+    work
+}
+
+/// The work of a run of a suite, where its record is of a version that did not write it.
+pub fn complete(record: &mut RunRecord) {
+    let Some(SuiteConfig { name, options }) = &record.config.suite else { return };
+    if !record.config.work.is_empty() {
+        return;
+    }
+    let given: Vec<(String, String)> = options.clone().into_iter().collect();
+    if let Ok(suite) = drivelab_suites::Suite::new(name, &given) {
+        record.config.work = suite.work();
+    } else if options.is_empty() && embedded::text(name).is_some() {
+        let known = find(name, &Adjust::default());
+        record.config.work = known.map(|suite| work(&suite)).unwrap_or_default();
+    }
+}
+
+/// What the tool that the suite of a run follows writes of its settings into its own results.
+pub fn setup(record: &RunRecord) -> BTreeMap<String, String> {
+    let Some(SuiteConfig { name, options }) = &record.config.suite else { return BTreeMap::new() };
+    let given: Vec<_> = options.clone().into_iter().collect();
+    let memory = record.host.as_ref().map(|host| Bytes::new(host.memory_bytes));
+    let suite = drivelab_suites::Suite::new(name, &given);
+    suite.map_or_else(|_| BTreeMap::new(), |suite| suite.setup(record.config.seed, memory))
+}
+
+fn unknown(name: &str) -> Refusal {
+    let files = SUITES.iter().map(|about| about.name);
+    let names = RECIPES.iter().map(|(name, _)| *name).chain(files);
+    let hint = match nearest(name, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "there are {}; a recipe of your own is a file that ends in `.toml`",
+            names.collect::<Vec<_>>().join(", ")
+        ),
+    };
+    Refusal::request(format!("there is no suite `{name}`")).hint(hint)
+}
+
+/// Runs a suite on a modelled drive that nothing was asked of before.
+pub fn on_model(
+    suite: &Suite,
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<RunRecord, Refusal> {
+    if let Needs::Model(shape) = suite.needs {
+        return shaped(suite, shape, spec, profile, seed);
+    }
+    let recipe = recipe(suite)?;
+    let mut drive = ModelledDrive::new(spec, profile, seed)?;
+    let ground = Ground { capacity: drive.capacity(), seed };
+    let (mut attached, mut specimen) = (None, None);
+    let outcome = recipe.carry_out(ground, &mut |_, part| {
+        let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
+        Ok::<_, Refusal>(made.and_then(|made| {
+            attached = Some(made.attached.clone());
+            specimen.clone_from(&made.specimen);
+            done(made)
+        }))
+    })?;
+    let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
+    Ok(RunRecord { host: None, attached, specimen, ..record })
+}
+
+/// The virtual time that a shape takes.
+fn shaped(
+    suite: &Suite,
+    shape: Shape,
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<RunRecord, Refusal> {
+    let drive = target::build(profile, &spec.options, seed)?;
+    let attached = Some(attached::to_model(&spec.profile.to_string(), drive.about()));
+    let specimen = profile.record(drive.about());
+    let (capacity, mut failed) = (drive.capacity().bytes(), 0_u64);
+    let mut count = |answer: ReplayAnswer| failed += u64::from(answer.result.is_err());
+    let mut replay = Replay::new(drive, Loop::Closed);
+    for entry in shape.requests(capacity, seed) {
+        replay.push(entry, &mut count);
+    }
+    replay.finish(&mut count);
+    if failed > 0 {
+        let message = format!("{failed} requests of `{}` failed on the model", suite.name);
+        return Err(Refusal::machine(message));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+    let seconds = replay.now().ns() as f64 / 1e9;
+    let figure = Figure::new(suite.headline.clone(), seconds, Better::Less);
+    let phase = Phase {
+        name: shape.to_string(),
+        nature: Nature::Disk,
+        figures: vec![figure],
+        lat_ns: None,
+        points: Vec::new(),
+        remarks: Vec::new(),
+    };
+    let outcome = Outcome { phases: vec![phase], marks: Vec::new(), is_whole: true };
+    let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
+    Ok(RunRecord { host: None, attached, specimen, ..record })
+}
+
+/// Refuses what a run of a suite on a file would be refused for; lays out what is missing.
+pub fn try_out(suite: &Suite, path: &Path, seed: u64, terms: Terms<'_>) -> Result<(), Refusal> {
+    // One of files looks at its folder itself, before it makes anything there.
+    if matches!(suite.needs, Needs::Tree) || path.is_dir() {
+        return Ok(());
+    }
+    let recipe = recipe(suite)?;
+    let mut laid_out = measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
+    let plan = |workload: &Workload| RunPlan {
+        allow_overwrite: terms.overwrite,
+        allow_destructive: terms.allow_destructive.to_vec(),
+        ..RunPlan::new(path.to_owned(), workload.clone())
+    };
+    measure::try_out(&recipe.workloads().map(plan).collect::<Vec<_>>())?;
+    laid_out.iter_mut().for_each(LaidOut::keep);
+    Ok(())
+}
+
+/// The size at which a missing file is laid out for a suite that states none.
+const SIZE: Bytes = Bytes::gib(1);
+
+/// Runs a suite on a file, a device or a directory.
+pub fn on_path(
+    suite: &Suite,
+    path: &Path,
+    seed: u64,
+    terms: Terms<'_>,
+) -> Result<RunRecord, Refusal> {
+    if matches!(suite.needs, Needs::Tree) {
+        let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
+        return measure::suite(&suite.map_err(Refusal::request)?, path, seed, &|_| ());
+    }
+    let recipe = recipe(suite)?;
+    if path.is_dir() {
+        let (path, name) = (path.display(), &suite.name);
+        let message =
+            format!("`{path}` is a directory, and suite `{name}` reads and writes a file");
+        return Err(Refusal::request(message).hint(format!("name a file in it: {path}/testfile")));
+    }
+    let size = recipe.end().unwrap_or(SIZE);
+    let mut laid_out = measure::lay_out_if_missing(path, size, seed, true)?;
+    let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    let ground = Ground { capacity: Bytes::new(length.at_path("open", path)?), seed };
+    let (mut attached, mut ioengine) = (None, String::new());
+    let outcome = recipe.carry_out(ground, &mut |test: &Test, part| {
+        let plan = RunPlan {
+            allow_overwrite: terms.overwrite,
+            allow_destructive: terms.allow_destructive.to_vec(),
+            ..plan(path, part)
+        };
+        let progress = |step: &Progress| (terms.progress)(&test.name, step);
+        let made = measure::on_this_machine(std::slice::from_ref(&plan), &progress)?.pop();
+        laid_out.iter_mut().for_each(LaidOut::keep);
+        Ok::<_, Refusal>(made.and_then(|made| {
+            attached = Some(made.attached.clone());
+            ioengine.clone_from(&made.ioengine);
+            done(made)
+        }))
+    })?;
+    let record = record(suite, &path.display().to_string(), &ioengine, seed, outcome);
+    Ok(RunRecord { attached, ..record })
+}
+
+fn recipe(suite: &Suite) -> Result<&Recipe, Refusal> {
+    match &suite.needs {
+        Needs::Blocks(recipe) => Ok(recipe),
+        Needs::Model(_) => {
+            let message = format!("suite `{}` runs on a modelled drive only", suite.name);
+            Err(Refusal::request(message).hint("name one: drive:NAME (`drivelab drive list`)"))
+        }
+        Needs::Tree => {
+            let name = &suite.name;
+            let message = format!("suite `{name}` works on files, so it needs a directory");
+            Err(Refusal::request(message).hint("name a directory"))
+        }
+    }
+}
+
+fn plan(path: &Path, part: &Part) -> RunPlan {
+    RunPlan {
+        numjobs: part.numjobs,
+        conduct: part.schedule,
+        seed: part.seed,
+        ..RunPlan::new(path.to_owned(), part.workload.clone())
+    }
+}
+
+/// What a load came to; nothing where it was cut short.
+fn done(made: Made) -> Option<Done> {
+    let Made { total, marks, .. } = made;
+    (!interrupt::requested()).then_some(Done { tally: total, marks })
+}
+
+fn record(suite: &Suite, target: &str, ioengine: &str, seed: u64, outcome: Outcome) -> RunRecord {
+    let options = suite.options.iter().cloned().collect();
+    let config = RunConfig {
+        drivelab: env!("CARGO_PKG_VERSION").into(),
+        ioengine: ioengine.to_owned(),
+        direct: true,
+        numjobs: 1,
+        seed,
+        suite: Some(SuiteConfig { name: suite.name.clone(), options }),
+        work: work(suite),
+        ..RunConfig::default()
+    };
+    let mut marks = outcome.marks;
+    // Said by what is missing.
+    marks.retain(|mark| mark.id != MarkId::Interrupted);
+    RunRecord { marks, ..measure::benchmark(target, config, outcome.phases) }
+}
