@@ -18,7 +18,7 @@ use self::study::HostsStudyArgs;
 use self::sweep::RanksSweepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{self, Ui};
-use drivelab_core::{Refusal, RefusalKind};
+use drivelab_core::RefusalKind;
 use drivelab_lab::interrupt;
 
 /// A laboratory for disks: one load from many hosts.

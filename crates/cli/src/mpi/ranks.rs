@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use drivelab_core::units::{Span, Time};
+use drivelab_lab::stage::hardware::start::monotonic;
 use drivelab_study::ranks::Ranks;
 use mpi::Threading;
 use mpi::environment::Universe;
@@ -14,7 +15,6 @@ use mpi::point_to_point::MatchedReceiveVec as _;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source as _};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::exit::{Exit, Outcome};
 use drivelab_core::Refusal;
@@ -112,13 +112,6 @@ fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<
         }
         _ => Ok(()),
     }
-}
-
-/// The clock of this host.
-pub(super) fn monotonic() -> Time {
-    let now = clock_gettime(ClockId::Monotonic);
-    let number = |part: i64| u64::try_from(part).expect("this clock begins at 0");
-    Time::from_ns(number(now.tv_sec) * 1_000_000_000 + number(now.tv_nsec))
 }
 
 impl Ranks for Mpi {

@@ -14,7 +14,9 @@ use drivelab_study::ranks::{Crew, Gathered, Line, Measured, Own, Ranks as _, mak
 use serde::{Deserialize, Serialize};
 
 use super::collect;
-use super::line::{WaitArgs, measured, of_rank};
+use drivelab_lab::stage::hardware::start::measured;
+
+use super::line::{WaitArgs, of_rank};
 use super::ranks::Mpi;
 use super::show::show;
 use crate::commands::run::RunArgs;

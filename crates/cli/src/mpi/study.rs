@@ -1,15 +1,12 @@
 //! `drivelab-mpi study`: an experiment whose runs are made by all hosts together.
 
 use clap::Args;
-use drivelab_core::units::Bytes;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::ranks::{
-    Crew, Followed, Line, Measured, Member, Ranks as _, Terms, follow, lead,
-};
-use drivelab_study::{Arm, Asked, Choices, Request, StageName, StudyFile, Work};
+use drivelab_study::ranks::{Crew, Followed, Ranks as _, Terms, follow, lead};
+use drivelab_study::{Arm, Asked, Choices, StageName, StudyFile};
 use serde::{Deserialize, Serialize};
 
-use super::line::{WaitArgs, command_of_rank, measured, of_rank};
+use super::line::{WaitArgs, command_of_rank, of_rank};
 use super::ranks::Mpi;
 use crate::commands::study::place::{AnyStage, Place, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
@@ -170,23 +167,6 @@ fn refuse_others(wanted: &Wanted<'_>) -> Result<(), Refusal> {
         None => Ok(()),
         Some(_) => Err(Refusal::request("--in-place is for arms that are put in place by hand")
             .hint("omit --in-place")),
-    }
-}
-
-impl Member for Hardware {
-    fn run_from(
-        &mut self,
-        request: Request,
-        line: &mut Line<'_>,
-    ) -> Result<Option<Measured>, Refusal> {
-        let Work::Load(workload) = self.work(request) else {
-            return Err(Refusal::request("hosts begin nothing but loads together"));
-        };
-        measured(&self.plan(request, *workload)?, &|_| (), line)
-    }
-
-    fn use_size(&mut self, size: Bytes) {
-        Self::use_size(self, size);
     }
 }
 

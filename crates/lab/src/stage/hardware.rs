@@ -1,6 +1,8 @@
 //! Stage hardware: a real file, arms switched by commands or by the user.
 
 mod beforehand;
+#[cfg(feature = "mpi")]
+pub mod start;
 
 use std::collections::BTreeSet;
 use std::fs;

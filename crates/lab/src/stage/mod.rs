@@ -3,7 +3,7 @@
 mod cells;
 mod confirm;
 mod emulate;
-mod hardware;
+pub mod hardware;
 pub mod kernel;
 pub mod parallel;
 pub mod program;
