@@ -1,7 +1,8 @@
-//! What is kept of a run.
+//! Runs, studies and everything else that is kept, on their way in and out.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use drivelab_core::record::{Figure, Origin, RunRecord};
 use ulid::Ulid;
@@ -11,8 +12,8 @@ use ulid::Ulid;
 pub struct RunId(Ulid);
 
 impl RunId {
-    /// The id of a run kept at `time_ms` (milliseconds since 1970), told from others of that
-    /// millisecond by 80 bits of `random`.
+    /// The id of a run kept at `time_ms` (milliseconds since 1970); 80 bits of `random` distinguish
+    /// it from others of that millisecond.
     pub fn new(time_ms: u64, random: u128) -> Self {
         Self(Ulid::from_parts(time_ms, random))
     }
@@ -20,6 +21,37 @@ impl RunId {
     /// The id of the part with this number: ids of parts sort by it, behind that of their whole.
     pub fn part(self, number: u32) -> Self {
         Self(Ulid(self.0.0.wrapping_add(u128::from(number) + 1)))
+    }
+}
+
+/// A source of ids of which each sorts behind all before it: runs that are kept one after another,
+/// or read from one file, keep their order even within a millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunIds {
+    last: u128,
+}
+
+impl RunIds {
+    /// A source that has given no id.
+    pub const fn new() -> Self {
+        Self { last: 0 }
+    }
+
+    /// The next id, of `time_ms` unless one before it was of that time or a later one.
+    pub fn next(&mut self, time_ms: u64, random: u128) -> RunId {
+        let drawn = RunId::new(time_ms, random);
+        // A whole and its parts take up to 2^32 + 1 ids in a row, which the next one must not meet.
+        let behind = self.last.saturating_add(1 << 33);
+        let id = if self.last == 0 { drawn.0.0 } else { drawn.0.0.max(behind) };
+        debug_assert!(self.last < id, "ids ascend");
+        self.last = id;
+        RunId(Ulid(id))
+    }
+}
+
+impl Default for RunIds {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -37,9 +69,9 @@ impl FromStr for RunId {
     }
 }
 
-/// Where a run stands in the whole that it is a part of.
+/// The position of a run in the whole that it is a part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The whole.
     pub whole: RunId,
     /// The block, from 0.
@@ -57,11 +89,11 @@ pub struct Place {
 pub struct Entry {
     /// Its name.
     pub id: RunId,
-    /// When it was kept, in milliseconds since 1970.
+    /// Time at which it was kept, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What made it.
+    /// The kind of work that made it.
     pub origin: Origin,
-    /// What was measured.
+    /// The target of the load.
     pub target: String,
     /// The machine, as records name it.
     pub host: Option<String>,
@@ -77,12 +109,14 @@ pub struct Entry {
     pub tags: Vec<String>,
     /// The commit of the thing that was tested.
     pub commit: Option<String>,
-    /// What it is a part of.
-    pub place: Option<Place>,
-    /// What its seconds look like, one character each.
+    /// Its position in a whole that it is a part of.
+    pub position: Option<Position>,
+    /// A picture of its seconds, one character each.
     pub spark: String,
     /// Its figures; a list shows the first.
     pub figures: Vec<Figure>,
+    /// The part of it that is read where there are many.
+    pub digest: Option<Digest>,
     /// All of it, as JSON whose `schema` says what it is.
     pub document: String,
 }
@@ -92,9 +126,9 @@ pub struct Entry {
 pub struct Whole {
     /// The name of it.
     pub id: RunId,
-    /// When it was kept, in milliseconds since 1970.
+    /// Time at which it was kept, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What made it.
+    /// The kind of work that made it.
     pub origin: Origin,
     /// The user's name for it, as it is now.
     pub label: Option<String>,
@@ -107,25 +141,59 @@ pub struct Whole {
 /// A run that is a part of something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Where it stands there, as JSON.
-    pub place: String,
+    /// Its position there, as JSON.
+    pub position: String,
     /// The record of the run, as JSON.
     pub document: String,
 }
 
-/// What a list shows of a run.
+/// The part of a run that comparisons, courses and fleets read in place of its record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest {
+    /// All that many runs share, as JSON whose `schema` says what it is.
+    pub common: Arc<str>,
+    /// Time at which the run ended, in seconds since 1970, where the record says it.
+    pub ended_unix_s: Option<u64>,
+    /// Seed of its random numbers.
+    pub seed: u64,
+    /// A hash of what was asked and measured: copies have the same.
+    pub content: u128,
+    /// Why its figures are not what they claim to be, as JSON; `None` for a valid run.
+    pub flaws: Option<String>,
+    /// The values of its figures, in the order in which `common` names them.
+    pub values: Vec<f64>,
+}
+
+/// A kept run without its document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digested {
+    /// The name of it.
+    pub id: RunId,
+    /// Time at which it was kept, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// The kind of work that made it.
+    pub origin: Origin,
+    /// The whole that it is a part of.
+    pub whole: Option<RunId>,
+    /// Its digest; `None` for a document of a kind that has none.
+    pub digest: Option<Digest>,
+}
+
+/// A run as lists and comparisons need it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shown {
-    /// What its seconds look like, one character each.
+    /// A picture of its seconds, one character each.
     pub spark: String,
     /// Its figures; those that are not finite are left out.
     pub figures: Vec<Figure>,
+    /// Its digest.
+    pub digest: Option<Digest>,
 }
 
-/// What a row says of a run, which the record of the run says too.
+/// The columns of a row that follow from the record of the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Columns {
-    /// What was measured.
+    /// The target of the load.
     pub target: String,
     /// The machine, as records name it.
     pub host: Option<String>,
@@ -137,10 +205,12 @@ pub struct Columns {
     pub suite: Option<String>,
     /// Its figures.
     pub figures: Vec<Figure>,
+    /// Its digest.
+    pub digest: Option<Digest>,
 }
 
 impl Columns {
-    /// Those of a run of drivelab.
+    /// The columns of a run of drivelab, without a digest.
     pub fn of_run(record: &RunRecord, figures: Vec<Figure>) -> Self {
         let attached = record.attached.as_ref();
         let devices = attached.map(|attached| &attached.devices[..]).unwrap_or_default();
@@ -154,12 +224,13 @@ impl Columns {
             drive: drive.or_else(|| model.map(ToString::to_string)),
             suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
             figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+            digest: None,
         }
     }
 }
 
-/// Reads a document back: what its row must say, or `None` where a row says nothing of it that is
-/// found there; or why it is none.
+/// Reads a document back: the columns that its row must have, or `None` where none follow from it;
+/// or why it is not a document.
 pub type ReadBack<'a> = &'a dyn Fn(&str) -> Result<Option<Columns>, String>;
 
 impl Entry {
@@ -170,7 +241,7 @@ impl Entry {
         (origin, record): (Origin, &RunRecord),
         shown: Shown,
     ) -> Self {
-        let Columns { target, host, devices, drive, suite, figures } =
+        let Columns { target, host, devices, drive, suite, figures, .. } =
             Columns::of_run(record, shown.figures);
         Self {
             id,
@@ -184,10 +255,28 @@ impl Entry {
             label: record.label.clone(),
             tags: Vec::new(),
             commit: None,
-            place: None,
+            position: None,
             spark: shown.spark,
             figures,
+            digest: shown.digest,
             document: serde_json::to_string(record).expect("plain data is always JSON"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_one_source_ascend_whatever_their_times_and_random_bits() {
+        let mut ids = RunIds::new();
+        let drawn = [(7, u128::MAX), (7, 0), (7, 1 << 79), (6, 5), (9, 3), (9, 2)];
+        let made: Vec<RunId> =
+            drawn.iter().map(|(time_ms, random)| ids.next(*time_ms, *random)).collect();
+        assert!(made.is_sorted() && made[0] != made[1], "{made:?}");
+        assert_eq!((made[0], made[4]), (RunId::new(7, u128::MAX), RunId::new(9, 3)));
+        // All parts of a whole sort before the next.
+        assert!(made[1].part(u32::MAX) < made[2]);
     }
 }

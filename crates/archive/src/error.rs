@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::distrust::Distrust;
 
-/// What a database said.
+/// An error of a database.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum DatabaseError {
@@ -21,7 +21,7 @@ pub enum ArchiveError {
     /// The file cannot be opened or made.
     #[error("cannot open the archive `{}`", path.display())]
     Open {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: DatabaseError,
@@ -29,17 +29,17 @@ pub enum ArchiveError {
     /// The file is something else.
     #[error("`{}` is not an archive", path.display())]
     NoArchive {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// The connection to the server would not be as safe as its address asks.
     #[error("the connection to `{}` is not as safe as its `sslmode` asks", path.display())]
     Unsafe {
-        /// Which server.
+        /// The server.
         path: PathBuf,
         /// Why.
         why: Distrust,
-        /// What the libraries said.
+        /// The error of the libraries.
         source: DatabaseError,
     },
     /// The archive is on a server, for which this version was not built.
@@ -48,10 +48,16 @@ pub enum ArchiveError {
     /// A later version of drivelab has written to it.
     #[error("`{}` was written by a later version, which knows `{schema}`", path.display())]
     Later {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The schema that this version does not know.
         schema: String,
+    },
+    /// A version that was never released has written to it.
+    #[error("`{}` was written by a version of drivelab before its first release", path.display())]
+    Unreleased {
+        /// The file.
+        path: PathBuf,
     },
     /// No run has this id.
     #[error("no run `{0}` in the archive")]
@@ -59,9 +65,9 @@ pub enum ArchiveError {
     /// Several runs have ids that begin so.
     #[error("`{text}` is the beginning of {count} ids")]
     Ambiguous {
-        /// What was typed.
+        /// The text that was typed.
         text: String,
-        /// How many ids begin so.
+        /// Number of ids that begin so.
         count: u64,
         /// The first of them: id, target, label.
         first: Vec<String>,
@@ -69,7 +75,7 @@ pub enum ArchiveError {
     /// The beginning of an id that says too little.
     #[error("`{text}` has fewer than {least} characters of an id")]
     TooShort {
-        /// What was typed.
+        /// The text that was typed.
         text: String,
         /// Characters that say enough.
         least: usize,
@@ -77,9 +83,9 @@ pub enum ArchiveError {
     /// The run belongs to another, which would say something else without it.
     #[error("run {run} is a part of {whole}")]
     IsPart {
-        /// Which run.
+        /// The run.
         run: String,
-        /// What it belongs to.
+        /// The whole that it belongs to.
         whole: String,
     },
     /// A figure that is no number cannot be compared.
@@ -90,17 +96,17 @@ pub enum ArchiveError {
     TooLong {
         /// Of what.
         what: &'static str,
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The longest that is kept.
         limit: usize,
     },
-    /// What was kept cannot be read back.
+    /// A record cannot be read back.
     #[error("the record of run `{run}` is damaged: {why}")]
     Damaged {
-        /// Which run.
+        /// The run.
         run: String,
-        /// What is wrong with it.
+        /// The damage, in a clause.
         why: String,
     },
     /// The address of a server asks for something that there is not.
@@ -137,6 +143,7 @@ impl ArchiveError {
             Self::Sql(source) => Self::Open { path: path.to_owned(), source },
             Self::Unsafe { why, source, .. } => Self::Unsafe { path: path.to_owned(), why, source },
             Self::Later { schema, .. } => Self::Later { path: path.to_owned(), schema },
+            Self::Unreleased { .. } => Self::Unreleased { path: path.to_owned() },
             other => other,
         }
     }

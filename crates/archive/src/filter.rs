@@ -1,4 +1,4 @@
-//! Which runs are meant.
+//! Filters of runs.
 
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
@@ -6,10 +6,10 @@ use drivelab_core::record::Origin;
 use crate::entry::RunId;
 use crate::store::Value;
 
-/// Which runs are meant: those for which everything given holds.
+/// A filter of runs: all for which everything given holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// What made it.
+    /// The kind of work that made it.
     pub origin: Option<Origin>,
     /// The machine, by the beginning of what records call it.
     pub host: Option<String>,
@@ -47,8 +47,7 @@ impl Filter {
         // First: SQLite counts `$1` in the order of the text, and a list shows this figure.
         condition.add(self.metric.clone(), |n| {
             format!(
-                "EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.id AND {})",
-                is_figure("figures", n)
+                "EXISTS (SELECT 1 FROM figures WHERE figures.name = ${n} AND figures.run = runs.id)"
             )
         });
         match self.parts_of {
@@ -82,12 +81,6 @@ impl Filter {
         condition.add(self.until_ms.map(millis), |n| format!("runs.time_ms < ${n}"));
         condition
     }
-}
-
-/// Whether a figure of a run that is known has the name that is parameter `n`. The empty text keeps
-/// `SQLite` from the index by name, in which it would walk through the figures of all runs.
-pub(crate) fn is_figure(table: &str, n: usize) -> String {
-    format!("{table}.name || '' = ${n}")
 }
 
 impl Condition {

@@ -18,7 +18,9 @@ mod when;
 
 pub use archive::{AT_ONCE, Archive, Checked, Detail, Listed, Merged};
 pub use distrust::Distrust;
-pub use entry::{Columns, Entry, Part, Place, ReadBack, RunId, Shown, Whole};
+pub use entry::{
+    Columns, Digest, Digested, Entry, Part, Position, ReadBack, RunId, RunIds, Shown, Whole,
+};
 pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;
 pub use query::Query;

@@ -15,12 +15,12 @@ pub enum Query {
     Filter(Box<Filter>),
 }
 
-/// What stands before the label of kept runs.
+/// The prefix of a label.
 const LABEL: &str = "label:";
 
 impl Query {
-    /// What `text` names where it is `now_ms` (milliseconds since 1970); `None` where it is no name
-    /// of kept runs. Ids begin with `0` until the year 3084.
+    /// The runs that `text` names where it is `now_ms` (milliseconds since 1970); `None` where it is
+    /// not a name of kept runs. Ids begin with `0` until the year 3084.
     ///
     /// # Errors
     /// A time that is none, or a key that is unknown.
@@ -39,7 +39,7 @@ impl Query {
     /// Passes the runs that are meant to `then`, the oldest first; at least one.
     ///
     /// # Errors
-    /// No such run, several ids that begin so, a damaged record, or what `then` returns.
+    /// No such run, several ids that begin so, a damaged record, or an error of `then`.
     pub fn each<E: From<ArchiveError>>(
         &self,
         archive: &Archive,
@@ -57,28 +57,6 @@ impl Query {
         }
     }
 
-    /// The same, with what `make` makes of each on several threads, by [`Archive::each_made`].
-    ///
-    /// # Errors
-    /// Those of [`Self::each`], and what `make` returns.
-    pub fn each_made<T: Send, E: From<ArchiveError> + Send>(
-        &self,
-        archive: &Archive,
-        typed: &str,
-        detail: Detail,
-        make: impl Fn(Whole) -> Result<T, E> + Sync,
-        mut then: impl FnMut(T) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let filter = match self {
-            Self::Id(text) => return then(make(archive.whole(archive.find(text)?)?)?),
-            Self::Filter(filter) => filter,
-        };
-        match archive.each_made(filter, detail, make, then)? {
-            0 => Err(ArchiveError::NoSuchRun(typed.to_owned()).into()),
-            _ => Ok(()),
-        }
-    }
-
     /// The ids of the runs that are meant.
     ///
     /// # Errors
@@ -89,8 +67,9 @@ impl Query {
         if found.is_empty() {
             return Err(ArchiveError::NoSuchRun(typed.to_owned()));
         }
-        let id = |run: String| run.parse().map_err(|_| ArchiveError::NoSuchRun(run));
-        found.into_iter().map(id).collect()
+        let ids =
+            found.into_iter().map(|run| run.parse().map_err(|_| ArchiveError::NoSuchRun(run)));
+        ids.collect()
     }
 }
 
@@ -100,7 +79,7 @@ fn filter(text: &str, now_ms: u64) -> Result<Filter, String> {
     let mut filter = Filter { since_ms: Some(from_ms), until_ms, ..Filter::default() };
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let place = match key {
+        let field = match key {
             "host" => &mut filter.host,
             "device" => &mut filter.target,
             "drive" => &mut filter.drive,
@@ -114,7 +93,7 @@ fn filter(text: &str, now_ms: u64) -> Result<Filter, String> {
                 ));
             }
         };
-        *place = Some(value.to_owned()).filter(|value| !value.is_empty());
+        *field = Some(value.to_owned()).filter(|value| !value.is_empty());
     }
     Ok(filter)
 }

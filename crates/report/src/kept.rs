@@ -1,7 +1,7 @@
 //! Documents that are kept of what is no single run, to be shown again.
 
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Work};
+use drivelab_core::record::{Better, Figure};
 use serde_json::{Value, json};
 
 /// A job file with several jobs.
@@ -39,17 +39,6 @@ pub fn collection(host: &str, inspection: &Value) -> String {
 /// They are not what was kept.
 pub fn read_results(mut document: Value) -> Result<Imported, String> {
     serde_json::from_value(document["results"].take()).map_err(|error| error.to_string())
-}
-
-/// What the run of another tool did, out of the document that was kept of it; `None` for any other
-/// document.
-pub fn work_of_results(document: &str) -> Option<Work> {
-    let document: Value = serde_json::from_str(document).ok()?;
-    if document["schema"] != RESULTS_SCHEMA {
-        return None;
-    }
-    let runs = document["results"]["runs"].as_array()?;
-    serde_json::from_value(runs.first()?.get("work")?.clone()).ok()
 }
 
 /// Each run of a file by itself, with what holds for all of them.

@@ -8,6 +8,7 @@ pub mod attachment;
 pub mod cells;
 pub mod comparison;
 pub mod crash;
+pub mod digest;
 pub mod drive;
 pub mod durability;
 pub mod figures;

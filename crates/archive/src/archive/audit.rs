@@ -1,24 +1,25 @@
-//! Whether what is kept reads back, and whether rows say what their records say.
+//! The check that records read back, and that rows say the same as their records.
 
 use std::collections::BTreeMap;
 
 use drivelab_core::record::Figure;
 
-use super::row::{packed, places};
+use super::insert::{VERSION, add_digests, is_digested};
+use super::row::{digest, origin, packed, parameters};
 use super::{AT_ONCE, Archive, Checked, runs};
-use crate::entry::{ReadBack, RunId};
+use crate::entry::{Columns, Digest, ReadBack, RunId};
 use crate::error::ArchiveError;
 use crate::store::{Row, Store, Value};
 
 /// Figures are computed from a record again: their last digits may be rounded otherwise.
 const ROUNDING: f64 = 1e-9;
 
-/// What is wrong with a run.
+/// Damage of a run.
 #[derive(Debug)]
 pub(super) struct Flaw {
     /// The run.
     pub(super) run: String,
-    /// What it is a part of; itself where it is not.
+    /// The whole that it is a part of; itself where it is not.
     pub(super) whole: String,
     pub(super) why: String,
 }
@@ -27,6 +28,24 @@ impl Flaw {
     pub(super) fn sentence(&self) -> String {
         format!("run {}: {}", self.run, self.why)
     }
+}
+
+/// The fate of digests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Digests {
+    /// They must be those of their records.
+    Compare,
+    /// They are made out of the records: the database has none.
+    Make,
+}
+
+/// A run whose record reads back.
+struct Read {
+    whole: String,
+    /// The figures that its rows must have.
+    figures: Vec<Figure>,
+    /// The digest that it must have.
+    digest: Option<Digest>,
 }
 
 impl Archive {
@@ -38,22 +57,22 @@ impl Archive {
         self.read(|store| {
             let all = if self.watch.is_set() { runs(store)? } else { 0 };
             let mut damage = store.damage()?;
-            let seen = |done: u64| {
+            let (whole, flaws) = audit(store, read_back, Digests::Compare, &|done: u64| {
                 self.watch.at(done, all);
                 self.go_on()
-            };
-            let (whole, flaws) = audit(store, read_back, &seen)?;
+            })?;
             damage.extend(flaws.iter().map(Flaw::sentence));
             Ok(Checked { whole, damage })
         })
     }
 }
 
-/// Runs that read back whole, and what is wrong with the others. `seen` gets the number of runs
-/// that have been read, and may end it.
+/// Runs that read back whole, and the damage of the others. `seen` gets the number of runs that
+/// have been read, and may end it.
 pub(super) fn audit(
     store: &mut dyn Store,
     read_back: ReadBack<'_>,
+    digests: Digests,
     seen: &dyn Fn(u64) -> Result<(), ArchiveError>,
 ) -> Result<(u64, Vec<Flaw>), ArchiveError> {
     let mut flaws = nameless(store)?;
@@ -62,29 +81,35 @@ pub(super) fn audit(
         ids.push(row.get(0)?);
         Ok(())
     })?;
-    let (mut read, mut whole) = (0, 0);
+    let (mut done, mut whole) = (0, 0);
     for some in ids.chunks(AT_ONCE) {
         let mut expected = BTreeMap::new();
         let text = format!(
-            "SELECT record, record_bytes, id, study, target, host, devices, drive, suite \
-             FROM runs WHERE id IN ({})",
-            places(1, some.len())
+            "SELECT record, bytes, id, study, target, host, devices, drive, suite, origin \
+             FROM runs LEFT JOIN records ON records.run = runs.id WHERE id IN ({})",
+            parameters(1, some.len())
         );
         let values: Vec<Value> = some.iter().cloned().map(Value::from).collect();
         store.each(&text, &values, &mut |row| {
             let (run, of): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+            let whole = of.unwrap_or_else(|| run.clone());
             match one(&row, &run, read_back) {
-                Ok(figures) => {
-                    expected.insert(run.clone(), (of.unwrap_or(run), figures));
+                Ok((figures, digest)) => {
+                    expected.insert(run, Read { whole, figures, digest });
                 }
-                Err(why) => flaws.push(Flaw { whole: of.unwrap_or_else(|| run.clone()), run, why }),
+                Err(why) => flaws.push(Flaw { run, whole, why }),
             }
-            read += 1;
-            seen(read)
+            done += 1;
+            seen(done)
         })?;
-        let odd = odd_figures(store, &values, &expected)?;
+        let mut odd = odd_figures(store, &values, &expected)?;
+        match digests {
+            Digests::Compare => odd_digests(store, &values, &expected, &mut odd)?,
+            Digests::Make => make_digests(store, &mut expected)?,
+        }
+        debug_assert!(odd.len() <= expected.len(), "a run has one flaw at most");
         whole += (expected.len() - odd.len()) as u64;
-        flaws.extend(odd);
+        flaws.extend(odd.into_values());
     }
     flaws.extend(orphans(store)?);
     Ok((whole, flaws))
@@ -99,63 +124,72 @@ fn nameless(store: &mut dyn Store) -> Result<Vec<Flaw>, ArchiveError> {
     Ok(if count > 0 { vec![Flaw { run, whole, why }] } else { Vec::new() })
 }
 
-/// Parts of what is missing.
+/// Parts whose whole is missing.
 fn orphans(store: &mut dyn Store) -> Result<Vec<Flaw>, ArchiveError> {
     let lost = "SELECT id, study FROM runs WHERE study IS NOT NULL \
                 AND NOT EXISTS (SELECT 1 FROM runs whole WHERE whole.id = runs.study)";
-    let flaw = |row: &Row| {
+    let rows = store.rows(lost, &[])?;
+    let flaws = rows.iter().map(|row| {
         let (run, whole): (String, String) = (row.get(0)?, row.get(1)?);
         let why = format!("what it is a part of, {whole}, is missing");
         Ok(Flaw { run, whole, why })
-    };
-    store.rows(lost, &[])?.iter().map(flaw).collect()
+    });
+    flaws.collect()
 }
 
-/// The figures that the row of a run must have, where its record says which; or what is wrong with
-/// the record or with another column.
-fn one(row: &Row, run: &str, read_back: ReadBack<'_>) -> Result<Vec<Figure>, String> {
+/// The figures and the digest that a run must have, where its record says so; or the damage of the
+/// record or of another column.
+fn one(
+    row: &Row,
+    run: &str,
+    read_back: ReadBack<'_>,
+) -> Result<(Vec<Figure>, Option<Digest>), String> {
     if run.parse::<RunId>().is_err() {
         return Err("its id is not one".to_owned());
     }
     let text = packed(row).map_err(|_| "its record is damaged".to_owned())??;
-    let Some(columns) = read_back(&text)? else { return Ok(Vec::new()) };
-    let devices = columns.devices.join(" ");
-    let said = [
-        ("target", 4, Some(columns.target)),
-        ("host", 5, columns.host),
-        // Rows of the first versions have none.
-        ("devices", 6, Some(devices).filter(|it| !it.is_empty())),
-        ("drive", 7, columns.drive),
-        ("suite", 8, columns.suite),
+    let Some(columns) = read_back(&text)? else { return Ok((Vec::new(), None)) };
+    let Columns { target, host, devices, drive, suite, figures, digest } = columns;
+    let expected = [
+        ("target", 4, Some(target)),
+        ("host", 5, host),
+        ("devices", 6, Some(devices.join(" "))),
+        ("drive", 7, drive),
+        ("suite", 8, suite),
     ];
-    for (what, place, expected) in said {
-        let found: Option<String> = row.get(place).map_err(|_| format!("its {what} is damaged"))?;
-        let found = found.filter(|it| what != "devices" || !it.is_empty());
-        if found != expected && !(what == "devices" && found.is_none()) {
-            let shown =
-                |text: Option<String>| text.map_or("none".to_owned(), |it| format!("`{it}`"));
-            let (found, expected) = (shown(found), shown(expected));
+    for (what, column, expected) in expected {
+        let found: Option<String> =
+            row.get(column).map_err(|_| format!("its {what} is damaged"))?;
+        if found != expected {
+            let (found, expected) = (quoted(found), quoted(expected));
             return Err(format!("its {what} is {found}, in its record {expected}"));
         }
     }
-    Ok(columns.figures)
+    let is_part = row.get::<Option<String>>(3).is_ok_and(|study| study.is_some());
+    // Lists say of an unknown origin what is wrong with it.
+    let is_digested = origin(row, 9).is_ok_and(|origin| is_digested(origin, is_part));
+    Ok((figures, digest.filter(|_| is_digested)))
 }
 
-/// Figures that are others than those of their records. A figure that another version knew and this
-/// one does not is none.
+fn quoted(text: Option<String>) -> String {
+    text.map_or("none".to_owned(), |text| format!("`{text}`"))
+}
+
+/// Figures that are others than those of their records, by run. A figure that another version knew
+/// and this one does not is none.
 fn odd_figures(
     store: &mut dyn Store,
     ids: &[Value],
-    expected: &BTreeMap<String, (String, Vec<Figure>)>,
-) -> Result<Vec<Flaw>, ArchiveError> {
+    expected: &BTreeMap<String, Read>,
+) -> Result<BTreeMap<String, Flaw>, ArchiveError> {
     let text = format!(
-        "SELECT run, name, value, unit FROM figures WHERE run IN ({}) ORDER BY run, place",
-        places(1, ids.len())
+        "SELECT run, name, value, unit FROM figures WHERE run IN ({}) ORDER BY run, position",
+        parameters(1, ids.len())
     );
     let mut odd: BTreeMap<String, Flaw> = BTreeMap::new();
     store.each(&text, ids, &mut |row| {
         let (run, name): (String, String) = (row.get(0)?, row.get(1)?);
-        let Some((whole, figures)) = expected.get(&run) else { return Ok(()) };
+        let Some(Read { whole, figures, .. }) = expected.get(&run) else { return Ok(()) };
         let Some(figure) = figures.iter().find(|figure| figure.name == name) else { return Ok(()) };
         let (value, unit): (f64, String) = (row.get(2)?, row.get(3)?);
         let is_near = (value - figure.value).abs() <= ROUNDING * figure.value.abs();
@@ -168,5 +202,63 @@ fn odd_figures(
         }
         Ok(())
     })?;
-    Ok(odd.into_values().collect())
+    Ok(odd)
+}
+
+/// Adds the runs whose digest is missing or not that of their record. Another version may have
+/// made another one: its digests are not read here.
+fn odd_digests(
+    store: &mut dyn Store,
+    ids: &[Value],
+    expected: &BTreeMap<String, Read>,
+    odd: &mut BTreeMap<String, Flaw>,
+) -> Result<(), ArchiveError> {
+    let text = format!(
+        "SELECT run, version, ended_s, seed, content, flaws, figures, text \
+         FROM digests LEFT JOIN commons ON commons.id = common WHERE run IN ({})",
+        parameters(1, ids.len())
+    );
+    let mut found: BTreeMap<String, Option<Digest>> = BTreeMap::new();
+    store.each(&text, ids, &mut |row| {
+        let (run, version): (String, String) = (row.get(0)?, row.get(1)?);
+        if version == VERSION {
+            let common: Option<String> = row.get(7)?;
+            let digest = common.and_then(|common| digest(&row, 2, common.into()).ok());
+            found.insert(run, digest);
+        } else {
+            let known = expected.get(&run).and_then(|read| read.digest.clone());
+            found.insert(run, known);
+        }
+        Ok(())
+    })?;
+    for (run, Read { whole, digest, .. }) in expected {
+        let Some(digest) = digest else { continue };
+        let why = match found.get(run) {
+            Some(Some(kept)) if is_same(kept, digest) => continue,
+            Some(_) => "its digest is not that of its record",
+            None => "its digest is missing",
+        };
+        let (whole, why) = (whole.clone(), why.to_owned());
+        odd.entry(run.clone()).or_insert(Flaw { run: run.clone(), whole, why });
+    }
+    Ok(())
+}
+
+/// To the bit: a value may be no number, which equals nothing.
+fn is_same(one: &Digest, other: &Digest) -> bool {
+    let is_same = |(one, other): (&f64, &f64)| one.to_bits() == other.to_bits();
+    one.values.len() == other.values.len()
+        && one.values.iter().zip(&other.values).all(is_same)
+        && (&one.common, one.ended_unix_s, one.seed, one.content, &one.flaws)
+            == (&other.common, other.ended_unix_s, other.seed, other.content, &other.flaws)
+}
+
+/// Adds the digests that records say.
+fn make_digests(
+    store: &mut dyn Store,
+    expected: &mut BTreeMap<String, Read>,
+) -> Result<(), ArchiveError> {
+    let made = expected.iter_mut();
+    let made = made.filter_map(|(run, read)| Some((run.clone(), read.digest.take()?)));
+    add_digests(store, &made.collect::<Vec<_>>())
 }

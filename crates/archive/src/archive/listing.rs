@@ -1,14 +1,14 @@
-//! Which runs there are, as lists and names mean them.
+//! Runs as lists show them, and as names mean them.
 
 use std::collections::BTreeMap;
 
 use drivelab_core::record::{Kept, KeptFigure};
 
-use super::row::{field, origin, places};
+use super::row::{field, origin, parameters};
 use super::{AT_ONCE, Archive, Listed};
 use crate::entry::RunId;
 use crate::error::ArchiveError;
-use crate::filter::{Filter, is_figure, millis};
+use crate::filter::{Filter, millis};
 use crate::store::{Row, Store, Value};
 
 /// Characters of an id that say which run is meant, at least: the first four are the same for
@@ -63,18 +63,18 @@ impl Archive {
     pub fn listed(&self, filter: &Filter, ids: &[String]) -> Result<Listed, ArchiveError> {
         // The figure that is shown is the first parameter, where one is asked for.
         let shown = match filter.metric {
-            Some(_) => is_figure("shown", 1),
-            None => "shown.place = 0".to_owned(),
+            Some(_) => "shown.name = $1",
+            None => "shown.position = 0",
         };
         let mut values: Vec<Value> = filter.metric.iter().cloned().map(Value::from).collect();
-        let places = places(values.len() + 1, ids.len());
+        let among = parameters(values.len() + 1, ids.len());
         values.extend(ids.iter().cloned().map(Value::from));
         let text = format!(
             "SELECT runs.id, time_ms, origin, target, drive, host, suite, label, spark, \
              shown.name, shown.value, shown.unit, tested, \
              (SELECT count(*) FROM runs part WHERE part.study = runs.id) \
              FROM runs LEFT JOIN figures shown ON shown.run = runs.id AND {shown} \
-             WHERE runs.id IN ({places}) ORDER BY runs.id"
+             WHERE runs.id IN ({among}) ORDER BY runs.id"
         );
         self.go_on()?;
         self.read(|store| {
@@ -93,12 +93,17 @@ impl Archive {
         })
     }
 
-    /// The names of all figures, those that most runs have first.
+    /// The names of all figures, in alphabetical order.
     ///
     /// # Errors
     /// An archive that cannot be read.
     pub fn figure_names(&self) -> Result<Vec<String>, ArchiveError> {
-        let text = "SELECT name FROM figures GROUP BY name ORDER BY count(*) DESC, name";
+        // From each name to the next in the index: a figure is in it once for each run.
+        let text = "WITH RECURSIVE names (name) AS (\
+                    SELECT min(name) FROM figures UNION ALL \
+                    SELECT (SELECT min(name) FROM figures WHERE name > names.name) \
+                    FROM names WHERE name IS NOT NULL) \
+                    SELECT name FROM names WHERE name IS NOT NULL";
         self.read(|store| store.rows(text, &[])?.iter().map(|row| row.get(0)).collect())
     }
 
@@ -123,22 +128,9 @@ impl Archive {
         }
         // Beyond every letter and digit of an id.
         let range = [begins.clone().into(), format!("{begins}~").into()];
-        let found = |which: &str| {
-            let condition = format!("id >= $1 AND id < $2 AND study IS {which}");
-            let count = format!("SELECT count(*) FROM runs WHERE {condition}");
-            let text = format!(
-                "SELECT id, target, label FROM runs WHERE {condition} ORDER BY id LIMIT {NAMED_MAX}"
-            );
-            self.read(|store| {
-                let first = store.rows(&text, &range)?;
-                let count = store.rows(&count, &range)?;
-                let count = count.first().expect("a sum is one row").get::<i64>(0)?;
-                Ok((count, first))
-            })
-        };
-        let (mut count, mut first) = found("NULL")?;
+        let (mut count, mut first) = self.among(&range, "NULL")?;
         if count == 0 {
-            (count, first) = found("NOT NULL")?;
+            (count, first) = self.among(&range, "NOT NULL")?;
         }
         match (count, &first[..]) {
             (1, [one]) => {
@@ -151,6 +143,22 @@ impl Archive {
                 first: first.iter().map(in_short).collect::<Result<_, _>>()?,
             }),
         }
+    }
+
+    /// The runs whose ids are in a range and whose study is `which`: their number, and the first.
+    fn among(&self, range: &[Value; 2], which: &str) -> Result<(i64, Vec<Row>), ArchiveError> {
+        let condition = format!("id >= $1 AND id < $2 AND study IS {which}");
+        let count = format!("SELECT count(*) FROM runs WHERE {condition}");
+        let text = format!(
+            "SELECT id, target, label FROM runs WHERE {condition} ORDER BY id LIMIT {NAMED_MAX}"
+        );
+        self.read(|store| {
+            let first = store.rows(&text, range)?;
+            let count = store.rows(&count, range)?;
+            let count = count.first().expect("a sum is one row").get::<i64>(0)?;
+            debug_assert!(first.len().try_into().is_ok_and(|some: i64| some <= count));
+            Ok((count, first))
+        })
     }
 }
 
@@ -166,8 +174,8 @@ fn add_tags(store: &mut dyn Store, kept: &mut [Kept]) -> Result<(), ArchiveError
     if kept.is_empty() {
         return Ok(());
     }
-    let places = places(1, kept.len());
-    let text = format!("SELECT run, tag FROM tags WHERE run IN ({places}) ORDER BY run, tag");
+    let among = parameters(1, kept.len());
+    let text = format!("SELECT run, tag FROM tags WHERE run IN ({among}) ORDER BY run, tag");
     let ids: Vec<Value> = kept.iter().map(|run| run.id.clone().into()).collect();
     let mut tags: BTreeMap<String, Vec<String>> = BTreeMap::new();
     store.each(&text, &ids, &mut |row| {

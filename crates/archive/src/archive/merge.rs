@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::audit::{Flaw, audit};
+use super::audit::{Digests, Flaw, audit};
 use super::{Archive, Merged, runs};
 use crate::entry::ReadBack;
 use crate::error::ArchiveError;
@@ -12,6 +12,10 @@ use crate::store::{self, Present, Row, Sqlite, Stop, Store};
 
 /// Rows that are copied at a time.
 const ROWS: usize = 1000;
+
+/// The tables that are taken from another archive. Digests are made out of the records: whoever
+/// wrote the other archive may have written anything into them.
+const TAKEN: [&str; 4] = ["runs", "records", "figures", "tags"];
 
 impl Archive {
     /// Takes over all runs of another archive that are not here, and of those that are the tags and
@@ -31,53 +35,58 @@ impl Archive {
             watch.at(all + done, 3 * all);
             go_on(stop)
         };
-        let (_, flaws) = audit(&mut *copy, read_back, &seen)?;
+        copy.begin(&[])?;
+        let (_, flaws) = audit(&mut *copy, read_back, Digests::Make, &seen)?;
         leave_out(&mut *copy, &flaws)?;
+        copy.script("COMMIT")?;
         let there = runs(&mut *copy)?;
         let added = store.get_mut().transaction(&[], |store, _| {
-            let [runs, others @ ..] = TABLES;
-            let seen = |done: u64| {
-                watch.at(2 * all + done, 3 * all);
-                go_on(stop)
-            };
-            let added = copy_rows(&mut *copy, store, runs, &seen)?;
-            for table in others {
-                copy_rows(&mut *copy, store, table, &|_| go_on(stop))?;
+            let mut added = 0;
+            for table in TABLES {
+                let copied = copy_rows(&mut *copy, store, table, &|done: u64| {
+                    if table == "records" {
+                        watch.at(2 * all + done, 3 * all);
+                    }
+                    go_on(stop)
+                })?;
+                if table == "runs" {
+                    added = copied;
+                }
             }
             labels(&mut *copy, store)?;
             Ok(added)
         })?;
+        assert!(added <= there, "{added} of {there} runs are new");
         let damage = flaws.iter().map(Flaw::sentence).collect();
         Ok(Merged { added, present: there - added, damage, ..Merged::default() })
     }
 
-    /// All that the other holds in a database of today's schema, which goes with its connection.
+    /// All that the other holds in a database of the present schema, which goes with its connection.
     fn up_to_date_copy(&self, other: &Path) -> Result<Box<dyn Store>, ArchiveError> {
         let path = store::shown(other);
         let mut other = store::open_to_read(other, self.patience)?;
         if let Some(stop) = &self.stop {
             other.stop_when(Arc::clone(stop))?;
         }
-        // One moment of the other, whoever writes to it meanwhile.
+        // One state of the other, which another process may be writing to.
         other.begin_reading()?;
         // An empty file is a database without tables, too.
         if !other.has_table("steps")? {
             return Err(ArchiveError::NoArchive { path });
         }
-        let taken = schema::taken(&mut *other)?;
+        let steps = schema::taken(&mut *other)?;
         let mut copy: Box<dyn Store> = Box::new(Sqlite::temporary()?);
         copy.script("CREATE TABLE steps (name TEXT PRIMARY KEY)")?;
-        schema::take(&mut *copy, |name| taken.iter().any(|one| one == name))?;
+        schema::take(&mut *copy, |name| steps.iter().any(|one| one == name))?;
         copy.begin(&[])?;
-        let [first, others @ ..] = TABLES;
-        let there = runs(&mut *other)?;
-        let seen = |done| {
-            self.watch.at(done, 3 * there);
-            self.go_on()
-        };
-        copy_rows(&mut *other, &mut *copy, first, &seen)?;
-        for table in others {
-            copy_rows(&mut *other, &mut *copy, table, &|_| self.go_on())?;
+        let all = runs(&mut *other)?;
+        for table in TAKEN {
+            copy_rows(&mut *other, &mut *copy, table, &|done| {
+                if table == "records" {
+                    self.watch.at(done, 3 * all);
+                }
+                self.go_on()
+            })?;
         }
         copy.script("COMMIT")?;
         if !other.is_unchanged() {
@@ -96,21 +105,19 @@ fn go_on(stop: Option<&Stop>) -> Result<(), ArchiveError> {
 }
 
 /// Removes the runs that have flaws, with all that belongs to the same whole: a study without some
-/// of its runs says something else. Figures and tags go with their run.
+/// of its runs says something else. Their rows in other tables go with them.
 fn leave_out(copy: &mut dyn Store, flaws: &[Flaw]) -> Result<(), ArchiveError> {
-    copy.begin(&[])?;
     for flaw in flaws {
         for name in [&flaw.run, &flaw.whole] {
             let name = [name.clone().into()];
             copy.execute("DELETE FROM runs WHERE id = $1 OR study = $1", &name)?;
         }
     }
-    copy.script(
-        "DELETE FROM runs WHERE id IS NULL; \
-         DELETE FROM figures WHERE run NOT IN (SELECT id FROM runs); \
-         DELETE FROM tags WHERE run NOT IN (SELECT id FROM runs); \
-         COMMIT",
-    )
+    copy.script("DELETE FROM runs WHERE id IS NULL")?;
+    for table in ["records", "digests", "figures", "tags"] {
+        copy.script(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)"))?;
+    }
+    copy.script("DELETE FROM commons WHERE id NOT IN (SELECT common FROM digests)")
 }
 
 /// Copies the rows of a table that are not there, column by name; returns how many. `seen` gets the
@@ -123,30 +130,32 @@ fn copy_rows(
 ) -> Result<u64, ArchiveError> {
     let columns = from.columns(table)?;
     // The other is anyone's: a name of a column is text of a statement.
-    let is_name =
-        |name: &String| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     if let Some(odd) = columns.iter().find(|name| !is_name(name)) {
         let (run, why) = (table.to_owned(), format!("`{odd}` is not a column of an archive"));
         return Err(ArchiveError::Damaged { run, why });
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let text = format!("SELECT {} FROM {table}", columns.join(", "));
-    let (mut added, mut some) = (0, Vec::new());
-    let mut send = |some: &mut Vec<Row>| {
-        let rows: Vec<&Row> = some.iter().collect();
-        added += to.add(table, &columns, &rows, Present::Keep)?;
-        some.clear();
-        Ok(())
-    };
-    let mut read = 0;
+    let (mut added, mut some, mut read) = (0, Vec::new(), 0);
     from.each(&text, &[], &mut |row| {
         some.push(row);
         read += 1;
         seen(read)?;
-        if some.len() == ROWS { send(&mut some) } else { Ok(()) }
+        if some.len() == ROWS {
+            let rows: Vec<&Row> = some.iter().collect();
+            added += to.add(table, &columns, &rows, Present::Keep)?;
+            some.clear();
+        }
+        Ok(())
     })?;
-    send(&mut some)?;
+    added += to.add(table, &columns, &some.iter().collect::<Vec<_>>(), Present::Keep)?;
+    assert!(added <= read, "{added} of {read} rows of {table} are new");
     Ok(added)
+}
+
+/// Whether a name may be a column of an archive.
+fn is_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// Gives runs without a label that of the other archive.

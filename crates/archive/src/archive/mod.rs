@@ -4,27 +4,24 @@ mod audit;
 mod insert;
 mod listing;
 mod merge;
-mod packed;
+mod read;
 mod row;
 mod watch;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drivelab_core::record::Kept;
 
-use crate::entry::{Entry, Part, RunId, Whole};
+use crate::entry::{Entry, RunId};
 use crate::error::ArchiveError;
-use crate::filter::{Filter, millis};
-use crate::pack::unpack_head;
+use crate::filter::millis;
 use crate::schema;
 use crate::store::{self, Patience, Stop, Store, Value};
 use insert::{Rows, same};
-use packed::{Packed, side_by_side};
-use row::{document, places};
 use watch::Watch;
 
 /// Runs that are read at a time: databases limit the parameters of a statement.
@@ -32,75 +29,75 @@ pub const AT_ONCE: usize = 500;
 
 /// An open archive.
 pub struct Archive {
-    place: PathBuf,
+    location: PathBuf,
     store: RefCell<Box<dyn Store>>,
     patience: Patience,
     watch: Watch,
     stop: Option<Stop>,
 }
 
-/// How much of records is read.
+/// The share of records that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// All of each.
     All,
-    /// All but the distributions, which are most of it: what a comparison of many runs needs.
-    /// Of what has parts, all.
+    /// All but the distributions, which are most of it, and which a comparison does not need. Of a
+    /// whole with parts, all.
     Figures,
 }
 
 /// Runs as a list shows them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listed {
-    /// Those that could be read, the oldest first.
+    /// All that could be read, the oldest first.
     pub runs: Vec<Kept>,
     /// The others, a sentence each.
     pub damage: Vec<String>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Runs that were read back whole.
     pub whole: u64,
-    /// What is wrong, a sentence each.
+    /// Damage, a sentence each.
     pub damage: Vec<String>,
 }
 
-/// What a merge or an import did.
+/// The result of a merge or an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Runs that were not there before.
     pub added: u64,
     /// Runs that were.
     pub present: u64,
-    /// What was not taken over because it does not read back, a sentence each.
+    /// Runs that were not taken over because they do not read back, a sentence each.
     pub damage: Vec<String>,
-    /// The ids of those that were there, of an import.
+    /// The ids of the runs of an import that were present.
     pub there: Vec<RunId>,
 }
 
 impl fmt::Debug for Archive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Archive").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Archive").field("location", &self.location).finish_non_exhaustive()
     }
 }
 
 impl Archive {
-    /// Opens the archive at `place`: a file, which is made where there is none, or
+    /// Opens the archive at `location`: a file, which is made where there is none, or
     /// `postgres://USER@HOST/DATABASE`. Whenever another process writes to it, or the server does
     /// not answer, `patience` decides how long to wait.
     ///
     /// # Errors
-    /// No archive, one of a later version, one that is busy, or one that cannot be written.
-    pub fn open(place: &Path, patience: Patience) -> Result<Self, ArchiveError> {
-        let named = store::shown(place);
-        let opened = store::open(place, patience).and_then(|mut store| {
+    /// No archive, one of another schema, one that is busy, or one that cannot be written.
+    pub fn open(location: &Path, patience: Patience) -> Result<Self, ArchiveError> {
+        let named = store::shown(location);
+        let opened = store::open(location, patience).and_then(|mut store| {
             schema::bring_up_to_date(&mut *store)?;
             Ok(store)
         });
         let store = RefCell::new(opened.map_err(|error| error.at(&named))?);
-        Ok(Self { place: named, store, patience, watch: Watch::default(), stop: None })
+        Ok(Self { location: named, store, patience, watch: Watch::default(), stop: None })
     }
 
     /// Calls `seen` while much is read or written, with the runs that are done and all of them.
@@ -108,9 +105,9 @@ impl Archive {
         self.watch = Watch::new(seen);
     }
 
-    /// Where it is; without the password of a server.
+    /// Its file, or its address without the password of a server.
     pub fn path(&self) -> &Path {
-        &self.place
+        &self.location
     }
 
     /// Does `work`, again where the connection was lost.
@@ -121,12 +118,13 @@ impl Archive {
         self.store.borrow_mut().persistently(|store, _| work(store))
     }
 
-    /// Whether runs can be kept: the file may be one that this user only reads.
+    /// Checks that runs can be kept: the file may be one that this user only reads.
     ///
     /// # Errors
     /// It cannot be written, or is busy.
     pub fn check_writable(&mut self) -> Result<(), ArchiveError> {
-        self.store.get_mut().transaction(&[], |_, _| Ok(())).map_err(|error| error.at(&self.place))
+        let done = self.store.get_mut().transaction(&[], |_, _| Ok(()));
+        done.map_err(|error| error.at(&self.location))
     }
 
     /// Keeps runs, all or none: they are on the disk when this returns.
@@ -157,7 +155,7 @@ impl Archive {
             let (mut merged, mut is_new) = (Merged::default(), true);
             let (mut new, mut arriving) = (BTreeSet::new(), BTreeSet::new());
             for (number, entry) in entries.iter().enumerate() {
-                if entry.place.is_none() {
+                if entry.position.is_none() {
                     let there = same(store, entry, rows.document(number))?;
                     let own = entry.id.to_string();
                     let is_ours = again && there.as_ref() == Some(&own);
@@ -193,171 +191,7 @@ impl Archive {
         }
     }
 
-    /// A run with its parts.
-    ///
-    /// # Errors
-    /// No such run, or a damaged record.
-    pub fn whole(&self, id: RunId) -> Result<Whole, ArchiveError> {
-        let found = self.some(&[id.to_string()], Detail::All)?.pop();
-        self.with_parts(found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_string()))?)
-    }
-
-    /// The documents of runs by their ids, an empty list in the place of each distribution: much
-    /// less to read where only what the runs did is asked for. Why there is none where one is
-    /// damaged.
-    ///
-    /// # Errors
-    /// An archive that cannot be read.
-    pub fn heads(
-        &self,
-        ids: &[&str],
-    ) -> Result<BTreeMap<String, Result<String, String>>, ArchiveError> {
-        let mut found = BTreeMap::new();
-        for some in ids.chunks(AT_ONCE) {
-            let places = places(1, some.len());
-            let text = format!("SELECT record, record_bytes, id FROM runs WHERE id IN ({places})");
-            let ids: Vec<Value> = some.iter().map(|id| (*id).to_owned().into()).collect();
-            self.read(|store| {
-                store.each(&text, &ids, &mut |row| {
-                    self.go_on()?;
-                    let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
-                    found.insert(row.get(2)?, unpack_head(&bytes, length.unsigned_abs()));
-                    Ok(())
-                })
-            })?;
-        }
-        Ok(found)
-    }
-
-    /// Passes the runs that `filter` means to `then`, each with its parts, the oldest first; none
-    /// stays in memory here. How many there were.
-    ///
-    /// # Errors
-    /// A damaged record, or what `then` returns.
-    pub fn each<E: From<ArchiveError>>(
-        &self,
-        filter: &Filter,
-        detail: Detail,
-        mut then: impl FnMut(Whole) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let mut count = 0;
-        for ids in self.ids(filter)?.chunks(AT_ONCE) {
-            for whole in self.some(ids, detail)? {
-                then(self.with_parts(whole)?)?;
-                count += 1;
-            }
-        }
-        Ok(count)
-    }
-
-    /// The same, with what `make` makes of each, on a thread for each processor: most of the time
-    /// goes to unpacking records and reading them.
-    ///
-    /// # Errors
-    /// A damaged record, or what `make` or `then` returns.
-    pub fn each_made<T: Send, E: From<ArchiveError> + Send>(
-        &self,
-        filter: &Filter,
-        detail: Detail,
-        make: impl Fn(Whole) -> Result<T, E> + Sync,
-        mut then: impl FnMut(T) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let mut count = 0;
-        for ids in self.ids(filter)?.chunks(AT_ONCE) {
-            let packed = self.packed(ids, detail)?;
-            let (mut alone, mut in_parts) = (Vec::new(), BTreeMap::new());
-            for (place, it) in packed.into_iter().enumerate() {
-                if it.has_parts {
-                    in_parts.insert(place, self.with_parts((it.unpack()?, true))?);
-                } else {
-                    alone.push((place, it));
-                }
-            }
-            let unpacked = |(place, it): (usize, Packed)| Ok::<_, E>((place, make(it.unpack()?)?));
-            let wholes = side_by_side(alone, unpacked);
-            let parts = in_parts.into_iter().map(|(place, whole)| Ok((place, make(whole)?)));
-            let mut all: Vec<(usize, T)> =
-                wholes.into_iter().chain(parts).collect::<Result<_, E>>()?;
-            all.sort_by_key(|(place, _)| *place);
-            for (_, one) in all {
-                then(one)?;
-                count += 1;
-            }
-        }
-        Ok(count)
-    }
-
-    /// Bytes of the records of runs and of their parts.
-    ///
-    /// # Errors
-    /// An archive that cannot be read.
-    pub fn bytes_of(&self, ids: &[String]) -> Result<u64, ArchiveError> {
-        let mut bytes = 0_u64;
-        for ids in ids.chunks(AT_ONCE) {
-            let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
-            for column in ["id", "study"] {
-                let places = places(1, ids.len());
-                let text = format!(
-                    "SELECT CAST(coalesce(sum(record_bytes), 0) AS BIGINT) \
-                     FROM runs WHERE {column} IN ({places})"
-                );
-                let rows = self.read(|store| store.rows(&text, &values))?;
-                let row = rows.first().expect("a sum is one row");
-                bytes = bytes.saturating_add(row.get::<i64>(0)?.unsigned_abs());
-            }
-        }
-        Ok(bytes)
-    }
-
-    /// The runs with these ids, in the order of ids; whether each has parts.
-    fn some(&self, ids: &[String], detail: Detail) -> Result<Vec<(Whole, bool)>, ArchiveError> {
-        let packed = self.packed(ids, detail)?.into_iter();
-        let unpacked = |it: Packed| {
-            let has_parts = it.has_parts;
-            Ok((it.unpack()?, has_parts))
-        };
-        packed.map(unpacked).collect()
-    }
-
-    fn packed(&self, ids: &[String], detail: Detail) -> Result<Vec<Packed>, ArchiveError> {
-        let places = places(1, ids.len());
-        let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
-        let text = format!(
-            "SELECT record, record_bytes, id, time_ms, label, origin, \
-             EXISTS (SELECT 1 FROM runs part WHERE part.study = runs.id) \
-             FROM runs WHERE id IN ({places}) ORDER BY id"
-        );
-        self.read(|store| {
-            let mut found = Vec::new();
-            store.each(&text, &values, &mut |row| {
-                self.go_on()?;
-                found.push(Packed::of(&row, detail == Detail::Figures)?);
-                Ok(())
-            })?;
-            Ok(found)
-        })
-    }
-
-    fn with_parts(&self, (whole, has_parts): (Whole, bool)) -> Result<Whole, ArchiveError> {
-        if !has_parts {
-            return Ok(whole);
-        }
-        let text = "SELECT record, record_bytes, id, place FROM runs WHERE study = $1 ORDER BY id";
-        let name: Value = whole.id.to_string().into();
-        let parts = self.read(|store| {
-            let mut parts = Vec::new();
-            store.each(text, std::slice::from_ref(&name), &mut |row| {
-                self.go_on()?;
-                let place = row.get::<Option<String>>(3)?.unwrap_or_default();
-                parts.push(Part { place, document: document(&row)? });
-                Ok(())
-            })?;
-            Ok(parts)
-        })?;
-        Ok(Whole { parts, ..whole })
-    }
-
-    /// Names runs anew; `None` takes their name away.
+    /// Gives runs another label; `None` takes their label away.
     ///
     /// # Errors
     /// An id that is not there: then nothing is renamed.

@@ -1,29 +1,51 @@
-//! What stands in a row.
+//! Columns of rows, as types.
+
+use std::sync::Arc;
 
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
 use rusqlite::types::FromSql;
 
+use crate::entry::{Digest, RunId};
 use crate::error::ArchiveError;
 use crate::pack::unpack;
-use crate::store::Row;
+use crate::store::{Row, Value};
 
 /// `$3, $4, ...`: parameters of a statement, from `first` on.
-pub(super) fn places(first: usize, count: usize) -> String {
-    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
-    places.join(", ")
+pub(super) fn parameters(first: usize, count: usize) -> String {
+    assert!(first > 0, "parameters are numbered from 1");
+    let all: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    all.join(", ")
 }
 
-/// The text of a row that begins with a document and its length, or why there is none.
+/// The text of a row that begins with a record and its length, or why there is none.
 pub(super) fn packed(row: &Row) -> Result<Result<String, String>, ArchiveError> {
-    let (bytes, length): (Vec<u8>, i64) = (row.get(0)?, row.get(1)?);
-    Ok(unpack(&bytes, length.unsigned_abs()))
+    unpacked(row, unpack)
 }
 
-/// The document of a row that has its id behind it.
-pub(super) fn document(row: &Row) -> Result<String, ArchiveError> {
+fn unpacked(
+    row: &Row,
+    read: fn(&[u8], u64) -> Result<String, String>,
+) -> Result<Result<String, String>, ArchiveError> {
+    let (bytes, length): (Option<Vec<u8>>, Option<i64>) = (row.get(0)?, row.get(1)?);
+    let Some((bytes, length)) = bytes.zip(length) else {
+        return Ok(Err("it is missing".to_owned()));
+    };
+    Ok(read(&bytes, length.unsigned_abs()))
+}
+
+/// The document of a row of record, its length and id, by way of `read`.
+pub(super) fn document(
+    row: &Row,
+    read: fn(&[u8], u64) -> Result<String, String>,
+) -> Result<String, ArchiveError> {
     let name: String = row.get(2)?;
-    packed(row)?.map_err(|why| ArchiveError::Damaged { run: name, why })
+    unpacked(row, read)?.map_err(|why| ArchiveError::Damaged { run: name, why })
+}
+
+pub(super) fn id(row: &Row, column: usize) -> Result<RunId, ArchiveError> {
+    let run: String = row.get(column)?;
+    run.parse().map_err(|_| ArchiveError::NoSuchRun(run))
 }
 
 pub(super) fn field<T: FromSql>(row: &Row, column: usize, what: &str) -> Result<T, String> {
@@ -33,4 +55,33 @@ pub(super) fn field<T: FromSql>(row: &Row, column: usize, what: &str) -> Result<
 pub(super) fn origin(row: &Row, column: usize) -> Result<Origin, String> {
     let name: String = field(row, column, "origin")?;
     Origin::from_name(&name).map_err(|_| format!("its origin `{name}` is unknown to this version"))
+}
+
+/// The columns of a digest behind `run`, `version` and `common`.
+pub(super) fn digest_columns(digest: &Digest) -> [Value; 5] {
+    let values = digest.values.iter().flat_map(|value| value.to_le_bytes());
+    [
+        digest.ended_unix_s.map(u64::cast_signed).into(),
+        // All 64 bits: a seed may be any number.
+        digest.seed.cast_signed().into(),
+        digest.content.to_le_bytes().to_vec().into(),
+        digest.flaws.clone().into(),
+        values.collect::<Vec<u8>>().into(),
+    ]
+}
+
+/// The digest whose own columns begin at `first`, in the order of [`digest_columns`].
+pub(super) fn digest(row: &Row, first: usize, common: Arc<str>) -> Result<Digest, String> {
+    let (content, values): (Vec<u8>, Vec<u8>) =
+        (field(row, first + 2, "digest")?, field(row, first + 4, "digest")?);
+    let (values, rest) = values.as_chunks::<8>();
+    let content = content.try_into().ok().filter(|_| rest.is_empty());
+    Ok(Digest {
+        common,
+        ended_unix_s: field::<Option<i64>>(row, first, "digest")?.map(i64::cast_unsigned),
+        seed: field::<i64>(row, first + 1, "digest")?.cast_unsigned(),
+        content: u128::from_le_bytes(content.ok_or("its digest is damaged")?),
+        flaws: field(row, first + 3, "digest")?,
+        values: values.iter().copied().map(f64::from_le_bytes).collect(),
+    })
 }

@@ -10,7 +10,8 @@ use drivelab_core::record::{Better, Figure, KeptFigure, Origin, RUN_SCHEMA, RunR
 use rusqlite::Connection;
 
 use super::*;
-use crate::entry::{Columns, Place, Shown};
+use crate::entry::{Columns, Digest, Digested, Position, Shown, Whole};
+use crate::filter::Filter;
 use crate::query::Query;
 use crate::store::Row;
 
@@ -31,21 +32,33 @@ fn entry(number: u32) -> Entry {
         label: record.label.clone(),
         tags: vec!["nightly".into()],
         commit: Some(format!("c0ffee{number}")),
-        place: None,
+        position: None,
         spark: "▁▂▃".into(),
         figures: vec![
             Figure::new("iops", 70.0 + f64::from(number), Better::More),
             Figure::new("lat_p99_ns", 28e6, Better::Less),
         ],
+        digest: Some(digest(number)),
         document: serde_json::to_string(&record).unwrap(),
+    }
+}
+
+fn digest(number: u32) -> Digest {
+    Digest {
+        common: format!("{{\"alike\":{}}}", number % 2).into(),
+        ended_unix_s: Some(u64::from(number)),
+        seed: u64::MAX - u64::from(number),
+        content: u128::MAX - u128::from(number),
+        flaws: number.is_multiple_of(2).then(|| "[]".to_owned()),
+        values: vec![70.0 + f64::from(number), f64::INFINITY],
     }
 }
 
 fn part(number: u32, whole: u32) -> Entry {
     let (arm, task) = ("ahci".into(), "read".into());
     let json = format!("{{\"number\":{number}}}");
-    let place = Place { whole: entry(whole).id, block: 0, arm, task, json };
-    Entry { place: Some(place), label: None, tags: Vec::new(), ..entry(number) }
+    let position = Position { whole: entry(whole).id, block: 0, arm, task, json };
+    Entry { position: Some(position), label: None, tags: Vec::new(), ..entry(number) }
 }
 
 fn whole(number: u32) -> Whole {
@@ -90,9 +103,9 @@ fn archive() -> (tempfile::TempDir, Archive) {
     (folder, archive)
 }
 
-/// Opens the archive at `place`.
-fn open(place: &Path) -> Archive {
-    Archive::open(place, wait).unwrap()
+/// Opens the archive at `location`.
+fn open(location: &Path) -> Archive {
+    Archive::open(location, wait).unwrap()
 }
 
 /// Runs a test with an empty archive of each kind.
@@ -109,11 +122,11 @@ fn sql(archive: &Archive, text: &str) -> Vec<Row> {
 
 #[test]
 fn what_is_kept_is_found_as_it_was() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2)]).unwrap();
         drop(archive);
-        let archive = open(place);
+        let archive = open(location);
         let kept = archive.list(&Filter::default()).unwrap().runs;
         assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
         assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
@@ -125,32 +138,56 @@ fn what_is_kept_is_found_as_it_was() {
 }
 
 #[test]
-fn heads_are_what_runs_did_without_their_distributions() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
-        let plain = Entry { document: "{\"schema\":\"a\"}".into(), ..entry(2) };
-        archive.keep(&[entry(1), plain, part(3, 2), entry(4)]).unwrap();
-        let ids = [1, 2].map(|number| entry(number).id.to_string());
-        let heads = archive.heads(&ids.each_ref().map(String::as_str)).unwrap();
-        assert_eq!(heads.keys().collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
-        assert_eq!(heads[&ids[1]].as_deref(), Ok("{\"schema\":\"a\"}"));
-        let whole: serde_json::Value = serde_json::from_str(&entry(1).document).unwrap();
-        let head: serde_json::Value =
-            serde_json::from_str(heads[&ids[0]].as_deref().unwrap()).unwrap();
-        assert_eq!(head["config"], whole["config"]);
-        assert_eq!(head["total"]["iops"], whole["total"]["iops"]);
-        assert!(heads[&ids[0]].as_deref().unwrap().contains("\"buckets\":[]"));
-        assert!(!entry(1).document.contains("\"buckets\":[]"));
-        // What is left is a record.
-        serde_json::from_str::<RunRecord>(heads[&ids[0]].as_deref().unwrap()).unwrap();
-        assert!(archive.heads(&[]).unwrap().is_empty());
+fn digests_are_read_without_records() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        let plain = Entry { digest: None, ..entry(2) };
+        let of_fleet = Entry { origin: Origin::Fleet, ..part(6, 5) };
+        archive.keep(&[entry(1), part(3, 1), plain, entry(4), entry(5), of_fleet]).unwrap();
+        // No record reads back from now on.
+        sql(&archive, "DELETE FROM records");
+        let ids = archive.ids(&Filter::default()).unwrap();
+        let mut found: Vec<Digested> = Vec::new();
+        let done = archive.each_digest(&ids, |one| {
+            found.push(one);
+            Ok::<_, ArchiveError>(())
+        });
+        done.unwrap();
+        let digests: Vec<_> = found.iter().map(|one| one.digest.clone()).collect();
+        assert_eq!(digests, [Some(digest(1)), None, Some(digest(4)), Some(digest(5))]);
+        assert_eq!((found[2].id, found[2].time_ms), (entry(4).id, 4_000));
+        let parts = archive.digests_of_parts(&ids).unwrap();
+        // Only the runs of a fleet are read without their whole.
+        assert_eq!(parts[&entry(1).id][0].digest, None);
+        assert_eq!(parts[&entry(5).id][0].digest, Some(digest(6)));
+        let commons = sql(&archive, "SELECT count(*) FROM commons");
+        assert_eq!(commons[0].get::<i64>(0).unwrap(), 2, "what runs share is kept once");
     });
 }
 
 #[test]
+fn a_digest_is_read_however_many_are_shared_by_none() {
+    let (_folder, mut archive) = archive();
+    let own = |number: u32| {
+        let common = format!("{number}").into();
+        Entry { digest: Some(Digest { common, ..digest(number) }), ..entry(number) }
+    };
+    archive.keep(&(1..=700).map(own).collect::<Vec<_>>()).unwrap();
+    let ids = archive.ids(&Filter::default()).unwrap();
+    let mut number = 0;
+    let done = archive.each_digest(&ids, |one| {
+        number += 1;
+        assert_eq!(one.digest.unwrap().common.parse(), Ok(number));
+        Ok::<_, ArchiveError>(())
+    });
+    done.unwrap();
+    assert_eq!(number, 700);
+}
+
+#[test]
 fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let of = |text: &str| -> Result<Vec<Whole>, ArchiveError> {
             let (query, mut found) = (Query::read(text, 1_500).unwrap().unwrap(), Vec::new());
@@ -177,32 +214,9 @@ fn runs_are_named_by_label_tag_time_or_the_beginning_of_an_id() {
 }
 
 #[test]
-fn what_is_made_of_runs_on_several_threads_comes_in_their_order() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
-        archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4), entry(5), entry(6)]).unwrap();
-        for detail in [Detail::All, Detail::Figures] {
-            let (mut one_by_one, mut made) = (Vec::new(), Vec::new());
-            let filter = Filter::default();
-            let count = archive.each(&filter, detail, |whole| {
-                one_by_one.push(whole);
-                Ok::<_, ArchiveError>(())
-            });
-            let at_once = archive.each_made(&filter, detail, Ok::<_, ArchiveError>, |whole| {
-                made.push(whole);
-                Ok(())
-            });
-            assert_eq!((count.unwrap(), at_once.unwrap()), (4, 4));
-            assert_eq!(made, one_by_one);
-            assert_eq!(made[0].parts.len(), 2);
-        }
-    });
-}
-
-#[test]
 fn parts_belong_to_their_whole_and_go_with_it() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), part(3, 1), part(2, 1), entry(4)]).unwrap();
         let listed = archive.list(&Filter::default()).unwrap().runs;
         let ids: Vec<&str> = listed.iter().map(|run| run.id.as_str()).collect();
@@ -211,8 +225,8 @@ fn parts_belong_to_their_whole_and_go_with_it() {
         let parts_of = Filter { parts_of: Some(entry(1).id), ..Filter::default() };
         assert_eq!(archive.list(&parts_of).unwrap().runs.len(), 2);
         let found = archive.whole(entry(1).id).unwrap();
-        let places: Vec<&str> = found.parts.iter().map(|part| part.place.as_str()).collect();
-        assert_eq!(places, ["{\"number\":2}", "{\"number\":3}"]);
+        let positions: Vec<&str> = found.parts.iter().map(|it| it.position.as_str()).collect();
+        assert_eq!(positions, ["{\"number\":2}", "{\"number\":3}"]);
         assert_eq!(found.parts[1].document, entry(3).document);
         assert_eq!(archive.find(&entry(3).id.to_string()).unwrap(), entry(3).id);
         archive.delete(&[entry(1).id]).unwrap();
@@ -223,8 +237,8 @@ fn parts_belong_to_their_whole_and_go_with_it() {
 
 #[test]
 fn a_document_that_is_there_is_not_kept_again() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep_new(&[entry(1), part(3, 1)]).unwrap();
         let again = |number| Entry { id: entry(number).id, time_ms: 9_000, ..entry(1) };
         let merged = archive.keep_new(&[again(5), part(6, 5), entry(2)]).unwrap();
@@ -241,8 +255,8 @@ fn a_document_that_is_there_is_not_kept_again() {
 
 #[test]
 fn filters_hold_together_and_take_text_as_text() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         let odd = Entry { drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
         archive.keep(&[entry(1), entry(2), odd]).unwrap();
         let check = |filter: Filter, expected: &[u64]| {
@@ -273,8 +287,8 @@ fn filters_hold_together_and_take_text_as_text() {
 
 #[test]
 fn a_run_is_found_by_the_beginning_of_its_id() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let id = entry(2).id.to_string();
         assert_eq!(archive.find(&id.to_lowercase()).unwrap(), entry(2).id);
@@ -295,8 +309,8 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
 
 #[test]
 fn names_change_and_runs_go_all_or_none() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let (one, two, none) = (entry(1).id, entry(2).id, entry(3).id);
         archive.label(&[one, two], Some("before")).unwrap();
@@ -313,8 +327,8 @@ fn names_change_and_runs_go_all_or_none() {
 
 #[test]
 fn runs_are_kept_all_or_none() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         let mut odd = entry(2);
         odd.figures[1].value = f64::NAN;
         assert!(matches!(archive.keep(&[entry(1), odd]), Err(ArchiveError::NotANumber(_))));
@@ -344,39 +358,24 @@ fn two_archives_become_one_and_doing_it_again_changes_nothing() {
     assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 4, damage: Vec::new() });
 }
 
-/// An archive of each schema that was ever released, as that version wrote it.
-const RELEASED: [(&str, &[u8]); 3] = [
-    ("2026-11-23-runs", include_bytes!("../../tests/schemas/2026-11-23-runs.db")),
-    ("2026-11-23-parts", include_bytes!("../../tests/schemas/2026-11-23-parts.db")),
-    ("2026-11-23-parts-index", include_bytes!("../../tests/schemas/2026-11-23-parts-index.db")),
-];
-
 #[test]
-fn every_released_schema_is_read_and_merged_without_a_change_to_its_file() {
-    assert_eq!(
-        RELEASED.map(|(name, _)| name).to_vec(),
-        schema::STEPS.iter().map(|it| it.0).collect::<Vec<_>>()
-    );
-    for (name, bytes) in RELEASED {
-        let (folder, mut archive) = archive();
-        let other = folder.path().join("other");
-        std::fs::create_dir(&other).unwrap();
-        let path = other.join("old.db");
-        std::fs::write(&path, bytes).unwrap();
-        let merged = archive.merge(&path, &read_back).unwrap();
-        assert!(merged.added >= 2, "{name}: {merged:?}");
-        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}");
-        assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1, "{name}: a file beside it");
-        let kept = archive.list(&Filter::default()).unwrap().runs;
-        let opened = Archive::open(&path, wait).unwrap();
-        assert_eq!(opened.list(&Filter::default()).unwrap().runs, kept, "{name}");
-        for run in &kept {
-            let id = archive.find(&run.id).unwrap();
-            assert_eq!(opened.whole(id).unwrap(), archive.whole(id).unwrap(), "{name}");
-        }
-        assert!(kept.iter().any(|run| run.label.as_deref() == Some("before")), "{name}");
-        assert_eq!(opened.check(&read_back).unwrap().damage, Vec::<String>::new(), "{name}");
-    }
+fn an_archive_from_before_the_first_release_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(
+        "CREATE TABLE steps (name TEXT); INSERT INTO steps VALUES ('2026-11-23-runs')",
+    )
+    .unwrap();
+    drop(old);
+    let bytes = std::fs::read(&path).unwrap();
+    let (_folder, mut archive) = archive();
+    let merged = archive.merge(&path, &read_back).unwrap_err();
+    assert!(matches!(merged, ArchiveError::Unreleased { .. }), "{merged}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let opened = Archive::open(&path, wait).unwrap_err();
+    assert!(opened.to_string().contains("before its first release"), "{opened}");
+    assert!(opened.to_string().contains("old.db"), "{opened}");
 }
 
 #[test]
@@ -394,11 +393,12 @@ fn an_archive_that_another_process_writes_is_merged_as_it_is() {
 
 #[test]
 fn a_check_names_the_run_that_is_damaged() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2)]).unwrap();
         let id = entry(2).id;
-        sql(&archive, &format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{id}'"));
+        let cut = "UPDATE records SET record = substr(record, 1, 20)";
+        sql(&archive, &format!("{cut} WHERE run = '{id}'"));
         let found = archive.check(&read_back).unwrap();
         assert_eq!((found.whole, found.damage.len()), (1, 1));
         assert!(found.damage[0].contains(&entry(2).id.to_string()), "{found:?}");
@@ -462,11 +462,11 @@ fn a_usual_run_takes_little() {
 
 #[test]
 fn writers_at_once_wait_for_one_another() {
-    with_each_kind(|place| {
+    with_each_kind(|location| {
         std::thread::scope(|all| {
             for writer in 0..4 {
                 all.spawn(move || {
-                    let mut archive = open(place);
+                    let mut archive = open(location);
                     for number in 0..25 {
                         let number = 100 * writer + 2 * number;
                         archive.keep_new(&[entry(number), part(number + 1, number)]).unwrap();
@@ -474,7 +474,7 @@ fn writers_at_once_wait_for_one_another() {
                 });
             }
         });
-        let archive = open(place);
+        let archive = open(location);
         assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 200, damage: Vec::new() });
     });
 }
@@ -517,12 +517,12 @@ fn a_new_archive_waits_for_another_process_that_makes_it() {
 
 #[test]
 fn a_reader_does_not_wait_for_a_writer() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1)]).unwrap();
         archive.store.get_mut().begin(&[]).unwrap();
         archive.store.get_mut().script("DELETE FROM runs").unwrap();
-        let reader = Archive::open(place, |_| false).unwrap();
+        let reader = Archive::open(location, |_| false).unwrap();
         assert_eq!(reader.list(&Filter::default()).unwrap().runs.len(), 1);
     });
 }
@@ -543,9 +543,11 @@ fn a_list_reads_the_runs_that_it_shows_and_no_others() {
     let all = plan(&Filter::default());
     assert!(all.contains("runs_whole") && !all.contains("TEMP B-TREE"), "{all}");
     let measured = plan(&Filter { metric: Some("iops".into()), ..Filter::default() });
-    assert!(measured.contains("figures_1 (run=?)"), "{measured}");
+    assert!(measured.contains("figures_by_name (name=? AND run=?)"), "{measured}");
     let labelled = plan(&only("before"));
     assert!(!labelled.contains("SCAN") && labelled.contains("runs_by_label"), "{labelled}");
+    let fleet = plan(&Filter { origin: Some(Origin::Fleet), ..Filter::default() });
+    assert!(fleet.contains("USING INDEX runs_by_origin (origin=?)"), "{fleet}");
     let parts = plan(&Filter { parts_of: Some(entry(1).id), ..Filter::default() });
     assert!(parts.contains("SEARCH runs USING INDEX runs_by_study"), "{parts}");
 }

@@ -1,8 +1,8 @@
-//! Who is told how far a long piece of work is.
+//! The observer of a long piece of work.
 
 use std::fmt;
 
-/// What is called with the runs that are done and all of them; nothing by default.
+/// A function that gets the number of runs that are done and that of all; none by default.
 #[derive(Default)]
 pub(super) struct Watch(Option<Box<dyn Fn(u64, u64)>>);
 
@@ -11,7 +11,7 @@ impl Watch {
         Self(Some(Box::new(seen)))
     }
 
-    /// Whether the number of all runs is of use.
+    /// Whether there is an observer: only then is the number of all runs of use.
     pub(super) fn is_set(&self) -> bool {
         self.0.is_some()
     }

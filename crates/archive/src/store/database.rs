@@ -1,4 +1,4 @@
-//! What the archive asks of a database.
+//! The operations of a database that the archive needs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::ArchiveError;
 /// of calls before: it waits a little and returns whether to try again.
 pub type Patience = fn(i32) -> bool;
 
-/// Whether to stop what is being done: the person who asked for it has left.
+/// A question that ends what is being done when its answer is yes: the client has left.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// A row of an answer, or one to add.
@@ -21,8 +21,9 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
 impl Row {
-    /// What stands in a column.
+    /// The value of a column.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T, ArchiveError> {
+        debug_assert!(column < self.0.len(), "column {column} of {}", self.0.len());
         let value = &self.0[column];
         T::column_result(ValueRef::from(value)).map_err(|error| {
             let kind = value.data_type();
@@ -32,18 +33,18 @@ impl Row {
 }
 
 impl Row {
-    /// Whether a column is true, as any of the databases says it.
+    /// Returns true for a column that is true, as any of the databases says it.
     pub(crate) fn is_true(&self, column: usize) -> bool {
         matches!(&self.0[column], Value::Integer(number) if *number != 0)
     }
 }
 
-/// What happens to a row whose key is there already.
+/// The treatment of a row whose key is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Present {
     /// Nothing is added.
     Refuse,
-    /// The row that is there stays.
+    /// The present row stays.
     Keep,
 }
 
@@ -51,7 +52,7 @@ pub(crate) enum Present {
 pub(crate) trait Store: fmt::Debug {
     /// Begins a transaction; of those with a key in common one runs at a time.
     fn begin(&mut self, keys: &[i64]) -> Result<(), ArchiveError>;
-    /// Begins to read one state of the database, whoever writes to it meanwhile.
+    /// Begins to read one state of the database, even if another process writes to it.
     fn begin_reading(&mut self) -> Result<(), ArchiveError>;
     /// Passes each row of the answer to `then`.
     fn each(
@@ -74,13 +75,13 @@ pub(crate) trait Store: fmt::Debug {
     ) -> Result<u64, ArchiveError>;
     /// The columns of a table, by name.
     fn columns(&mut self, table: &str) -> Result<Vec<String>, ArchiveError>;
-    /// Whether there is a table.
+    /// Returns true if the database has the table.
     fn has_table(&mut self, table: &str) -> Result<bool, ArchiveError>;
     /// The text of a step of the schema, for this database.
     fn step(&self, text: &str) -> String;
-    /// What the database itself finds damaged.
+    /// The damage that the database itself finds.
     fn damage(&mut self) -> Result<Vec<String>, ArchiveError>;
-    /// Whether what was read is one state of the database; a file that is read without locks may
+    /// Returns true if all that was read is one state of the database; a file that is read without locks may
     /// have been changed meanwhile.
     fn is_unchanged(&self) -> bool {
         true
@@ -105,7 +106,7 @@ impl dyn Store + '_ {
         Ok(rows)
     }
 
-    /// Does `work`, and does it again where the connection was lost; it is told which.
+    /// Does `work`, and does it again where the connection was lost: `work` gets true then.
     pub(crate) fn persistently<T>(
         &mut self,
         mut work: impl FnMut(&mut dyn Store, bool) -> Result<T, ArchiveError>,

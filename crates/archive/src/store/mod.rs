@@ -20,10 +20,10 @@ pub use database::{Patience, Stop};
 pub(crate) use database::{Present, Row, Store, Value};
 pub(crate) use sqlite::Sqlite;
 
-/// Whether `place` names a database of a server, not a file.
-pub fn is_server(place: &Path) -> bool {
-    let place = place.to_string_lossy();
-    ["postgres://", "postgresql://"].iter().any(|scheme| place.starts_with(scheme))
+/// Returns true for the address of a database of a server, false for a file.
+pub fn is_server(location: &Path) -> bool {
+    let location = location.to_string_lossy();
+    ["postgres://", "postgresql://"].iter().any(|scheme| location.starts_with(scheme))
 }
 
 /// The options of an address that a message may show.
@@ -40,12 +40,12 @@ const SHOWN: [&str; 10] = [
     "target_session_attrs",
 ];
 
-/// How messages call `place`: without its password.
-pub(crate) fn shown(place: &Path) -> std::path::PathBuf {
-    if !is_server(place) {
-        return place.to_owned();
+/// The name of `location` in messages: without its password.
+pub(crate) fn shown(location: &Path) -> std::path::PathBuf {
+    if !is_server(location) {
+        return location.to_owned();
     }
-    let text = place.to_string_lossy();
+    let text = location.to_string_lossy();
     let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", ""));
     let rest = without_passwords(rest);
     // The last one: a password that was not encoded may hold what separates other parts.
@@ -62,6 +62,7 @@ pub(crate) fn shown(place: &Path) -> std::path::PathBuf {
         |option: &&str| SHOWN.contains(&option.split_once('=').map_or(*option, |(key, _)| key));
     let open: Vec<&str> = options.split('&').filter(is_shown).collect();
     let mark = if open.is_empty() { "" } else { "?" };
+    debug_assert!(open.iter().all(|option| !option.starts_with("password")));
     format!("{scheme}://{address}{mark}{}", open.join("&")).into()
 }
 
@@ -97,27 +98,27 @@ fn is_port(text: &str) -> bool {
 }
 
 /// Opens a database for reading and writing.
-pub(crate) fn open(place: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
-    if is_server(place) {
-        return connect(place, patience);
+pub(crate) fn open(location: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    if is_server(location) {
+        return connect(location, patience);
     }
-    Ok(Box::new(Sqlite::open(place, patience)?))
+    Ok(Box::new(Sqlite::open(location, patience)?))
 }
 
 /// Opens a database without making or changing anything.
 pub(crate) fn open_to_read(
-    place: &Path,
+    location: &Path,
     patience: Patience,
 ) -> Result<Box<dyn Store>, ArchiveError> {
-    if is_server(place) {
-        return connect(place, patience);
+    if is_server(location) {
+        return connect(location, patience);
     }
-    Ok(Box::new(Sqlite::open_to_read(place)?))
+    Ok(Box::new(Sqlite::open_to_read(location)?))
 }
 
 #[cfg(feature = "postgres")]
-fn connect(place: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
-    Ok(Box::new(postgres::Postgres::connect(&place.to_string_lossy(), patience)?))
+fn connect(location: &Path, patience: Patience) -> Result<Box<dyn Store>, ArchiveError> {
+    Ok(Box::new(postgres::Postgres::connect(&location.to_string_lossy(), patience)?))
 }
 
 #[cfg(not(feature = "postgres"))]
@@ -131,8 +132,8 @@ mod tests {
 
     #[test]
     fn no_message_has_a_password() {
-        let check = |place: &str, expected: &str| {
-            assert_eq!(shown(Path::new(place)), Path::new(expected), "{place}");
+        let check = |location: &str, expected: &str| {
+            assert_eq!(shown(Path::new(location)), Path::new(expected), "{location}");
         };
         check("/data/runs.db", "/data/runs.db");
         check("postgres://lab:secret@db:5433/runs", "postgres://lab@db:5433/runs");

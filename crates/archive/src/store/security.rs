@@ -79,7 +79,7 @@ fn split(address: &str) -> Result<(String, Asked), ArchiveError> {
     let (mut asked, mut others) = (Asked::default(), Vec::new());
     for option in address[mark + 1..].split('&') {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let place = match name {
+        let option = match name {
             "sslmode" => &mut asked.mode,
             "sslrootcert" => &mut asked.authorities,
             _ => {
@@ -90,7 +90,7 @@ fn split(address: &str) -> Result<(String, Asked), ArchiveError> {
         let value = percent_decode_str(value)
             .decode_utf8()
             .map_err(|_| ArchiveError::Address(format!("`{name}` is not valid UTF-8")))?;
-        if place.replace(value.into_owned()).is_some() {
+        if option.replace(value.into_owned()).is_some() {
             return Err(ArchiveError::Address(format!("`{name}` is given twice")));
         }
     }

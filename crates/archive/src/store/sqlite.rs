@@ -20,7 +20,7 @@ const STEPS_PER_LOOK: i32 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     database: Connection,
-    /// What the file was when it was opened as one that does not change.
+    /// The state of the file when it was opened as one that does not change.
     fixed: Option<Fixed>,
 }
 
@@ -55,11 +55,11 @@ impl Sqlite {
 
     /// Opens a file without making, changing or leaving anything.
     ///
-    /// A reader of a write-ahead log makes files beside the database. Only one that may write can
+    /// A reader of a write-ahead log makes files next to the database. Only one that may write can
     /// remove them; without that right, and where there is no log, the file is read as one that
     /// nothing changes, which [`Store::is_unchanged`] confirms afterwards.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
-        // Of a link, the log lies beside the file that it leads to.
+        // Of a link, the log lies next to the file that it leads to.
         let path = file_name(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let has_log = beside(&path, "-wal").exists();
@@ -108,7 +108,7 @@ fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     name.into()
 }
 
-/// The path from the root on: `SQLite` gives `:memory:` and `file:...` a meaning of their own.
+/// The path from the root on: `SQLite` gives `:memory:` and `file:...` another meaning.
 fn file_name(path: &Path) -> Result<PathBuf, ArchiveError> {
     let whole = std::path::absolute(path);
     let whole = whole.map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
@@ -133,8 +133,8 @@ fn distrust(database: &Connection) -> rusqlite::Result<()> {
     database.pragma_update(None, "trusted_schema", false)
 }
 
-/// What holds for every connection: a commit is on the disk, readers do not wait for a writer, and
-/// what belongs to a run goes with it.
+/// Sets what holds for every connection: a commit is on the disk, readers do not wait for a writer,
+/// and the rows of a run go with it.
 fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
     use_log(database, patience)?;
     database.busy_handler(Some(patience))?;
@@ -151,14 +151,15 @@ fn use_log(database: &mut Connection, patience: Patience) -> rusqlite::Result<()
     let mut tries = 0;
     loop {
         let done = database.pragma_update(None, "journal_mode", "WAL");
-        let is_busy = |error: &rusqlite::Error| {
-            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
-        };
         if !done.as_ref().is_err_and(is_busy) || !patience(tries) {
             return done;
         }
         tries += 1;
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 impl Store for Sqlite {
@@ -203,10 +204,11 @@ impl Store for Sqlite {
         rows: &[&Row],
         present: Present,
     ) -> Result<u64, ArchiveError> {
-        let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
-        let (names, places) = (columns.join(", "), places.join(", "));
+        debug_assert!(rows.iter().all(|row| row.0.len() == columns.len()));
+        let values: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+        let (names, values) = (columns.join(", "), values.join(", "));
         let unless = if present == Present::Keep { " ON CONFLICT DO NOTHING" } else { "" };
-        let text = format!("INSERT INTO {table} ({names}) VALUES ({places}){unless}");
+        let text = format!("INSERT INTO {table} ({names}) VALUES ({values}){unless}");
         rows.iter().map(|row| self.execute(&text, &row.0)).sum()
     }
 

@@ -1,23 +1,25 @@
 //! Results that exist already: kept and stored runs, results folders of studies, files of other
 //! tools.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use drivelab_archive::{Archive, ArchiveError, Detail, Filter, Query, Whole};
+use drivelab_archive::{
+    Archive, ArchiveError, Detail, Digest, Digested, Filter, Query, RunId, Whole,
+};
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{
-    Attached, FlashWritten, Guest, Host, HostsRecord, JobRecord, Mark, Origin, Phase, RUN_SCHEMA,
-    RunConfig, RunRecord, Served, Specimen, Verification,
-};
+use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
 use drivelab_formats::results;
-use drivelab_report::comparison::{OwnRun, OwnRuns};
+use drivelab_report::comparison::OwnRuns;
+use drivelab_report::digest::{Common, CommonRun, Own, RunDigest};
 use drivelab_report::run::Dated;
 use drivelab_report::{kept, run};
 use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
-use serde::Deserialize;
 use serde_json::Value;
 
+use crate::commands::archive::entries;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use drivelab_core::Refusal;
 use drivelab_lab::fleet::Collected;
@@ -98,8 +100,8 @@ pub(crate) fn find_in(
     Ok(found)
 }
 
-/// The runs with a label, of each only what a comparison needs: there may be 100,000 of them.
-/// `None` where `what` is no label, or has other results too.
+/// Adds the runs with a label to an arm by their digests: there may be 100,000 of them. `None` where
+/// `what` is no label, or has other results too.
 pub(crate) fn own_runs(
     arm: &mut OwnRuns,
     what: &Path,
@@ -109,30 +111,98 @@ pub(crate) fn own_runs(
     if !typed.starts_with(LABEL) {
         return Ok(None);
     }
-    let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
-    let Some(query) = query else { return Ok(None) };
-    let make = |whole: Whole| {
-        let head = head(&whole).map_or_else(|| kept(&whole), |run| Ok(Content::Runs(vec![run])));
-        match head.map_err(|why| damaged(&whole, &why))? {
-            Content::Runs(mut runs) => {
-                for run in &mut runs {
-                    suite::complete(&mut run.record);
-                }
-                Ok::<_, Refusal>(Some(runs.iter().map(OwnRun::of).collect::<Vec<_>>()))
+    match Query::read(typed, now_ms()).map_err(Refusal::request)? {
+        Some(Query::Filter(filter)) => labelled(arm, &archive.open_to_read()?, typed, &filter),
+        _ => Ok(None),
+    }
+}
+
+/// Adds the runs that a filter means to an arm; `None` where it means other results too.
+fn labelled(
+    arm: &mut OwnRuns,
+    archive: &Archive,
+    typed: &str,
+    filter: &Filter,
+) -> Result<Option<()>, Refusal> {
+    let ids = archive.ids(filter)?;
+    if ids.is_empty() {
+        return Err(ArchiveError::NoSuchRun(typed.to_owned()).into());
+    }
+    let (mut reader, mut are_all_own) = (Digests::default(), true);
+    archive.each_digest(&ids, |kept| {
+        if are_all_own {
+            match reader.run(&kept) {
+                Some(digest) => arm.add(digest),
+                None => are_all_own = add_record(arm, archive, kept.id)?,
             }
-            _ => Ok(None),
         }
-    };
-    let mut are_all_own = true;
-    let then = |runs: Option<Vec<OwnRun>>| {
-        are_all_own &= runs.is_some();
-        for run in runs.into_iter().flatten() {
-            arm.add(run);
-        }
-        Ok(())
-    };
-    query.each_made(&archive.open_to_read()?, typed, Detail::Figures, make, then)?;
+        Ok::<_, Refusal>(())
+    })?;
     Ok(are_all_own.then_some(()))
+}
+
+/// Adds a run whose digest is not of this version by its record; returns false for anything else.
+fn add_record(arm: &mut OwnRuns, archive: &Archive, id: RunId) -> Result<bool, Refusal> {
+    let whole = archive.whole(id)?;
+    let Content::Runs(mut runs) = kept(&whole).map_err(|why| damaged(&whole, &why))? else {
+        return Ok(false);
+    };
+    for Dated { record, ended_unix_s } in &mut runs {
+        suite::complete(record);
+        let RunDigest { common, own } = RunDigest::of(record);
+        arm.add(RunDigest { common, own: Own { ended_unix_s: *ended_unix_s, ..own } });
+    }
+    Ok(true)
+}
+
+/// Reads digests, and each of their shared parts once.
+#[derive(Default)]
+pub(crate) struct Digests {
+    /// The shared parts that were read last, by their texts.
+    commons: BTreeMap<Arc<str>, Option<Shared>>,
+}
+
+/// The shared part of a digest.
+#[derive(Clone)]
+pub(crate) enum Shared {
+    /// Of a run of drivelab.
+    Run(Arc<CommonRun>),
+    /// Of anything else.
+    Other(Arc<Common>),
+}
+
+/// Shared parts that are remembered: neighbouring runs have the same.
+const COMMONS_MAX: usize = 256;
+
+impl Digests {
+    /// The shared part of a digest; `None` for one of another version.
+    pub(crate) fn shared(&mut self, digest: &Digest) -> Option<Shared> {
+        if let Some(known) = self.commons.get(&digest.common) {
+            return known.clone();
+        }
+        if self.commons.len() == COMMONS_MAX {
+            self.commons.clear();
+        }
+        let shared = Common::from_json(&digest.common).map(|common| match common {
+            Common::Run(run) => Shared::Run(Arc::from(run)),
+            other => Shared::Other(Arc::new(other)),
+        });
+        self.commons.insert(Arc::clone(&digest.common), shared.clone());
+        shared
+    }
+
+    /// The digest of a run of drivelab, dated; `None` for anything else.
+    pub(crate) fn run(&mut self, kept: &Digested) -> Option<RunDigest> {
+        let digest = kept.digest.as_ref()?;
+        let Shared::Run(common) = self.shared(digest)? else { return None };
+        let own = entries::own(digest.clone())?;
+        if own.values.len() != common.figures.len() {
+            return None;
+        }
+        let known = own.ended_unix_s;
+        let ended_unix_s = known.or(of_entry(common.host.is_some(), kept.origin, kept.time_ms));
+        Some(RunDigest { common, own: Own { ended_unix_s, ..own } })
+    }
 }
 
 fn damaged(whole: &Whole, why: &str) -> Refusal {
@@ -177,7 +247,7 @@ fn kept(whole: &Whole) -> Result<Content, String> {
             Ok(Content::Runs(vec![dated(record, whole)]))
         }
         KEPT_STUDY_SCHEMA => {
-            let parts = whole.parts.iter().map(|it| (it.place.as_str(), it.document.as_str()));
+            let parts = whole.parts.iter().map(|it| (it.position.as_str(), it.document.as_str()));
             let study = KeptStudy::of_document(&whole.document, parts);
             study
                 .map(|study| Content::Study(Box::new(study), Some(whole.time_ms)))
@@ -197,64 +267,15 @@ fn kept(whole: &Whole) -> Result<Content, String> {
 /// A kept run by its name and time in the archive.
 fn dated(mut record: RunRecord, whole: &Whole) -> Dated {
     record.label.clone_from(&whole.label);
-    // An import has the time of its file, and virtual time none.
-    let is_known = record.host.is_some() && whole.origin != Origin::Import;
-    let of_entry = is_known.then_some(whole.time_ms / 1000);
+    let of_entry = of_entry(record.host.is_some(), whole.origin, whole.time_ms);
     let ended_unix_s = record.ended_unix_s.or(of_entry);
     Dated { record, ended_unix_s }
 }
 
-/// A kept run without its jobs, which a comparison does not need; `None` for anything else, and for
-/// what only [`kept`] can say what is wrong with.
-fn head(whole: &Whole) -> Option<Dated> {
-    let head: Head = serde_json::from_str(&whole.document).ok()?;
-    (head.schema == RUN_SCHEMA).then(|| dated(head.into(), whole))
-}
-
-/// A record whose jobs are read over.
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
-    target: String,
-    label: Option<String>,
-    ended_unix_s: Option<u64>,
-    config: RunConfig,
-    total: Option<JobRecord>,
-    #[serde(default)]
-    phases: Vec<Phase>,
-    marks: Vec<Mark>,
-    host: Option<Host>,
-    attached: Option<Attached>,
-    served: Option<Served>,
-    guest: Option<Guest>,
-    specimen: Option<Specimen>,
-    flash: Option<FlashWritten>,
-    verification: Option<Verification>,
-    hosts: Option<Box<HostsRecord>>,
-}
-
-impl From<Head> for RunRecord {
-    fn from(head: Head) -> Self {
-        Self {
-            schema: head.schema,
-            target: head.target,
-            label: head.label,
-            ended_unix_s: head.ended_unix_s,
-            config: head.config,
-            jobs: Vec::new(),
-            total: head.total,
-            phases: head.phases,
-            marks: head.marks,
-            host: head.host,
-            attached: head.attached,
-            served: head.served,
-            guest: head.guest,
-            specimen: head.specimen,
-            flash: head.flash,
-            verification: head.verification,
-            hosts: head.hosts,
-        }
-    }
+/// The time at which a run ended by that of its entry, in seconds since 1970. An import has the time
+/// of its file, and virtual time none.
+fn of_entry(has_host: bool, origin: Origin, time_ms: u64) -> Option<u64> {
+    (has_host && origin != Origin::Import).then_some(time_ms / 1000)
 }
 
 /// The runs that are parts of what was kept.

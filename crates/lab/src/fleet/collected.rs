@@ -2,6 +2,7 @@
 
 use drivelab_core::record::RunRecord;
 use drivelab_host::Inspection;
+use drivelab_report::digest::{Common, RunDigest};
 use drivelab_report::fleet::Collection;
 use drivelab_report::kept;
 use serde_json::Value;
@@ -55,11 +56,20 @@ impl Collected {
         self.runs.iter().map(|run| run.record.clone()).collect()
     }
 
+    /// The part that a fleet is compared by; each of its runs has a digest, too.
+    pub(crate) fn common(&self) -> Common {
+        Common::Collection {
+            host: self.host.clone(),
+            boot: self.inspection.environment.boot.clone(),
+            drives: attached::drives(&self.inspection),
+        }
+    }
+
     /// The same as it is compared with other hosts.
     pub fn compared(self, time_ms: u64) -> Collection {
         let drives = attached::drives(&self.inspection);
         let boot = self.inspection.environment.boot.clone();
-        let runs = self.runs.into_iter().map(|run| run.record).collect();
+        let runs = self.runs.iter().map(|run| RunDigest::of(&run.record)).collect();
         Collection { host: self.host, time_ms, boot, drives, runs }
     }
 }

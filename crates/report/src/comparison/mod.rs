@@ -16,7 +16,7 @@ pub use analyse::{CompareOptions, analyse};
 pub use direction::by_name as direction_by_name;
 pub use form::form;
 pub use input::{
-    ArmResults, ArmRuns, Choice, Figures, Input, OwnRun, OwnRuns, RunFigures, Source, from_foreign,
+    ArmResults, ArmRuns, Choice, Figures, Input, OwnRuns, RunFigures, Source, from_foreign,
     from_lines, from_own, from_pairs, from_runs,
 };
 pub use json::{COMPARE_SCHEMA, json};

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use drivelab_core::record::{AttachedDevice, Better, RunRecord, Work};
+use drivelab_core::record::{AttachedDevice, Better, Work};
 
 use crate::attachment::Facts;
-use crate::{run, validity};
+use crate::digest::{CommonRun, RunDigest};
+use crate::validity;
 
 /// The settings that make disks of one model peers, in the order in which they are named.
 const ATTACHMENT: [&str; 11] = [
@@ -73,7 +74,7 @@ pub struct Collection {
     /// Its drives, as its inspection found them.
     pub drives: Vec<AttachedDevice>,
     /// The runs that were made there.
-    pub runs: Vec<RunRecord>,
+    pub runs: Vec<RunDigest>,
 }
 
 /// Runs that say nothing of one disk.
@@ -141,8 +142,8 @@ impl Fleet {
         for drive in &collection.drives {
             self.see(collection, &boot, drive);
         }
-        for record in &collection.runs {
-            self.run(collection, &boot, record);
+        for run in &collection.runs {
+            self.run(collection, &boot, run);
         }
     }
 
@@ -158,28 +159,27 @@ impl Fleet {
         disk
     }
 
-    fn run(&mut self, collection: &Collection, boot: &str, record: &RunRecord) {
-        let devices = record.attached.iter().flat_map(|attached| &attached.devices);
-        let drives: Vec<&AttachedDevice> = devices.filter(|it| it.made_of.is_empty()).collect();
-        let [drive] = drives[..] else {
+    fn run(&mut self, collection: &Collection, boot: &str, run: &RunDigest) {
+        let [drive] = &run.common.drives[..] else {
             self.left_out.without_disk += 1;
             return;
         };
-        let Some(peers) = peers(drive, record) else {
+        let Some(peers) = peers(drive, &run.common) else {
             self.left_out.without_disk += 1;
             return;
         };
-        let metric = run::metrics(record).into_iter().find(|it| it.name == self.metric);
-        let Some(figure) = metric.filter(|it| it.value.is_finite() && it.value > 0.0) else {
+        let found = run.figure(&self.metric);
+        let Some((figure, value)) = found.filter(|(_, value)| value.is_finite() && *value > 0.0)
+        else {
             self.left_out.without_figure += 1;
             return;
         };
-        if !validity::counts(&validity::flaws(record)) {
+        if !validity::counts(&run.own.flaws) {
             self.left_out.invalid += 1;
             return;
         }
         self.better.get_or_insert(figure.better);
-        let measured = Measured { time_ms: collection.time_ms, peers, value: figure.value };
+        let measured = Measured { time_ms: collection.time_ms, peers, value };
         self.see(collection, boot, drive).runs.push(measured);
     }
 
@@ -261,7 +261,7 @@ fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
 }
 
 /// What the disk of a run shares with its peers; `None` where nothing says which model it is.
-fn peers(drive: &AttachedDevice, record: &RunRecord) -> Option<PeerKey> {
+fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
     let fact = |name: &&str| {
         let fact = drive.facts.get(*name)?;
         let words = name.replace('_', " ");
@@ -271,7 +271,7 @@ fn peers(drive: &AttachedDevice, record: &RunRecord) -> Option<PeerKey> {
     Some(PeerKey {
         model: drive.facts.get("model")?.to_string(),
         attachment: attachment.join(", "),
-        work: run::options(record).join(" "),
-        keys: Work::of(record),
+        work: run.options.clone(),
+        keys: run.work.clone(),
     })
 }

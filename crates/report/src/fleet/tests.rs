@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use drivelab_core::record::{Attached, AttachedDevice, RunRecord};
 
 use super::*;
+use crate::digest::RunDigest;
 use crate::text::Look;
 
 const LOOK: Look = Look { width: 100, colour: false };
@@ -19,7 +22,11 @@ fn drive(model: &str, scheduler: &str) -> AttachedDevice {
     drive
 }
 
-fn run(drive: &AttachedDevice, iops: f64) -> RunRecord {
+fn run(drive: &AttachedDevice, iops: f64) -> RunDigest {
+    RunDigest::of(&record(drive, iops))
+}
+
+fn record(drive: &AttachedDevice, iops: f64) -> RunRecord {
     let mut record: RunRecord = serde_json::from_str(TODAY).unwrap();
     record.attached = Some(Attached { devices: vec![drive.clone()], ..Attached::default() });
     record.total.as_mut().unwrap().iops = iops;
@@ -148,7 +155,7 @@ fn runs_of_disks_that_nothing_identifies_are_not_pooled_across_boots() {
         it.identity = Some("clone".into());
     }
     for run in same.iter_mut().flat_map(|it| &mut it.runs) {
-        run.attached.as_mut().unwrap().devices[0].identity = Some("clone".into());
+        Arc::make_mut(&mut run.common).drives[0].identity = Some("clone".into());
     }
     assert_eq!(json(&result_of(&same)), json(&result));
 }
@@ -157,9 +164,9 @@ fn runs_of_disks_that_nothing_identifies_are_not_pooled_across_boots() {
 fn notes_on_disks_that_did_several_kinds_of_work_say_which() {
     let mut all = collections();
     let one = drive("ST1000", "mq-deadline");
-    let mut other = run(&one, 75.0);
+    let mut other = record(&one, 75.0);
     other.config.numjobs = 4;
-    all[0].runs.push(other);
+    all[0].runs.push(RunDigest::of(&other));
     let result = result_of(&all);
     let notes = super::text::notes(&result);
     assert!(notes.iter().any(|note| note.contains("numjobs 4): 1 disk")), "{notes:?}");
@@ -182,13 +189,14 @@ fn modelled_drives_are_no_disks_of_the_hosts() {
 fn runs_that_say_nothing_of_one_disk_are_left_out() {
     let mut all = collections();
     let one = drive("ST1000", "mq-deadline");
-    let mut of_two = run(&one, 10.0);
+    let mut of_two = record(&one, 10.0);
     let second = AttachedDevice { name: "sdb".into(), ..one.clone() };
     of_two.attached.as_mut().unwrap().devices.push(second);
-    let unseen = RunRecord { attached: None, ..run(&one, 10.0) };
-    let mut failed = run(&one, 10.0);
+    let unseen = RunRecord { attached: None, ..record(&one, 10.0) };
+    let mut failed = record(&one, 10.0);
     failed.total.as_mut().unwrap().errors = 1_000_000;
-    all[0].runs.extend([of_two, unseen, run(&one, 0.0), run(&one, f64::NAN), failed]);
+    all[0].runs.extend([of_two, unseen, failed].iter().map(RunDigest::of));
+    all[0].runs.extend([run(&one, 0.0), run(&one, f64::NAN)]);
     let result = result_of(&all);
     let expected = LeftOut { without_disk: 2, without_figure: 2, of_earlier_boots: 0, invalid: 1 };
     assert_eq!(result.left_out, expected);
@@ -226,7 +234,7 @@ fn text_of_others_is_only_text() {
     for it in &mut all {
         it.drives.clear();
         let evil = drive(EVIL, "\u{1b}[2Jnone");
-        it.runs = vec![run(&evil, it.runs[0].total.as_ref().unwrap().iops)];
+        it.runs = vec![run(&evil, it.runs[0].figure("iops").unwrap().1)];
     }
     all[17].host = EVIL.into();
     let result = result_of(&all);

@@ -1,7 +1,10 @@
 //! Kept runs of the same work, in the order of time.
 
-use drivelab_core::record::{Kept, RunRecord, Work};
+use std::sync::Arc;
 
+use drivelab_core::record::{Flaw, Kept, Work};
+
+use crate::digest::{CommonRun, RunDigest};
 use crate::{figures, metric, run, validity};
 
 /// A run in a course.
@@ -21,18 +24,20 @@ pub struct Moment {
     pub value: f64,
 }
 
-/// What a kept entry says of what was done.
+/// The work of a kept entry, as far as that is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Past {
-    /// Of a run of drivelab its record, as far as it was read.
-    pub record: Option<RunRecord>,
-    /// What was done, as far as that is known.
+    /// Of a run of drivelab its digest.
+    pub run: Option<Arc<CommonRun>>,
+    /// Why its figures are not what they claim to be.
+    pub flaws: Vec<Flaw>,
+    /// The work as keys and values.
     pub work: Work,
 }
 
-impl From<RunRecord> for Past {
-    fn from(record: RunRecord) -> Self {
-        Self { work: Work::of(&record), record: Some(record) }
+impl From<RunDigest> for Past {
+    fn from(run: RunDigest) -> Self {
+        Self { work: run.common.work.clone(), flaws: run.own.flaws, run: Some(run.common) }
     }
 }
 
@@ -60,21 +65,17 @@ pub struct Course {
 /// on the same target and machine, and have one unit. Those with the most runs come first.
 pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
     let mut all: Vec<Course> = Vec::new();
-    for (kept, Past { record, work }) in kept {
+    for (kept, Past { run, flaws, work }) in kept {
         let figure = kept.figure.filter(|figure| figure.value.is_finite());
         let Some(figure) = figure else { continue };
-        let is_valid =
-            record.as_ref().is_none_or(|record| validity::counts(&validity::flaws(record)));
         let named = || [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" ");
-        let what = record.as_ref().map_or_else(named, run::work);
+        let what = run.as_ref().map_or_else(named, |run| run.title.clone());
         let moment = Moment {
             id: kept.id,
             time_ms: kept.time_ms,
             label: kept.label,
             commit: kept.commit,
-            command: record
-                .filter(|it| it.config.command.is_none())
-                .map(|it| run::command_of_block(&it)),
+            command: run.and_then(|run| run.command.clone()),
             value: figure.value,
         };
         let is_same = |it: &Course| {
@@ -87,7 +88,7 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
             let (host, target, moments) = (kept.host, kept.target, Vec::new());
             all.push(Course { what, work, target, host, metric, unit, moments, left_out: 0 });
         }
-        if is_valid {
+        if validity::counts(&flaws) {
             all[place].moments.push(moment);
         } else {
             all[place].left_out += 1;

@@ -11,7 +11,7 @@ mod text;
 
 pub use over_time::spark;
 pub(crate) use page::{page, when_and_where};
-pub use parse::{parse, parse_head};
+pub use parse::parse;
 pub use repeat::quoted;
 pub(crate) use repeat::{command, command_of_block, work as options};
 pub use several::jobs_text;

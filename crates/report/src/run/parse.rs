@@ -1,8 +1,7 @@
 //! Stored runs from JSON.
 
 use drivelab_core::record::{RUN_SCHEMA, RunRecord};
-use serde::Deserialize;
-use serde_json::{Deserializer, Value, json};
+use serde_json::{Deserializer, Value};
 
 use drivelab_core::csv::{ParseError, quote};
 
@@ -31,24 +30,6 @@ pub fn parse(text: &str) -> Result<Vec<RunRecord>, ParseError> {
         return Err(ParseError::new(0, "it contains no runs", hint));
     }
     Ok(records)
-}
-
-/// What a stored run did, without what it measured: of the document only target and configuration
-/// are read. `None` for any other document.
-pub fn parse_head(text: &str) -> Option<RunRecord> {
-    let Head { schema, target, config } = serde_json::from_str(text).ok()?;
-    if schema != RUN_SCHEMA {
-        return None;
-    }
-    let record = json!({ "schema": schema, "target": target, "config": config, "marks": [] });
-    serde_json::from_value(record).ok()
-}
-
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
-    target: String,
-    config: Value,
 }
 
 fn malformed(error: &serde_json::Error) -> ParseError {
@@ -115,17 +96,6 @@ mod tests {
         check(&one, 1);
         check(&format!("{one}\n{one}\n"), 2);
         check(&format!("[{one}, {one}]"), 2);
-    }
-
-    #[test]
-    fn the_head_of_a_run_is_what_it_did() {
-        let sample = sample(100, "a host");
-        let text = serde_json::to_string(&sample).unwrap();
-        let head = parse_head(&text).unwrap();
-        assert_eq!((&head.target, &head.config), (&sample.target, &sample.config));
-        assert!(head.total.is_none() && head.jobs.is_empty());
-        assert_eq!(parse_head(&text.replace("drivelab.run/1", "drivelab.study/1")), None);
-        assert_eq!(parse_head("{}"), None);
     }
 
     #[test]

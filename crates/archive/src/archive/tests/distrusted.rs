@@ -5,13 +5,14 @@ use super::*;
 /// The columns of a record, with one figure.
 fn columns_of(document: &str) -> Result<Option<Columns>, String> {
     let record: RunRecord = serde_json::from_str(document).map_err(|it| it.to_string())?;
-    Ok(Some(Columns::of_run(&record, vec![Figure::new("iops", 70.0, Better::More)])))
+    let columns = Columns::of_run(&record, vec![Figure::new("iops", 70.0, Better::More)]);
+    Ok(Some(Columns { digest: Some(digest(7)), ..columns }))
 }
 
 fn of_run(number: u32) -> Entry {
     let record: RunRecord = serde_json::from_str(RECORD).unwrap();
     let figures = vec![Figure::new("iops", 70.0, Better::More)];
-    let shown = Shown { spark: String::new(), figures };
+    let shown = Shown { figures, digest: Some(digest(7)), ..Shown::default() };
     Entry::of_run(entry(number).id, 1_000, (Origin::Run, &record), shown)
 }
 
@@ -57,7 +58,7 @@ fn a_merge_takes_over_only_what_reads_back() {
     other.keep(&[entry(1), entry(2), part(3, 2), part(4, 2), entry(5)]).unwrap();
     let cut = |number| {
         let id = entry(number).id;
-        format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{id}'")
+        format!("UPDATE records SET record = substr(record, 1, 20) WHERE run = '{id}'")
     };
     sql(&other, &cut(1));
     sql(&other, &cut(4));
@@ -77,8 +78,8 @@ fn a_merge_takes_over_only_what_reads_back() {
 
 #[test]
 fn a_check_compares_rows_with_their_records() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[of_run(1), of_run(2), of_run(3)]).unwrap();
         let checked = |archive: &Archive| archive.check(&columns_of).unwrap();
         assert_eq!(checked(&archive), Checked { whole: 3, damage: Vec::new() });
@@ -101,9 +102,50 @@ fn a_check_compares_rows_with_their_records() {
 }
 
 #[test]
+fn a_check_compares_digests_with_their_records() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        archive.keep(&(1..=5).map(of_run).collect::<Vec<_>>()).unwrap();
+        let id = |number| entry(number).id;
+        let digest = |number, change: &str| {
+            sql(&archive, &format!("UPDATE digests SET {change} WHERE run = '{}'", id(number)));
+        };
+        digest(1, "seed = 5");
+        digest(2, "flaws = '[]'");
+        digest(3, "figures = content");
+        // Another version may know other digests.
+        digest(4, "version = '2.0', seed = 5");
+        sql(&archive, &format!("DELETE FROM digests WHERE run = '{}'", id(5)));
+        let Checked { whole, damage } = archive.check(&columns_of).unwrap();
+        assert_eq!((whole, damage.len()), (1, 4), "{damage:?}");
+        for number in 1..=3 {
+            let expected = format!("run {}: its digest is not that of its record", id(number));
+            assert!(damage.contains(&expected), "{damage:?}");
+        }
+        assert!(damage.contains(&format!("run {}: its digest is missing", id(5))), "{damage:?}");
+    });
+}
+
+#[test]
+fn a_merge_makes_digests_out_of_records() {
+    let (folder, mut archive) = archive();
+    let path = folder.path().join("other.db");
+    let mut other = open(&path);
+    other.keep(&[of_run(1), of_run(2)]).unwrap();
+    sql(&other, "UPDATE commons SET text = 'poison'");
+    sql(&other, "INSERT INTO commons VALUES ('0123', 'more')");
+    sql(&other, "UPDATE digests SET figures = x'00', content = x'', seed = 1");
+    assert_eq!(archive.merge(&path, &columns_of).unwrap(), merged(2, 0));
+    assert_eq!(archive.check(&columns_of).unwrap(), Checked { whole: 2, damage: Vec::new() });
+    let commons = sql(&archive, "SELECT text FROM commons");
+    assert_eq!(commons.len(), 1);
+    assert_eq!(commons[0].get::<String>(0).unwrap(), *digest(7).common);
+}
+
+#[test]
 fn a_part_is_deleted_with_its_whole_only() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), part(2, 1), part(3, 1)]).unwrap();
         let refused = archive.delete(&[entry(2).id]).unwrap_err();
         let whole = entry(1).id.to_string();
@@ -119,22 +161,15 @@ fn a_part_is_deleted_with_its_whole_only() {
 
 #[test]
 fn one_bad_row_does_not_stop_a_list() {
-    with_each_kind(|place| {
-        let mut archive = open(place);
+    with_each_kind(|location| {
+        let mut archive = open(location);
         archive.keep(&[entry(1), entry(2), entry(3)]).unwrap();
-        let (one, two) = (entry(1).id, entry(2).id);
+        let two = entry(2).id;
         sql(&archive, &format!("UPDATE runs SET origin = 'telescope' WHERE id = '{two}'"));
         let Listed { runs, damage } = archive.list(&Filter::default()).unwrap();
         assert_eq!(runs.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 3_000]);
         let expected = format!("run {two}: its origin `telescope` is unknown to this version");
         assert_eq!(damage, [expected]);
-        sql(
-            &archive,
-            &format!("UPDATE runs SET record = substr(record, 1, 20) WHERE id = '{one}'"),
-        );
-        let ids = [1, 3].map(|number| entry(number).id.to_string());
-        let heads = archive.heads(&ids.each_ref().map(String::as_str)).unwrap();
-        assert!(heads[&ids[0]].is_err() && heads[&ids[1]].is_ok(), "{heads:?}");
     });
 }
 
@@ -142,7 +177,7 @@ fn one_bad_row_does_not_stop_a_list() {
 fn what_a_record_claims_to_be_is_limited() {
     let (_folder, mut archive) = archive();
     archive.keep(&[entry(1)]).unwrap();
-    sql(&archive, "UPDATE runs SET record_bytes = 2000000000");
+    sql(&archive, "UPDATE records SET bytes = 2000000000");
     let found = archive.check(&read_back).unwrap();
     assert!(found.damage[0].contains("it claims 2000000000 bytes"), "{found:?}");
     let long = Entry { document: " ".repeat((128 << 20) + 1), ..entry(2) };

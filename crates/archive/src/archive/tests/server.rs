@@ -59,14 +59,14 @@ impl Wire {
     /// The address of a database behind it.
     fn to(&self, database: &Path) -> PathBuf {
         let database = database.file_name().unwrap().to_str().unwrap();
-        let host = self.folder.path().to_str().unwrap().replace('/', "%2F");
+        let host = self.folder.path().to_str().unwrap().relocation('/', "%2F");
         format!("postgres://lab@{host}/{database}").into()
     }
 }
 
 fn forward(client: &UnixStream, cut: Cut, cuts: &AtomicU32) -> io::Result<()> {
     let (_, folder) = server().split_once('@').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    let server = UnixStream::connect(format!("{}/.s.PGSQL.5432", folder.replace("%2F", "/")))?;
+    let server = UnixStream::connect(format!("{}/.s.PGSQL.5432", folder.relocation("%2F", "/")))?;
     let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
     let copier = std::thread::spawn(move || io::copy(&mut answers, &mut back));
     let (mut buffer, mut has_rows) = (vec![0; 1 << 16], false);
@@ -95,34 +95,34 @@ fn forward(client: &UnixStream, cut: Cut, cuts: &AtomicU32) -> io::Result<()> {
 #[test]
 fn what_is_committed_unheard_is_not_done_again() {
     for cut in [Cut::BeforeCommit, Cut::AfterCommit] {
-        let place = database();
+        let location = database();
         let through = |work: &dyn Fn(&mut Archive)| {
             let wire = Wire::new(cut);
-            work(&mut open(&wire.to(&place)));
+            work(&mut open(&wire.to(&location)));
             // The transaction that was cut, and where it had not been committed another.
             let cuts = wire.cuts.load(Ordering::Relaxed);
             assert!(cuts >= 1, "{cut:?}: nothing was cut");
         };
         through(&|archive| archive.keep(&[entry(1), entry(2), part(3, 2)]).unwrap());
         let once = Checked { whole: 3, damage: Vec::new() };
-        assert_eq!(open(&place).check(&read_back).unwrap(), once, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back).unwrap(), once, "{cut:?}");
         through(&|archive| {
             let known = Entry { id: entry(7).id, ..entry(1) };
             let merged = archive.keep_new(&[known, entry(4), part(5, 4)]).unwrap();
             assert_eq!((merged.added, merged.present), (1, 1), "{cut:?}");
         });
-        assert_eq!(open(&place).check(&read_back).unwrap().whole, 5, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back).unwrap().whole, 5, "{cut:?}");
         through(&|archive| archive.delete(&[entry(2).id]).unwrap());
-        assert_eq!(open(&place).check(&read_back).unwrap().whole, 3, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back).unwrap().whole, 3, "{cut:?}");
     }
 }
 
 #[test]
 fn text_that_a_server_cannot_hold_is_kept_without_it() {
-    let place = database();
+    let location = database();
     let odd = Entry { label: Some("a\0b".into()), ..entry(1) };
-    open(&place).keep(&[odd]).unwrap();
-    let label = open(&place).whole(entry(1).id).unwrap().label;
+    open(&location).keep(&[odd]).unwrap();
+    let label = open(&location).whole(entry(1).id).unwrap().label;
     assert_eq!(label.as_deref(), Some("a\u{fffd}b"));
 }
 
@@ -148,11 +148,12 @@ fn an_archive_of_a_server_becomes_a_file_and_back() {
 
 #[test]
 fn one_that_may_only_read_reads() {
-    let place = database();
-    open(&place).keep(&[entry(1)]).unwrap();
-    let name = place.file_name().unwrap().to_str().unwrap();
+    let location = database();
+    open(&location).keep(&[entry(1)]).unwrap();
+    let name = location.file_name().unwrap().to_str().unwrap();
     let reader = format!("reader_{name}");
-    let mut client = postgres::Client::connect(place.to_str().unwrap(), postgres::NoTls).unwrap();
+    let mut client =
+        postgres::Client::connect(location.to_str().unwrap(), postgres::NoTls).unwrap();
     client
         .batch_execute(&format!(
             "CREATE ROLE {reader} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}"
@@ -167,8 +168,8 @@ fn one_that_may_only_read_reads() {
 #[test]
 fn no_server_is_an_error_once_patience_ends() {
     let none = |tries| tries < 3;
-    let place = Path::new("postgres://lab:secret@%2Fnonexistent/runs");
-    let error = Archive::open(place, none).unwrap_err();
+    let location = Path::new("postgres://lab:secret@%2Fnonexistent/runs");
+    let error = Archive::open(location, none).unwrap_err();
     assert!(matches!(error, ArchiveError::Open { .. }), "{error}");
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }

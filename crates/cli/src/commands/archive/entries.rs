@@ -1,31 +1,73 @@
 //! What is finished, as the archive keeps it.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
-use drivelab_archive::{Columns, Entry, Place, RunId, Shown};
-use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Figure, Origin, RUN_SCHEMA, RunRecord};
+use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
+use drivelab_report::digest::{Common, Own, RunDigest};
 use drivelab_report::{kept, run};
 use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
 
 use super::keep::now_ms;
 use drivelab_lab::fleet::Collected;
+use drivelab_lab::stage::suite;
 
 /// Marks in the picture of a run in a list.
 const SPARK_MARKS: usize = 20;
 
-/// A name for what was kept at `time_ms`.
+/// An id for an entry of `time_ms`, behind all that this process made before.
 fn id(time_ms: u64) -> RunId {
+    static IDS: Mutex<RunIds> = Mutex::new(RunIds::new());
     let mut bytes = [0; 16];
-    // Where the system has none, two runs of one millisecond collide and the second is refused.
+    // Where the system has none, runs that two processes keep in one millisecond collide, and the
+    // second is refused.
     let _ = getrandom::fill(&mut bytes);
-    RunId::new(time_ms, u128::from_le_bytes(bytes))
+    let mut ids = IDS.lock().unwrap_or_else(PoisonError::into_inner);
+    ids.next(time_ms, u128::from_le_bytes(bytes))
 }
 
 fn shown(record: &RunRecord) -> Shown {
     let spark = record.total.as_ref().map(|job| run::spark(job, SPARK_MARKS)).unwrap_or_default();
-    Shown { spark, figures: run::metrics(record) }
+    Shown { spark, figures: run::metrics(record), digest: Some(digest_of_run(record)) }
+}
+
+/// The digest of a run, as the archive keeps it.
+fn digest_of_run(record: &RunRecord) -> Digest {
+    let mut record = record.clone();
+    suite::complete(&mut record);
+    let RunDigest { common, own } = RunDigest::of(&record);
+    kept_digest(&Common::Run(Box::new((*common).clone())), own)
+}
+
+/// The digest of a run of another tool.
+fn digest_of_result(result: &ImportedRun) -> Digest {
+    let own = Own { flaws: result.flaws.clone(), ..Own::default() };
+    kept_digest(&Common::Results { work: result.work.clone() }, own)
+}
+
+fn kept_digest(common: &Common, own: Own) -> Digest {
+    let flaws = || serde_json::to_string(&own.flaws).expect("plain data is always JSON");
+    Digest {
+        common: common.to_json().into(),
+        ended_unix_s: own.ended_unix_s,
+        seed: own.seed,
+        content: own.content,
+        flaws: (!own.flaws.is_empty()).then(flaws),
+        values: own.values,
+    }
+}
+
+/// The part of a kept digest that is the run's alone; `None` for one of another version.
+pub(crate) fn own(digest: Digest) -> Option<Own> {
+    let flaws: Vec<Flaw> = match &digest.flaws {
+        Some(text) => serde_json::from_str(text).ok()?,
+        None => Vec::new(),
+    };
+    let Digest { ended_unix_s, seed, content, values, .. } = digest;
+    Some(Own { ended_unix_s, seed, content, flaws, values })
 }
 
 /// A run that ended now.
@@ -50,17 +92,17 @@ struct Whole {
     document: String,
 }
 
-/// One of its parts: the run, and where it stands.
-type OnePart<'a> = (&'a RunRecord, Box<dyn FnOnce(RunId) -> Place + 'a>);
+/// One of its parts: the run, and its position.
+type OnePart<'a> = (&'a RunRecord, Box<dyn FnOnce(RunId) -> Position + 'a>);
 
 /// The whole, and behind it its parts, of which the first says where all were made.
 fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
     let (id, time_ms) = (id(about.time_ms), about.time_ms);
     let mut entries = Vec::new();
-    for (number, (record, place)) in (0..).zip(parts) {
+    for (number, (record, position)) in (0..).zip(parts) {
         let of_part =
             Entry::of_run(id.part(number), time_ms, (about.origin, record), shown(record));
-        entries.push(Entry { label: None, place: Some(place(id)), ..of_part });
+        entries.push(Entry { label: None, position: Some(position(id)), ..of_part });
     }
     let first = entries.first();
     let figures = about.shown.figures.into_iter().filter(|figure| figure.value.is_finite());
@@ -76,9 +118,10 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
         label: about.label,
         tags: Vec::new(),
         commit: None,
-        place: None,
+        position: None,
         spark: about.shown.spark,
         figures: figures.collect(),
+        digest: about.shown.digest,
         document: about.document,
     };
     entries.insert(0, whole);
@@ -97,14 +140,14 @@ pub(crate) fn study(
     let drive = study.drive.as_ref().map(|drive| format!("drive:{drive}"));
     let is_matrix = study.is_matrix_alone();
     let parts = kept.parts(study).map(|part| -> OnePart<'_> {
-        let place = move |whole| Place {
+        let position = move |whole| Position {
             whole,
             block: part.block,
             arm: part.arm.to_owned(),
             task: part.task,
             json: part.place,
         };
-        (part.record, Box::new(place))
+        (part.record, Box::new(position))
     });
     let about = Whole {
         time_ms,
@@ -112,7 +155,7 @@ pub(crate) fn study(
         target: target.or(drive).unwrap_or_else(|| kept.header.target.clone()),
         suite: asked.map(|asked| repeat::stem(&asked.study)),
         label,
-        shown: Shown { spark: String::new(), figures },
+        shown: Shown { figures, ..Shown::default() },
         document: kept.document(),
     };
     whole(about, parts.collect())
@@ -123,7 +166,10 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
     let parts = (0..).zip(records).map(|(number, record)| -> OnePart<'_> {
         let task = record.label.clone().unwrap_or_default();
         let json = serde_json::json!({ "job": task, "number": number }).to_string();
-        (record, Box::new(move |whole| Place { whole, block: 0, arm: String::new(), task, json }))
+        (
+            record,
+            Box::new(move |whole| Position { whole, block: 0, arm: String::new(), task, json }),
+        )
     });
     let total = serde_json::from_value(document["total"].clone()).ok();
     let figures = total.as_ref().map(run::of_load).unwrap_or_default();
@@ -134,7 +180,7 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
         target,
         suite: Some(repeat::stem(file)),
         label: None,
-        shown: Shown { spark: String::new(), figures },
+        shown: Shown { figures, ..Shown::default() },
         document: kept::jobs(document),
     };
     whole(about, parts.collect())
@@ -142,12 +188,10 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
 
 /// What was collected from a host, and behind it its runs.
 pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<Entry> {
-    let drives: Vec<_> =
-        collected.inspection.devices.iter().filter(|device| device.is_drive()).collect();
     let parts = (0..).zip(&collected.runs).map(|(block, run)| -> OnePart<'_> {
         let (arm, task) = (run.target.clone(), "run".to_owned());
         let json = serde_json::json!({ "target": run.target }).to_string();
-        (&run.record, Box::new(move |whole| Place { whole, block, arm, task, json }))
+        (&run.record, Box::new(move |whole| Position { whole, block, arm, task, json }))
     });
     let figures = collected.runs.iter().filter_map(|run| {
         let first = run::metrics(&run.record).into_iter().next()?;
@@ -159,16 +203,30 @@ pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<E
         target: collected.host.clone(),
         suite: None,
         label: label.cloned(),
-        shown: Shown { spark: String::new(), figures: figures.collect() },
+        shown: Shown { figures: figures.collect(), ..Shown::default() },
         document: collected.document(),
     };
     let mut entries = whole(about, parts.collect());
-    let models: BTreeSet<&str> = drives.iter().filter_map(|it| it.model.as_deref()).collect();
-    entries[0].host = collected.inspection.host.as_ref().map(|host| host.id.clone());
-    entries[0].devices = drives.iter().map(|it| it.name.clone()).collect();
-    entries[0].drive =
-        Some(models.into_iter().collect::<Vec<_>>().join(", ")).filter(|it| !it.is_empty());
+    let Columns { host, devices, drive, digest, .. } = columns_of_collection(collected);
+    let first = &mut entries[0];
+    (first.host, first.devices, first.drive, first.digest) = (host, devices, drive, digest);
     entries
+}
+
+/// The columns that follow from what was collected from a host; its figures are those of its runs.
+fn columns_of_collection(collected: &Collected) -> Columns {
+    let devices = collected.inspection.devices.iter();
+    let drives: Vec<_> = devices.filter(|device| device.is_drive()).collect();
+    let models: BTreeSet<&str> = drives.iter().filter_map(|it| it.model.as_deref()).collect();
+    let models = models.into_iter().collect::<Vec<_>>().join(", ");
+    Columns {
+        target: collected.host.clone(),
+        host: collected.inspection.host.as_ref().map(|host| host.id.clone()),
+        devices: drives.iter().map(|it| it.name.clone()).collect(),
+        drive: Some(models).filter(|models| !models.is_empty()),
+        digest: Some(kept_digest(&collected.common(), Own::default())),
+        ..Columns::default()
+    }
 }
 
 /// A measurement for a model: the file that was written, and what is printed of it.
@@ -179,7 +237,7 @@ pub(crate) fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entr
         target: target.to_owned(),
         suite: None,
         label: None,
-        shown: Shown { spark: String::new(), figures: kept::measured_figures(printed) },
+        shown: Shown { figures: kept::measured_figures(printed), ..Shown::default() },
         document: kept::measurement(file, printed),
     };
     let mut entries = whole(about, Vec::new());
@@ -188,8 +246,8 @@ pub(crate) fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entr
     entries
 }
 
-/// Reads a kept document back: what its row must say, where that follows from it alone. What a
-/// study came to depends on the version that analysed it.
+/// Reads a kept document back: the columns that its row must have, where they follow from it alone.
+/// The result of a study depends on the version that analysed it.
 pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
     #[derive(serde::Deserialize)]
     struct Schema {
@@ -200,8 +258,8 @@ pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
     match schema.as_str() {
         RUN_SCHEMA => {
             let record: RunRecord = serde_json::from_str(document).map_err(text)?;
-            let figures = run::metrics(&record);
-            Ok(Some(Columns::of_run(&record, figures)))
+            let columns = Columns::of_run(&record, run::metrics(&record));
+            Ok(Some(Columns { digest: Some(digest_of_run(&record)), ..columns }))
         }
         kept::RESULTS_SCHEMA => {
             let results = kept::read_results(serde_json::from_str(document).map_err(text)?)?;
@@ -211,8 +269,13 @@ pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
                 target: run.arm.clone(),
                 suite: Some(results.tool.clone()),
                 figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
+                digest: Some(digest_of_result(run)),
                 ..Columns::default()
             }))
+        }
+        kept::COLLECTION_SCHEMA => {
+            let document = serde_json::from_str(document).map_err(text)?;
+            Ok(Some(columns_of_collection(&Collected::read(document, Vec::new())?)))
         }
         _ => Ok(None),
     }
@@ -228,33 +291,14 @@ pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
             target: run.arm.clone(),
             suite: Some(of_one.tool.clone()),
             label: None,
-            shown: Shown { spark: String::new(), figures: run::figures_of(run) },
+            shown: Shown {
+                figures: run::figures_of(run),
+                digest: Some(digest_of_result(run)),
+                ..Shown::default()
+            },
             document: kept::results(&of_one),
         };
         whole(about, Vec::new())
     };
     kept::each_run(results).flat_map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use drivelab_archive::Archive;
-
-    use super::*;
-
-    #[test]
-    fn rows_of_every_released_schema_say_what_their_records_say() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, bytes) in [
-            ("a.db", &include_bytes!("../../../../archive/tests/schemas/2026-11-23-runs.db")[..]),
-            ("b.db", include_bytes!("../../../../archive/tests/schemas/2026-11-23-parts.db")),
-            ("c.db", include_bytes!("../../../../archive/tests/schemas/2026-11-23-parts-index.db")),
-        ] {
-            let path = folder.path().join(name);
-            std::fs::write(&path, bytes).unwrap();
-            let found = Archive::open(&path, |_| true).unwrap().check(&read_back).unwrap();
-            assert_eq!(found.damage, Vec::<String>::new(), "{name}");
-            assert!(found.whole >= 2, "{name}: {found:?}");
-        }
-    }
 }

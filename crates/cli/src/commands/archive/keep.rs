@@ -128,7 +128,7 @@ impl KeepArgs {
             return Exit::Done;
         }
         let label = entries.first().and_then(|entry| entry.label.clone());
-        let said = |entry: Entry| match entry.place {
+        let said = |entry: Entry| match entry.position {
             Some(_) => entry,
             None => Entry { tags: self.tag.clone(), commit: self.commit.clone(), ..entry },
         };

@@ -153,7 +153,7 @@ fn import(
         say_unlabelled(&archive, label, &merged.there, ui)?;
     }
     if ui.json {
-        let wholes = entries.iter().filter(|entry| entry.place.is_none());
+        let wholes = entries.iter().filter(|entry| entry.position.is_none());
         let ids = wholes.map(|entry| entry.id.to_string()).filter(|id| archive.find(id).is_ok());
         let ids: Vec<String> = ids.collect();
         return ui.result(&json_text(&serde_json::json!({
@@ -226,7 +226,7 @@ fn of_file(
             unreachable!("no file or folder holds these")
         }
     };
-    for entry in entries.iter_mut().filter(|entry| entry.place.is_none()) {
+    for entry in entries.iter_mut().filter(|entry| entry.position.is_none()) {
         entry.label = label.cloned().or_else(|| entry.label.take());
     }
     Ok(entries)

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_archive::{Archive, ArchiveError, Filter, RunId, since};
+use drivelab_archive::{AT_ONCE, Archive, Digested, Filter, RunId, since};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
 use drivelab_core::units::Ratio;
 use drivelab_core::{AtPath as _, Refusal, shown};
-use drivelab_report::fleet::{self, Fleet, FleetOptions, FleetResult, Links};
+use drivelab_report::digest::Common;
+use drivelab_report::fleet::{self, Collection, Fleet, FleetOptions, FleetResult, Links};
 use drivelab_report::publish::Format;
 use drivelab_report::text::{Look, for_terminal, json_text};
 use drivelab_stats::FALSE_DISCOVERY_MAX;
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::completion;
-use crate::commands::results;
+use crate::commands::results::{self, Digests, Shared};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
@@ -181,16 +182,38 @@ fn found(
             .hint("collect: drivelab fleet collect HOST...; or look farther back: --since 365d"));
     }
     let mut fleet = Fleet::new(metric);
-    for id in ids {
-        let id: RunId = id.parse().map_err(|_| ArchiveError::NoSuchRun(id))?;
-        let whole = archive.whole(id)?;
-        let collected = results::collected(&whole).map_err(|why| {
-            Refusal::machine(format!("kept run {}: {why}", whole.id))
-                .hint("see what else is damaged: drivelab archive check")
+    let mut reader = Digests::default();
+    for ids in ids.chunks(AT_ONCE) {
+        let mut parts = archive.digests_of_parts(ids)?;
+        archive.each_digest(ids, |kept| {
+            let runs = parts.remove(&kept.id).unwrap_or_default();
+            match collection(&mut reader, &kept, &runs) {
+                Some(collection) => fleet.add(&collection),
+                None => fleet.add(&recorded(archive, kept.id)?),
+            }
+            Ok::<_, Refusal>(())
         })?;
-        fleet.add(&collected.compared(whole.time_ms));
     }
     Ok(fleet::analyse(&fleet, options))
+}
+
+/// A collection by the digests of it and of its runs; `None` where one is of another version.
+fn collection(reader: &mut Digests, kept: &Digested, runs: &[Digested]) -> Option<Collection> {
+    let Shared::Other(common) = reader.shared(kept.digest.as_ref()?)? else { return None };
+    let Common::Collection { host, boot, drives } = &*common else { return None };
+    let runs = runs.iter().map(|run| reader.run(run)).collect::<Option<Vec<_>>>()?;
+    let (host, boot, drives) = (host.clone(), boot.clone(), drives.clone());
+    Some(Collection { host, time_ms: kept.time_ms, boot, drives, runs })
+}
+
+/// The same by the records.
+fn recorded(archive: &Archive, id: RunId) -> Result<Collection, Refusal> {
+    let whole = archive.whole(id)?;
+    let collected = results::collected(&whole).map_err(|why| {
+        Refusal::machine(format!("kept run {}: {why}", whole.id))
+            .hint("see what else is damaged: drivelab archive check")
+    })?;
+    Ok(collected.compared(whole.time_ms))
 }
 
 /// The page of the viewer, below its form.

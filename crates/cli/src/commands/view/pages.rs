@@ -4,27 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use drivelab_archive::{Archive, Detail, Filter, Listed, Query, RunId, since};
-use drivelab_core::record::{Kept, Origin};
+use drivelab_archive::{Archive, Detail, Digested, Filter, Listed, Query, RunId, since};
 use drivelab_core::units::Ratio;
 use drivelab_core::{Bytes, Refusal};
+use drivelab_report::comparison;
+use drivelab_report::digest::Common;
 use drivelab_report::history::{self, Asked, Past};
 use drivelab_report::publish::Format;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
-use drivelab_report::{comparison, kept, run};
 use drivelab_study::{Standing, State};
 use drivelab_view::{Chosen, Client, Pages, RUNS_MAX, too_many};
 
+use crate::commands::archive::entries;
 use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::arms::ArmFiles;
 use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
-use crate::commands::results::{self, Content};
+use crate::commands::results::{self, Content, Digests, Shared};
 use drivelab_lab::interrupt;
-use drivelab_lab::stage::{DriveKeys, suite};
+use drivelab_lab::stage::DriveKeys;
 
 /// Runs that a list shows where no number is asked for.
 const LISTED: u64 = 100;
@@ -128,17 +129,18 @@ impl Archived {
             let latest = archive.list(&Filter { latest: Some(1), ..filter.clone() })?;
             filter.metric = latest.runs.into_iter().find_map(|run| run.figure).map(|it| it.name);
         }
-        let Listed { runs, mut damage } = listed(&archive, &filter)?;
-        let ids = runs.iter().filter(|kept| may_be_run(kept)).map(|kept| kept.id.as_str());
-        let mut heads = archive.heads(&ids.collect::<Vec<_>>())?;
-        let mut found = Vec::new();
-        for kept in runs {
-            match heads.remove(&kept.id).transpose() {
-                Ok(head) => found.push((kept, head.map(|head| past(&head)).unwrap_or_default())),
-                Err(why) => damage.push(format!("run {}: {why}", kept.id)),
-            }
-        }
-        Ok(history::course_page(&history::courses(found.into_iter()), &damage, asked))
+        let Listed { runs, damage } = listed(&archive, &filter)?;
+        let ids: Vec<String> = runs.iter().map(|kept| kept.id.clone()).collect();
+        let (mut reader, mut pasts) = (Digests::default(), BTreeMap::new());
+        archive.each_digest(&ids, |kept| {
+            pasts.insert(kept.id.to_string(), past(&mut reader, &kept));
+            Ok::<_, Refusal>(())
+        })?;
+        let found = runs.into_iter().map(|kept| {
+            let past = pasts.remove(&kept.id).unwrap_or_default();
+            (kept, past)
+        });
+        Ok(history::course_page(&history::courses(found), &damage, asked))
     }
 
     fn one(&self, id: RunId, client: &Client) -> Result<String, Refusal> {
@@ -257,14 +259,20 @@ fn chosen_arms(
     Ok(arms)
 }
 
-/// What the beginning of a kept document says of what was done.
-fn past(head: &str) -> Past {
-    if let Some(mut record) = run::parse_head(head) {
-        suite::complete(&mut record);
-        return Past::from(record);
+/// The work of a kept entry, as its digest says.
+fn past(reader: &mut Digests, kept: &Digested) -> Past {
+    if let Some(run) = reader.run(kept) {
+        return Past::from(run);
     }
-    let work = kept::work_of_results(head).unwrap_or_default();
-    Past { work, ..Past::default() }
+    let Some(digest) = &kept.digest else { return Past::default() };
+    let flaws = entries::own(digest.clone()).map(|own| own.flaws).unwrap_or_default();
+    match reader.shared(digest) {
+        Some(Shared::Other(common)) => match &*common {
+            Common::Results { work } => Past { work: work.clone(), flaws, run: None },
+            _ => Past::default(),
+        },
+        _ => Past::default(),
+    }
 }
 
 fn running(folder: &Path, standing: Standing) -> Running {
@@ -281,12 +289,6 @@ fn running(folder: &Path, standing: Standing) -> Running {
         },
         left: standing.left.map(|left| left.to_string()).unwrap_or_default(),
     }
-}
-
-/// Whether the document of a kept run may be a record; what was imported may be a run of drivelab,
-/// too.
-fn may_be_run(kept: &Kept) -> bool {
-    matches!(kept.origin, Origin::Run | Origin::Suite | Origin::Import)
 }
 
 /// The filter that was typed into a form.

@@ -21,6 +21,12 @@ impl From<Vec<Figure>> for Figures {
 }
 
 impl Figures {
+    /// The same figures with other values.
+    pub(super) fn with_values(&self, values: Vec<f64>) -> Self {
+        debug_assert_eq!(self.shape.len(), values.len(), "a value for each figure");
+        Self { shape: Arc::clone(&self.shape), values: values.into() }
+    }
+
     /// Each figure without its value, and the value.
     pub(in crate::comparison) fn iter(&self) -> impl Iterator<Item = (&Figure, f64)> {
         self.shape.iter().zip(self.values.iter().copied())

@@ -10,7 +10,7 @@ mod sequence;
 
 pub use figures::Figures;
 pub use foreign::{ArmResults, from_foreign, from_lines};
-pub use own::{OwnRun, OwnRuns};
+pub use own::OwnRuns;
 pub use pairs::{Choice, from_pairs};
 pub use runs::{from_own, from_runs};
 

@@ -1,89 +1,39 @@
-//! Runs of drivelab, of each only what a comparison needs: a record has some kilobytes, and an arm
-//! may have 100,000 of them.
+//! Runs of drivelab, of each only what a comparison needs: an arm may have 100,000 of them.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hasher as _};
-use std::io;
 use std::sync::Arc;
 
-use drivelab_core::record::{Figure, Flaw, MarkId, RunRecord, Specimen, Work};
+use drivelab_core::record::{Flaw, MarkId, Specimen, Work};
 
 use super::Figures;
 use super::figures::Shapes;
-use crate::attachment::{self, Facts};
+use crate::attachment::Facts;
+use crate::digest::{CommonRun, Own, RunDigest};
 use crate::run::Dated;
-use crate::{marks, run, validity};
 
-/// What a comparison needs of a run.
+/// A run in an arm.
 #[derive(Debug, Clone)]
-pub struct OwnRun {
+pub(super) struct OwnRun {
     pub(super) figures: Figures,
-    pub(super) work: Arc<Work>,
     pub(super) ended_unix_s: Option<u64>,
     pub(super) seed: u64,
+    pub(super) flaws: Vec<Flaw>,
+    /// A hash of what it asked and measured: a copy has the same.
+    pub(super) content: u128,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// The part of a run that others have as well.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) work: Arc<Work>,
     pub(super) host: Option<Arc<str>>,
     pub(super) marks: Arc<[MarkId]>,
     pub(super) simulated: Option<Arc<(String, Specimen)>>,
-    pub(super) flaws: Vec<Flaw>,
-    facts: Option<Facts>,
-    /// What it asked and measured, as a number: a copy has the same.
-    pub(super) content: u128,
 }
 
-impl OwnRun {
-    /// What a comparison needs of `run`.
-    pub fn of(run: &Dated) -> Self {
-        let record = &run.record;
-        let simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
-        Self {
-            figures: figures(record).into(),
-            work: Arc::new(Work::of(record)),
-            ended_unix_s: run.ended_unix_s,
-            seed: record.config.seed,
-            host: record.host.as_ref().map(|host| host.id.as_str().into()),
-            marks: record.marks.iter().map(|mark| mark.id).collect(),
-            simulated: simulated.map(Arc::new),
-            flaws: validity::flaws(record),
-            facts: Some(attachment::facts(record)),
-            content: content(record),
-        }
-    }
-}
-
-fn figures(record: &RunRecord) -> Vec<Figure> {
-    let mut figures = run::metrics(record);
-    for figure in &mut figures {
-        figure.remarks.extend(marks::remarks(record));
-    }
-    figures
-}
-
-/// Writes into two hashes that begin differently: 128 bits, of which no two different runs of an
-/// archive agree by chance.
-struct Content([DefaultHasher; 2]);
-
-impl io::Write for Content {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for hash in &mut self.0 {
-            hash.write(bytes);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn content(record: &RunRecord) -> u128 {
-    let mut hashes = [DefaultHasher::new(), DefaultHasher::new()];
-    hashes[1].write_u8(1);
-    let mut to = Content(hashes);
-    let all = (&record.target, &record.config, &record.total, &record.phases);
-    serde_json::to_writer(&mut to, &all).expect("a record is JSON, and a hash takes everything");
-    let [high, low] = to.0.map(|hash| u128::from(hash.finish()));
-    high << 64 | low
-}
+/// Shared parts that are compared with that of the next run.
+const KNOWN_MAX: usize = 16;
 
 /// The runs of one arm. What many of them have in common is kept once.
 #[derive(Debug, Default)]
@@ -92,11 +42,12 @@ pub struct OwnRuns {
     pub(super) runs: Vec<OwnRun>,
     /// The different ways in which they were attached.
     pub(super) facts: BTreeSet<Facts>,
+    /// The digests that were seen last, with what was made of them.
+    known: Vec<(Arc<CommonRun>, Figures, Arc<Shared>)>,
     shapes: Shapes,
     works: BTreeSet<Arc<Work>>,
     marks: BTreeSet<Arc<[MarkId]>>,
     hosts: BTreeSet<Arc<str>>,
-    simulated: Option<Arc<(String, Specimen)>>,
 }
 
 impl OwnRuns {
@@ -105,33 +56,55 @@ impl OwnRuns {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
+    /// Adds a run that was read with its record.
+    pub(super) fn add_record(&mut self, run: &Dated) {
+        let RunDigest { common, own } = RunDigest::of(&run.record);
+        self.add(RunDigest { common, own: Own { ended_unix_s: run.ended_unix_s, ..own } });
+    }
+
     /// Adds a run.
-    pub fn add(&mut self, mut run: OwnRun) {
-        run.figures = self.shapes.share(run.figures);
-        share(&mut self.works, &mut run.work);
-        share(&mut self.marks, &mut run.marks);
-        if let Some(host) = &mut run.host {
-            share(&mut self.hosts, host);
+    pub fn add(&mut self, RunDigest { common, own }: RunDigest) {
+        let is_same = |known: &Arc<CommonRun>| Arc::ptr_eq(known, &common) || *known == common;
+        let at = self.known.iter().position(|(known, ..)| is_same(known));
+        let at = at.unwrap_or_else(|| self.learn(common));
+        let (_, shape, shared) = &self.known[at];
+        debug_assert!(self.known.len() <= KNOWN_MAX);
+        self.runs.push(OwnRun {
+            figures: shape.with_values(own.values),
+            ended_unix_s: own.ended_unix_s,
+            seed: own.seed,
+            flaws: own.flaws,
+            content: own.content,
+            shared: Arc::clone(shared),
+        });
+    }
+
+    /// Remembers a digest that was not seen lately, and returns its index.
+    fn learn(&mut self, common: Arc<CommonRun>) -> usize {
+        if self.known.len() == KNOWN_MAX {
+            self.known.remove(0);
         }
-        if self.simulated == run.simulated {
-            run.simulated.clone_from(&self.simulated);
-        } else {
-            self.simulated.clone_from(&run.simulated);
+        if !self.facts.contains(&common.facts) {
+            self.facts.insert(common.facts.clone());
         }
-        if let Some(facts) = run.facts.take()
-            && !self.facts.contains(&facts)
-        {
-            self.facts.insert(facts);
-        }
-        self.runs.push(run);
+        let shape = self.shapes.share(Figures::from(common.figures.clone()));
+        let host = common.host.as_deref().map(Arc::from);
+        let shared = Shared {
+            work: share(&mut self.works, Arc::new(common.work.clone())),
+            host: host.map(|host| share(&mut self.hosts, host)),
+            marks: share(&mut self.marks, common.marks.as_slice().into()),
+            simulated: common.simulated.clone().map(Arc::new),
+        };
+        self.known.push((common, shape, Arc::new(shared)));
+        self.known.len() - 1
     }
 }
 
-/// Replaces `own` by what is equal and was there before.
-fn share<T: Ord + ?Sized>(known: &mut BTreeSet<Arc<T>>, own: &mut Arc<T>) {
-    if let Some(known) = known.get(own) {
-        *own = Arc::clone(known);
-    } else {
-        known.insert(Arc::clone(own));
+/// The equal one that is known, or `own`, which is known from now on.
+fn share<T: Ord + ?Sized>(known: &mut BTreeSet<Arc<T>>, own: Arc<T>) -> Arc<T> {
+    if let Some(known) = known.get(&own) {
+        return Arc::clone(known);
     }
+    known.insert(Arc::clone(&own));
+    own
 }

@@ -23,7 +23,7 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
     let own = arms.iter().map(|(name, records)| {
         let mut own = OwnRuns::new(name);
         for run in records {
-            own.add(OwnRun::of(run));
+            own.add_record(run);
         }
         own
     });
@@ -34,7 +34,7 @@ pub fn from_runs(arms: &[(String, Vec<Dated>)]) -> Result<Input, Refusal> {
 pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     let ran_on = arms.iter().map(|arm| OnHosts {
         name: arm.name.clone(),
-        runs: arm.runs.iter().map(|run| run.host.clone()).collect(),
+        runs: arm.runs.iter().map(|run| run.shared.host.clone()).collect(),
     });
     let ran_on: Vec<OnHosts> = ran_on.collect();
     let by_host = hosts::are_blocks(&ran_on)?;
@@ -44,8 +44,8 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
             block: place.to_string(),
             figures: run.figures.clone(),
             ended_unix_s: run.ended_unix_s,
-            simulated: run.simulated.clone(),
-            work: Arc::clone(&run.work),
+            simulated: run.shared.simulated.clone(),
+            work: Arc::clone(&run.shared.work),
             flaws: run.flaws.clone(),
         };
         ArmRuns { name: arm.name.clone(), runs: (1..).zip(&arm.runs).map(run).collect() }
@@ -68,7 +68,7 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     let arm_names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     let marked = (0_usize..)
         .zip(arms)
-        .flat_map(|(place, arm)| arm.runs.iter().map(move |run| (place, &run.marks[..])));
+        .flat_map(|(place, arm)| arm.runs.iter().map(move |run| (place, &run.shared.marks[..])));
     notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
@@ -98,7 +98,8 @@ fn drop_copies(runs: &mut Vec<RunFigures>, own: &OwnRuns) -> Option<String> {
 /// Runs in virtual time are known to be simulated: equal values are to be expected of them, and no
 /// sign of copies. Only where a seed comes again in an arm, the run may be one.
 fn provenance(arms: &[OwnRuns]) -> Provenance {
-    let is_simulated = |run: &OwnRun| run.host.is_none() && run.marks.contains(&MarkId::Modelled);
+    let is_simulated =
+        |run: &OwnRun| run.shared.host.is_none() && run.shared.marks.contains(&MarkId::Modelled);
     let are_own = |arm: &OwnRuns| {
         let mut seeds = BTreeSet::new();
         arm.runs.iter().all(|run| is_simulated(run) && seeds.insert(run.seed))

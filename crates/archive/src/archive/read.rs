@@ -1,0 +1,237 @@
+//! Kept runs, read back: with their documents, or their digests alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use drivelab_core::record::Origin;
+
+use super::row::{digest, document, id, origin, parameters};
+use super::{AT_ONCE, Archive, Detail};
+use crate::entry::{Digested, Part, RunId, Whole};
+use crate::error::ArchiveError;
+use crate::filter::Filter;
+use crate::pack::{unpack, unpack_head};
+use crate::store::{Row, Value};
+
+/// Shared texts that are remembered: neighbouring runs have the same.
+const COMMONS_MAX: usize = 256;
+
+/// The columns of a digest and of the run that it is of, in the order of [`digested`].
+const DIGESTED: &str = "runs.id, time_ms, origin, study, common, ended_s, seed, content, flaws, \
+                        digests.figures FROM runs LEFT JOIN digests ON digests.run = runs.id";
+
+impl Archive {
+    /// A run with its parts.
+    ///
+    /// # Errors
+    /// No such run, or a damaged record.
+    pub fn whole(&self, id: RunId) -> Result<Whole, ArchiveError> {
+        let found = self.some(&[id.to_string()], Detail::All)?.pop();
+        self.with_parts(found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_string()))?)
+    }
+
+    /// Passes the runs that `filter` means to `then`, each with its parts, the oldest first; none
+    /// stays in memory here. Returns their number.
+    ///
+    /// # Errors
+    /// A damaged record, or an error of `then`.
+    pub fn each<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        detail: Detail,
+        mut then: impl FnMut(Whole) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut count = 0;
+        for ids in self.ids(filter)?.chunks(AT_ONCE) {
+            for whole in self.some(ids, detail)? {
+                then(self.with_parts(whole)?)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Passes the digests of these runs to `then`, in the order of ids. No record is read.
+    ///
+    /// # Errors
+    /// A damaged row, or an error of `then`.
+    pub fn each_digest<E: From<ArchiveError>>(
+        &self,
+        ids: &[String],
+        mut then: impl FnMut(Digested) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut known = BTreeMap::new();
+        for ids in ids.chunks(AT_ONCE) {
+            let among = parameters(1, ids.len());
+            let text = format!("SELECT {DIGESTED} WHERE runs.id IN ({among}) ORDER BY runs.id");
+            for one in self.digests(&text, ids, &mut known)? {
+                then(one)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The digests of the parts of these wholes, by whole and in the order of ids. No record is
+    /// read.
+    ///
+    /// # Errors
+    /// A damaged row.
+    pub fn digests_of_parts(
+        &self,
+        wholes: &[String],
+    ) -> Result<BTreeMap<RunId, Vec<Digested>>, ArchiveError> {
+        let (mut known, mut parts) = (BTreeMap::new(), BTreeMap::<RunId, Vec<Digested>>::new());
+        for wholes in wholes.chunks(AT_ONCE) {
+            let among = parameters(1, wholes.len());
+            let text = format!("SELECT {DIGESTED} WHERE study IN ({among}) ORDER BY runs.id");
+            for part in self.digests(&text, wholes, &mut known)? {
+                let whole = part.whole.expect("a part has a whole: it was asked for by that");
+                parts.entry(whole).or_default().push(part);
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The answer to a query for digests; `known` are the shared texts that were read last.
+    fn digests(
+        &self,
+        query: &str,
+        ids: &[String],
+        known: &mut BTreeMap<String, Arc<str>>,
+    ) -> Result<Vec<Digested>, ArchiveError> {
+        debug_assert!(ids.len() <= AT_ONCE, "a statement has limited parameters");
+        let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+        self.read(|store| {
+            let (mut rows, mut missing) = (Vec::new(), Vec::new());
+            store.each(query, &values, &mut |row| {
+                self.go_on()?;
+                let common: Option<String> = row.get(4)?;
+                missing.extend(common.filter(|key| !known.contains_key(key)));
+                rows.push(row);
+                Ok(())
+            })?;
+            missing.sort_unstable();
+            missing.dedup();
+            if known.len() + missing.len() > COMMONS_MAX {
+                known.clear();
+                // All that these rows need must be known below.
+                missing = rows.iter().filter_map(|row| row.get(4).ok()).collect();
+                missing.sort_unstable();
+                missing.dedup();
+            }
+            if !missing.is_empty() {
+                let among = parameters(1, missing.len());
+                let text = format!("SELECT id, text FROM commons WHERE id IN ({among})");
+                let keys: Vec<Value> = missing.into_iter().map(Value::from).collect();
+                store.each(&text, &keys, &mut |row| {
+                    known.insert(row.get(0)?, row.get::<String>(1)?.into());
+                    Ok(())
+                })?;
+            }
+            rows.iter().map(|row| digested(row, known)).collect()
+        })
+    }
+
+    /// Bytes of the records of runs and of their parts.
+    ///
+    /// # Errors
+    /// An archive that cannot be read.
+    pub fn bytes_of(&self, ids: &[String]) -> Result<u64, ArchiveError> {
+        let mut bytes = 0_u64;
+        for ids in ids.chunks(AT_ONCE) {
+            let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+            for column in ["id", "study"] {
+                let among = parameters(1, ids.len());
+                let text = format!(
+                    "SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) \
+                     FROM runs JOIN records ON records.run = runs.id WHERE {column} IN ({among})"
+                );
+                let rows = self.read(|store| store.rows(&text, &values))?;
+                let row = rows.first().expect("a sum is one row");
+                bytes = bytes.saturating_add(row.get::<i64>(0)?.unsigned_abs());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The runs with these ids, in the order of ids; whether each has parts.
+    fn some(&self, ids: &[String], detail: Detail) -> Result<Vec<(Whole, bool)>, ArchiveError> {
+        let among = parameters(1, ids.len());
+        let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+        let text = format!(
+            "SELECT record, bytes, id, time_ms, label, origin, \
+             EXISTS (SELECT 1 FROM runs part WHERE part.study = runs.id) \
+             FROM runs LEFT JOIN records ON records.run = runs.id \
+             WHERE id IN ({among}) ORDER BY id"
+        );
+        self.read(|store| {
+            let mut found = Vec::new();
+            store.each(&text, &values, &mut |row| {
+                self.go_on()?;
+                found.push(whole(&row, detail)?);
+                Ok(())
+            })?;
+            Ok(found)
+        })
+    }
+
+    fn with_parts(&self, (whole, has_parts): (Whole, bool)) -> Result<Whole, ArchiveError> {
+        debug_assert!(whole.parts.is_empty(), "parts are read once");
+        if !has_parts {
+            return Ok(whole);
+        }
+        let text = "SELECT record, bytes, id, position \
+                    FROM runs LEFT JOIN records ON records.run = runs.id \
+                    WHERE study = $1 ORDER BY id";
+        let name: Value = whole.id.to_string().into();
+        let parts = self.read(|store| {
+            let mut parts = Vec::new();
+            store.each(text, std::slice::from_ref(&name), &mut |row| {
+                self.go_on()?;
+                let position = row.get::<Option<String>>(3)?.unwrap_or_default();
+                parts.push(Part { position, document: document(&row, unpack)? });
+                Ok(())
+            })?;
+            Ok(parts)
+        })?;
+        Ok(Whole { parts, ..whole })
+    }
+}
+
+/// A row of record, its length, id, time, label, origin, and whether it has parts.
+fn whole(row: &Row, detail: Detail) -> Result<(Whole, bool), ArchiveError> {
+    // SQLite says 1, PostgreSQL true.
+    let has_parts = row.is_true(6);
+    let read = if detail == Detail::Figures && !has_parts { unpack_head } else { unpack };
+    let whole = Whole {
+        id: id(row, 2)?,
+        time_ms: row.get::<i64>(3)?.unsigned_abs(),
+        origin: known_origin(row, 5, 2)?,
+        label: row.get(4)?,
+        document: document(row, read)?,
+        parts: Vec::new(),
+    };
+    Ok((whole, has_parts))
+}
+
+/// A row of [`DIGESTED`].
+fn digested(row: &Row, commons: &BTreeMap<String, Arc<str>>) -> Result<Digested, ArchiveError> {
+    let common = row.get::<Option<String>>(4)?.and_then(|key| commons.get(&key).cloned());
+    let id = id(row, 0)?;
+    let digest = common.map(|common| digest(row, 5, common)).transpose();
+    Ok(Digested {
+        id,
+        time_ms: row.get::<i64>(1)?.unsigned_abs(),
+        origin: known_origin(row, 2, 0)?,
+        whole: row.get::<Option<String>>(3)?.and_then(|whole| whole.parse().ok()),
+        digest: digest.map_err(|why| ArchiveError::Damaged { run: id.to_string(), why })?,
+    })
+}
+
+fn known_origin(row: &Row, column: usize, id: usize) -> Result<Origin, ArchiveError> {
+    let why = match origin(row, column) {
+        Ok(origin) => return Ok(origin),
+        Err(why) => why,
+    };
+    Err(ArchiveError::Damaged { run: row.get(id)?, why })
+}
