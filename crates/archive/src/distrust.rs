@@ -18,7 +18,7 @@ pub enum Distrust {
 }
 
 impl Distrust {
-    /// What to type next.
+    /// The next thing to type.
     pub fn hint(self) -> &'static str {
         match self {
             Self::NotOffered => {

@@ -20,6 +20,7 @@ impl RunId {
 
     /// The id of the part with this number: ids of parts sort by it, behind that of their whole.
     pub fn part(self, number: u32) -> Self {
+        // The whole has the number before that of its first part.
         Self(Ulid(self.0.0.wrapping_add(u128::from(number) + 1)))
     }
 }
@@ -147,7 +148,7 @@ pub struct Part {
     pub document: String,
 }
 
-/// The part of a run that comparisons, courses and fleets read in place of its record.
+/// The part of a run that comparisons, courses and fleets read instead of its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
     /// All that many runs share, as JSON whose `schema` says what it is.
@@ -214,6 +215,7 @@ impl Columns {
     pub fn of_run(record: &RunRecord, figures: Vec<Figure>) -> Self {
         let attached = record.attached.as_ref();
         let devices = attached.map(|attached| &attached.devices[..]).unwrap_or_default();
+        // The last device is the drive itself, below partitions and volumes.
         let model = devices.iter().rev().find_map(|device| device.facts.get("model"));
         let spec = record.target.strip_prefix("drive:");
         let drive = spec.map(|spec| spec.split(',').next().unwrap_or_default().to_owned());

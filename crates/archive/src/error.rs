@@ -134,6 +134,7 @@ pub enum ArchiveError {
 impl ArchiveError {
     /// The same, where it was met when the archive at `path` was opened.
     pub(crate) fn at(self, path: &Path) -> Self {
+        // A store does not know the name that the user gave it.
         match self {
             Self::Sql(DatabaseError::Sqlite(source))
                 if source.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) =>

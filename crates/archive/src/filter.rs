@@ -54,6 +54,7 @@ impl Filter {
             Some(whole) => {
                 condition.add(Some(whole.to_string()), |n| format!("runs.study = ${n}"));
             }
+            // Parts are listed with their whole alone.
             None => condition.text.push_str(" AND runs.study IS NULL"),
         }
         let origin = self.origin.map(|origin| origin.name().to_owned());
@@ -66,6 +67,7 @@ impl Filter {
                 format!("runs.{column} >= ${n} AND runs.{column} < ${n} || '~'")
             });
         }
+        // No index finds a part of a name; rows without their records are short enough.
         condition.add(self.target.as_deref().map(like), |n| {
             format!("({} OR {})", contains("target", n), contains("devices", n))
         });
@@ -87,6 +89,7 @@ impl Condition {
     fn add(&mut self, value: Option<impl Into<Value>>, text: impl Fn(usize) -> String) {
         let Some(value) = value else { return };
         self.values.push(value.into());
+        debug_assert!(!self.text.is_empty(), "it begins with what is true of every run");
         self.text.push_str(" AND ");
         self.text.push_str(&text(self.values.len()));
     }

@@ -32,6 +32,7 @@ impl Query {
         if let Some(rest) = text.strip_prefix('@') {
             return filter(rest, now_ms).map(|filter| Some(Self::Filter(Box::new(filter))));
         }
+        // The name of a file has an ending, or may be written as ./0file.
         let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         Ok((text.starts_with('0') && is_plain).then(|| Self::Id(text.to_owned())))
     }

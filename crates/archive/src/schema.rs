@@ -39,6 +39,7 @@ pub(crate) fn take(
 ) -> Result<(), ArchiveError> {
     debug_assert!(STEPS.is_sorted_by_key(|(name, _)| name), "a step is behind all before it");
     for (name, text) in STEPS.iter().filter(|(name, _)| wanted(name)) {
+        // The text is for every database but for what this one changes in it.
         let text = store.step(text);
         store.script(&text)?;
         store.execute("INSERT INTO steps (name) VALUES ($1)", &[(*name).to_owned().into()])?;

@@ -22,40 +22,53 @@ pub fn since(text: &str, now_ms: u64) -> Result<u64, String> {
 }
 
 impl Period {
-    /// What `text` names: a day (`2026-11-23`, `today`, `yesterday`), the time since then
+    /// Reads a time: a day (`2026-11-23`, `today`, `yesterday`), the time since then
     /// (`7d`, `12h`), the seven days before today (`last-week`), or from one to the end of another
     /// (`2026-11-01..2026-11-08`).
     ///
     /// # Errors
     /// The text names no time.
     pub fn read(text: &str, now_ms: u64) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "`{text}` is not a time: give 2026-11-23, 2026-11-01..2026-11-08, 7d, 12h, today, \
-                 yesterday or last-week"
-            )
-        };
         let now = i64::try_from(now_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-        let now = now.ok_or_else(wrong)?;
-        let one = |text: &str| named(text, now);
+        let now = now.ok_or_else(|| wrong(text))?;
         let period = match text.split_once("..") {
-            Some((from, to)) => one(from).zip(one(to)).map(|(from, to)| (from.0, to.1)),
-            None => one(text),
+            Some((from, to)) => {
+                named(from, now).zip(named(to, now)).map(|(from, to)| (from.0, to.1))
+            }
+            None => named(text, now),
         };
-        let (from, until) = period.ok_or_else(wrong)?;
+        let (from, until) = period.ok_or_else(|| wrong(text))?;
         if until.is_some_and(|until| until <= from) {
             return Err(format!("`{text}` ends before it begins"));
         }
-        let millis = |moment: Timestamp| u64::try_from(moment.as_millisecond()).unwrap_or(0);
         Ok(Self { from_ms: millis(from), until_ms: until.map(millis) })
     }
+}
+
+fn wrong(text: &str) -> String {
+    format!(
+        "`{text}` is not a time: give 2026-11-23, 2026-11-01..2026-11-08, 7d, 12h, today, \
+         yesterday or last-week"
+    )
+}
+
+/// A time before 1970 counts as its beginning.
+fn millis(moment: Timestamp) -> u64 {
+    u64::try_from(moment.as_millisecond()).unwrap_or(0)
+}
+
+fn begin(date: Date) -> Option<Timestamp> {
+    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+fn days(from: Date, to: Date) -> Option<(Timestamp, Option<Timestamp>)> {
+    debug_assert!(from < to, "a day has an end");
+    Some((begin(from)?, Some(begin(to)?)))
 }
 
 /// Beginning and end of what has one name.
 fn named(text: &str, now: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
     let today = now.to_zoned(TimeZone::UTC).date();
-    let begin = |date: Date| Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp());
-    let days = |from: Date, to: Date| Some((begin(from)?, Some(begin(to)?)));
     match text {
         "today" => return Some((begin(today)?, None)),
         "yesterday" => return days(today.yesterday().ok()?, today),
@@ -65,13 +78,16 @@ fn named(text: &str, now: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
     if let Ok(date) = text.parse::<Date>() {
         return days(date, date.tomorrow().ok()?);
     }
+    // The unit is one byte; what ends in a letter of several is refused, not cut.
     let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let count: i64 = count.parse().ok().filter(|count| *count >= 0)?;
+    // Days of 24 hours: a time ago is no date.
     let hours = match unit {
         "h" => Some(count),
         "d" => count.checked_mul(24),
         _ => None,
     };
+    // A thousand years ago and more are beyond what a calendar here can name.
     Some((now.checked_sub(hours.filter(|hours| *hours < 10_000_000)?.hours()).ok()?, None))
 }
 

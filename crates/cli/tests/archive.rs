@@ -417,29 +417,57 @@ fn reports_are_written_in_every_format_and_over_no_other_file() {
     assert_eq!(listed(folder.path(), &[]).len(), 3);
 }
 
-/// The archives that released versions wrote, and a name for something in each.
-const RELEASED: [(&str, &str); 5] = [
-    ("2026-11-23-runs", "label:before"),
-    ("2026-11-23-parts", "label:before"),
-    // A job file, and a study.
-    ("2026-11-23-parts", "label:nightly"),
-    ("2026-11-23-parts", "label:kept"),
-    ("2026-11-23-parts-index", "label:nightly"),
-];
+#[test]
+fn an_archive_from_before_the_first_release_is_refused_with_a_way_to_keep_its_runs() {
+    let folder = folder();
+    let old = rusqlite::Connection::open(folder.path().join("old.db")).unwrap();
+    old.execute_batch(
+        "CREATE TABLE steps (name TEXT); INSERT INTO steps VALUES ('2026-11-23-runs')",
+    )
+    .unwrap();
+    let refused = drivelab(folder.path(), &["history", "--archive", "old.db"]);
+    refused.failed(3, &["before its first release", "--archive FILE", "archive import"]);
+}
 
 #[test]
-fn what_a_released_version_kept_is_shown_and_published() {
-    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/schemas");
-    for (schema, what) in RELEASED {
-        let folder = folder();
-        fs::copy(schemas.join(format!("{schema}.db")), folder.path().join("old.db")).unwrap();
-        for verb in [&["show", what][..], &["show", what, "--json"], &["report", what]] {
-            let said = drivelab(folder.path(), &[verb, &["--archive", "old.db"]].concat());
-            assert_eq!(said.code, 0, "{schema} {verb:?}: {said:?}");
-        }
-        let check = drivelab(folder.path(), &["archive", "check", "--archive", "old.db"]);
-        assert_eq!(check.code, 0, "{schema}: {check:?}");
+fn runs_of_labels_are_compared_without_their_records() {
+    let folder = folder();
+    for seed in 1..=12 {
+        let label = if seed % 2 == 0 { "even" } else { "odd" };
+        let load = ["--rw=randread", "--number_ios=200", "--label", label, "--archive", "runs.db"];
+        let run = ["run", "drive:generic-5400", "--seed", &seed.to_string()];
+        assert_eq!(drivelab(folder.path(), &[&run[..], &load].concat()).code, 0);
     }
+    let compare = ["compare", "label:odd", "label:even", "--archive", "runs.db", "--json"];
+    let with_records = drivelab(folder.path(), &compare);
+    let archive = rusqlite::Connection::open(folder.path().join("runs.db")).unwrap();
+    archive.execute("UPDATE records SET record = x'00'", []).unwrap();
+    let without = drivelab(folder.path(), &compare);
+    assert_eq!((without.code, &without.out), (with_records.code, &with_records.out));
+    assert_eq!(with_records.json()["schema"], "drivelab.compare/1");
+}
+
+#[test]
+fn runs_of_one_import_are_kept_in_the_order_of_the_file() {
+    let folder = folder();
+    let mut runs = String::new();
+    for seed in 1..=20 {
+        let run = ["run", "drive:generic-5400", "--rw=randread", "--number_ios=50", "--seed"];
+        let said = drivelab(
+            folder.path(),
+            &[&run[..], &[&seed.to_string(), "--json", "--no-archive"]].concat(),
+        );
+        let mut run = said.json();
+        run["label"] = format!("run {seed}").into();
+        runs += &format!("{run}\n");
+    }
+    file(folder.path(), "runs.json", &runs);
+    let kept = drivelab(folder.path(), &["archive", "import", "runs.json"]);
+    assert_eq!(kept.code, 0, "{kept:?}");
+    let listed = drivelab(folder.path(), &["history", "--last", "0", "--json"]).json();
+    let labels = listed["runs"].as_array().unwrap().iter().map(|run| run["label"].clone());
+    let expected: Vec<_> = (1..=20).map(|seed| format!("run {seed}")).collect();
+    assert_eq!(labels.collect::<Vec<_>>(), expected);
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -43,6 +43,31 @@ pub fn no_more_shields() -> MutexGuard<'static, u32> {
     LOWERED.wait_while(shields, |shields| *shields > 0).expect(HELD)
 }
 
+/// Work that makes nothing but a text: all that it reads is kept already. As long as it lives, the
+/// first signal may end the process.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Reading(());
+
+static READING: AtomicBool = AtomicBool::new(false);
+
+/// Begins such work.
+pub(crate) fn reading() -> Reading {
+    READING.store(true, Ordering::Relaxed);
+    Reading(())
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        READING.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Returns true while such work is done.
+pub(crate) fn is_reading() -> bool {
+    READING.load(Ordering::Relaxed)
+}
+
 /// Notes that the user asked to stop.
 pub fn request() {
     STOP.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Who may ask, and what a page may do: the headers of requests and of answers.
+//! Access and the rights of pages: the headers of requests and of answers.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -22,13 +22,14 @@ pub(crate) fn refusal(request: &Request) -> Option<Response> {
     Some((status, format!("{refused}\n")).into_response())
 }
 
-/// What every answer says: only the scripts of the report run, and nothing is loaded from anywhere.
+/// The headers of every answer: only the scripts of the report run, and nothing is loaded from anywhere.
 pub(crate) fn headers() -> [(HeaderName, HeaderValue); 7] {
     let [library, own] = drivelab_report::page::scripts();
     let hashes = [library, own, drivelab_report::viewer::running::script()].map(|script| {
         format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script.as_bytes())))
     });
-    // Places of bars are styles of elements, which have no hashes.
+    debug_assert!(hashes.iter().all(|hash| hash.ends_with('\'')), "each is quoted");
+    // Positions of bars are styles of elements, which have no hashes.
     let policy = format!(
         "default-src 'none'; script-src{}; style-src 'unsafe-inline'; connect-src 'self'; form-action \
          'self'; base-uri 'none'; frame-ancestors 'none'",

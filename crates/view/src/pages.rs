@@ -1,4 +1,4 @@
-//! What the pages show, supplied by the caller.
+//! The content of the pages, supplied by the caller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +18,12 @@ pub struct Chosen {
     pub margin: Option<String>,
 }
 
-/// Whether the client of a page has gone: then it is made for no reader, and may be abandoned.
+/// The client of a page: once it has gone, the page is made for no reader and may be abandoned.
 #[derive(Debug, Clone, Default)]
 pub struct Client(Arc<AtomicBool>);
 
 impl Client {
-    /// Whether it has gone.
+    /// Returns true once it has gone.
     pub fn has_gone(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -36,7 +36,7 @@ impl Client {
 
 /// The pages whose content is not known here, each as a whole document of `report`.
 ///
-/// Every call stands alone and may take its time: it runs on a thread of its own.
+/// Every call stands alone and may take its time: it runs on another thread than the server.
 pub trait Pages: Send + Sync + 'static {
     /// The kept runs that are asked for.
     ///
@@ -65,12 +65,12 @@ pub trait Pages: Send + Sync + 'static {
     fn compare(&self, chosen: &Chosen, client: &Client) -> Result<String, Refusal>;
     /// The folder of studies whose progress is shown.
     fn studies(&self) -> String;
-    /// How far they are.
+    /// The progress of each.
     ///
     /// # Errors
     /// The folder cannot be read.
     fn running(&self) -> Result<Vec<Running>, Refusal>;
-    /// How the disks of this machine are attached.
+    /// The disks of this machine and their attachment.
     ///
     /// # Errors
     /// Nothing can be inspected here.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse as _, Response};
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Pages that follow running studies at the same time: each looks once a second.
 const STREAMS_MAX: usize = 32;
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Clone)]
 struct Viewer {
     pages: Arc<dyn Pages>,
@@ -43,17 +43,6 @@ type Shared = State<Viewer>;
 /// The pages, all of them read by GET.
 pub fn router(pages: Arc<dyn Pages>) -> Router {
     let headers = guard::headers();
-    let guarded = move |request: Request, next: Next| {
-        let headers = headers.clone();
-        async move {
-            let mut response = match guard::refusal(&request) {
-                Some(refused) => refused,
-                None => next.run(request).await,
-            };
-            response.headers_mut().extend(headers);
-            response
-        }
-    };
     Router::new()
         .route("/", get(list))
         .route("/course", get(course))
@@ -68,7 +57,23 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
         .route("/crash", get(crash))
         .fallback(nothing)
         .with_state(Viewer { pages, streams: Arc::new(Semaphore::new(STREAMS_MAX)) })
-        .layer(middleware::from_fn(guarded))
+        .layer(middleware::from_fn(move |request: Request, next: Next| {
+            guarded(request, next, headers.clone())
+        }))
+}
+
+/// Answers a request that is let in; every answer has the headers, a refusal too.
+async fn guarded(
+    request: Request,
+    next: Next,
+    headers: [(HeaderName, HeaderValue); 7],
+) -> Response {
+    let mut response = match guard::refusal(&request) {
+        Some(refused) => refused,
+        None => next.run(request).await,
+    };
+    response.headers_mut().extend(headers);
+    response
 }
 
 async fn list(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
@@ -89,6 +94,7 @@ async fn compare(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery)
 
 async fn run(State(Viewer { pages, .. }): Shared, Path(id): Path<String>) -> Response {
     let mut response = answered("/run", move |client| pages.run(&id, client)).await;
+    // An id that is not kept is an address without a page.
     if response.status() == StatusCode::BAD_REQUEST {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
@@ -158,25 +164,28 @@ impl Drop for Connected {
     }
 }
 
-/// The page that `render` makes, on a thread of its own, as that of the address `here`.
+/// The page that `render` makes, on another thread, as that of the address `here`.
 async fn answered(
     here: &'static str,
     render: impl FnOnce(&Client) -> Result<String, Refusal> + Send + 'static,
 ) -> Response {
     let client = Client::default();
     let _connected = Connected(client.clone());
-    let render = move || {
+    let (status, page) = tokio::task::spawn_blocking(move || {
         // It may have waited for a thread for longer than its client did.
-        if client.has_gone() {
-            return Err(Refusal::machine("the client has gone"));
+        let made = if client.has_gone() {
+            Err(Refusal::machine("the client has gone"))
+        } else {
+            render(&client)
+        };
+        match made {
+            Ok(page) => (StatusCode::OK, within(&page, here)),
+            Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here)),
         }
-        render(&client)
-    };
-    let made = move || match render() {
-        Ok(page) => (StatusCode::OK, within(&page, here)),
-        Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here)),
-    };
-    let (status, page) = tokio::task::spawn_blocking(made).await.unwrap_or_else(|_| {
+    })
+    .await
+    // Of a page that panics, the client hears all the same.
+    .unwrap_or_else(|_| {
         let message = Refusal::machine("this is a bug in drivelab");
         let bug = message.hint("please report the message on the terminal");
         (StatusCode::INTERNAL_SERVER_ERROR, within(&refused(&bug), here))
@@ -192,7 +201,7 @@ fn status(kind: RefusalKind) -> StatusCode {
     }
 }
 
-/// What happened, why, and what to do, as a page.
+/// A refusal with its reason and its hints, as a page.
 fn refused(refusal: &Refusal) -> String {
     let mut words = vec![format!("{}.", refusal.message)];
     words.extend(refusal.chain().skip(1).map(|cause| format!("Because: {cause}.")));
@@ -205,9 +214,9 @@ fn pairs(query: Option<&str>) -> Vec<(String, String)> {
 }
 
 fn asked(query: Option<&str>) -> Result<Asked, Refusal> {
-    let pairs = pairs(query);
-    let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    Asked::read(pairs).map_err(|key| unknown(&key))
+    let given = pairs(query);
+    let given = given.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    Asked::read(given).map_err(|key| unknown(&key))
 }
 
 fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
@@ -215,6 +224,7 @@ fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
     for (key, value) in pairs(query) {
         let given = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
         match key.as_str() {
+            // Repeated runs count once: they would be read again and again.
             "run" => chosen.runs.extend(given.filter(|run| !chosen.runs.contains(run))),
             "primary" => chosen.primary = given,
             "margin" => chosen.margin = given,
@@ -231,6 +241,7 @@ fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
 
 /// The refusal of more runs than a page compares.
 pub fn too_many(count: usize) -> Refusal {
+    debug_assert!(count > RUNS_MAX, "{count} runs can be compared");
     Refusal::request(format!("{count} runs were chosen")).hint(format!(
         "choose at most {RUNS_MAX} here; of any number: drivelab compare label:A label:B"
     ))

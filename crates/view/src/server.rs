@@ -28,7 +28,9 @@ const NOTICE: Duration = Duration::from_millis(50);
 /// # Errors
 /// The port is taken, or not this user's to take.
 pub fn bind(port: u16) -> io::Result<TcpListener> {
+    // Never another address: pages ask for no password.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    debug_assert!(listener.local_addr().is_ok_and(|at| at.ip().is_loopback()));
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
@@ -47,6 +49,8 @@ fn serve_within(
     stop: &AtomicBool,
     head: Duration,
 ) -> io::Result<()> {
+    debug_assert!(!head.is_zero(), "a client needs some time");
+    // One thread answers; pages are made on others, which may take their time.
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_io().enable_time().max_blocking_threads(THREADS).build()?;
     runtime.block_on(async {
@@ -59,7 +63,7 @@ fn serve_within(
         }
         Ok::<_, io::Error>(())
     })?;
-    // Pages that are being made are abandoned.
+    // Pages that are being made are abandoned: they only read.
     runtime.shutdown_background();
     Ok(())
 }

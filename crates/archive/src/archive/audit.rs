@@ -147,6 +147,7 @@ fn one(
     if run.parse::<RunId>().is_err() {
         return Err("its id is not one".to_owned());
     }
+    // The label is not compared: the user may change it, and the record stays as it was.
     let text = packed(row).map_err(|_| "its record is damaged".to_owned())??;
     let Some(columns) = read_back(&text)? else { return Ok((Vec::new(), None)) };
     let Columns { target, host, devices, drive, suite, figures, digest } = columns;
@@ -246,9 +247,8 @@ fn odd_digests(
 
 /// To the bit: a value may be no number, which equals nothing.
 fn is_same(one: &Digest, other: &Digest) -> bool {
-    let is_same = |(one, other): (&f64, &f64)| one.to_bits() == other.to_bits();
-    one.values.len() == other.values.len()
-        && one.values.iter().zip(&other.values).all(is_same)
+    let bits = one.values.iter().map(|value| value.to_bits());
+    bits.eq(other.values.iter().map(|value| value.to_bits()))
         && (&one.common, one.ended_unix_s, one.seed, one.content, &one.flaws)
             == (&other.common, other.ended_unix_s, other.seed, other.content, &other.flaws)
 }

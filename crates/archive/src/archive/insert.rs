@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::row::digest_columns;
 use super::watch::Watch;
-use crate::entry::{Digest, Entry, Position};
+use crate::entry::{Digest, Entry};
 use crate::error::ArchiveError;
 use crate::filter::millis;
 use crate::pack::{DOCUMENT_BYTES_MAX, pack};
@@ -62,9 +62,9 @@ impl Rows {
             rows.figures.extend(figures(entry).map(|row| (number, row)));
             rows.tags.extend(tags(entry).map(|row| (number, row)));
             if let Some(digest) = entry.digest.as_ref().filter(|_| has_digest(entry)) {
-                let key = key(&digest.common);
-                rows.digests.push((number, digest_row(&entry.id.to_string(), &key, digest)));
-                rows.commons.entry(key).or_insert_with(|| Arc::clone(&digest.common));
+                let common = key(&digest.common);
+                rows.digests.push((number, digest_row(&entry.id.to_string(), &common, digest)));
+                rows.commons.entry(common).or_insert_with(|| Arc::clone(&digest.common));
             }
         }
         debug_assert_eq!(rows.runs.len(), rows.records.len(), "each run has a record");
@@ -85,6 +85,7 @@ impl Rows {
         store: &mut dyn Store,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<(), ArchiveError> {
+        // First: digests refer to them.
         add_commons(store, &self.commons)?;
         for (table, columns, rows) in
             [("runs", &RUNS[..], &self.runs), ("records", &RECORDS, &self.records)]
@@ -104,14 +105,14 @@ impl Rows {
         Ok(())
     }
 
-    /// Whether the first entry is present.
+    /// Returns true if the first entry is present.
     pub(super) fn first_is_there(&self, store: &mut dyn Store) -> Result<bool, ArchiveError> {
         let Some(first) = self.runs.first() else { return Ok(false) };
         Ok(!store.rows("SELECT id FROM runs WHERE id = $1", &first.0[..1])?.is_empty())
     }
 }
 
-/// Whether an entry is read by its digest: the parts of a study or a job file are only read with
+/// Returns true for an entry that is read by its digest: the parts of a study or a job file are only read with
 /// their whole, and then in full.
 fn has_digest(entry: &Entry) -> bool {
     is_digested(entry.origin, entry.position.is_some())
@@ -152,9 +153,9 @@ pub(super) fn add_digests(
 ) -> Result<(), ArchiveError> {
     let (mut commons, mut rows) = (BTreeMap::new(), Vec::new());
     for (run, digest) in digests {
-        let key = key(&digest.common);
-        rows.push(digest_row(run, &key, digest));
-        commons.entry(key).or_insert_with(|| Arc::clone(&digest.common));
+        let common = key(&digest.common);
+        rows.push(digest_row(run, &common, digest));
+        commons.entry(common).or_insert_with(|| Arc::clone(&digest.common));
     }
     add_commons(store, &commons)?;
     store.add("digests", &DIGESTS, &rows.iter().collect::<Vec<_>>(), Present::Refuse)?;
@@ -164,7 +165,6 @@ pub(super) fn add_digests(
 /// The row of an entry, in the order of [`RUNS`].
 fn run(entry: &Entry) -> Row {
     let position = entry.position.as_ref();
-    let text = |of: fn(&Position) -> String| Value::from(position.map(of));
     Row(vec![
         entry.id.to_string().into(),
         millis(entry.time_ms).into(),
@@ -176,11 +176,11 @@ fn run(entry: &Entry) -> Row {
         entry.suite.clone().into(),
         entry.label.clone().into(),
         entry.commit.clone().into(),
-        text(|position| position.whole.to_string()),
+        position.map(|position| position.whole.to_string()).into(),
         position.map(|position| i64::from(position.block)).into(),
-        text(|position| position.arm.clone()),
-        text(|position| position.task.clone()),
-        text(|position| position.json.clone()),
+        position.map(|position| position.arm.clone()).into(),
+        position.map(|position| position.task.clone()).into(),
+        position.map(|position| position.json.clone()).into(),
         entry.spark.clone().into(),
     ])
 }
@@ -215,6 +215,7 @@ fn figures(entry: &Entry) -> impl Iterator<Item = Row> {
 }
 
 fn tags(entry: &Entry) -> impl Iterator<Item = Row> {
+    // A word that is given twice is one tag.
     let tags: BTreeSet<&String> = entry.tags.iter().collect();
     tags.into_iter().map(|tag| Row(vec![entry.id.to_string().into(), tag.clone().into()]))
 }
@@ -227,6 +228,7 @@ pub(super) fn same(
 ) -> Result<Option<String>, ArchiveError> {
     let text = "SELECT id FROM records JOIN runs ON runs.id = records.run \
                 WHERE bytes = $1 AND record = $2 AND study IS NULL";
+    // The length first: an index finds it, and few documents agree in it.
     let values = [millis(entry.document.len() as u64).into(), packed.to_vec().into()];
     store.rows(text, &values)?.first().map(|row| row.get(0)).transpose()
 }
@@ -235,6 +237,7 @@ fn refuse_odd(entry: &Entry) -> Result<(), ArchiveError> {
     if let Some(odd) = entry.figures.iter().find(|figure| !figure.value.is_finite()) {
         return Err(ArchiveError::NotANumber(odd.name.clone()));
     }
+    // Results of others may have names of any length.
     let bytes = entry.document.len();
     if bytes as u64 > DOCUMENT_BYTES_MAX {
         let limit = usize::try_from(DOCUMENT_BYTES_MAX).unwrap_or(usize::MAX);

@@ -52,6 +52,7 @@ impl Archive {
             })?;
             Ok(ids)
         })?;
+        // The limit keeps the latest, and a list shows the latest last.
         ids.reverse();
         Ok(ids)
     }
@@ -76,6 +77,7 @@ impl Archive {
              FROM runs LEFT JOIN figures shown ON shown.run = runs.id AND {shown} \
              WHERE runs.id IN ({among}) ORDER BY runs.id"
         );
+        debug_assert!(ids.len() <= AT_ONCE, "a statement has limited parameters");
         self.go_on()?;
         self.read(|store| {
             let mut listed = Listed::default();
@@ -129,6 +131,7 @@ impl Archive {
         // Beyond every letter and digit of an id.
         let range = [begins.clone().into(), format!("{begins}~").into()];
         let (mut count, mut first) = self.among(&range, "NULL")?;
+        // The beginning of a part's id is often that of its whole, which is then meant.
         if count == 0 {
             (count, first) = self.among(&range, "NOT NULL")?;
         }

@@ -13,8 +13,8 @@ use crate::store::{self, Present, Row, Sqlite, Stop, Store};
 /// Rows that are copied at a time.
 const ROWS: usize = 1000;
 
-/// The tables that are taken from another archive. Digests are made out of the records: whoever
-/// wrote the other archive may have written anything into them.
+/// The tables that are taken from another archive. Digests are made out of the records:
+/// in the other archive they may say anything.
 const TAKEN: [&str; 4] = ["runs", "records", "figures", "tags"];
 
 impl Archive {
@@ -31,12 +31,11 @@ impl Archive {
         let Self { store, watch, .. } = self;
         let stop = self.stop.as_ref();
         // Each run is read three times: when it is copied, checked and taken over.
-        let seen = |done: u64| {
+        copy.begin(&[])?;
+        let (_, flaws) = audit(&mut *copy, read_back, Digests::Make, &|done: u64| {
             watch.at(all + done, 3 * all);
             go_on(stop)
-        };
-        copy.begin(&[])?;
-        let (_, flaws) = audit(&mut *copy, read_back, Digests::Make, &seen)?;
+        })?;
         leave_out(&mut *copy, &flaws)?;
         copy.script("COMMIT")?;
         let there = runs(&mut *copy)?;
@@ -114,9 +113,11 @@ fn leave_out(copy: &mut dyn Store, flaws: &[Flaw]) -> Result<(), ArchiveError> {
         }
     }
     copy.script("DELETE FROM runs WHERE id IS NULL")?;
+    // The copy checks no foreign keys: its rows come in before it is known which of them are sound.
     for table in ["records", "digests", "figures", "tags"] {
         copy.script(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)"))?;
     }
+    // A text under the key of another would be taken for that one from then on.
     copy.script("DELETE FROM commons WHERE id NOT IN (SELECT common FROM digests)")
 }
 
@@ -153,13 +154,14 @@ fn copy_rows(
     Ok(added)
 }
 
-/// Whether a name may be a column of an archive.
+/// Returns true for a name that a column of an archive may have.
 fn is_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// Gives runs without a label that of the other archive.
 fn labels(from: &mut dyn Store, to: &mut dyn Store) -> Result<(), ArchiveError> {
+    // A label that was given here stays.
     let update = "UPDATE runs SET label = $1 WHERE id = $2 AND label IS NULL";
     let text = "SELECT label, id FROM runs WHERE label IS NOT NULL";
     from.each(text, &[], &mut |Row(values)| to.execute(update, &values).map(drop))

@@ -227,6 +227,7 @@ impl Archive {
                 if deleted == 0 && !again {
                     return Err(ArchiveError::NoSuchRun(id.to_string()));
                 }
+                // A part refers to its whole by name alone, which no foreign key follows.
                 store.execute("DELETE FROM runs WHERE study = $1", &name)?;
             }
             Ok(())

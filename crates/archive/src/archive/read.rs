@@ -43,6 +43,7 @@ impl Archive {
     ) -> Result<u64, E> {
         let mut count = 0;
         for ids in self.ids(filter)?.chunks(AT_ONCE) {
+            // Some at a time: all documents together may not fit into memory.
             for whole in self.some(ids, detail)? {
                 then(self.with_parts(whole)?)?;
                 count += 1;
@@ -64,6 +65,7 @@ impl Archive {
         for ids in ids.chunks(AT_ONCE) {
             let among = parameters(1, ids.len());
             let text = format!("SELECT {DIGESTED} WHERE runs.id IN ({among}) ORDER BY runs.id");
+            // The answer is complete before `then` is called, which may ask the archive itself.
             for one in self.digests(&text, ids, &mut known)? {
                 then(one)?;
             }
@@ -217,14 +219,14 @@ fn whole(row: &Row, detail: Detail) -> Result<(Whole, bool), ArchiveError> {
 /// A row of [`DIGESTED`].
 fn digested(row: &Row, commons: &BTreeMap<String, Arc<str>>) -> Result<Digested, ArchiveError> {
     let common = row.get::<Option<String>>(4)?.and_then(|key| commons.get(&key).cloned());
-    let id = id(row, 0)?;
+    let run = id(row, 0)?;
     let digest = common.map(|common| digest(row, 5, common)).transpose();
     Ok(Digested {
-        id,
+        id: run,
         time_ms: row.get::<i64>(1)?.unsigned_abs(),
         origin: known_origin(row, 2, 0)?,
         whole: row.get::<Option<String>>(3)?.and_then(|whole| whole.parse().ok()),
-        digest: digest.map_err(|why| ArchiveError::Damaged { run: id.to_string(), why })?,
+        digest: digest.map_err(|why| ArchiveError::Damaged { run: run.to_string(), why })?,
     })
 }
 

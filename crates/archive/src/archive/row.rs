@@ -75,6 +75,7 @@ pub(super) fn digest(row: &Row, first: usize, common: Arc<str>) -> Result<Digest
     let (content, values): (Vec<u8>, Vec<u8>) =
         (field(row, first + 2, "digest")?, field(row, first + 4, "digest")?);
     let (values, rest) = values.as_chunks::<8>();
+    // Sixteen bytes of a hash and eight of each value, or the row was changed.
     let content = content.try_into().ok().filter(|_| rest.is_empty());
     Ok(Digest {
         common,

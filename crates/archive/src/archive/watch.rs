@@ -11,7 +11,7 @@ impl Watch {
         Self(Some(Box::new(seen)))
     }
 
-    /// Whether there is an observer: only then is the number of all runs of use.
+    /// Returns true with an observer: only then is the number of all runs of use.
     pub(super) fn is_set(&self) -> bool {
         self.0.is_some()
     }

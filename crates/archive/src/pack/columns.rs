@@ -1,17 +1,17 @@
 //! The distributions in a record, which are most of it, apart from the rest of its text.
 //!
-//! A record has them as `"buckets":[[place,count],...]`, and as a list of `"buckets_ns"`, second by
-//! second. The lows are few and ascend: as the places of a table, each relative to the one before,
+//! A record has them as `"buckets":[[low,count],...]`, and as a list of `"buckets_ns"`, second by
+//! second. The lows are few and ascend: as indices of a table, each relative to the one before,
 //! they take some bits, where their digits take bytes. The text itself comes back to the byte.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What the key before a distribution begins with, and how it may end.
+/// The beginning of the key before a distribution, and its possible ends.
 const KEY: &str = "\"buckets";
 const ENDS: [&str; 2] = ["\":", "_ns\":"];
-/// What stands in its place: no JSON holds it.
-const PLACE: char = '\u{1}';
+/// The mark that replaces it: no JSON holds it.
+const MARK: char = '\u{1}';
 
 /// Buckets as they were counted together.
 type Buckets = Vec<(u64, u64)>;
@@ -25,7 +25,7 @@ enum Distribution {
 /// The length of the text that is left, that text, and the distributions in columns; `None` for a
 /// text without any.
 pub(super) fn split(text: &str) -> Option<Vec<u8>> {
-    if text.contains(PLACE) {
+    if text.contains(MARK) {
         return None;
     }
     let (mut left, mut columns, mut rest) = (String::new(), Vec::new(), text);
@@ -36,7 +36,7 @@ pub(super) fn split(text: &str) -> Option<Vec<u8>> {
         let end = ENDS.into_iter().find(|end| after.starts_with(end)).unwrap_or("");
         if let Some((found, behind)) = read(&after[end.len()..]) {
             left.push_str(end);
-            left.push(PLACE);
+            left.push(MARK);
             write(&found, &mut columns);
             rest = behind;
         }
@@ -47,6 +47,7 @@ pub(super) fn split(text: &str) -> Option<Vec<u8>> {
     }
     let mut split = Vec::new();
     put(left.len() as u64, &mut split);
+    debug_assert!(left.contains(MARK), "a mark for each distribution");
     split.extend(left.into_bytes());
     split.extend(columns);
     Some(split)
@@ -59,7 +60,7 @@ const BUCKET_BYTES_MIN: u64 = 5;
 pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
     let (left, columns) = left(split)?;
     let (mut columns, mut text) = (Bytes(columns), String::new());
-    let mut parts = left.split(PLACE);
+    let mut parts = left.split(MARK);
     text.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let left = length.checked_sub(text.len() as u64).ok_or_else(damaged)?;
@@ -67,6 +68,7 @@ pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
         show(&found, &mut text);
         text.push_str(part);
     }
+    // Bytes behind the last column are damage as well.
     let is_whole = columns.0.is_empty() && text.len() as u64 <= length;
     if is_whole { Ok(text) } else { Err(damaged()) }
 }
@@ -74,10 +76,10 @@ pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
 /// The text without its distributions: each is an empty list.
 pub(super) fn head(split: &[u8]) -> Result<String, String> {
     let (left, _) = left(split)?;
-    Ok(left.replace(PLACE, "[]"))
+    Ok(left.replace(MARK, "[]"))
 }
 
-/// How many bytes of `split` the text takes that is left, with its length before it.
+/// Returns the bytes of `split` that the text takes which is left, with its length before it.
 pub(super) fn left_from(split: &[u8]) -> usize {
     let mut bytes = Bytes(split);
     let text = bytes.number().and_then(|left| usize::try_from(left).ok()).unwrap_or(0);
@@ -138,31 +140,32 @@ fn number(text: &str) -> Option<(u64, &str)> {
 }
 
 fn show(found: &Distribution, text: &mut String) {
-    let list = |buckets: &Buckets, text: &mut String| {
-        text.push('[');
-        for (place, (low, count)) in buckets.iter().enumerate() {
-            let comma = if place > 0 { "," } else { "" };
-            // Writing into a string cannot fail.
-            let _ = write!(text, "{comma}[{low},{count}]");
-        }
-        text.push(']');
-    };
     match found {
-        Distribution::Whole(buckets) => list(buckets, text),
+        Distribution::Whole(buckets) => show_list(buckets, text),
         Distribution::Intervals(intervals) => {
             text.push('[');
-            for (place, interval) in intervals.iter().enumerate() {
-                if place > 0 {
+            for (number, interval) in intervals.iter().enumerate() {
+                if number > 0 {
                     text.push(',');
                 }
-                list(interval, text);
+                show_list(interval, text);
             }
             text.push(']');
         }
     }
 }
 
-/// Table of lows, sizes of intervals, places in the table, counts: each a column.
+fn show_list(buckets: &Buckets, text: &mut String) {
+    text.push('[');
+    for (number, (low, count)) in buckets.iter().enumerate() {
+        let comma = if number > 0 { "," } else { "" };
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{comma}[{low},{count}]");
+    }
+    text.push(']');
+}
+
+/// Table of lows, sizes of intervals, indices of the table, counts: each a column.
 fn write(found: &Distribution, out: &mut Vec<u8>) {
     let whole;
     let (intervals, kind): (&[Buckets], u64) = match found {
@@ -173,13 +176,14 @@ fn write(found: &Distribution, out: &mut Vec<u8>) {
         Distribution::Intervals(intervals) => (intervals, 1 + intervals.len() as u64),
     };
     put(kind, out);
-    let all = || intervals.iter().flatten();
-    let mut places: BTreeMap<u64, u64> = all().map(|(low, _)| (*low, 0)).collect();
-    put(places.len() as u64, out);
+    let all: Vec<&(u64, u64)> = intervals.iter().flatten().collect();
+    let mut indices: BTreeMap<u64, u64> = all.iter().map(|(low, _)| (*low, 0)).collect();
+    put(indices.len() as u64, out);
     let mut before = 0;
-    for ((low, place), number) in places.iter_mut().zip(0..) {
+    // A map is in the order of its keys: no difference is negative.
+    for ((low, index), number) in indices.iter_mut().zip(0..) {
         put(low - before, out);
-        (before, *place) = (*low, number);
+        (before, *index) = (*low, number);
     }
     for interval in intervals {
         put(interval.len() as u64, out);
@@ -187,12 +191,12 @@ fn write(found: &Distribution, out: &mut Vec<u8>) {
     for interval in intervals {
         let mut before = 0;
         for (low, _) in interval {
-            // Ascending but for what no record holds: from one place to the next it may wrap.
-            put(places[low].wrapping_sub(before), out);
-            before = places[low];
+            // Ascending but for what no record holds: from one index to the next it may wrap.
+            put(indices[low].wrapping_sub(before), out);
+            before = indices[low];
         }
     }
-    for (_, count) in all() {
+    for (_, count) in all {
         put(*count, out);
     }
 }
@@ -241,11 +245,13 @@ impl Bytes<'_> {
         }
         let sizes = self.numbers(if kind == 0 { 1 } else { kind - 1 })?;
         let all = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size))?;
+        // A few bytes may claim more buckets than fit into memory.
         if all > most {
             return None;
         }
-        let (places, counts) = (self.numbers(all)?, self.numbers(all)?);
-        let mut buckets = places.into_iter().zip(counts);
+        let (steps, counts) = (self.numbers(all)?, self.numbers(all)?);
+        debug_assert_eq!(steps.len(), counts.len(), "a count for each bucket");
+        let mut buckets = steps.into_iter().zip(counts);
         let mut intervals = Vec::new();
         for size in sizes {
             let mut interval = Vec::new();

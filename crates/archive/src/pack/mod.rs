@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-/// What a text with columns begins with; JSON does not.
+/// The first byte of a text with columns; JSON begins otherwise.
 const WITH_COLUMNS: u8 = 2;
 
 /// Deflates `text`.
@@ -38,7 +38,7 @@ pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
     Ok(text)
 }
 
-/// The same with an empty list in the place of each distribution: what is left of a record is
+/// The same with an empty list instead of each distribution: what is left of a record is
 /// small, and most of the time of a reader goes to them.
 pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
     refuse_long(length)?;
@@ -58,7 +58,7 @@ pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
     }
 }
 
-/// What is inflated first of a record of which only the head is read.
+/// Bytes that are inflated first of a record of which only the head is read.
 const HEAD_BYTES: usize = 4096;
 
 /// The longest document: as long as the longest file of results that is read.
@@ -76,6 +76,7 @@ fn refuse_long(length: u64) -> Result<(), String> {
 fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
     refuse_long(length)?;
     let mut found = Vec::new();
+    // One byte more shows that the text is longer than it claims.
     let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
     read.map_err(|error| error.to_string())?;
     Ok(found)

@@ -41,22 +41,23 @@ impl ToSql for Parameter<'_> {
 
 /// A row as the archive reads it: of the four types of its tables.
 pub(super) fn row(found: &postgres::Row) -> Result<Row, postgres::Error> {
-    let value = |column: usize| -> Result<Value, postgres::Error> {
-        let kind = found.columns()[column].type_();
-        let value = if *kind == Type::INT8 {
-            found.try_get::<_, Option<i64>>(column)?.map(Value::Integer)
-        } else if *kind == Type::BOOL {
-            found.try_get::<_, Option<bool>>(column)?.map(|it| Value::Integer(it.into()))
-        } else if *kind == Type::FLOAT8 {
-            found.try_get::<_, Option<f64>>(column)?.map(Value::Real)
-        } else if *kind == Type::BYTEA {
-            found.try_get::<_, Option<Vec<u8>>>(column)?.map(Value::Blob)
-        } else {
-            found.try_get::<_, Option<String>>(column)?.map(Value::Text)
-        };
-        Ok(value.unwrap_or(Value::Null))
+    (0..found.len()).map(|column| value(found, column)).collect::<Result<Vec<_>, _>>().map(Row)
+}
+
+fn value(found: &postgres::Row, column: usize) -> Result<Value, postgres::Error> {
+    let kind = found.columns()[column].type_();
+    let value = if *kind == Type::INT8 {
+        found.try_get::<_, Option<i64>>(column)?.map(Value::Integer)
+    } else if *kind == Type::BOOL {
+        found.try_get::<_, Option<bool>>(column)?.map(|it| Value::Integer(it.into()))
+    } else if *kind == Type::FLOAT8 {
+        found.try_get::<_, Option<f64>>(column)?.map(Value::Real)
+    } else if *kind == Type::BYTEA {
+        found.try_get::<_, Option<Vec<u8>>>(column)?.map(Value::Blob)
+    } else {
+        found.try_get::<_, Option<String>>(column)?.map(Value::Text)
     };
-    (0..found.len()).map(value).collect::<Result<Vec<_>, _>>().map(Row)
+    Ok(value.unwrap_or(Value::Null))
 }
 
 /// Sends rows at once; returns how many.
@@ -67,11 +68,13 @@ pub(super) fn copy(
     rows: &[&Row],
 ) -> Result<u64, postgres::Error> {
     let names = columns.join(", ");
+    // Rows are sent in binary, in the types of the table.
     let described = client.prepare(&format!("SELECT {names} FROM {table}"))?;
     let kinds: Vec<Type> = described.columns().iter().map(|it| it.type_().clone()).collect();
     let sent = client.copy_in(&format!("COPY {table} ({names}) FROM STDIN BINARY"))?;
     let mut sent = BinaryCopyInWriter::new(sent, &kinds);
     for row in rows {
+        debug_assert_eq!(row.0.len(), kinds.len(), "a value for each column");
         let values: Vec<Parameter<'_>> = row.0.iter().map(Parameter).collect();
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|it| it as _).collect();
         sent.write(&values)?;

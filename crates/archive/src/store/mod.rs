@@ -60,6 +60,7 @@ pub(crate) fn shown(location: &Path) -> std::path::PathBuf {
     };
     let is_shown =
         |option: &&str| SHOWN.contains(&option.split_once('=').map_or(*option, |(key, _)| key));
+    // An option of another name may be a secret of a later library.
     let open: Vec<&str> = options.split('&').filter(is_shown).collect();
     let mark = if open.is_empty() { "" } else { "?" };
     debug_assert!(open.iter().all(|option| !option.starts_with("password")));

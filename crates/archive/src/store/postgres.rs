@@ -49,6 +49,7 @@ impl Postgres {
             config.application_name("drivelab");
         }
         let mut tries = 0;
+        // A server that starts or has no connection left refuses for a while.
         loop {
             match config.connect(encryption.clone()) {
                 Ok(client) => return Ok(Self { config, encryption, client, patience }),
@@ -59,9 +60,8 @@ impl Postgres {
     }
 }
 
-/// Whether it is the connection, and not the request, that failed.
+/// Returns true if the connection failed, and not the request.
 fn may_pass(error: &postgres::Error) -> bool {
-    use std::io::ErrorKind;
     let passing = [
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
@@ -76,10 +76,15 @@ fn may_pass(error: &postgres::Error) -> bool {
     }
     let source = std::error::Error::source(error);
     let io = source.and_then(|source| source.downcast_ref::<std::io::Error>());
-    let is_passing = |io: &std::io::Error| {
-        matches!(
-            io.kind(),
-            ErrorKind::ConnectionRefused
+    error.is_closed() || io.is_some_and(is_passing)
+}
+
+/// Returns true for an error of a server that is restarted or has too many clients.
+fn is_passing(io: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        io.kind(),
+        ErrorKind::ConnectionRefused
                 | ErrorKind::ConnectionReset
                 | ErrorKind::ConnectionAborted
                 | ErrorKind::BrokenPipe
@@ -90,9 +95,7 @@ fn may_pass(error: &postgres::Error) -> bool {
                 // come at once, or all that a restart has cut off.
                 | ErrorKind::WouldBlock
                 | ErrorKind::TimedOut
-        )
-    };
-    error.is_closed() || io.is_some_and(is_passing)
+    )
 }
 
 impl Store for Postgres {
@@ -103,6 +106,7 @@ impl Store for Postgres {
         keys.sort_unstable();
         keys.dedup();
         for key in keys {
+            debug_assert!((0..LOCKS_MAX).contains(&key), "the table of locks is small");
             text += &format!("SELECT pg_advisory_xact_lock({LOCKS}, {key});");
         }
         self.script(&text)
@@ -142,6 +146,7 @@ impl Store for Postgres {
         rows: &[&Row],
         present: Present,
     ) -> Result<u64, ArchiveError> {
+        // COPY itself knows no conflicts.
         if present == Present::Refuse {
             return Ok(copy(&mut self.client, table, columns, rows)?);
         }

@@ -1,4 +1,4 @@
-//! What the address of a server asks of the connection: `sslmode` and `sslrootcert`.
+//! The security that the address of a server asks for: `sslmode` and `sslrootcert`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use postgres::config::SslMode;
 
 use crate::error::ArchiveError;
 
-/// How much a connection to a server must prove; the words are those of libpq.
+/// The proof that a connection to a server must give; the words are those of libpq.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing is encrypted.
@@ -20,7 +20,7 @@ pub(super) enum Mode {
     Require,
     /// Encrypted, and an authority that the user names vouches for the server.
     VerifyCa,
-    /// That, and the server has the name that the address has.
+    /// The same, and the server has the name that the address has.
     VerifyFull,
 }
 
@@ -32,7 +32,7 @@ const MODES: [(&str, Mode); 5] = [
     ("verify-full", Mode::VerifyFull),
 ];
 
-/// What the address of a server asks of the connection.
+/// The security that the address of a server asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Security {
     pub(super) mode: Mode,
@@ -87,6 +87,7 @@ fn split(address: &str) -> Result<(String, Asked), ArchiveError> {
                 continue;
             }
         };
+        // Twice is refused: programs differ in which of the two counts.
         let value = percent_decode_str(value)
             .decode_utf8()
             .map_err(|_| ArchiveError::Address(format!("`{name}` is not valid UTF-8")))?;
@@ -95,6 +96,7 @@ fn split(address: &str) -> Result<(String, Asked), ArchiveError> {
         }
     }
     let plain = &address[..mark];
+    debug_assert!(!plain[after_user..].contains('?'), "the first mark behind the user");
     let plain = if others.iter().all(|option| option.is_empty()) {
         plain.to_owned()
     } else {
@@ -103,13 +105,16 @@ fn split(address: &str) -> Result<(String, Asked), ArchiveError> {
     Ok((plain, asked))
 }
 
+fn refuse(why: &str) -> Result<Security, ArchiveError> {
+    Err(ArchiveError::Address(why.to_owned()))
+}
+
 impl Security {
     fn of(asked: &Asked) -> Result<Self, ArchiveError> {
         let mode = asked.mode.as_deref().map(mode).transpose()?.unwrap_or_default();
         // `system` is libpq's word for the authorities of the system.
         let is_system = asked.authorities.as_deref() == Some("system");
         let authorities = asked.authorities.as_ref().filter(|_| !is_system).map(PathBuf::from);
-        let refuse = |why: &str| Err(ArchiveError::Address(why.to_owned()));
         if asked.authorities.as_deref() == Some("") {
             return refuse("`sslrootcert` names no file");
         }

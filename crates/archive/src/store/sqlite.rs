@@ -178,6 +178,7 @@ impl Store for Sqlite {
         values: &[Value],
         then: &mut dyn FnMut(Row) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
+        // Statements with as many parameters come again and again.
         let mut query = self.database.prepare_cached(text)?;
         let columns = query.column_count();
         let mut rows = query.query(rusqlite::params_from_iter(values))?;

@@ -56,31 +56,30 @@ fn certificates(file: &Path, why: &impl ToString) -> ArchiveError {
 
 /// The certificates of a file.
 fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>, ArchiveError> {
-    let read = |error: pem::Error| match error {
+    let read = CertificateDer::pem_file_iter(file);
+    let read = read.and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    let found = read.map_err(|error| match error {
         pem::Error::Io(error) => certificates(file, &error),
         other => certificates(file, &other),
-    };
-    let found: Vec<_> = CertificateDer::pem_file_iter(file)
-        .map_err(read)?
-        .collect::<Result<_, _>>()
-        .map_err(read)?;
+    })?;
+    // A file of keys has no certificates, and would vouch for nothing.
     if found.is_empty() {
         return Err(certificates(file, &"it has no certificate in PEM form"));
     }
     Ok(found)
 }
 
-/// Whether a server must have the name by which it was addressed.
+/// The check of the name by which a server was addressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     Checked,
     Any,
 }
 
-/// What is asked of a server's certificate.
+/// The demands on a server's certificate.
 #[derive(Debug)]
 struct Trust {
-    /// Who may vouch for it; any server is trusted where there is none.
+    /// The authorities that may vouch for it; any server is trusted where there is none.
     chain: Option<Arc<WebPkiServerVerifier>>,
     /// The same as they stand in the user's file.
     listed: Vec<CertificateDer<'static>>,
@@ -166,13 +165,13 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Whether a certificate is in order, but another's.
+/// Returns true for a certificate that is in order, but another's.
 fn is_other_name(problem: &CertificateError) -> bool {
     use CertificateError::{NotValidForName, NotValidForNameContext};
     matches!(problem, NotValidForName | NotValidForNameContext { .. })
 }
 
-/// Whether a server shows the certificate of an authority as its own. Most that sign themselves do
+/// Returns true if a server shows the certificate of an authority as its own. Most that sign themselves do
 /// (`openssl req -x509` makes such); where the user lists the very certificate, it is trusted. The
 /// library has checked its dates before it says so.
 fn is_own_authority(problem: &CertificateError) -> bool {

@@ -16,6 +16,9 @@ const GRACE: Duration = Duration::from_millis(1800);
 /// A shield that is up for longer guards more than one file.
 const FILE_WRITTEN: Duration = Duration::from_millis(100);
 
+/// The end of a verb that only had to analyse its runs.
+const ALL_KEPT: &str = "the finished runs are kept; continue with --resume";
+
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 
 /// Begins to listen for SIGINT, SIGTERM and SIGHUP.
@@ -27,6 +30,10 @@ pub(crate) fn listen() {
 fn signalled() {
     interrupt::request();
     match SIGNALS.fetch_add(1, Ordering::Relaxed) {
+        0 if interrupt::is_reading() && !interrupt::shielded() => {
+            super::interrupted(ALL_KEPT);
+            super::exit_now(Exit::Interrupted)
+        }
         0 => {
             // Without a thread for it the verb still ends by itself, or at the second signal.
             let _ = thread::Builder::new().spawn(end_after_grace);
@@ -53,7 +60,11 @@ fn end_after_grace() {
         if waiting.elapsed() > FILE_WRITTEN {
             continue;
         }
-        super::interrupted("abandoned an operation that did not respond");
+        super::interrupted(if interrupt::is_reading() {
+            ALL_KEPT
+        } else {
+            "abandoned an operation that did not respond"
+        });
         super::exit_now(Exit::Interrupted)
     }
 }

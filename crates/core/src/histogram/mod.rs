@@ -18,11 +18,14 @@ const BUCKETS: usize = SUB + (64 - SUB_BITS as usize) * SUB;
 ///
 /// A quantile is the middle of its bucket and so off by at most 0.4 %; below 128 ns, and for the
 /// minimum, the maximum and the mean, it is exact. A new histogram takes 59 KiB regardless of what
-/// is counted, and counting never allocates; a stored one takes as much memory as it needs.
+/// is counted, and counting never allocates; a stored or compact one takes as much memory as the
+/// buckets between its minimum and its maximum need.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
+    /// Those of the buckets from `first` on; all others are empty.
     counts: Vec<u64>,
+    first: usize,
     n: u64,
     sum_ns: u128,
     min_ns: u64,
@@ -61,7 +64,7 @@ impl Histogram {
 
     /// An empty histogram that takes no memory until something is counted.
     pub fn empty() -> Self {
-        Self { counts: Vec::new(), n: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Self { counts: Vec::new(), first: 0, n: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Counts one span.
@@ -74,7 +77,8 @@ impl Histogram {
     #[inline]
     pub fn record_times(&mut self, span: Span, times: u64) {
         let ns = span.ns();
-        match self.counts.get_mut(bucket(ns)) {
+        // Of a bucket before the first, the difference wraps and is beyond the last.
+        match self.counts.get_mut(bucket(ns).wrapping_sub(self.first)) {
             Some(count) => *count += times,
             None => self.grow(bucket(ns), times),
         }
@@ -91,8 +95,24 @@ impl Histogram {
 
     #[cold]
     fn grow(&mut self, bucket: usize, times: u64) {
-        self.counts.resize(BUCKETS, 0);
+        self.widen();
         self.counts[bucket] += times;
+    }
+
+    /// Makes room for every bucket.
+    fn widen(&mut self) {
+        let mut all = vec![0; BUCKETS];
+        all[self.first..self.first + self.counts.len()].copy_from_slice(&self.counts);
+        (self.counts, self.first) = (all, 0);
+    }
+
+    /// Gives back the memory of empty buckets before the first filled one and behind the last.
+    pub fn compact(&mut self) {
+        let first = self.counts.iter().position(|count| *count > 0).unwrap_or(0);
+        let last = self.counts.iter().rposition(|count| *count > 0);
+        self.counts = last.map_or(Vec::new(), |last| self.counts[first..=last].to_vec());
+        self.first = if self.counts.is_empty() { 0 } else { self.first + first };
+        debug_assert!(self.first + self.counts.len() <= BUCKETS);
     }
 
     /// Adds everything that `other` counted, exactly as if it had been counted here.
@@ -100,8 +120,12 @@ impl Histogram {
         if other.n == 0 {
             return;
         }
-        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        let end = other.first + other.counts.len();
+        if other.first < self.first || end > self.first + self.counts.len() {
+            self.widen();
+        }
+        let mine = self.counts[other.first - self.first..].iter_mut();
+        for (mine, theirs) in mine.zip(&other.counts) {
             *mine += theirs;
         }
         self.n += other.n;
@@ -140,7 +164,7 @@ impl Histogram {
         let rank = (u128::from(self.n) * u128::from(q.billionths())).div_ceil(whole);
         let rank = rank.clamp(1, u128::from(self.n));
         let mut passed = 0_u128;
-        for (index, count) in self.counts.iter().enumerate() {
+        for (index, count) in (self.first..).zip(&self.counts) {
             passed += u128::from(*count);
             if passed >= rank {
                 let (low, width) = bounds(index);
@@ -153,7 +177,7 @@ impl Histogram {
 
     /// The non-empty buckets, ascending: the upper end of each and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let filled = (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0);
         filled.map(|(index, count)| {
             let (low, width) = bounds(index);
             (Span::from_ns((low + (width - 1)).min(self.max_ns)), *count)
@@ -184,14 +208,15 @@ fn bounds(index: usize) -> (u64, u64) {
 impl From<Sparse> for Histogram {
     fn from(sparse: Sparse) -> Self {
         let mut histogram = Self::empty();
-        for (index, count) in sparse.buckets {
-            let index = index as usize;
-            // A bucket beyond the last cannot have been written by us: skip it.
-            if index >= BUCKETS {
-                continue;
-            }
-            histogram.counts.resize(histogram.counts.len().max(index + 1), 0);
-            let slot = &mut histogram.counts[index];
+        // A bucket beyond the last cannot have been written by us: skip it.
+        let known = || sparse.buckets.iter().filter(|(index, _)| (*index as usize) < BUCKETS);
+        let (first, last) = (known().map(|it| it.0).min(), known().map(|it| it.0).max());
+        if let (Some(first), Some(last)) = (first, last) {
+            histogram.first = first as usize;
+            histogram.counts = vec![0; (last - first) as usize + 1];
+        }
+        for &(index, count) in known() {
+            let slot = &mut histogram.counts[index as usize - histogram.first];
             *slot = slot.saturating_add(count);
             histogram.n = histogram.n.saturating_add(count);
         }
@@ -204,7 +229,8 @@ impl From<Sparse> for Histogram {
 
 impl From<Histogram> for Sparse {
     fn from(histogram: Histogram) -> Self {
-        let filled = histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let all = (histogram.first..).zip(&histogram.counts);
+        let filled = all.filter(|(_, count)| **count > 0);
         let number = |index| u32::try_from(index).expect("a few thousand buckets");
         Self {
             // 2^64 ns of summed latency is 584 years of waiting: saturate rather than refuse.
@@ -240,6 +266,33 @@ mod tests {
             assert!(width == 1 || width <= low / SUB as u64, "{ns}: {width} is too wide");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn a_compact_histogram_is_the_same_one_and_counts_on() {
+        let spans = [70_000, 71_000, 900_000];
+        let mut compact = of(&spans);
+        compact.compact();
+        assert!(compact.counts.len() < BUCKETS / 10, "{}", compact.counts.len());
+        assert_eq!(compact, of(&spans));
+        let stored = serde_json::to_string(&compact).unwrap();
+        assert_eq!(stored, serde_json::to_string(&of(&spans)).unwrap());
+        let read: Histogram = serde_json::from_str(&stored).unwrap();
+        assert_eq!((read.first, read.counts.len()), (compact.first, compact.counts.len()));
+        for more in [[5, 80_000], [80_000, 1 << 40], [75_000, 76_000]] {
+            let (mut counted, mut merged) = (compact.clone(), compact.clone());
+            more.iter().for_each(|ns| counted.record(Span::from_ns(*ns)));
+            let mut other = of(&more);
+            other.compact();
+            merged.merge(&other);
+            let expected = of(&[&spans[..], &more].concat());
+            assert_eq!((&counted, &merged), (&expected, &expected), "{more:?}");
+            let half = Ratio::from_billionths(500_000_000);
+            assert_eq!(merged.quantile(half), expected.quantile(half));
+        }
+        let mut nothing = Histogram::new();
+        nothing.compact();
+        assert!(nothing.counts.is_empty() && nothing == Histogram::empty());
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl JobRecord {
         Self { lat_series: Series::empty(), ..self }
     }
 
+    /// Gives back memory that its distribution does not need.
+    pub fn compact(&mut self) {
+        self.lat_histogram.compact();
+    }
+
     /// A copy without any distribution.
     #[must_use]
     pub fn figures_only(self) -> Self {

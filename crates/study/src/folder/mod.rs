@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
 use drivelab_core::plan::Design;
+use drivelab_core::record::JobRecord;
 use drivelab_core::units::Bytes;
 
 pub(crate) use header::PlanFile;
@@ -77,7 +78,12 @@ impl Out {
         };
         let lines: Vec<String> = runs.iter().map(line).collect();
         self.journal.append(&lines.join("\n"), watch)?;
-        self.done.extend(runs);
+        // A study may have 100,000 runs, and they stay in memory until its end.
+        self.done.extend(runs.into_iter().map(|(number, mut run)| {
+            let record = &mut run.record;
+            record.jobs.iter_mut().chain(&mut record.total).for_each(JobRecord::compact);
+            (number, run)
+        }));
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use super::experiment::{cell_runs, experiment};
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::{KeepArgs, millis, now_ms};
 use crate::exit::{Exit, Outcome};
+use crate::interrupt;
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
 
@@ -69,7 +70,11 @@ pub(super) fn conclude(
     let cut = Cut::of(progressed);
     let has_cells = experiment.cells.is_some();
     let runs = experiment.runs.len() + experiment.curves.len();
-    let result = match drivelab_report::study::analyse(experiment) {
+    // Of a thousand arms it takes longer than a user waits after Ctrl-C.
+    let reading = interrupt::reading();
+    let analysed = drivelab_report::study::analyse(experiment);
+    drop(reading);
+    let result = match analysed {
         Ok(result) => result,
         Err(error) => {
             if let Some(Cut { why, exit }) = cut {
@@ -87,6 +92,7 @@ pub(super) fn conclude(
         }
     };
     let verdict = Exit::of(&result.primary().adjusted.comparison);
+    let reading = interrupt::reading();
     let conclusion = Conclusion {
         json: drivelab_report::study::json(&result),
         page: Subject::Study(&result).render(Format::Html, &where_and_when(kept, folder))?,
@@ -96,6 +102,7 @@ pub(super) fn conclude(
         exit: if has_cells { Exit::Done } else { verdict },
         interrupted: "the verdict covers the finished runs; continue with --resume",
     };
+    drop(reading);
     conclusion.publish(progressed, folder, ui, || {
         let figures = drivelab_report::study::figures(&result);
         let about = (keep.label, now_ms());
