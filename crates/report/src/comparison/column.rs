@@ -104,7 +104,9 @@ impl<'a> Column<'a> {
 
     fn add(&mut self, arm: usize, block: &'a str, (figure, value): (&'a Figure, f64)) {
         if value.is_finite() && value > 0.0 {
-            self.cells[arm].entry(block).or_default().push(value);
+            // Nearly always one: there may be 100,000 of these.
+            let of_block = self.cells[arm].entry(block);
+            of_block.or_insert_with(|| Vec::with_capacity(1)).push(value);
             self.all[arm].push(value);
         } else {
             self.unusable[arm].push((block, value));
