@@ -26,12 +26,12 @@ impl From<ArchiveError> for Refusal {
             ArchiveError::Stopped => Self::interrupted(error),
             ArchiveError::Later { .. } => Self::machine_error(error)
                 .hint("install that version, or name another archive: --archive FILE"),
-            ArchiveError::Unreleased { .. } => Self::machine_error(error)
-                .hint("name another archive: --archive FILE")
-                .hint(
+            ArchiveError::Unreleased { .. } => {
+                Self::machine_error(error).hint("name another archive: --archive FILE").hint(
                     "to take its runs over, print them with that version and import the files: \
                      drivelab show RUN --json > run.json; drivelab archive import run.json",
-                ),
+                )
+            }
             ArchiveError::Busy => Self::machine_error(error)
                 .hint("repeat the command when that process has finished")
                 .hint("or name another archive: --archive FILE"),
