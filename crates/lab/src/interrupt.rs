@@ -47,12 +47,12 @@ pub fn no_more_shields() -> MutexGuard<'static, u32> {
 /// first signal may end the process.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Reading(());
+pub struct Reading(());
 
 static READING: AtomicBool = AtomicBool::new(false);
 
 /// Begins such work.
-pub(crate) fn reading() -> Reading {
+pub fn reading() -> Reading {
     READING.store(true, Ordering::Relaxed);
     Reading(())
 }
@@ -64,7 +64,7 @@ impl Drop for Reading {
 }
 
 /// Returns true while such work is done.
-pub(crate) fn is_reading() -> bool {
+pub fn is_reading() -> bool {
     READING.load(Ordering::Relaxed)
 }
 

@@ -57,7 +57,7 @@ impl Collected {
     }
 
     /// The part that a fleet is compared by; each of its runs has a digest, too.
-    pub(crate) fn common(&self) -> Common {
+    pub fn common(&self) -> Common {
         Common::Collection {
             host: self.host.clone(),
             boot: self.inspection.environment.boot.clone(),

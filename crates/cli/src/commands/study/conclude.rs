@@ -8,9 +8,9 @@ use super::experiment::{cell_runs, experiment};
 use crate::commands::archive::entries;
 use crate::commands::archive::keep::{KeepArgs, millis, now_ms};
 use crate::exit::{Exit, Outcome};
-use crate::interrupt;
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
 
 /// What finished runs allow to say.
 struct Conclusion {
