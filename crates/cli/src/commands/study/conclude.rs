@@ -66,12 +66,12 @@ pub(super) fn conclude(
         ui.note(what);
         return Ok(Exit::Inconclusive);
     }
+    // Of a thousand arms it takes longer than a user waits after Ctrl-C.
+    let reading = interrupt::reading();
     let experiment = experiment(study, kept);
     let cut = Cut::of(progressed);
     let has_cells = experiment.cells.is_some();
     let runs = experiment.runs.len() + experiment.curves.len();
-    // Of a thousand arms it takes longer than a user waits after Ctrl-C.
-    let reading = interrupt::reading();
     let analysed = drivelab_report::study::analyse(experiment);
     drop(reading);
     let result = match analysed {

@@ -19,6 +19,7 @@ use super::short::{self, Watching};
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::interrupt;
 use drivelab_lab::stage::DriveKeys;
 
 /// Begins a study in a folder of its own.
@@ -89,10 +90,13 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
     let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
+    // A journal of many runs takes a while to read, too.
+    let reading = interrupt::reading();
     let going = begun.resume(&text, &header, &console)?;
     let plan = going.header.plan.clone();
     let agenda = Agenda::new(&study, &plan);
     let out = going.out(&agenda, &console);
+    drop(reading);
     let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
     let session = Session { study, text, keep, asked, plan, agenda, out };
     session.go_on(stage.as_mut(), ui)
