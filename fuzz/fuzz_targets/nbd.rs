@@ -69,7 +69,7 @@ impl Server {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let export = Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 512 };
-    let limits = Limits { requests: REQUESTS, bytes: 16 << 10, own: 1 << 10 };
+    let limits = Limits { requests: REQUESTS, bytes: 16 << 10, reserved: 1 << 10 };
     let mut server = Server { session: Session::new(export, limits), late: Vec::new() };
     // The first byte says in pieces of which size the rest arrives, the second what is given: the
     // flags alone, a whole handshake, or also the magic in front of each request.

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::Child;
 
+use drivelab_core::verification::sealed;
+
 use crate::common::{begin, drivelab, folder, said};
 
 /// A keeper of notes, in the file `kept`, and where it listens.
@@ -109,7 +111,9 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     let (keeper, address) = keeper(folder.path());
     // A writer that was cut off in the middle of a line, and whose machine says nothing more.
     let mut silent = std::net::TcpStream::connect(&address).unwrap();
-    silent.write_all(b"drivelab-durability 1 7 4\nbegun 1 1 10\nkep").unwrap();
+    let lines =
+        [sealed("drivelab-durability 2 7 4"), sealed("begun 1 1 10"), "kep".into()].concat();
+    silent.write_all(lines.as_bytes()).unwrap();
     let mut answer = [0; 3];
     std::io::Read::read_exact(&mut silent, &mut answer).unwrap();
     assert_eq!(&answer, b"ok\n");
@@ -118,11 +122,10 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     assert!(kept.code == 130 && kept.out.contains("1 ledger entries to kept"), "{kept:?}");
     let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
     let lines: Vec<&str> = ledger.lines().collect();
-    let sealed = |line: &str, words: &str| {
-        line.strip_prefix(words).is_some_and(|sum| sum.len() == " 89abcdef".len())
-    };
-    assert!(lines.len() == 2 && sealed(lines[1], "begun 1 1 10"), "{ledger}");
-    assert!(sealed(lines[0], "drivelab-durability 2 7 4"), "{ledger}");
+    assert_eq!(
+        lines,
+        [sealed("drivelab-durability 2 7 4").trim_end(), sealed("begun 1 1 10").trim_end()]
+    );
 }
 
 #[test]
@@ -257,12 +260,13 @@ fn ledgers_that_claim_too_much_are_refused_by_name() {
         drivelab(folder.path(), &verify).failed(2, words);
     };
     let pages = u64::MAX;
-    check(&format!("drivelab-durability 1 7 {pages}\n"), &["claim", "pages", "line 1"]);
-    check(&format!("drivelab-durability 1 7 4\nkept {} 1 1\n", 4), &["claim", "page 4", "line 2"]);
+    check(&sealed(&format!("drivelab-durability 2 7 {pages}")), &["claim", "pages", "line 1"]);
+    let head = sealed("drivelab-durability 2 7 4");
+    check(&[head.clone(), sealed("kept 4 1 1")].concat(), &["claim", "page 4", "line 2"]);
     let endless = "7".repeat(1 << 20);
-    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["not a ledger"]);
-    check(&format!("drivelab-durability 1 7 4\nkept 1 1 {endless}\n"), &["claim", "line 2"]);
-    check("drivelab-durability 1 7 4\nkept one 1 1\nbegun 1 1 1\n", &["claim", "line 2"]);
+    check(&format!("drivelab-durability 2 7 4{endless}\n"), &["not a ledger"]);
+    check(&format!("{head}kept 1 1 {endless}\n"), &["claim", "line 2"]);
+    check(&[head, sealed("kept one 1 1"), sealed("begun 1 1 1")].concat(), &["claim", "line 2"]);
 }
 
 fn interrupt(child: &Child) {

@@ -1,5 +1,5 @@
-//! What differs between two machines that are set up alike: where a file system puts its folders,
-//! which number a process has, and how far the kernel's timers are when the work begins.
+//! The variation between two machines that are set up alike: where a file system puts its folders,
+//! the number of a process, and the state of the kernel's timers when the work begins.
 //!
 //! In virtual time all of it would be the same in every run of a study. Its interval would then
 //! speak of one layout alone, and another build of drivelab or of the kernel would fall outside it.
@@ -7,14 +7,14 @@
 use drivelab_core::Rng;
 use drivelab_core::units::Span;
 
-/// ext4 starts its search for free blocks at one of 16 places of a group, by the process.
+/// ext4 starts its search for free blocks at one of 16 offsets in a group, by process number.
 /// Source: Linux 6.12, fs/ext4/balloc.c, `ext4_inode_to_goal_block`.
 const COLOURS: u64 = 16;
 /// The period of the commits of ext4's journal and of the writeback of dirty pages.
 /// Source: Linux 6.12, `JBD2_DEFAULT_MAX_COMMIT_AGE` and `dirty_writeback_interval`, 5 s each.
 const PERIOD: Span = Span::from_secs(5);
 
-/// The chance of one run: arms that are compared run by run get the same.
+/// The variation of one run; arms that are compared run by run get the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chance {
     seed: u64,
@@ -23,7 +23,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// That of the run with `seed`.
+    /// Draws the variation of the run with `seed`.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let processes = rng.below(COLOURS);
@@ -31,15 +31,16 @@ impl Chance {
         Self { seed: rng.bits(), processes, wait }
     }
 
-    /// A word of the kernel command line. It seeds the guest's random numbers, from which mke2fs
-    /// draws the hash that spreads folders over the disk.
+    /// Returns a word of the kernel command line. It seeds the guest's random numbers, from which
+    /// mke2fs draws the hash that spreads folders over the disk.
     pub fn argument(self) -> String {
         format!("drivelab.chance={:016x}", self.seed)
     }
 
-    /// Lines of a shell before the work.
+    /// Returns the lines of a shell that precede the work.
     pub fn commands(self) -> Vec<String> {
         let ms = self.wait.ns() / Span::from_ms(1).ns();
+        // A subshell takes a process number and does nothing else.
         let forks = (0..self.processes).map(|_| "(:)".to_owned());
         forks.chain([format!("sleep {}.{:03}", ms / 1000, ms % 1000)]).collect()
     }

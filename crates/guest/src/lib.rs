@@ -1,14 +1,14 @@
 //! Guests: a real Linux kernel in virtual time, the disk that it sees and the time that it gets.
 //!
 //! A guest is User Mode Linux with time travel. [`calendar`] gives it its time, [`machine`] is the
-//! hardware that it sees, [`vhost`] is how both speak to each other, and [`guest`] runs it. All but
-//! the last are pure. [`kernel`] builds the kernel, [`initramfs`] its root.
+//! hardware that it sees, [`vhost`] is the protocol between both, and [`boot`] runs it. All but the
+//! last are pure. [`kernel`] builds the kernel, [`initramfs`] its root.
 #![deny(unsafe_code)]
 
+pub mod boot;
 pub mod calendar;
 pub mod chance;
 pub mod crash;
-pub mod guest;
 pub mod initramfs;
 pub mod kernel;
 pub mod machine;

@@ -1,7 +1,7 @@
 //! Files that are mapped into memory and shared with a guest: the only `unsafe` of this crate.
 //!
-//! What makes it sound: a mapping is only ever copied from and to, by raw pointers within its
-//! bounds; no reference into it exists, because the guest may write to it at any time.
+//! It is sound because a mapping is only copied from and to, by raw pointers within its bounds; no
+//! reference into it exists, because the guest may write to it at any time.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,7 +12,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::memory::{Memory, Outside};
 
-/// The beginning of a file, shared with whoever else maps it.
+/// The beginning of a file, mapped shared.
 #[derive(Debug)]
 pub struct Mapping {
     base: *mut u8,
@@ -40,7 +40,7 @@ impl Mapping {
     }
 
     /// The address of `length` bytes from `at` on, if they lie within the mapping.
-    fn place(&self, at: u64, length: usize) -> Result<*mut u8, Outside> {
+    fn address(&self, at: u64, length: usize) -> Result<*mut u8, Outside> {
         let outside = Outside { address: at, length };
         let start = usize::try_from(at).map_err(|_| outside)?;
         let end = start.checked_add(length).ok_or(outside)?;
@@ -53,17 +53,17 @@ impl Mapping {
 
 impl Memory for Mapping {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Outside> {
-        let from = self.place(address, into.len())?;
-        // SAFETY: `place` checked that the source lies within the mapping, which lives as long as
-        // `self`; `into` is ours alone and cannot overlap a mapping that nobody refers to.
+        let from = self.address(address, into.len())?;
+        // SAFETY: `address` checked that the source lies within the mapping, which lives as long as
+        // `self`; `into` is borrowed exclusively and cannot overlap a mapping without references.
         unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
         Ok(())
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Outside> {
-        let into = self.place(address, from.len())?;
-        // SAFETY: `place` checked that the destination lies within the mapping, which is writable
-        // and lives as long as `self`; `from` cannot overlap it, as nobody refers into it.
+        let into = self.address(address, from.len())?;
+        // SAFETY: `address` checked that the destination lies within the mapping, which is writable
+        // and lives as long as `self`; `from` cannot overlap it, as no reference into it exists.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), into, from.len()) };
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory of our own, zeroed, that a guest can be given.
+/// Zeroed memory of this process that can be shared with a guest.
 #[derive(Debug)]
 pub struct SharedMemory {
     mapping: Mapping,
@@ -85,7 +85,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// `length` bytes.
+    /// Allocates `length` bytes.
     pub fn new(name: &str, length: u64) -> io::Result<Self> {
         let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, length)?;

@@ -22,7 +22,7 @@ pub trait Memory {
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Outside>;
 }
 
-/// A copy of the structure at `address`.
+/// Copies the structure at `address`.
 pub(crate) fn get<T: FromBytes + IntoBytes>(
     memory: &(impl Memory + ?Sized),
     address: u64,

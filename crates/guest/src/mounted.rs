@@ -1,17 +1,17 @@
-//! A file system on the guest's disk: how it is made and mounted, and whether the guest then says
-//! the same of it.
+//! A file system on the guest's disk: the commands that make and mount it, and the check that the
+//! guest has it.
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::record::{Attached, Fact};
 use drivelab_core::units::Bytes;
 
-/// Where the file system is in the guest.
+/// The mount point of the file system in the guest.
 pub const MOUNTED: &str = "/mnt";
-/// The most that a file system takes of the disk: its making writes in proportion.
+/// Maximum size of a file system: the time to make it is in proportion.
 pub const SIZE_MAX: Bytes = Bytes::gib(16);
 
-/// A file system of Linux that a guest's kernel has.
+/// A file system that a guest's kernel supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
     /// ext4.
@@ -35,7 +35,7 @@ impl FileSystem {
         format!("mkfs.{self}")
     }
 
-    /// The package of Debian and its relatives that has the program.
+    /// The package of Debian and its derivatives that contains the program.
     pub fn package(self) -> &'static str {
         match self {
             Self::Ext4 => "e2fsprogs",
@@ -44,11 +44,12 @@ impl FileSystem {
         }
     }
 
-    /// Options of the program, and the disk of `capacity`: its defaults, on at most [`SIZE_MAX`].
+    /// Returns the program's arguments: the default options, on at most [`SIZE_MAX`] of the disk.
     fn making(self, device: &str, capacity: Bytes) -> String {
         let size = SIZE_MAX.min(capacity).get() >> 20;
         match self {
-            // What ext4 leaves to the first mount would go on beside the run.
+            // Lazy initialisation by the first mount would run in the background of the
+            // measurement.
             Self::Ext4 => {
                 format!("-q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/{device} {size}M")
             }
@@ -58,17 +59,17 @@ impl FileSystem {
     }
 }
 
-/// A file system with what it is mounted with.
+/// A file system and its mount options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
-    /// Which.
+    /// Its kind.
     pub file_system: FileSystem,
-    /// Options of mount(8), separated by commas, without what a shell would take otherwise.
+    /// Options of mount(8), separated by commas, without characters that a shell interprets.
     pub options: String,
 }
 
 impl Mounted {
-    /// Lines of a shell that make it on `device` and mount it, or end the shell.
+    /// Returns the lines of a shell that make it on `device` and mount it, or end the shell.
     pub fn commands(&self, device: &str, capacity: Bytes) -> Vec<String> {
         let (kind, maker) = (self.file_system, self.file_system.maker());
         let making = kind.making(device, capacity);
@@ -82,19 +83,19 @@ impl Mounted {
         ]
     }
 
-    /// Compares what the guest saw of its file system with what was asked for.
+    /// Compares the file system that the guest reported with the requested one.
     ///
     /// # Errors
-    /// What differs, in a sentence.
+    /// Returns the difference, in a sentence.
     pub fn check(&self, seen: &Attached) -> Result<(), String> {
-        let fact = |name| seen.machine.get(name).map_or("unknown".into(), Fact::to_string);
-        let (kind, options) = (fact("file_system"), fact("mount_options"));
+        let [kind, options] = ["file_system", "mount_options"]
+            .map(|name| seen.machine.get(name).map_or("unknown".into(), Fact::to_string));
         if kind != self.file_system.name() {
             return Err(format!("the guest's file system is {kind}, not {}", self.file_system));
         }
-        let is_shown = |option: &&str| !option.is_empty() && !DEFAULTS.contains(option);
-        let mut wanted = self.options.split(',').map(str::trim).filter(is_shown);
-        match wanted.find(|wanted| !has(&options, wanted)) {
+        let wanted = self.options.split(',').map(str::trim);
+        let mut shown = wanted.filter(|option| !option.is_empty() && !DEFAULTS.contains(option));
+        match shown.find(|wanted| !has(&options, wanted)) {
             Some(missing) => {
                 Err(format!("the guest's mount options are {options}, without {missing}"))
             }
@@ -103,15 +104,15 @@ impl Mounted {
     }
 }
 
-/// Options that Linux does not list, because they are how it mounts anyway.
+/// Options that Linux does not list because they are its defaults.
 const DEFAULTS: [&str; 8] =
     ["defaults", "rw", "async", "barrier", "barrier=1", "data=ordered", "nodiscard", "delalloc"];
 
-/// Whether the list of options has one, or what Linux calls it: `compress=zstd` has a level there.
+/// Returns whether the list has an option, or Linux's form of it: `compress=zstd` is listed with a
+/// level.
 fn has(list: &str, wanted: &str) -> bool {
     let name = if wanted == "barrier=0" { "nobarrier" } else { wanted };
-    let is = |option: &str| option.split(':').next() == Some(name);
-    list.split(',').any(|option| option == name || is(option))
+    list.split(',').any(|option| option == name || option.split(':').next() == Some(name))
 }
 
 #[cfg(test)]

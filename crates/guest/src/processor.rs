@@ -1,12 +1,12 @@
-//! What a guest's processor takes: virtual time for each system call and each copied byte.
+//! The cost of a guest's processor: virtual time for each system call and each copied byte.
 
 use std::fmt;
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Span;
 
-/// What a system call costs, and what copying between kernel and program does. What a program
-/// computes, page faults and threads of the kernel cost nothing.
+/// The costs of a system call and of copying between kernel and program. Computations, page faults
+/// and kernel threads cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// Each system call.
@@ -21,7 +21,7 @@ const FREE: &str = "free";
 const MODELLED: &str = "modelled";
 
 impl Processor {
-    /// An infinitely fast one.
+    /// An infinitely fast processor.
     pub const FREE: Self = Self { call: Span::from_ns(0), kib: Span::from_ns(0) };
     /// A processor of the 2020s. Source: reads of the page cache of 512 bytes take 0.66 to 0.76 us
     /// and those of 4 KiB 0.66 to 1.03 us (docs/internals/engine.md, "Processor time per request"),
@@ -31,26 +31,24 @@ impl Processor {
     /// Reads `free`, `modelled`, or the two costs, as in `600ns,100ns`.
     ///
     /// # Errors
-    /// What is wrong, in a sentence.
+    /// Returns the error, in a sentence.
     pub fn read(text: &str) -> Result<Self, String> {
         match text {
             FREE => return Ok(Self::FREE),
             MODELLED => return Ok(Self::MODELLED),
             _ => {}
         }
-        let wrong = || {
+        let costs = text.split_once(',').and_then(|(call, kib)| {
+            let [call, kib] = [call, kib].map(|cost| Span::read(cost.trim()).ok());
+            Some(Self { call: call?, kib: kib? })
+        });
+        costs.filter(|costs| costs.call.max(costs.kib) <= COST_MAX).ok_or_else(|| {
             format!(
                 "`{text}` is not the cost of a processor: `{FREE}`, `{MODELLED}`, or the time of a \
                  system call and of copying 1 KiB, each at most {COST_MAX}, such as `{}`",
                 Self::MODELLED
             )
-        };
-        let (call, kib) = text.split_once(',').ok_or_else(wrong)?;
-        let cost = |text: &str| {
-            let cost = Span::read(text.trim()).ok();
-            cost.filter(|cost| *cost <= COST_MAX).ok_or_else(wrong)
-        };
-        Ok(Self { call: cost(call)?, kib: cost(kib)? })
+        })
     }
 
     /// A word of the kernel command line; the kernel charges nothing without it.
@@ -59,7 +57,7 @@ impl Processor {
         (self != Self::FREE).then(|| format!("processor_cost={},{}", call.ns(), kib.ns()))
     }
 
-    /// What it takes, as a part of a sentence.
+    /// Describes the costs, as a part of a sentence.
     pub fn words(self) -> String {
         let Self { call, kib } = self;
         if self == Self::FREE {

@@ -1,13 +1,13 @@
-//! What is said to the user where no kernel or guest can be had.
+//! Errors for a missing kernel or guest.
 
 use drivelab_core::Refusal;
 
-use crate::guest::GuestError;
+use crate::boot::GuestError;
 use crate::kernel::{BuildError, CacheError, install_command};
 
 const BUILD: &str = "build the kernel: drivelab guest kernel build";
 
-/// No kernel is there to run.
+/// The error for a missing kernel.
 pub fn no_kernel() -> Refusal {
     Refusal::machine("no kernel for guests has been built or imported").hint(BUILD)
 }

@@ -1,22 +1,22 @@
-//! How the queue of a guest's disk is set, and whether the guest then says the same of itself.
+//! The queue settings of a guest's disk, and the check that the guest has them.
 
 use drivelab_core::record::{AttachedDevice, Fact};
 use thiserror::Error;
 
-/// What an arm says of the queue: the model has it, and the guest must have it too.
+/// The queue settings of an arm, which the guest must have like the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueSetting {
-    /// The driver of the disk's controller; virtio has none that it names.
+    /// The driver of the disk's controller; virtio reports none.
     pub driver: Option<&'static str>,
     /// The scheduler, as Linux calls it.
     pub scheduler: &'static str,
-    /// The requests that the scheduler sees; without one there are as many as slots.
+    /// The number of requests that the scheduler sees; without a scheduler the number of slots.
     pub nr_requests: u64,
-    /// The commands that the disk takes at once.
+    /// The number of commands that the disk accepts.
     pub tags: u16,
-    /// The commands that the controller takes at once, for this disk or others.
+    /// The number of commands that the controller accepts for all its disks.
     pub slots: u16,
-    /// Whether acknowledged data can be lost until it is flushed.
+    /// True if acknowledged data can be lost until it is flushed.
     pub write_cache: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct QueueSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the guest's {name} is {seen}, and the model's {expected}")]
 pub struct Disagreement {
-    /// What `inspect` calls it.
+    /// Its name in `inspect`.
     pub name: &'static str,
     /// The model's.
     pub expected: Fact,
@@ -41,7 +41,7 @@ pub const NR_REQUESTS_MIN: u64 = 4;
 pub const NR_REQUESTS_MAX: u64 = 2048;
 
 impl QueueSetting {
-    /// Lines of a shell that set the queue of `device`.
+    /// Returns the lines of a shell that set the queue of `device`.
     pub fn commands(&self, device: &str) -> Vec<String> {
         let queue = format!("/sys/block/{device}/queue");
         let mut lines = vec![format!("echo {} > {queue}/scheduler", self.scheduler)];
@@ -53,13 +53,13 @@ impl QueueSetting {
         lines
     }
 
-    /// Whether the controller takes requests that the disk holds back, and nothing orders them:
-    /// later ones may overtake earlier ones for seconds.
+    /// Returns whether the controller accepts requests that the disk has no tag for and no
+    /// scheduler orders them: later ones may then overtake earlier ones for seconds.
     pub fn lets_overtake(&self) -> bool {
         self.scheduler == NO_SCHEDULER && self.tags < self.slots
     }
 
-    /// What the guest must say of its disk.
+    /// Returns the facts that the guest must report.
     fn expected(&self) -> impl Iterator<Item = (&'static str, Fact)> {
         let (tags, slots) = (u64::from(self.tags), u64::from(self.slots));
         let nr_requests = if self.scheduler == NO_SCHEDULER { slots } else { self.nr_requests };
@@ -74,7 +74,7 @@ impl QueueSetting {
         driver.into_iter().chain(queue)
     }
 
-    /// Compares what the guest saw of its disk with what was set.
+    /// Compares the settings that the guest reported with the expected ones.
     pub fn check(&self, seen: &AttachedDevice) -> Result<(), Disagreement> {
         for (name, expected) in self.expected() {
             let fact = seen.facts.get(name).cloned();

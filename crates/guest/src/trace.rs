@@ -1,12 +1,12 @@
-//! What a guest asked of its drive, request by request in virtual time.
+//! The trace of a guest's requests to its drive, in virtual time.
 
 use std::io::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::machine::Done;
+use crate::machine::TraceEntry;
 
-/// Hashes every request, and writes it down where asked to.
+/// Hashes every request, and writes it to a file if there is one.
 ///
 /// A line holds submission and answer in nanoseconds, the virtio request type, first sector,
 /// number of sectors and status. The hash is that of the lines, as `sha256sum` prints it.
@@ -29,7 +29,8 @@ impl<'a> Trace<'a> {
     }
 
     /// Adds a request.
-    pub fn add(&mut self, done: &Done) -> io::Result<()> {
+    pub fn add(&mut self, done: &TraceEntry) -> io::Result<()> {
+        debug_assert!(done.submitted <= done.at, "a request is answered after its submission");
         let (submitted, at) = (done.submitted.ns(), done.at.ns());
         let (lba, sectors) = (done.lba.get(), done.sectors.get());
         let line = format!("{submitted} {at} {} {lba} {sectors} {}\n", done.kind, done.status);
@@ -54,8 +55,8 @@ impl<'a> Trace<'a> {
 
 /// Bytes as `sha256sum` prints them.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).expect("below 16");
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles.map(|nibble| char::from_digit(u32::from(nibble), 16).expect("below 16")).collect()
 }
 
 /// The SHA-256 of `bytes`.
@@ -73,11 +74,11 @@ mod tests {
     fn the_hash_is_that_of_the_lines() {
         let (submitted, at) = (Time::from_ns(5), Time::from_ns(8_000));
         let (lba, sectors) = (Lba::new(77), Sectors::new(8));
-        let done = Done { submitted, at, kind: 1, lba, sectors, status: 0 };
+        let done = TraceEntry { submitted, at, kind: 1, lba, sectors, status: 0 };
         let mut lines = Vec::new();
         let mut trace = Trace::new(Some(&mut lines));
         trace.add(&done).unwrap();
-        trace.add(&Done { kind: 0, ..done }).unwrap();
+        trace.add(&TraceEntry { kind: 0, ..done }).unwrap();
         let (requests, hash) = (trace.requests(), trace.finish());
         assert_eq!(lines, b"5 8000 1 77 8 0\n5 8000 0 77 8 0\n");
         assert_eq!((requests, hash), (2, sha256(&lines)));

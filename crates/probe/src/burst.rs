@@ -1,4 +1,4 @@
-//! Writes that the buffer of a solid-state drive takes over: what a write costs before the flash.
+//! Writes absorbed by the buffer of a solid-state drive: the cost of a write before the flash.
 
 use drivelab_core::measurements::MeasuredBurst;
 use drivelab_core::units::{Lba, Sectors, Span};
@@ -7,13 +7,13 @@ use drivelab_core::{Request, Target};
 use crate::load::{BLOCK, float};
 use crate::session::{ProbeError, Session};
 
-/// Fewer writes show no median.
-const FEWEST: usize = 100;
+/// Minimum number of writes for a median.
+const WRITES_MIN: usize = 100;
 
-/// Bursts of `writes` random writes, one outstanding, each behind a flush and a pause.
+/// Bursts of `writes` random writes at depth 1, each after a flush and a pause.
 ///
-/// A flush leaves the buffer of a drive empty; one whose capacitors protect the buffer may answer
-/// it at once, and empties the buffer in the pause.
+/// A flush leaves the buffer of a drive empty; a drive with power-loss protection may answer it at
+/// once, and empties the buffer in the pause.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bursts {
     pub(crate) writes: u32,
@@ -41,22 +41,25 @@ impl Bursts {
             }
         }
         session.drain()?;
-        if times.len() < FEWEST {
+        if times.len() < WRITES_MIN {
             return Ok(None);
         }
         times.sort_unstable();
-        Ok(Some(self.seen(&times)))
+        Ok(Some(self.median(&times)))
     }
 
-    /// The median of sorted times, with the error that their order gives: the true median lies
-    /// between the values a root of the count on either side in 95 of 100 cases.
-    fn seen(self, sorted: &[Span]) -> MeasuredBurst {
-        let ms = |place: usize| float(sorted[place.min(sorted.len() - 1)].ns()) / 1e6;
-        let middle = sorted.len() / 2;
-        let aside = sorted.len().isqrt();
-        let p50_ms = ms(middle).max(1e-6);
-        let apart = ms(middle + aside) - ms(middle.saturating_sub(aside));
-        MeasuredBurst { writes: self.writes, p50_ms, error: Some(apart / 4.0 / p50_ms) }
+    /// Returns the median of sorted times, with its standard error from order statistics: the true
+    /// median lies within sqrt(n) ranks of the middle in 95 of 100 cases.
+    fn median(self, sorted: &[Span]) -> MeasuredBurst {
+        assert!(sorted.len() >= WRITES_MIN, "the caller checked the count");
+        debug_assert!(sorted.is_sorted(), "ranks are positions in order");
+        let (middle, margin) = (sorted.len() / 2, sorted.len().isqrt());
+        let ranks =
+            [middle.saturating_sub(margin), middle, (middle + margin).min(sorted.len() - 1)];
+        let [low, p50, high] = ranks.map(|rank| float(sorted[rank].ns()) / 1e6);
+        let p50_ms = p50.max(1e-6);
+        // sqrt(n) ranks are two standard errors, on either side.
+        MeasuredBurst { writes: self.writes, p50_ms, error: Some((high - low) / 4.0 / p50_ms) }
     }
 }
 

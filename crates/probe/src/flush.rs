@@ -1,4 +1,4 @@
-//! Flushes behind random writes: what a drive had put off.
+//! Flushes after random writes: the cost of deferred work.
 
 use drivelab_core::measurements::MeasuredFlush;
 use drivelab_core::units::{Lba, Sectors, Span};
@@ -7,8 +7,8 @@ use drivelab_core::{Request, Target};
 use crate::load::{BLOCK, float};
 use crate::session::{ProbeError, Session};
 
-/// A flush that took less than it can be written with.
-const LEAST_MS: f64 = 0.001;
+/// Smallest mean that a file of measurements can hold.
+const MEAN_MS_MIN: f64 = 0.001;
 
 /// Flushes after every `writes` random writes over the whole drive, for `time`.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl Flushes {
         self,
         session: &mut Session<'_, T>,
     ) -> Result<Option<MeasuredFlush>, ProbeError> {
-        // What was written before is no part of it.
+        // Earlier writes must not count towards the first flush.
         session.one(Request::flush(0))?;
         let begin = session.now();
         let blocks = (self.capacity.get() / BLOCK.get()).max(1);
@@ -40,10 +40,11 @@ impl Flushes {
         if times.len() < 3 {
             return Ok(None);
         }
+        // The variance needs two values, and one that rests on two says little.
         let n = float(times.len() as u64);
         let mean = times.iter().sum::<f64>() / n;
         let squares: f64 = times.iter().map(|time| (time - mean) * (time - mean)).sum();
-        let mean_ms = mean.max(LEAST_MS);
+        let mean_ms = mean.max(MEAN_MS_MIN);
         let mean_error = Some(libm::sqrt(squares / (n - 1.0) / n) / mean_ms);
         Ok(Some(MeasuredFlush { writes: self.writes, mean_ms, mean_error }))
     }

@@ -1,7 +1,8 @@
-//! Finds out what a drive is by timed requests.
+//! Determines the properties of a drive by timed requests.
 //!
-//! It sees a [`drivelab_core::Target`] and nothing behind it: no model, no file, no clock of its
-//! own. A modelled drive in virtual time and a disk behind a ring are measured by the same code.
+//! It sees a [`drivelab_core::Target`] and nothing behind it: no model, no file, and no clock but
+//! the target's. A modelled drive in virtual time and a disk behind a ring are measured by the same
+//! code.
 #![forbid(unsafe_code)]
 
 mod burst;

@@ -1,4 +1,4 @@
-//! Random requests, a fixed number of them outstanding.
+//! Random requests at a fixed depth.
 
 use drivelab_core::measurements::FlashState;
 use drivelab_core::units::{Lba, Sectors, Span, Time};
@@ -13,39 +13,40 @@ const PARTS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RandomLoad {
     pub(crate) write: bool,
-    /// What was written to a solid-state drive before.
+    /// The state of a solid-state drive before the load.
     pub(crate) state: Option<FlashState>,
     pub(crate) span: Sectors,
     pub(crate) whole: bool,
     pub(crate) iodepth: u32,
-    /// Before anything is counted.
+    /// Time before anything is counted.
     pub(crate) ramp: Span,
     pub(crate) time: Span,
 }
 
-/// What was seen of a load in one piece.
+/// The result of one piece of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Piece {
     pub(crate) load: RandomLoad,
-    /// Of each request.
+    /// The time of each request.
     pub(crate) times: Vec<Span>,
     /// Requests in equal parts of the time.
     pub(crate) parts: Vec<u32>,
     pub(crate) elapsed: Span,
-    /// It came to its end.
+    /// True if it was not stopped early.
     pub(crate) is_whole: bool,
 }
 
 pub(crate) const BLOCK: Sectors = Sectors::new(8);
 
 impl RandomLoad {
-    /// Carries it out.
+    /// Carries out the load.
     pub(crate) fn run<T: Target>(self, session: &mut Session<'_, T>) -> Result<Piece, ProbeError> {
+        assert!(self.iodepth > 0, "without a request outstanding nothing would complete");
         let start = session.now() + self.ramp;
         let end = start + self.time;
         let mut sent = vec![Time::ZERO; self.iodepth as usize];
         for slot in 0..u64::from(self.iodepth) {
-            sent[place(slot)] = session.now();
+            sent[index(slot)] = session.now();
             let request = self.request(slot, &mut session.rng);
             session.send(request)?;
         }
@@ -55,17 +56,22 @@ impl RandomLoad {
             for answer in session.completed(end)? {
                 let slot = answer.id.0;
                 if answer.result.is_ok() && answer.at >= start && answer.at < end {
-                    times.push(answer.at.since(sent[place(slot)]));
+                    times.push(answer.at.since(sent[index(slot)]));
+                    // In 128 bits: an hour in ns times the number of parts is near 2^64.
                     let part = u128::from(answer.at.since(start).ns()) * PARTS as u128;
                     let part = usize::try_from(part / u128::from(self.time.ns()));
                     parts[part.unwrap_or(0).min(PARTS - 1)] += 1;
                     last = last.max(answer.at);
                 }
-                sent[place(slot)] = session.now();
+                sent[index(slot)] = session.now();
                 let request = self.request(slot, &mut session.rng);
                 session.send(request)?;
             }
         }
+        debug_assert!(
+            times.len() <= parts.iter().map(|part| *part as usize).sum(),
+            "all are counted"
+        );
         let is_whole = !session.stopped;
         let elapsed = if is_whole { self.time } else { last.since(start) };
         session.drain()?;
@@ -80,8 +86,8 @@ impl RandomLoad {
     }
 }
 
-fn place(slot: u64) -> usize {
-    usize::try_from(slot).expect("slots are named after places")
+fn index(slot: u64) -> usize {
+    usize::try_from(slot).expect("slots are indices of a Vec")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times and counts are far below 2^52")]

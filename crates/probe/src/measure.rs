@@ -1,4 +1,4 @@
-//! The measurement of a drive that `drive fit` takes: what, for how long, in which order.
+//! The measurement of a drive for `drive fit`: its steps, their durations and their order.
 
 use drivelab_core::Target;
 use drivelab_core::measurements::{DriveKind, FlashState, MeasuredStream, Measurements, Place};
@@ -13,28 +13,27 @@ use crate::rotation;
 use crate::session::{ProbeError, Session, Watch};
 use crate::stream::Stream;
 
-/// What a measurement may do.
+/// The settings of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Seed of all addresses.
     pub seed: u64,
-    /// Write and flush, too: destroys what the drive holds.
+    /// Also write and flush, which destroys the data on the drive.
     pub writes: bool,
-    /// The speed, where it is known; found out where not.
+    /// The speed of rotation, if known; otherwise it is measured.
     pub rpm: Option<f64>,
-    /// Known to have nothing that turns or seeks: depths take the place of spans and rotation.
+    /// True for a solid-state drive: depths are measured instead of spans and rotation.
     pub solid_state: bool,
-    /// What was written to a solid-state drive before: sustained writes are measured where it is
-    /// known.
+    /// The state of a solid-state drive; sustained writes are measured only if it is known.
     pub state: Option<FlashState>,
 }
 
-/// One step, in words, and how long it takes.
+/// One step: its description and duration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What is measured.
+    /// The measured quantity, for messages.
     pub what: String,
-    /// The time that it takes.
+    /// Its duration.
     pub takes: Span,
     kind: Kind,
 }
@@ -54,7 +53,7 @@ enum Kind {
     Flush {
         writes: u32,
     },
-    /// Of a solid-state drive.
+    /// Writes absorbed by the buffer of a solid-state drive.
     Burst,
     SustainedStream {
         state: FlashState,
@@ -64,12 +63,12 @@ enum Kind {
     },
 }
 
-/// What a measurement left.
+/// The result of a measurement.
 #[derive(Debug)]
 pub struct Measured {
-    /// Every step that was finished, and the one that was interrupted as far as it had come.
+    /// All finished steps, and the interrupted one up to that point.
     pub measurements: Measurements,
-    /// It was stopped before its end.
+    /// True if it was stopped early.
     pub stopped: bool,
     /// Bytes read and written.
     pub bytes: u64,
@@ -77,94 +76,104 @@ pub struct Measured {
     pub requests: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// What casts doubt on the figures: pieces of one load that differ.
+    /// Doubts about the figures: pieces of one load that differ.
     pub marks: Vec<Mark>,
     /// Time from the first request to the last.
     pub took: Span,
 }
 
-/// Spans of the drive that random reads are measured in: what a queue gains and an elevator gains
-/// differ between them, which is what tells one firmware from another.
-const SHORT: Bytes = Bytes::new(32_000_000_000);
-const SHORTEST: Bytes = Bytes::new(1_000_000_000);
+/// Spans of the drive in which random reads are measured: the gains from a queue and from an
+/// elevator differ between them, which distinguishes one firmware from another.
+const SPAN_SHORT: Bytes = Bytes::new(32_000_000_000);
+const SPAN_SHORTEST: Bytes = Bytes::new(1_000_000_000);
 
-/// A target below this has no such spans.
-const SMALLEST: u64 = 64 << 20;
+/// Minimum capacity: a smaller target has no such spans.
+const CAPACITY_MIN: u64 = 64 << 20;
 
-/// Sequential reads stay within so much of the drive, where a zone hardly changes.
+/// Part of the drive in which a stream stays: within it the zone hardly changes.
 const STREAM_REGION: Sectors = Sectors::new(1 << 21);
 
-/// What a drive needs to get into its stride, where no buffer must fill first.
-const STRIDE: Span = Span::from_ms(200);
+/// Time until a stream has reached its steady rate, if no buffer must fill first.
+const RAMP: Span = Span::from_ms(200);
 
-/// Depths that show what runs at once in a solid-state drive, and for how long each: it answers so
-/// much in a second that a few are enough.
+/// Depths that show the parallelism of a solid-state drive, and the seconds for each: it completes
+/// so many requests in a second that a few seconds suffice.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const DEPTH_SECONDS: u64 = 4;
 
-/// Writes of a burst: far fewer than any buffer holds.
+/// Number of writes in a burst, far fewer than any buffer holds.
 const BURST: u32 = 64;
-/// What fills the buffer of a solid-state drive before its sustained writes are counted: 256 MiB at
-/// the 100 MB/s by which a drive takes over more than it programs, with room.
+/// Time until the buffer of a solid-state drive is full and its sustained writes are counted: 256
+/// MiB at the 100 MB/s by which a drive accepts more than it programs, with a margin.
 const FILL: Span = Span::from_secs(4);
 /// Writes outstanding while their sustained rate is measured.
 const SUSTAINED_DEPTH: u32 = 32;
 
-/// The steps for a drive of this capacity: two minutes to read a disk, one for a solid-state drive;
-/// one more to write.
+/// Returns the steps for a drive of this capacity: two minutes of reads for a disk, one for a
+/// solid-state drive; one more with writes.
 pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
-    let streams = [Place::Outer, Place::Middle, Place::Inner];
-    let stream = |write| streams.map(|place| (2, Kind::Stream { write, place }));
-    let mut kinds: Vec<(u64, Kind)> = stream(false).into();
+    let mut kinds: Vec<(u64, Kind)> = of_streams(false).into();
     if settings.rpm.is_none() && !settings.solid_state {
         kinds.push((1, Kind::Rotation));
     }
-    // Twice the same, one depth beside the other: what disturbs one piece shows in the next, and
-    // what lasts meets the depths alike.
+    // Everything twice, and the depths next to each other: a short disturbance of one piece shows
+    // in the difference to the other, and a lasting one affects all depths alike.
     for _ in 0..2 {
         kinds.extend(if settings.solid_state { of_depths() } else { of_spans(capacity) });
     }
     if settings.writes && settings.solid_state {
         kinds.extend(of_writes(settings.state));
     } else if settings.writes {
-        kinds.extend(stream(true));
-        let load = |iodepth| Kind::Load { write: true, span: None, iodepth };
-        kinds.extend([(16, load(1)), (12, load(8))]);
+        kinds.extend(of_streams(true));
+        kinds.extend(
+            [(16, 1), (12, 8)].map(|(seconds, iodepth)| {
+                (seconds, Kind::Load { write: true, span: None, iodepth })
+            }),
+        );
         kinds.extend([(8, Kind::Flush { writes: 8 }), (14, Kind::Flush { writes: 64 })]);
     }
-    let step = |(seconds, kind): (u64, Kind)| Step {
+    let steps = kinds.into_iter().map(|(seconds, kind)| Step {
         what: kind.words(),
         takes: Span::from_secs(seconds),
         kind,
-    };
-    kinds.into_iter().map(step).collect()
+    });
+    steps.collect()
 }
 
-/// Random reads of the whole drive and of parts of it.
+/// Returns the streams at the three positions.
+fn of_streams(write: bool) -> [(u64, Kind); 3] {
+    [Place::Outer, Place::Middle, Place::Inner].map(|place| (2, Kind::Stream { write, place }))
+}
+
+fn random_reads(seconds: u64, iodepth: u32, span: Option<Bytes>) -> (u64, Kind) {
+    (seconds, Kind::Load { write: false, span, iodepth })
+}
+
+/// Returns random reads of the whole drive and of parts of it.
 fn of_spans(capacity: Bytes) -> Vec<(u64, Kind)> {
-    // A span that is nearly the whole drive shows nothing new.
-    let smaller = |span: &Bytes| span.get() < capacity.get() / 10 * 8;
-    let spans = [SHORT, SHORTEST].into_iter().filter(smaller).map(Some);
-    let load = |iodepth, span| Kind::Load { write: false, span, iodepth };
-    let mut kinds = vec![(10, load(1, None)), (8, load(32, None))];
-    kinds.extend(spans.flat_map(|span| [(7, load(1, span)), (8, load(32, span))]));
-    kinds.push((6, load(8, None)));
+    let mut kinds = vec![random_reads(10, 1, None), random_reads(8, 32, None)];
+    for span in [SPAN_SHORT, SPAN_SHORTEST] {
+        // A span that is nearly the whole drive shows nothing new.
+        if span.get() < capacity.get() / 10 * 8 {
+            kinds.extend([random_reads(7, 1, Some(span)), random_reads(8, 32, Some(span))]);
+        }
+    }
+    kinds.push(random_reads(6, 8, None));
     kinds
 }
 
-/// Random reads of the whole drive at every depth.
+/// Returns random reads of the whole drive at every depth.
 fn of_depths() -> Vec<(u64, Kind)> {
-    let load = |iodepth| (DEPTH_SECONDS, Kind::Load { write: false, span: None, iodepth });
-    DEPTHS.map(load).into()
+    DEPTHS.map(|iodepth| random_reads(DEPTH_SECONDS, iodepth, None)).into()
 }
 
-/// Writes of a solid-state drive, those first that change its state least.
+/// Returns the writes of a solid-state drive; those that change its state least come first.
 fn of_writes(state: Option<FlashState>) -> Vec<(u64, Kind)> {
     let mut kinds = vec![(8, Kind::Burst)];
     match state {
         None => {}
-        // Sequential writes would leave a drive that is better than steady; and what they reach on
-        // a steady drive is no rate that lasts.
+        // Sequential writes would leave the drive better than steady, and their rate on a steady
+        // drive does not last.
         Some(FlashState::Steady) => {
             let load = (10, Kind::SustainedLoad { state: FlashState::Steady });
             kinds.extend([load, load]);
@@ -180,21 +189,21 @@ impl Kind {
         match self {
             Self::Stream { write, place } => {
                 let verb = if write { "writes" } else { "reads" };
-                let place = match place {
+                let position = match place {
                     Place::Outer => "at the outer edge",
                     Place::Middle => "in the middle",
                     Place::Inner => "at the inner edge",
                 };
-                format!("sequential {verb} {place}")
+                format!("sequential {verb} {position}")
             }
             Self::Rotation => "speed of rotation".into(),
             Self::Load { write, span, iodepth } => {
                 let verb = if write { "writes" } else { "reads" };
-                let place = match span {
+                let extent = match span {
                     None => "the whole drive".to_owned(),
                     Some(span) => format!("the first {} GB", span.get() / 1_000_000_000),
                 };
-                format!("random {verb} of {place}, {iodepth} outstanding")
+                format!("random {verb} of {extent}, {iodepth} outstanding")
             }
             Self::Flush { writes } => format!("flushes after {writes} writes"),
             Self::Burst => "writes that the buffer takes over".into(),
@@ -216,18 +225,18 @@ pub fn measure<T: Target>(
     watch: &mut dyn Watch,
 ) -> Result<Measured, ProbeError> {
     let capacity = target.capacity();
-    if capacity.get() < SMALLEST {
+    if capacity.get() < CAPACITY_MIN {
         return Err(ProbeError::Small { bytes: capacity.get() });
     }
     let of_drive = Measurements::of_drive(capacity.get(), settings.rpm);
     let mut measurements = of_drive.map_err(ProbeError::Drive)?;
     measurements.kind = settings.solid_state.then_some(DriveKind::Ssd);
-    let steps = steps(capacity, settings);
-    let expected = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
+    let plan = steps(capacity, settings);
+    let expected = plan.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
     let begin = target.now();
     let mut session = Session::new(target, watch, settings.seed, expected);
     let (mut before, mut pieces) = (Span::ZERO, Pieces::default());
-    for step in &steps {
+    for step in &plan {
         if session.stop() {
             break;
         }
@@ -251,6 +260,7 @@ fn carry_out<T: Target>(
     (into, pieces): (&mut Measurements, &mut Pieces),
 ) -> Result<(), ProbeError> {
     let sectors = Sectors::new(capacity.get() / 512);
+    debug_assert!(capacity.get() >= CAPACITY_MIN, "the caller refuses smaller targets");
     let time = step.takes;
     match step.kind {
         Kind::Stream { write, place } => {
@@ -261,10 +271,11 @@ fn carry_out<T: Target>(
                 Place::Inner => sectors.get() - region.get(),
             };
             let from = Lba::new(from / 2048 * 2048);
-            let stream = Stream { write, from, to: from + region, ramp: STRIDE, time };
-            let (place, state, rate) = (Some(place), None, stream.run(session)?);
-            let made = |mb_per_s| MeasuredStream { write, place, state, mb_per_s };
-            into.streams.extend(rate.map(made));
+            let stream = Stream { write, from, to: from + region, ramp: RAMP, time };
+            if let Some(mb_per_s) = stream.run(session)? {
+                let (place, state) = (Some(place), None);
+                into.streams.push(MeasuredStream { write, place, state, mb_per_s });
+            }
         }
         Kind::Rotation => {
             // A little way in: the first tracks are the busiest of a disk in use.
@@ -293,9 +304,10 @@ fn carry_out<T: Target>(
         Kind::SustainedStream { state } => {
             let (from, to) = (Lba::new(0), Lba::new(sectors.get()));
             let stream = Stream { write: true, from, to, ramp: FILL, time };
-            let (place, state, rate) = (None, Some(state), stream.run(session)?);
-            let made = |mb_per_s| MeasuredStream { write: true, place, state, mb_per_s };
-            into.streams.extend(rate.map(made));
+            if let Some(mb_per_s) = stream.run(session)? {
+                let (place, state) = (None, Some(state));
+                into.streams.push(MeasuredStream { write: true, place, state, mb_per_s });
+            }
         }
         Kind::SustainedLoad { state } => {
             let (state, iodepth, time) = (Some(state), SUSTAINED_DEPTH, time.saturating_sub(FILL));
@@ -307,12 +319,12 @@ fn carry_out<T: Target>(
     Ok(())
 }
 
-/// Adds the mean over the three places, which stands where a file has one rate only.
+/// Adds the mean of the three positions, for files with a single rate.
 fn mean_stream(measured: &mut Measurements) {
     for write in [false, true] {
-        let rate = |place| measured.stream_at(write, place);
-        let places = [Place::Outer, Place::Middle, Place::Inner].map(rate);
-        if let [Some(outer), Some(middle), Some(inner)] = places {
+        let rates = [Place::Outer, Place::Middle, Place::Inner]
+            .map(|place| measured.stream_at(write, place));
+        if let [Some(outer), Some(middle), Some(inner)] = rates {
             let mb_per_s = (outer + middle + inner) / 3.0;
             let (place, state) = (None, None);
             measured.streams.push(MeasuredStream { write, place, state, mb_per_s });

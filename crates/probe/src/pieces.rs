@@ -1,5 +1,5 @@
-//! Loads that were measured in several pieces, with others in between: together the figures, apart
-//! what shows whether something disturbed them.
+//! Loads that were measured in several pieces, with others in between: combined they give the
+//! figures, compared they show disturbances.
 
 use drivelab_core::measurements::{Figures, MeasuredLoad};
 use drivelab_core::record::{Mark, MarkId};
@@ -7,37 +7,40 @@ use drivelab_core::units::Span;
 
 use crate::load::{Piece, RandomLoad, float};
 
-/// Fewer requests than this are no load.
-const FEWEST: usize = 32;
+/// Minimum number of requests for figures.
+const REQUESTS_MIN: usize = 32;
 
-/// Two rates that differ by more of their standard errors do not differ by chance: of the 30 parts
-/// that the errors rest on, one pair in ten thousand does (Student).
-const CLEAR: f64 = 4.5;
-/// A smaller difference, as a logarithm, matters to no fit.
-const SMALL: f64 = 0.03;
+/// Difference of two rates, in standard errors, that is not chance: the errors rest on 30 parts,
+/// for which one pair in ten thousand differs by as much (Student's t).
+const CLEAR_ERRORS: f64 = 4.5;
+/// Smallest difference, as a logarithm, that affects a fit.
+const SHIFT_MIN: f64 = 0.03;
 
 /// The pieces of all loads.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces(Vec<Piece>);
 
 /// The pieces of one load.
-struct Of<'a>(Vec<&'a Piece>);
+struct LoadPieces<'a>(Vec<&'a Piece>);
 
 impl Pieces {
     pub(crate) fn push(&mut self, piece: Piece) {
         self.0.push(piece);
     }
 
-    /// What each load showed, in the order in which they were first measured; without those that
-    /// were stopped before they had shown anything.
+    /// Returns the figures of each load, in the order in which they were first measured, without
+    /// those that were stopped before they had enough requests.
     pub(crate) fn loads(&self) -> Vec<MeasuredLoad> {
-        self.each().iter().filter_map(Of::figures).collect()
+        self.each().iter().filter_map(LoadPieces::figures).collect()
     }
 
-    /// That the pieces of a load differ by more than chance, where they do.
+    /// Returns a mark if the pieces of a load differ by more than chance.
     pub(crate) fn mark(&self) -> Option<Mark> {
-        let apart = |of: Of<'_>| of.apart().map(|off| (of.0[0].load, of.rates(), off));
-        let apart: Vec<_> = self.each().into_iter().filter_map(apart).collect();
+        let loads = self.each().into_iter();
+        let apart: Vec<_> = loads
+            .filter_map(|of| of.shift().map(|shift| (of.0[0].load, of.rates(), shift)))
+            .collect();
+        // The message names the load with the largest difference.
         let (load, rates, _) = apart.iter().max_by(|one, other| one.2.total_cmp(&other.2))?;
         let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.1}")).collect();
         let verb = if load.write { "writes" } else { "reads" };
@@ -63,25 +66,25 @@ impl Pieces {
         Some(Mark { id: MarkId::Unsteady, message })
     }
 
-    fn each(&self) -> Vec<Of<'_>> {
-        let mut all: Vec<Of<'_>> = Vec::new();
+    fn each(&self) -> Vec<LoadPieces<'_>> {
+        let mut all: Vec<LoadPieces<'_>> = Vec::new();
         for piece in &self.0 {
             match all.iter_mut().find(|of| of.0[0].load == piece.load) {
-                // What was cut short adds nothing to a whole piece.
+                // A stopped piece adds nothing to a complete one.
                 Some(of) if piece.is_whole => of.0.push(piece),
                 Some(_) => {}
-                None => all.push(Of(vec![piece])),
+                None => all.push(LoadPieces(vec![piece])),
             }
         }
         all
     }
 }
 
-impl Of<'_> {
+impl LoadPieces<'_> {
     fn figures(&self) -> Option<MeasuredLoad> {
         let mut times: Vec<Span> = self.0.iter().flat_map(|piece| &piece.times).copied().collect();
         let elapsed = self.0.iter().fold(Span::ZERO, |sum, piece| sum + piece.elapsed);
-        if times.len() < FEWEST || elapsed.is_zero() {
+        if times.len() < REQUESTS_MIN || elapsed.is_zero() {
             return None;
         }
         times.sort_unstable();
@@ -91,7 +94,7 @@ impl Of<'_> {
         let is_whole = self.0.iter().all(|piece| piece.is_whole);
         let parts: Vec<u32> = self.0.iter().flat_map(|piece| &piece.parts).copied().collect();
         // Pieces that differ say more of the error than the parts of each.
-        let error = relative_error(&parts).max(self.apart().unwrap_or(0.0) / 2.0);
+        let error = relative_error(&parts).max(self.shift().unwrap_or(0.0) / 2.0);
         Some(MeasuredLoad {
             state,
             requests: Some(times.len() as u64),
@@ -102,21 +105,23 @@ impl Of<'_> {
     }
 
     fn rates(&self) -> Vec<f64> {
-        let rate = |piece: &&Piece| float(piece.times.len() as u64) / seconds(piece.elapsed);
-        self.0.iter().map(rate).collect()
+        let counted = self.0.iter().map(|piece| (piece.times.len() as u64, piece.elapsed));
+        counted.map(|(count, elapsed)| float(count) / seconds(elapsed)).collect()
     }
 
-    /// By how much the logarithms of the rates differ, where that is not chance.
-    fn apart(&self) -> Option<f64> {
-        let rates = self.rates();
-        let (low, high) = (0..rates.len()).fold((0, 0), |(low, high), at| {
-            let low = if rates[at] < rates[low] { at } else { low };
-            (low, if rates[at] > rates[high] { at } else { high })
+    /// Returns the difference of the logarithms of the lowest and highest rate, if it is not
+    /// chance.
+    fn shift(&self) -> Option<f64> {
+        let per_second = self.rates();
+        debug_assert!(!per_second.is_empty(), "a load has at least one piece");
+        let (low, high) = (0..per_second.len()).fold((0, 0), |(low, high), at| {
+            let low = if per_second[at] < per_second[low] { at } else { low };
+            (low, if per_second[at] > per_second[high] { at } else { high })
         });
-        let off = libm::log(rates[high] / rates[low]);
+        let off = libm::log(per_second[high] / per_second[low]);
         let errors = [low, high].map(|at| relative_error(&self.0[at].parts));
         let chance = libm::hypot(errors[0], errors[1]);
-        (off > SMALL && off > CLEAR * chance).then_some(off)
+        (off > SHIFT_MIN && off > CLEAR_ERRORS * chance).then_some(off)
     }
 }
 
@@ -124,13 +129,13 @@ fn seconds(span: Span) -> f64 {
     float(span.ns()) / 1e9
 }
 
-/// The standard error of the mean of `counts`, as a share of it: batch means, which see whatever
-/// correlation there is within a part.
+/// Returns the standard error of the mean of `counts`, relative to it: batch means, which include
+/// any correlation within a part.
 fn relative_error(counts: &[u32]) -> f64 {
     let n = float(counts.len() as u64);
     let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / n;
-    let off = |count: &u32| (f64::from(*count) - mean) * (f64::from(*count) - mean);
-    let variance = counts.iter().map(off).sum::<f64>() / (n - 1.0);
+    let deviations = counts.iter().map(|count| f64::from(*count) - mean);
+    let variance = deviations.map(|off| off * off).sum::<f64>() / (n - 1.0);
     libm::sqrt(variance / n) / mean
 }
 

@@ -1,9 +1,9 @@
-//! The speed of rotation, by reads that each come round one block earlier.
+//! The speed of rotation, from reads of descending blocks.
 //!
-//! Read-ahead goes upwards, so that a read of the block below the last one finds no cache and waits
-//! for the platter: from one completion to the next it is a revolution less one block. Neither
-//! seeks nor the time of the host enter, for both are the same at each end. Every other read is
-//! sent a little late: a platter makes up for that, and nothing else does.
+//! Read-ahead goes upwards, so a read of the block below the last one misses the cache and waits
+//! for the platter: from one completion to the next takes a revolution less one block. Seeks and
+//! the host's time cancel, since both ends have the same. Every other read is sent a little late:
+//! only a platter absorbs that delay.
 
 use drivelab_core::units::{Lba, Span};
 use drivelab_core::{Request, Target};
@@ -12,18 +12,18 @@ use crate::load::{BLOCK, float};
 use crate::session::{ProbeError, Session};
 
 const READS: u64 = 96;
-const LATE: Span = Span::from_us(800);
+const DELAY: Span = Span::from_us(800);
 
-/// Speeds at which drives are made; a measured one that is this near is that.
+/// Speeds of real drives, and the relative deviation within which a measured speed is one of them.
 const SPEEDS: [f64; 8] = [3600.0, 4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 10_500.0, 15_000.0];
-const NEAR: f64 = 0.004;
+const SPEED_TOLERANCE: f64 = 0.004;
 
-/// Revolutions that some drive takes: 15,000 to 3600 rpm, with room.
-const SHORTEST_MS: f64 = 3.5;
-const LONGEST_MS: f64 = 20.0;
+/// Range of the time of a revolution: 15,000 to 3600 rpm, with a margin.
+const REVOLUTION_MS_MIN: f64 = 3.5;
+const REVOLUTION_MS_MAX: f64 = 20.0;
 
-/// Reads downwards from `from`, where the medium passes `mb_per_s`: the speed in rpm, or nothing
-/// where the times do not repeat as those of a platter do.
+/// Reads downwards from `from`, where the medium's rate is `mb_per_s`; returns the speed in rpm, or
+/// `None` if the times do not repeat like those of a platter.
 pub(crate) fn rpm<T: Target>(
     session: &mut Session<'_, T>,
     from: Lba,
@@ -34,7 +34,7 @@ pub(crate) fn rpm<T: Target>(
     for index in 0..READS.min(from.get() / BLOCK.get()) {
         let lba = Lba::new(from.get() - index * BLOCK.get());
         if index % 2 == 1 {
-            session.pause(LATE)?;
+            session.pause(DELAY)?;
         }
         let Some((at, _)) = session.one(Request::read(0, lba, BLOCK))? else { break };
         gaps.extend(before.map(|before| at.since(before)));
@@ -44,15 +44,16 @@ pub(crate) fn rpm<T: Target>(
     gaps.sort_unstable();
     let Some(middle) = gaps.get(gaps.len() / 2) else { return Ok(None) };
     let middle = float(middle.ns()) / 1e6;
-    let near = |gap: &&Span| (float(gap.ns()) / 1e6 / middle - 1.0).abs() < 0.02;
-    let agree = gaps.iter().filter(near).count();
+    // Two thirds of the gaps must be within 2 % of the median, or nothing rotates.
+    let gaps_ms = gaps.iter().map(|gap| float(gap.ns()) / 1e6);
+    let agree = gaps_ms.filter(|gap| (gap / middle - 1.0).abs() < 0.02).count();
     let block_ms = mb_per_s.map_or(0.0, |rate| float(BLOCK.bytes().get()) / rate / 1e3);
     let revolution_ms = middle + block_ms;
-    let turns = (SHORTEST_MS..=LONGEST_MS).contains(&revolution_ms);
+    let turns = (REVOLUTION_MS_MIN..=REVOLUTION_MS_MAX).contains(&revolution_ms);
     if !turns || gaps.len() < 32 || agree * 3 < gaps.len() * 2 {
         return Ok(None);
     }
     let measured = 60_000.0 / revolution_ms;
-    let made = SPEEDS.into_iter().find(|speed| (measured / speed - 1.0).abs() < NEAR);
+    let made = SPEEDS.into_iter().find(|speed| (measured / speed - 1.0).abs() < SPEED_TOLERANCE);
     Ok(Some(made.unwrap_or(libm::round(measured * 10.0) / 10.0)))
 }

@@ -1,19 +1,19 @@
-//! The requests of a measurement: sent, waited for and counted.
+//! The requests of a measurement: submission, completion and counts.
 
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Completion, IoError, Request, Rng, Target};
 
-/// What a measurement reports while it goes on, and what ends it.
+/// Observes a measurement, and can stop it.
 pub trait Watch {
-    /// Whether to stop and to keep what there is.
+    /// Returns whether to stop and keep the results so far.
     fn stop(&mut self) -> bool;
 
-    /// `done` of the expected time `of` is over; `what` is measured now.
+    /// Reports that `done` of the expected time `of` has passed and `what` is being measured.
     fn at(&mut self, what: &str, done: Span, of: Span);
 }
 
-/// Why a measurement cannot go on.
+/// The reason why a measurement cannot continue.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
@@ -35,16 +35,17 @@ pub enum ProbeError {
     Drive(String),
 }
 
-/// How long a wait lasts before [`Watch`] is asked again.
-const LOOK: Span = Span::from_ms(100);
-/// A drive that retries a bad sector may take as long (TLER is 7 s, desktop drives take more).
+/// Longest wait before the [`Watch`] is asked again.
+const POLL_INTERVAL: Span = Span::from_ms(100);
+/// Time limit of a request: retries of a bad sector take long (7 s with TLER, more on desktop
+/// drives).
 const SILENCE: Span = Span::from_secs(60);
-/// How long outstanding requests are waited for after a stop.
+/// Time limit for outstanding requests after a stop.
 const GRACE: Span = Span::from_secs(1);
-/// More failures than this in one step, and more than one request in a hundred: not a measurement.
+/// Maximum number of failures in one step, unless they are less than one request in a hundred.
 const FAILURES: u64 = 20;
 
-/// A target with the state of a measurement.
+/// The state of a measurement of a target.
 pub(crate) struct Session<'a, T> {
     target: &'a mut T,
     watch: &'a mut dyn Watch,
@@ -55,7 +56,7 @@ pub(crate) struct Session<'a, T> {
     expected: Span,
     inbox: Vec<Completion>,
     outstanding: u64,
-    heard: Time,
+    last_completion: Time,
     pub(crate) stopped: bool,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
@@ -81,7 +82,7 @@ impl<'a, T: Target> Session<'a, T> {
             expected,
             inbox: Vec::with_capacity(64),
             outstanding: 0,
-            heard: now,
+            last_completion: now,
             stopped: false,
             requests: 0,
             bytes: 0,
@@ -90,7 +91,7 @@ impl<'a, T: Target> Session<'a, T> {
         }
     }
 
-    /// Begins a step before which `before` of the expected time is over.
+    /// Begins a step, after `before` of the expected time.
     pub(crate) fn begin(&mut self, what: &str, before: Span) {
         what.clone_into(&mut self.what);
         self.before = before;
@@ -102,12 +103,12 @@ impl<'a, T: Target> Session<'a, T> {
         self.target.now()
     }
 
-    /// Sends `request`; a full target is waited for.
+    /// Sends `request`, waiting while the target is full.
     pub(crate) fn send(&mut self, request: Request) -> Result<(), ProbeError> {
         let mut request = request;
         let (sectors, transfers) = (request.sectors, request.op.transfers());
         if self.outstanding == 0 {
-            self.heard = self.now();
+            self.last_completion = self.now();
         }
         loop {
             match self.target.submit(request) {
@@ -115,7 +116,7 @@ impl<'a, T: Target> Session<'a, T> {
                 Err(Rejected::Full(back)) => request = back,
                 Err(Rejected::Broken(error)) => return Err(error.into()),
             }
-            let until = self.now() + LOOK;
+            let until = self.now() + POLL_INTERVAL;
             self.wait_once(until)?;
         }
         self.outstanding += 1;
@@ -127,19 +128,20 @@ impl<'a, T: Target> Session<'a, T> {
         Ok(())
     }
 
-    /// What completed since the last call, waiting until something did, `until` is over or the
-    /// measurement is stopped.
+    /// Takes the completions since the last call; waits until there is one, `until` has passed or
+    /// the measurement is stopped.
     pub(crate) fn completed(&mut self, until: Time) -> Result<Vec<Completion>, ProbeError> {
         while self.inbox.is_empty() && self.now() < until && !self.stop() {
-            let look = self.now() + LOOK;
+            let look = self.now() + POLL_INTERVAL;
             self.wait_once(look.min(until))?;
         }
         Ok(std::mem::take(&mut self.inbox))
     }
 
-    /// Sends one request while nothing else is outstanding and waits for it: when it was done, and
-    /// how long it took. Nothing where the measurement is stopped or the request failed.
+    /// Sends one request while no other is outstanding, and returns its completion time and
+    /// duration; `None` if the measurement is stopped or the request failed.
     pub(crate) fn one(&mut self, request: Request) -> Result<Option<(Time, Span)>, ProbeError> {
+        debug_assert_eq!(self.outstanding, 0, "the completion must be that of this request");
         let sent = self.now();
         self.send(request)?;
         loop {
@@ -153,7 +155,7 @@ impl<'a, T: Target> Session<'a, T> {
         }
     }
 
-    /// Sends nothing for a while; nothing may be outstanding.
+    /// Sends nothing for a while; no request may be outstanding.
     pub(crate) fn pause(&mut self, span: Span) -> Result<(), ProbeError> {
         let until = self.now() + span;
         while self.now() < until && !self.stop() {
@@ -162,11 +164,11 @@ impl<'a, T: Target> Session<'a, T> {
         Ok(())
     }
 
-    /// Waits for all that is outstanding; after a stop only for a while.
+    /// Waits for all outstanding requests; after a stop only for a limited time.
     pub(crate) fn drain(&mut self) -> Result<(), ProbeError> {
         let limit = self.now() + GRACE;
         while self.outstanding > 0 && !(self.stop() && self.now() >= limit) {
-            let until = self.now() + LOOK;
+            let until = self.now() + POLL_INTERVAL;
             self.wait_once(until)?;
         }
         self.inbox.clear();
@@ -181,14 +183,14 @@ impl<'a, T: Target> Session<'a, T> {
     fn wait_once(&mut self, until: Time) -> Result<(), ProbeError> {
         let before = self.inbox.len();
         self.target.wait(until, &mut self.inbox)?;
-        let now = self.now();
-        let done = self.before + now.since(self.began);
+        let time = self.now();
+        let done = self.before + time.since(self.began);
         self.watch.at(&self.what, done.min(self.expected), self.expected);
         let new = &self.inbox[before..];
         self.outstanding = self.outstanding.saturating_sub(new.len() as u64);
         if !new.is_empty() {
-            self.heard = now;
-        } else if self.outstanding > 0 && now.since(self.heard) > SILENCE {
+            self.last_completion = time;
+        } else if self.outstanding > 0 && time.since(self.last_completion) > SILENCE {
             let (what, requests) = (self.what.clone(), self.outstanding);
             return Err(ProbeError::Silent { what, requests, within: SILENCE });
         }

@@ -1,4 +1,4 @@
-//! Sequential requests at one place.
+//! Sequential requests in one region.
 
 use drivelab_core::units::{Lba, Sectors, Span};
 use drivelab_core::{Op, Request, RequestId, Target};
@@ -13,19 +13,20 @@ const PIECE: Sectors = Sectors::new(2048);
 pub(crate) struct Stream {
     pub(crate) write: bool,
     pub(crate) from: Lba,
-    /// It ends there at the latest.
+    /// End of the region.
     pub(crate) to: Lba,
-    /// What the drive needs to get into its stride: until then nothing is counted.
+    /// Time until the steady rate is reached; nothing is counted before.
     pub(crate) ramp: Span,
     pub(crate) time: Span,
 }
 
 impl Stream {
-    /// Millions of bytes a second; nothing where there was too little of it.
+    /// Returns the rate in MB/s; `None` if too few requests completed.
     pub(crate) fn run<T: Target>(
         self,
         session: &mut Session<'_, T>,
     ) -> Result<Option<f64>, ProbeError> {
+        assert!(self.from <= self.to, "a region of the drive");
         let begin = session.now();
         let op = if self.write { Op::Write } else { Op::Read };
         let (mut next, mut counted, mut since) = (self.from, 0, None);

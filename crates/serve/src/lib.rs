@@ -11,6 +11,7 @@ pub mod drive;
 pub mod durability;
 pub mod fault;
 mod fuse;
+mod hash;
 mod json;
 pub mod medium;
 pub mod nbd;

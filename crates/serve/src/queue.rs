@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use drivelab_core::dispatch::{Class, Waiting};
 
-/// Waits for a tag.
+/// Commands that wait for a tag.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     reads: VecDeque<(u64, T)>,
@@ -30,8 +30,9 @@ impl<T> Queue<T> {
 
     /// The number of waiting reads and others, and the class of the first of all.
     pub(crate) fn waiting(&self) -> Waiting {
-        let first = |queue: &VecDeque<(u64, T)>| queue.front().map(|(sequence, _)| *sequence);
-        let head = match (first(&self.reads), first(&self.writes)) {
+        let read = self.reads.front().map(|(sequence, _)| *sequence);
+        let write = self.writes.front().map(|(sequence, _)| *sequence);
+        let head = match (read, write) {
             (Some(read), Some(write)) if write < read => Some(Class::Write),
             (Some(_), _) => Some(Class::Read),
             (None, write) => write.map(|_| Class::Write),

@@ -14,7 +14,7 @@ struct Raw {
     time: U64,
 }
 
-/// What a message asks or says.
+/// The operation of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Op {
@@ -36,7 +36,7 @@ pub enum Op {
     FreeUntil = 7,
     /// The guest asks for the time of day.
     GetTimeOfDay = 8,
-    /// The guest tells all others something.
+    /// The guest broadcasts a message to all others.
     Broadcast = 9,
 }
 
@@ -56,7 +56,7 @@ const OPS: [Op; 10] = [
 /// One message, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// Its operation.
     pub op: Op,
     /// An acknowledgement repeats the number of what it answers.
     pub sequence: u32,
@@ -69,6 +69,7 @@ impl Message {
     pub fn from_bytes(bytes: [u8; MESSAGE_BYTES]) -> Option<Self> {
         let raw: Raw = zerocopy::transmute!(bytes);
         let op = OPS.get(usize::try_from(raw.op.get()).ok()?)?;
+        debug_assert_eq!(*op as u32, raw.op.get(), "the table is in the order of the numbers");
         Some(Self { op: *op, sequence: raw.sequence.get(), time: raw.time.get() })
     }
 

@@ -1,4 +1,4 @@
-//! Who runs, and what time it is: the controller of UML's time-travel protocol.
+//! The controller of UML's time-travel protocol: it owns the virtual time and grants turns.
 //!
 //! There is one guest, and everything else is the machine that it sees. Either the guest runs, up
 //! to the next event of the machine, or it waits and the machine moves to its next event. Times
@@ -15,7 +15,7 @@ pub use page::{CONTROLLER, GUEST, PAGE_BYTES, Page};
 
 use crate::memory::Memory;
 
-/// Whose turn it is.
+/// The side that runs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// The guest runs: wait for its messages.
@@ -26,13 +26,13 @@ pub enum Turn {
     Machine(Time),
 }
 
-/// What a guest does that no guest may.
+/// A violation of the protocol by the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CalendarError {
     /// Neither the guest nor the machine has anything to do.
     #[error("the guest waits for something that cannot happen")]
     Deadlock,
-    /// What a controller sends, and no guest.
+    /// An operation that only a controller sends.
     #[error("the guest sent {0:?}, which only a controller sends")]
     Unexpected(Op),
     /// An operation that Linux 6.12 does not have.
@@ -41,7 +41,7 @@ pub enum CalendarError {
     /// The guest does not use the shared page.
     #[error("the guest keeps its own time: its kernel is older than 6.12")]
     NoSharedTime,
-    /// The guest ran on past an event of the machine.
+    /// The guest ran past an event of the machine.
     #[error("the guest moved the time past an event of the machine")]
     Overrun,
 }
@@ -49,10 +49,10 @@ pub enum CalendarError {
 /// The state of the protocol; the times are in the [`Page`].
 #[derive(Debug, Default)]
 pub struct Calendar {
-    /// The guest has given its turn back.
+    /// True while the guest waits for its turn.
     waits: bool,
     sequence: u32,
-    /// When the guest's clock starts, for a guest that asks.
+    /// The time of day at virtual time 0, in nanoseconds since 1970.
     time_of_day: u64,
 }
 
@@ -62,7 +62,7 @@ impl Calendar {
         Self { time_of_day, ..Self::default() }
     }
 
-    /// Takes a message of the guest; gives the answer, if one is due.
+    /// Handles a message of the guest; returns the answer, if one is due.
     ///
     /// The answer to [`Op::Start`] carries the page's file descriptor twice (the second is that of
     /// a log, which no kernel writes).
@@ -71,36 +71,38 @@ impl Calendar {
         page: &mut Page<M>,
         message: Message,
     ) -> Result<Option<Message>, CalendarError> {
-        let ack = |time| Ok(Some(Message { op: Op::Ack, sequence: message.sequence, time }));
-        match message.op {
-            Op::Ack => Ok(None),
+        let time = match message.op {
+            Op::Ack => return Ok(None),
             Op::Start => {
+                // Nothing has happened yet, so nothing limits the first turn.
                 page.set_running(GUEST);
                 page.set_free_until(None);
-                ack(u64::from(GUEST))
+                u64::from(GUEST)
             }
             Op::Wait if page.guest_shares_time() => {
+                debug_assert!(!self.waits, "only a running guest can begin to wait");
                 self.waits = true;
-                Ok(None)
+                return Ok(None);
             }
-            Op::Wait => Err(CalendarError::NoSharedTime),
+            Op::Wait => return Err(CalendarError::NoSharedTime),
             Op::Request => {
                 page.set_request(Time::from_ns(message.time));
                 page.limit(Time::from_ns(message.time));
-                ack(0)
+                0
             }
-            Op::Get => ack(page.now().ns()),
-            Op::GetTimeOfDay => ack(self.time_of_day.saturating_add(page.now().ns())),
+            Op::Get => page.now().ns(),
+            Op::GetTimeOfDay => self.time_of_day.saturating_add(page.now().ns()),
             Op::Update => {
                 page.set_now(Time::from_ns(message.time));
-                ack(0)
+                0
             }
-            Op::Broadcast => ack(0),
-            Op::Run | Op::FreeUntil => Err(CalendarError::Unexpected(message.op)),
-        }
+            Op::Broadcast => 0,
+            Op::Run | Op::FreeUntil => return Err(CalendarError::Unexpected(message.op)),
+        };
+        Ok(Some(Message { op: Op::Ack, sequence: message.sequence, time }))
     }
 
-    /// Holds the guest back at an event that the machine got while the guest ran.
+    /// Limits the guest to a new event of the machine, which arose while the guest ran.
     pub fn planned<M: Memory>(
         &mut self,
         page: &mut Page<M>,
@@ -114,8 +116,8 @@ impl Calendar {
         Ok(())
     }
 
-    /// The machine has done what the guest left in the page, and has its next event at `event`: how
-    /// far the guest may run, which had limited itself to the present.
+    /// Extends the guest's limit to the machine's next event, after the machine has handled the
+    /// notices in the page; the guest had limited itself to the present.
     pub fn noticed<M: Memory>(
         &mut self,
         page: &mut Page<M>,
@@ -128,13 +130,14 @@ impl Calendar {
         Ok(())
     }
 
-    /// Interrupts a guest that waits, for one of its queues: it has its turn at once.
+    /// Interrupts a waiting guest for one of its queues: its turn is now.
     pub fn call<M: Memory>(&mut self, page: &mut Page<M>, queue: u16) {
         page.add_call(queue);
         page.set_request(page.now());
     }
 
-    /// When the next turn is, of the guest or of the machine; nothing while the guest runs.
+    /// Returns the time of the next turn, of the guest or of the machine; `None` while the guest
+    /// runs.
     pub fn due<M: Memory>(&self, page: &Page<M>, event: Option<Time>) -> Option<Time> {
         if !self.waits {
             return None;
@@ -142,7 +145,7 @@ impl Calendar {
         event.into_iter().chain(page.request()).min()
     }
 
-    /// Decides whose turn it is, where the machine has its next event at `event`.
+    /// Decides the next turn; the machine has its next event at `event`.
     ///
     /// At one instant the machine comes first: an interrupt that is due then is delivered before
     /// the guest runs.
@@ -166,8 +169,12 @@ impl Calendar {
                 Ok(Turn::Machine(event))
             }
             (_, Some(request)) => {
-                // What it asked for may have been over before it waited.
+                // The requested time may have passed before the guest began to wait.
                 let at = request.max(now);
+                debug_assert!(
+                    event.is_none_or(|event| at < event),
+                    "at one instant the machine is first"
+                );
                 page.set_now(at);
                 page.set_free_until(event);
                 page.set_running(GUEST);

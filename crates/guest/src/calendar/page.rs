@@ -38,10 +38,10 @@ const NOTICES: u32 = 2;
 /// `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`: the client wants to run.
 const WANTS_RUN: u32 = 1;
 
-/// A limit that is never reached, also where a guest calculates with signed times.
+/// A limit that is never reached, even if a guest calculates with signed times.
 const NEVER_NS: u64 = i64::MAX as u64;
 
-/// The page, in whatever memory holds it.
+/// The page, in any kind of memory.
 #[derive(Debug)]
 pub struct Page<M>(M);
 
@@ -51,6 +51,7 @@ impl<M: Memory> Page<M> {
         let length = u32::try_from(PAGE_BYTES).expect("it is a few kilobytes");
         put(&mut memory, 0, &VERSION)?;
         put(&mut memory, LENGTH_AT, &length)?;
+        // The guest maps the page only after `Op::Start`, when all fields are set.
         put(&mut memory, FREE_UNTIL_AT, &NEVER_NS)?;
         put(&mut memory, CLIENTS_AT, &CLIENTS)?;
         put(&mut memory, NOTICES_AT, &1_u32)?;
@@ -58,17 +59,17 @@ impl<M: Memory> Page<M> {
         Ok(Self(memory))
     }
 
-    /// What holds the page.
+    /// Returns the memory of the page.
     pub fn memory(&self) -> &M {
         &self.0
     }
 
     fn get<T: zerocopy::FromBytes + zerocopy::IntoBytes>(&self, at: u64) -> T {
-        get(&self.0, at).expect("the page was there when it was prepared")
+        get(&self.0, at).expect("the memory was long enough when it was prepared")
     }
 
     fn put(&mut self, at: u64, value: &(impl zerocopy::IntoBytes + zerocopy::Immutable)) {
-        put(&mut self.0, at, value).expect("the page was there when it was prepared");
+        put(&mut self.0, at, value).expect("the memory was long enough when it was prepared");
     }
 
     /// The time.
@@ -96,7 +97,7 @@ impl<M: Memory> Page<M> {
         }
     }
 
-    /// Who runs.
+    /// Returns the id of the client that runs.
     pub fn running(&self) -> u16 {
         self.get(RUNNING_AT)
     }
@@ -105,17 +106,17 @@ impl<M: Memory> Page<M> {
         self.put(RUNNING_AT, &id);
     }
 
-    /// Whether the guest uses the page.
+    /// Returns whether the guest uses the page.
     pub(super) fn guest_shares_time(&self) -> bool {
         self.get::<u32>(client(GUEST)) & TIME_SHARE != 0
     }
 
-    /// Whether the guest leaves its kicks in the page, and takes its interrupts from there.
+    /// Returns whether the guest leaves its kicks in the page, and takes its interrupts from there.
     pub fn guest_uses_notices(&self) -> bool {
         self.get::<u32>(client(GUEST)) & NOTICES != 0
     }
 
-    /// The queues that the guest has filled since the last call, a bit for each.
+    /// Takes the set of queues that the guest has filled since the last call, one bit for each.
     pub fn take_kicks(&mut self) -> u64 {
         let kicks = self.get(KICKS_AT);
         if kicks != 0 {
@@ -124,19 +125,20 @@ impl<M: Memory> Page<M> {
         kicks
     }
 
-    /// Leaves an interrupt for a queue, for the guest's next turn.
+    /// Adds an interrupt for a queue to the guest's next turn.
     pub(super) fn add_call(&mut self, queue: u16) {
+        assert!(queue < 64, "the page has one bit for each of 64 queues");
         let calls: u64 = self.get(CALLS_AT);
         self.put(CALLS_AT, &(calls | 1 << queue));
     }
 
-    /// When the guest wants to run, if it wants to.
+    /// Returns the time at which the guest wants to run, if it wants to.
     pub(super) fn request(&self) -> Option<Time> {
         let wants = self.get::<u32>(client(GUEST) + FLAGS_AT) & WANTS_RUN != 0;
         wants.then(|| Time::from_ns(self.get(client(GUEST) + REQUEST_AT)))
     }
 
-    /// Notes what the guest asked for in a message.
+    /// Stores the time that the guest requested in a message.
     pub(super) fn set_request(&mut self, time: Time) {
         self.put(client(GUEST) + REQUEST_AT, &time.ns());
         self.put(client(GUEST) + FLAGS_AT, &WANTS_RUN);

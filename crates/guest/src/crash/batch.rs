@@ -2,20 +2,20 @@
 
 use drivelab_core::crash::Finding;
 
-use super::checked::finding;
+use super::check::finding;
 use super::scene::Scene;
 
-/// What each guest of several cuts runs, after it has named the disk.
+/// The script of a guest that checks several cuts, after the name of the disk.
 const SCRIPT: &str = include_str!("batch.sh");
-/// The line that ends a check: number of the cut, exit code, and what is left behind.
+/// The line that ends a check: number of the cut, exit code, and remains of the check.
 const CHECKED: &str = "drivelab-checked ";
 
-/// The file that such a guest runs for each cut: what a guest of one cut runs.
+/// The file that such a guest runs for each cut: the script of a guest that checks one cut.
 pub const ONE: &str = "crash/one";
 /// The file that names the cuts.
 const CUTS: &str = "crash/cuts";
 
-/// A cut as the guest knows it, which has them in order of time.
+/// A cut as the guest knows it; a guest has them in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbered {
     /// A number of the caller's.
@@ -24,14 +24,14 @@ pub struct Numbered {
     pub lines: usize,
 }
 
-/// What a guest says at the end of a check.
+/// The result that a guest reports at the end of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// The number of the cut.
     pub number: usize,
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
-    /// What the check has left behind in the guest, which checks no other cut then.
+    /// Remains of the check in the guest, which then checks no other cut.
     pub left_behind: Option<String>,
 }
 
@@ -40,27 +40,29 @@ impl Mark {
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix(CHECKED)?.splitn(3, ' ');
         let number = words.next()?.parse().ok()?;
-        let finding = finding(words.next()?.parse().ok()?);
+        let code = words.next()?.parse().ok()?;
         let left = words.next().unwrap_or_default().trim();
         let left_behind = (!left.is_empty()).then(|| left.to_owned());
-        Some(Self { number, finding, left_behind })
+        Some(Self { number, finding: finding(code), left_behind })
     }
 }
 
 impl Scene<'_> {
-    /// What a guest runs that checks several cuts.
+    /// Returns the script of a guest that checks several cuts.
     pub fn batch_script(&self) -> String {
         format!("export DISK=/dev/{}\n{SCRIPT}", self.disk)
     }
 }
 
-/// The file that names the cuts of a guest, the workload having printed `lines`.
+/// Returns the file that names the cuts of a guest; the workload had printed `lines`.
 pub fn batch_cuts(cuts: &[Numbered], lines: &[&str]) -> (&'static str, String) {
     let (mut text, mut printed) = ("lines=\n".to_owned(), 0);
     for cut in cuts {
+        debug_assert!(printed <= cut.lines, "cuts come in order of time, so lines only increase");
         let more = &lines[printed..cut.lines];
         if !more.is_empty() {
             let more = more.iter().flat_map(|line| [line, "\n"]).collect::<String>();
+            // Only the new lines: the file would otherwise grow with the square of the cuts.
             text.push_str(&format!("lines=\"$lines\"'{}'\n", more.replace('\'', "'\\''")));
         }
         text.push_str(&format!("check_cut {}\n", cut.number));

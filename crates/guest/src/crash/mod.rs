@@ -1,13 +1,13 @@
-//! A crash test in guests: what they run, and what came of it.
+//! Crash tests in guests: the scripts that they run, and the results.
 
 mod batch;
-mod checked;
+mod check;
 mod layout;
 mod scene;
-mod worked;
+mod workload;
 
 pub use batch::{Mark, Numbered, ONE, batch_cuts};
-pub use checked::{Checked, Look, checked};
+pub use check::{CheckOutcome, CheckResult, checked};
 pub use layout::Layout;
 pub use scene::{ACKNOWLEDGED, Scene};
-pub use worked::{Unusable, Worked, worked};
+pub use workload::{WorkloadError, WorkloadRun, workload_run};

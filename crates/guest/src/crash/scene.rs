@@ -1,15 +1,15 @@
-//! What the guests of a crash test run.
+//! The scripts of the guests in a crash test.
 
 use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
 
-/// The file that holds what was acknowledged, in the guest that checks.
+/// The file with the acknowledged lines, in the guest that checks.
 pub const ACKNOWLEDGED: &str = "acknowledged";
 
-/// Lines that the guest with the workload prints around it.
+/// Lines that the guest prints before and after its workload.
 pub(super) const BEGIN: &str = "drivelab-workload-begin";
 pub(super) const END: &str = "drivelab-workload-end";
 
-/// Exit codes of the scripts here; commands of a user that end with them are not taken for these.
+/// Exit codes of these scripts, in a range that users' commands do not return by convention.
 pub(super) const NOT_MADE: u8 = 101;
 pub(super) const NOT_MOUNTED: u8 = 102;
 pub(super) const NOT_PREPARED: u8 = 103;
@@ -38,7 +38,7 @@ pub struct Scene<'a> {
     pub workload: &'a str,
     /// The check.
     pub check: &'a str,
-    /// Whether the system calls of the workload are recorded.
+    /// True if the system calls of the workload are recorded.
     pub strace: bool,
 }
 
@@ -101,7 +101,7 @@ impl Scene<'_> {
         if self.file_system.kind == FileSystemKind::None { "" } else { "cd /\numount /mnt >&2\n" }
     }
 
-    /// Repairs what a boot would repair; XFS has nothing of the kind.
+    /// Returns the repair that a boot would do; XFS has none.
     fn repair(&self) -> String {
         let FileSystem { kind, fsck, .. } = self.file_system;
         if *kind != FileSystemKind::Ext4 || !matches!(fsck, Fsck::Before | Fsck::Both) {
@@ -124,11 +124,11 @@ impl Scene<'_> {
         format!("{verify} >&2 || fail {DAMAGED} \"the file system is damaged\"\n")
     }
 
-    /// What the guest with the workload runs: it makes the file system, prepares it, and reports
-    /// when the workload begins and ends.
+    /// Returns the script of the guest with the workload: it makes the file system, prepares it,
+    /// and reports the beginning and the end of the workload.
     pub fn workload_script(&self) -> String {
         let (lead, make, mount) = (self.lead(), self.make(), self.mount());
-        let unmount = self.unmount();
+        let end = self.unmount();
         let (strace, show) = if self.strace { (STRACE, SHOW_CALLS) } else { ("", "") };
         format!(
             "{lead}{make}{mount}\
@@ -137,16 +137,17 @@ impl Scene<'_> {
              echo {BEGIN}\n\
              {strace}sh /crash/workload\n\
              echo \"{END} $?\"\n\
-             {show}{unmount}sync\n"
+             {show}{end}sync\n"
         )
     }
 
-    /// What a guest runs whose disk is then looked at: only the journal is replayed.
+    /// Returns the script of a guest whose disk is examined afterwards: only the journal is
+    /// replayed.
     pub fn look_script(&self) -> String {
         format!("{}{}{}", self.lead(), self.mount(), self.unmount())
     }
 
-    /// What the guest after a cut runs.
+    /// Returns the script of the guest after a cut.
     pub fn check_script(&self) -> String {
         let (lead, mount, unmount) = (self.lead(), self.mount(), self.unmount());
         let (repair, verify) = (self.repair(), self.verify());

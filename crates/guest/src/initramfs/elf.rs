@@ -1,4 +1,4 @@
-//! Programs without what only debuggers read: a guest holds its root in memory.
+//! Strips the sections of programs: a guest keeps its root in memory.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -40,7 +40,7 @@ struct Segment {
 /// `\x7fELF`, 64 bits, least significant byte first.
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 
-/// Cuts a program off after its last segment; anything else stays as it is.
+/// Truncates a program after its last segment; other files stay unchanged.
 ///
 /// A kernel and a loader read segments only, so that the program runs as before; sections are for
 /// linkers and debuggers.
@@ -53,7 +53,7 @@ pub(super) fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Where the last segment ends; nothing where this is no program.
+/// Returns the offset of the end of the last segment; `None` if this is not a program.
 fn end_of_segments(bytes: &[u8]) -> Option<usize> {
     let (header, _) = Header::ref_from_prefix(bytes).ok()?;
     let is_program =

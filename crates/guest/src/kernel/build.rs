@@ -18,7 +18,7 @@ use super::needs::{Missing, Need, missing};
 use super::recipe::{CONFIG, PATCHES, SERIES, release_suffix};
 use crate::trace::sha256;
 
-/// Where the source comes from.
+/// The origin of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// The package `linux-source-6.12`: installed, or else downloaded.
@@ -27,20 +27,20 @@ pub enum Source {
     Archive(PathBuf),
 }
 
-/// How a kernel is built.
+/// The parameters of a build.
 #[derive(Debug)]
 pub struct Build<'a> {
     /// The source.
     pub source: Source,
     /// The number of compilers that run at once.
     pub jobs: usize,
-    /// Builds again what is there already.
+    /// True to build even if the cache has the kernel.
     pub again: bool,
     /// Ends the build when set.
     pub stop: &'a AtomicBool,
 }
 
-/// Why no kernel was built.
+/// The reason why no kernel was built.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// The cache cannot be used.
@@ -52,12 +52,12 @@ pub enum BuildError {
     /// Another process builds a kernel in this cache.
     #[error("another process is building a kernel")]
     Busy,
-    /// Something of this machine failed.
+    /// A system call or file operation failed.
     #[error("cannot {operation}")]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
     /// The package is not available.
@@ -73,7 +73,7 @@ pub enum BuildError {
         step: String,
         /// The end of what was printed.
         last: String,
-        /// All of it.
+        /// The log of the whole build.
         log: PathBuf,
     },
     /// The configuration lost an option.
@@ -88,26 +88,27 @@ fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {
     move |source| BuildError::System { operation, source }
 }
 
-/// How far a build is.
+/// The progress of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
     /// A step begins.
     Step(&'a str),
     /// The number of files that are compiled.
     Compiled(u64),
-    /// The build was stopped: what it made is removed, from this folder.
+    /// The build was stopped, and its files in this folder are being removed.
     Removing(&'a Path),
 }
 
-/// About the number of files that are compiled, with this configuration.
+/// The approximate number of files that are compiled with this configuration.
 pub const COMPILED_ABOUT: u64 = 930;
 
-/// How often the stop flag is looked at; a build takes minutes.
-const LOOK: Duration = Duration::from_millis(100);
-/// Folders of builds begin with this; those that a killed build left are removed by the next.
+/// Interval at which the stop flag is checked; a build takes minutes.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Prefix of the folders of builds; the next build removes those of killed ones.
 const PREFIX: &str = "building-";
 static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
-/// The same kernel from the same source, whoever builds it, where and when.
+/// Fixed values in place of the user, host and time of the build, so that the same source always
+/// gives the same kernel.
 const IDENTITY: [(&str, &str); 3] = [
     ("KBUILD_BUILD_USER", "drivelab"),
     ("KBUILD_BUILD_HOST", "lab"),
@@ -115,9 +116,9 @@ const IDENTITY: [(&str, &str); 3] = [
 ];
 
 impl Build<'_> {
-    /// Builds the kernel, or finds it; `progress` receives how far it is.
+    /// Builds the kernel, or finds it in the cache; reports to `progress`.
     ///
-    /// One that is stopped removes what it made before it returns.
+    /// A stopped build removes its files before it returns.
     pub fn run(
         &self,
         cache: &Cache,
@@ -131,7 +132,7 @@ impl Build<'_> {
         self.run_below(cache, progress)
     }
 
-    /// Builds in a folder of its own in the cache, and removes that.
+    /// Builds in a new folder in the cache, and removes it afterwards.
     fn run_below(
         &self,
         cache: &Cache,
@@ -146,23 +147,22 @@ impl Build<'_> {
         if let Err(BuildError::Stopped) = built {
             progress(Progress::Removing(steps.folder));
         }
-        // What cannot be removed only takes space, and the next build tries again.
+        // Files that cannot be removed only take space, and the next build tries again.
         let _ = work.remove();
         built
     }
 
     fn build(&self, cache: &Cache, work: &Marked, steps: &Steps<'_>) -> Result<Kernel, BuildError> {
-        let progress = |step| (steps.progress)(Progress::Step(step));
-        progress("source");
+        steps.begin("source");
         let (archive, source) = self.find_source(steps)?;
         if !self.again
             && let Some(kernel) = cache.find_source(&source)?
         {
             return Ok(kernel);
         }
-        progress("unpacking");
+        steps.begin("unpacking");
         let tree = unpack(work.folder(), steps, &archive)?;
-        progress("patches");
+        steps.begin("patches");
         for (name, text) in PATCHES {
             let written = work.folder().write_new(name, text.as_bytes());
             written.map_err(at("write a patch"))?;
@@ -170,9 +170,9 @@ impl Build<'_> {
             let options = ["-p1", "--forward", "--batch", "-i", &file];
             steps.run("patch", &options, tree.path())?;
         }
-        progress("configuration");
+        steps.begin("configuration");
         self.configure(steps, &tree)?;
-        progress("kernel");
+        steps.begin("kernel");
         self.make(steps, &tree, "linux")?;
         Ok(cache.add(&tree.path().join("linux"), &source)?)
     }
@@ -196,7 +196,7 @@ impl Build<'_> {
         steps.run("make", &["ARCH=um", &jobs, &version, config, target], tree.path())
     }
 
-    /// The archive of the source, and what names it.
+    /// Returns the archive of the source, and its version.
     fn find_source(&self, steps: &Steps<'_>) -> Result<(PathBuf, String), BuildError> {
         if let Source::Archive(path) = &self.source {
             let bytes = fs::read(path).map_err(at("read the source"))?;
@@ -229,7 +229,7 @@ impl Build<'_> {
     }
 }
 
-/// Holds off other builds in this folder until it is dropped.
+/// Locks the folder against other builds until the result is dropped.
 fn lock(folder: &Path) -> Result<File, BuildError> {
     let file = Folder::open(folder).and_then(|folder| folder.create_or_open("lock"));
     let file = file.map_err(at("lock the cache"))?;
@@ -240,12 +240,12 @@ fn lock(folder: &Path) -> Result<File, BuildError> {
     }
 }
 
-/// Makes a folder for a build, and removes those that killed builds left.
+/// Makes a folder for a build, and removes those of killed builds.
 fn work_folder(folder: &Path) -> io::Result<Marked> {
     Marked::make_new(&Folder::open(folder)?, PREFIX, &MARKER)
 }
 
-/// Unpacks an archive; gives the only folder in it.
+/// Unpacks an archive; returns its top folder.
 fn unpack(work: &Folder, steps: &Steps<'_>, archive: &Path) -> Result<Folder, BuildError> {
     let tree = work.make_folder("tree").map_err(at("make a folder for the source"))?;
     let archive = archive.display().to_string();
@@ -253,24 +253,24 @@ fn unpack(work: &Folder, steps: &Steps<'_>, archive: &Path) -> Result<Folder, Bu
     Ok(tree)
 }
 
-/// The first option of `wanted` that `config` does not have as it should.
+/// Returns the first option of `wanted` with another value in `config`.
 fn lost<'a>(wanted: &'a str, config: &str) -> Option<&'a str> {
     let wanted = wanted.lines().filter(|line| line.starts_with("CONFIG_"));
-    let is_there = |line: &str| match line.strip_suffix("=n") {
-        Some(name) => !config.lines().any(|line| line.starts_with(&format!("{name}="))),
-        None => config.lines().any(|found| found == line),
-    };
-    wanted.into_iter().find(|line| !is_there(line))
+    wanted.into_iter().find(|line| match line.strip_suffix("=n") {
+        // An option that is off is a comment in a configuration.
+        Some(name) => config.lines().any(|found| found.starts_with(&format!("{name}="))),
+        None => config.lines().all(|found| found != *line),
+    })
 }
 
-/// What the commands of a build print.
+/// The log of the commands of a build.
 struct Log {
     file: File,
     path: PathBuf,
 }
 
 impl Log {
-    /// A new one in `folder`, in place of that of the last build.
+    /// Creates it in `folder`, in place of that of the last build.
     fn new(folder: &Path) -> io::Result<Self> {
         const NAME: &str = "build.log";
         let folder = Folder::open(folder)?;
@@ -291,17 +291,23 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs a command in `folder`; what it prints is added to the log.
+    fn begin(&self, step: &str) {
+        (self.progress)(Progress::Step(step));
+    }
+
+    /// Runs a command in `folder`; its output is appended to the log.
     fn run(&self, program: &str, arguments: &[&str], folder: &Path) -> Result<(), BuildError> {
         let step = format!("{program} {}", arguments.join(" "));
         let mut out = self.log.file.try_clone().map_err(at("write the log of the build"))?;
         writeln!(out, "$ {step}").map_err(at("write the log of the build"))?;
         let err = out.try_clone().map_err(at("write the log of the build"))?;
         let mut command = Command::new(program);
+        // Its own process group, so that Ctrl-C reaches drivelab alone and the compilers can be
+        // killed.
         command.args(arguments).current_dir(folder).process_group(0).stdin(Stdio::null());
         command.stdout(out).stderr(err).envs(IDENTITY).env("LC_ALL", "C");
         let mut child = Group(command.spawn().map_err(at("start a step of the build"))?);
-        let mut compiled = Compiled::of(&self.log.path);
+        let mut compiled = Compiled::new(&self.log.path);
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(BuildError::Stopped);
@@ -315,7 +321,7 @@ impl Steps<'_> {
                         log: self.log.path.clone(),
                     });
                 }
-                None => std::thread::sleep(LOOK),
+                None => std::thread::sleep(POLL_INTERVAL),
             }
             if let Some(count) = compiled.more() {
                 (self.progress)(Progress::Compiled(count));
@@ -323,7 +329,7 @@ impl Steps<'_> {
         }
     }
 
-    /// What a short command prints.
+    /// Returns the output of a short command.
     fn output(&self, program: &str, arguments: &[&str]) -> Result<String, BuildError> {
         let output = Command::new(program).args(arguments).current_dir(self.folder).output();
         let output = output.map_err(at("find the version of the source"))?;
@@ -335,7 +341,7 @@ impl Steps<'_> {
         Ok(text)
     }
 
-    /// The last line of the log that says something.
+    /// Returns the last error in the log, or else its last line.
     fn last(&self) -> String {
         let log = fs::read(&self.log.path).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
@@ -345,40 +351,41 @@ impl Steps<'_> {
     }
 }
 
-/// Counts the files that a step has compiled, from what it prints.
+/// Counts the files that a step has compiled, from the log.
 struct Compiled {
     log: Option<File>,
     count: u64,
-    /// The beginning of a line whose end has not been printed.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
 }
 
 impl Compiled {
-    /// Of what is printed to `log` from here on.
-    fn of(log: &Path) -> Self {
+    /// Counts from the current end of `log` on.
+    fn new(log: &Path) -> Self {
         let mut file = File::open(log).ok();
         let at_end = file.as_mut().map(|file| file.seek(SeekFrom::End(0)));
         Self { log: file.filter(|_| matches!(at_end, Some(Ok(_)))), count: 0, rest: Vec::new() }
     }
 
-    /// The count, if it has grown.
+    /// Returns the count, if it has grown.
     fn more(&mut self) -> Option<u64> {
         let before = self.count;
         self.log.as_mut()?.read_to_end(&mut self.rest).ok()?;
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let lines = self.rest[..whole].split(|byte| *byte == b'\n');
         self.count += lines.filter(|line| line.starts_with(b"  CC ")).count() as u64;
+        debug_assert!(whole <= self.rest.len(), "complete lines are part of the text");
         self.rest.drain(..whole);
         (self.count > before).then_some(self.count)
     }
 }
 
-/// A command and whatever it started; killed when this is dropped.
+/// A command and its descendants; killed on drop.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // One that was waited for has no members left that matter, and its number may be taken.
+        // After a successful wait the group may be empty, and its number that of another group.
         if let Ok(None) = self.0.try_wait() {
             let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
             let _ = self.0.wait();
@@ -467,7 +474,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         fs::write(&path, "  CC      before.o\n").unwrap();
-        let mut compiled = Compiled::of(&path);
+        let mut compiled = Compiled::new(&path);
         let mut log = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let mut check = |text: &str, expected| {
             log.write_all(text.as_bytes()).unwrap();

@@ -20,7 +20,7 @@ use crate::trace::sha256;
 pub struct Kernel {
     /// The program.
     pub path: PathBuf,
-    /// What it calls itself.
+    /// Its release, as `uname -r` prints it.
     pub release: String,
     /// The source that it was built from, with the distribution's version.
     pub source: String,
@@ -30,25 +30,25 @@ pub struct Kernel {
     pub sha256: String,
 }
 
-/// Why a kernel cannot be kept or found.
+/// The reason why a kernel cannot be kept or found.
 #[derive(Debug, Error)]
 pub enum CacheError {
     /// A file of the cache cannot be read or written.
     #[error("cannot {operation} `{}`", path.display())]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
-    /// Other users can put other files in the place of a kernel.
+    /// Other users could replace a kernel in the cache.
     #[error("kernels are not kept in `{}`: {why}", path.display())]
     Untrusted {
         /// The cache.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: Untrusted,
     },
     /// The kernel is not the one that was stored.
@@ -68,7 +68,7 @@ pub enum CacheError {
     Recipe {
         /// The file.
         path: PathBuf,
-        /// What it calls itself.
+        /// Its release.
         release: String,
     },
 }
@@ -96,8 +96,8 @@ impl Cache {
         Self { folder }
     }
 
-    /// The folder, created if missing; its name leads to it as long as this user wants it so,
-    /// because programs are built in it and started from it by their names.
+    /// Returns the folder, created if missing. Programs are built in it and started from it by
+    /// path, so no other user may be able to change what the path leads to.
     pub(super) fn folder(&self) -> Result<PathBuf, CacheError> {
         fs::create_dir_all(&self.folder).map_err(CacheError::at("create", &self.folder))?;
         trusted(&self.folder).map_err(|why| match why {
@@ -123,13 +123,12 @@ impl Cache {
         let about = self.of_recipe().join(source).join(ABOUT);
         let Ok(text) = fs::read_to_string(&about) else { return Ok(None) };
         let path = self.of_recipe().join(source).join(PROGRAM);
-        let changed = || CacheError::Changed { path: path.clone() };
-        let kernel: Kernel = serde_json::from_str(&text).map_err(|_| changed())?;
         let bytes = fs::read(&path).map_err(CacheError::at("read", &path))?;
-        if sha256(&bytes) != kernel.sha256 {
-            return Err(changed());
+        // The program runs with the rights of this user: only the stored bytes may be started.
+        match serde_json::from_str::<Kernel>(&text) {
+            Ok(kernel) if kernel.sha256 == sha256(&bytes) => Ok(Some(Kernel { path, ..kernel })),
+            _ => Err(CacheError::Changed { path }),
         }
-        Ok(Some(Kernel { path, ..kernel }))
     }
 
     /// Keeps a kernel that was built elsewhere with the same recipe.
@@ -153,13 +152,15 @@ impl Cache {
         let (source, sha256) = (source.to_owned(), sha256(&bytes));
         let kernel = Kernel { path, release, source, recipe: recipe(), sha256 };
         let about = serde_json::to_string_pretty(&kernel).expect("plain fields");
-        let replace = |path: &Path, text: &str| {
-            replace(path, text.as_bytes()).map_err(CacheError::at("write", path))
-        };
-        replace(&folder.join(ABOUT), &about)?;
-        replace(&of_recipe.join(CURRENT), &kernel.source)?;
+        replace_text(&folder.join(ABOUT), &about)?;
+        // Last: until then an interrupted import leaves the previous kernel as the current one.
+        replace_text(&of_recipe.join(CURRENT), &kernel.source)?;
         Ok(kernel)
     }
+}
+
+fn replace_text(path: &Path, text: &str) -> Result<(), CacheError> {
+    replace(path, text.as_bytes()).map_err(CacheError::at("write", path))
 }
 
 fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -169,15 +170,15 @@ fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// What a kernel calls itself: UML prints it and ends.
+/// Returns the release of a kernel: with `--version` UML prints it and ends.
 fn release_of(file: &Path) -> Result<String, CacheError> {
-    let foreign = || CacheError::Foreign { path: file.to_owned() };
+    let foreign = CacheError::Foreign { path: file.to_owned() };
     let file_type = fs::metadata(file).map_err(CacheError::at("read", file))?;
     let absolute = std::path::absolute(file).map_err(CacheError::at("find", file))?;
-    let output = Command::new(absolute).arg("--version").output().map_err(|_| foreign())?;
+    let Ok(output) = Command::new(absolute).arg("--version").output() else { return Err(foreign) };
     let release = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let is_version = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('\n');
-    if file_type.is_file() && is_version { Ok(release) } else { Err(foreign()) }
+    if file_type.is_file() && is_version { Ok(release) } else { Err(foreign) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What building a kernel and running a guest takes of this machine, and which package has it.
+//! The programs and files that builds and guests need, and the packages that contain them.
 
 use std::path::{Path, PathBuf};
 
-/// What a program or header is needed for.
+/// The purpose of a program or header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// To build the kernel.
@@ -11,14 +11,14 @@ pub enum Need {
     Run,
 }
 
-/// Something that is not installed.
+/// A program or file that is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing {
     /// The program or file.
     pub what: &'static str,
-    /// The package of Debian and its relatives that has it.
+    /// The package of Debian and its derivatives that contains it.
     pub package: &'static str,
-    /// What it is needed for.
+    /// Its purpose.
     pub need: Need,
 }
 
@@ -47,24 +47,23 @@ const NEEDED: &[Missing] = &[
     run("busybox", "busybox-static"),
 ];
 
-/// Where programs are looked for: what a guest is started with has no other path either.
+/// Folders of programs; guests and builds are started with the same `PATH`.
 const PROGRAMS: [&str; 4] = ["usr/bin", "bin", "usr/sbin", "usr/local/bin"];
 
-/// What is missing below `root`, `/` for this machine.
+/// Returns the missing programs and files below `root`, which is `/` for this machine.
 pub fn missing(root: &Path) -> Vec<Missing> {
-    let is_there = |needed: &&Missing| match needed.what.strip_prefix('/') {
-        Some(file) => root.join(file).exists(),
-        None => program(root, needed.what).is_some(),
-    };
-    NEEDED.iter().filter(|needed| !is_there(needed)).copied().collect()
+    let is_missing = NEEDED.iter().filter(|needed| match needed.what.strip_prefix('/') {
+        Some(file) => !root.join(file).exists(),
+        None => find_program(root, needed.what).is_none(),
+    });
+    is_missing.copied().collect()
 }
 
-/// Where a program is.
-fn program(root: &Path, name: &str) -> Option<PathBuf> {
+fn find_program(root: &Path, name: &str) -> Option<PathBuf> {
     PROGRAMS.iter().map(|folder| root.join(folder).join(name)).find(|path| path.is_file())
 }
 
-/// The command that installs what is missing.
+/// Returns the command that installs the missing packages.
 pub fn install_command(missing: &[Missing]) -> Option<String> {
     let mut packages: Vec<&str> = missing.iter().map(|missing| missing.package).collect();
     packages.sort_unstable();

@@ -1,8 +1,8 @@
-//! What a kernel is made of, besides its source.
+//! The recipe of a kernel: configuration and patches.
 
 use crate::trace::sha256;
 
-/// What differs from `allnoconfig`.
+/// Options that differ from `allnoconfig`.
 pub(super) const CONFIG: &str = include_str!("../../kernel/config");
 
 /// Changes of the source, by file name, in the order in which they are applied.
@@ -17,11 +17,10 @@ pub(super) const PATCHES: &[(&str, &str)] = &[
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];
 
-/// The version of Linux whose source is built: the first with the shared calendar that is a
-/// long-term one.
+/// The version of Linux that is built: the first long-term one with the shared calendar.
 pub(super) const SERIES: &str = "6.12";
 
-/// A name of configuration and patches: kernels of one source with one recipe are the same.
+/// Returns a hash of configuration and patches: one source and one recipe give one kernel.
 pub fn recipe() -> String {
     let patches = PATCHES.iter().flat_map(|(name, text)| [*name, *text]);
     let all: Vec<&str> = [SERIES, CONFIG].into_iter().chain(patches).collect();

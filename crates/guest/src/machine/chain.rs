@@ -11,7 +11,7 @@ pub struct Segment {
     pub length: u32,
 }
 
-/// A chain of descriptors: what the device reads, and then what it writes.
+/// A chain of descriptors: buffers that the device reads, then buffers that it writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chain {
     /// The number that names the chain in the used ring.
@@ -59,7 +59,8 @@ pub(super) fn scatter(
     Ok(())
 }
 
-/// The parts of `segments` that hold `length` bytes from `skip` on; the caller checked the length.
+/// Returns the parts of `segments` that contain `length` bytes from `skip` on. The caller checked
+/// that they are long enough.
 fn pieces(segments: &[Segment], skip: u64, length: usize) -> impl Iterator<Item = Segment> {
     let (mut skip, mut left) = (skip, length as u64);
     segments.iter().filter_map(move |segment| {

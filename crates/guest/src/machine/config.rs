@@ -1,4 +1,5 @@
-//! What a virtio block device says about itself (Virtual I/O Device 1.2, section 5.2).
+//! The features and configuration space of a virtio block device (Virtual I/O Device 1.2, section
+//! 5.2).
 
 use drivelab_core::Sectors;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -31,10 +32,10 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// What every device offers.
+    /// Features of every device.
     pub const OF_ALL: [Self; 3] = [Self::Indirect, Self::ProtocolFeatures, Self::Version1];
 
-    /// What a block device offers.
+    /// Features of a block device.
     pub const OF_BLOCK: [Self; 10] = [
         Self::SegmentsMax,
         Self::BlockSize,
@@ -56,12 +57,13 @@ impl Feature {
 
 /// The size of the configuration space.
 pub(crate) const CONFIG_BYTES: usize = size_of::<Raw>();
-/// Where the write cache is switched in it.
+/// Offset of the switch of the write cache in it.
 pub(crate) const WRITE_CACHE_AT: usize = 32;
-/// The largest request of Linux without limits of its own is 1280 KiB; a trim may be larger.
+/// Largest trim, in sectors: 2 GiB. The largest transfer of Linux without limits from the device is
+/// 1280 KiB; a trim may be larger.
 const TRIM_SECTORS_MAX: u32 = 1 << 22;
 const ZEROES_SECTORS_MAX: u32 = 1 << 16;
-/// As QEMU has it.
+/// The value of QEMU.
 const SEGMENTS_MAX: u32 = 126;
 
 /// `struct virtio_blk_config`, up to the fields of write zeroes.
@@ -89,20 +91,21 @@ struct Raw {
     padding: [u8; 3],
 }
 
-/// The drive behind the device, as far as a guest may know it.
+/// The properties of the drive that a guest can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockConfig {
     /// Addressable sectors.
     pub capacity: Sectors,
-    /// What the drive writes as a whole: a power of two.
+    /// The physical sector: a power of two.
     pub physical_sector: Sectors,
-    /// Whether acknowledged data can be lost until it is flushed.
+    /// True if acknowledged data can be lost until it is flushed.
     pub write_cache: bool,
 }
 
 impl BlockConfig {
     /// The configuration space.
     pub(crate) fn to_bytes(self) -> [u8; CONFIG_BYTES] {
+        debug_assert!(self.physical_sector.get().is_power_of_two(), "the exponent is exact");
         let exponent = self.physical_sector.get().max(1).ilog2();
         let alignment = u32::try_from(self.physical_sector.get().max(1)).unwrap_or(1);
         zerocopy::transmute!(Raw {

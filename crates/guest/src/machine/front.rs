@@ -1,4 +1,4 @@
-//! What the guest has in front of its disk: a virtio block device, or an adapter on PCI.
+//! The front end of a guest's disk: a virtio block device, or an adapter on PCI.
 
 use drivelab_core::Time;
 use drivelab_core::disk::Disk;
@@ -7,14 +7,14 @@ use super::ahci::Ahci;
 use super::ata::AtaConfig;
 use super::block::{Block, BlockError};
 use super::config::BlockConfig;
-use super::done::Done;
 use super::ide::Ide;
 use super::pci::Configuration;
-use super::pcidev::{INTERRUPTS, PciDevice};
+use super::pci_device::{INTERRUPTS, PciDevice};
 use super::queue::Queue;
+use super::trace_entry::TraceEntry;
 use crate::memory::Memory;
 
-/// A disk as a guest knows it.
+/// The hardware through which a guest sees its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hardware {
     /// Behind virtio.
@@ -32,7 +32,7 @@ pub enum Front<D> {
     Block(Block<D>),
     /// A PCI device, with a queue of accesses and one of interrupts.
     Ahci(Box<PciDevice<Ahci<D>>>),
-    /// The same.
+    /// An IDE controller as such a PCI device.
     Ide(Box<PciDevice<Ide<D>>>),
 }
 
@@ -44,11 +44,12 @@ const REQUESTS: u16 = 0;
 pub struct Queues([Option<Queue>; Queues::COUNT]);
 
 impl Queues {
-    /// The most queues that a device has.
+    /// The maximum number of queues of a device.
     pub const COUNT: usize = 2;
 
-    /// Uses `queue` as the one called `index`, which is below [`Self::COUNT`].
+    /// Sets the queue number `index`, which is below [`Self::COUNT`].
     pub fn set(&mut self, index: u16, queue: Queue) {
+        assert!(usize::from(index) < Self::COUNT, "the protocol checked the number");
         self.0[usize::from(index)] = Some(queue);
     }
 
@@ -59,7 +60,7 @@ impl Queues {
 }
 
 impl Hardware {
-    /// The virtio device that it is.
+    /// Returns its virtio device id.
     pub(crate) fn device_id(&self) -> u32 {
         match self {
             Self::Block(_) => 2,
@@ -103,7 +104,7 @@ impl<D: Disk> Front<D> {
         }
     }
 
-    /// When the device next has something to do.
+    /// Returns the time of the next event of the device.
     pub fn next_event(&self) -> Option<Time> {
         match self {
             Self::Block(block) => block.next_event(),
@@ -112,19 +113,19 @@ impl<D: Disk> Front<D> {
         }
     }
 
-    /// Whether the guest need not say that it has filled this queue.
+    /// Returns whether the guest need not notify the device when it fills this queue.
     pub fn is_silent(&self, index: u16) -> bool {
         !matches!(self, Self::Block(_)) && index == INTERRUPTS
     }
 
-    /// The guest switches the write cache by the configuration space of the device.
+    /// Switches the write cache, as the guest requested in the configuration space.
     pub fn set_write_cache(&mut self, on: bool) {
         if let Self::Block(block) = self {
             block.set_write_cache(on);
         }
     }
 
-    /// Takes what the guest has made available in a queue.
+    /// Takes the available requests of a queue.
     pub fn kick(
         &mut self,
         now: Time,
@@ -140,13 +141,14 @@ impl<D: Disk> Front<D> {
         }
     }
 
-    /// Does what is due at `now`; gives the queue for which the guest must be interrupted.
+    /// Carries out the events that are due at `now`; returns the queue for which the guest must be
+    /// interrupted.
     pub fn advance(
         &mut self,
         now: Time,
         queues: &mut Queues,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> Result<Option<u16>, BlockError> {
         let (index, wanted) = match self {
             Self::Block(block) => {

@@ -5,22 +5,23 @@ mod ata;
 mod block;
 mod chain;
 mod config;
-mod done;
+
 mod front;
 pub mod ide;
 mod pci;
-mod pcidev;
+mod pci_device;
 mod queue;
+mod trace_entry;
 
 pub use ata::AtaConfig;
 pub use block::{Block, BlockError};
 pub use chain::{Chain, Segment};
 pub(crate) use config::WRITE_CACHE_AT;
 pub use config::{BlockConfig, Feature};
-pub use done::Done;
 pub use front::{Front, Hardware, Queues};
-pub use pcidev::PciDevice;
+pub use pci_device::PciDevice;
 pub use queue::{Queue, QueueError, Ring};
+pub use trace_entry::TraceEntry;
 
 #[cfg(test)]
 mod testing;

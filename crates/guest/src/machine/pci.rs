@@ -1,4 +1,4 @@
-//! The configuration space of a PCI function: bytes, and which of them a guest may set.
+//! The configuration space of a PCI function, and the mask of its writable bits.
 
 /// Bytes of the space.
 const SPACE_BYTES: usize = 256;
@@ -31,13 +31,13 @@ const IDE_BLOCKS: [usize; 3] = [0x10, 0x14, 0x20];
 const IDE_BLOCK_BYTES: u32 = 16;
 /// Timings, which a drive on a serial link does not have.
 const IDE_TIMINGS: [usize; 4] = [0x40, 0x44, 0x48, 0x54];
-/// Which port is on which channel, and which ports are enabled and have a drive.
+/// Map of ports to channels, and port control and status: enabled ports, and those with a drive.
 const PORTS: usize = 0x90;
 
 /// Interrupts are off in the command register.
 const INTERRUPTS_OFF: u32 = 1 << 10;
 
-/// How a device interrupts.
+/// The kind of interrupt of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupt {
     /// By a message: address and data.
@@ -54,7 +54,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// That of an AHCI adapter, with message signalled interrupts.
+    /// The space of an AHCI adapter with message signalled interrupts.
     pub(super) fn ahci() -> Self {
         let mut it = Self { bytes: [0; SPACE_BYTES], writable: [0; SPACE_BYTES] };
         it.put(0, ICH9_AHCI, 0);
@@ -77,7 +77,7 @@ impl Configuration {
         it
     }
 
-    /// That of an IDE controller with one channel in use, interrupting by its line.
+    /// The space of an IDE controller with one channel in use and a line interrupt.
     pub(super) fn ide() -> Self {
         let mut it = Self { bytes: [0; SPACE_BYTES], writable: [0; SPACE_BYTES] };
         it.put(0, ICH7_IDE, 0);
@@ -91,24 +91,25 @@ impl Configuration {
         for at in IDE_TIMINGS {
             it.put(at, 0, u32::MAX);
         }
-        // Four ports on two channels; the first is enabled, and its drive is there.
+        // Four ports on two channels; the first is enabled, and its drive is present.
         it.put(PORTS, 0x0011 << 16, 0x000F << 16);
         it
     }
 
     fn put(&mut self, at: usize, value: u32, writable: u32) {
+        assert!(at.is_multiple_of(4), "registers are aligned");
         self.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         self.writable[at..at + 4].copy_from_slice(&writable.to_le_bytes());
     }
 
-    /// Fills `into` from `at` on; what lies beyond the space reads as zeros.
+    /// Fills `into` from `at` on; bytes beyond the space read as zeros.
     pub(super) fn read(&self, at: u64, into: &mut [u8]) {
         let from = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..));
         let mut from = from.unwrap_or_default().iter().copied();
         into.fill_with(|| from.next().unwrap_or(0));
     }
 
-    /// Sets what may be set.
+    /// Writes the writable bits.
     pub(super) fn write(&mut self, at: u64, from: &[u8]) {
         let Ok(begin) = usize::try_from(at) else { return };
         for (at, byte) in (begin..SPACE_BYTES).zip(from) {
@@ -121,7 +122,7 @@ impl Configuration {
         u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("4"))
     }
 
-    /// How an interrupt reaches the guest; nothing while they are off.
+    /// Returns the kind of interrupt; `None` while interrupts are off.
     pub(super) fn interrupt(&self) -> Option<Interrupt> {
         if self.field(CAPABILITIES) == 0 {
             let off = self.field(COMMAND) & INTERRUPTS_OFF != 0;

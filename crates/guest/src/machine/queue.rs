@@ -9,22 +9,22 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::chain::{Chain, Segment};
 use crate::memory::{Memory, Outside, get, put};
 
-/// Where a queue lies in guest memory.
+/// The location of a queue in guest memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ring {
     /// The number of descriptors, a power of two.
     pub size: u16,
     /// The guest-physical address of the descriptor table.
     pub descriptors: u64,
-    /// That of the ring of available chains.
+    /// The guest-physical address of the ring of available chains.
     pub available: u64,
-    /// That of the ring of used chains.
+    /// The guest-physical address of the ring of used chains.
     pub used: u64,
     /// The index of the first available chain.
     pub base: u16,
 }
 
-/// A queue that breaks the rules; the guest that made it can only be ended.
+/// A violation of the queue's rules, after which the guest can only be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum QueueError {
     /// Its rings or buffers are not in the memory that the guest shares.
@@ -85,12 +85,12 @@ impl Queue {
         Ok(Self { ring, next_available: ring.base, next_used: ring.base })
     }
 
-    /// Tells the guest that it need not say when it makes chains available.
+    /// Asks the guest not to notify the device of available chains.
     pub fn silence(&self, memory: &mut impl Memory) -> Result<(), QueueError> {
         Ok(put(memory, self.ring.used, &U16::new(NO_NOTIFY))?)
     }
 
-    /// Takes the next available chain, if one is there.
+    /// Takes the next available chain, if there is one.
     pub fn pop(&mut self, memory: &impl Memory) -> Result<Option<Chain>, QueueError> {
         let available: U16 = get(memory, self.ring.available.wrapping_add(2))?;
         let waiting = available.get().wrapping_sub(self.next_available);
@@ -115,6 +115,7 @@ impl Queue {
         let (mut index, mut left) = (head, u32::from(self.ring.size));
         let mut is_inner = false;
         loop {
+            // Each descriptor at most once, or a loop in guest memory would never end.
             if u32::from(index) >= size || left == 0 {
                 return Err(QueueError::Chain);
             }
@@ -140,13 +141,14 @@ impl Queue {
         }
     }
 
-    /// Gives a chain back, in whose writable buffers `written` bytes were written.
+    /// Returns a chain to the guest, with the number of bytes written to its buffers.
     pub fn push(
         &mut self,
         memory: &mut impl Memory,
         head: u16,
         written: u32,
     ) -> Result<(), QueueError> {
+        debug_assert!(self.ring.size.is_power_of_two(), "indices wrap around with the ring");
         let slot = u64::from(self.next_used % self.ring.size);
         let element = UsedElement { head: u32::from(head).into(), written: written.into() };
         put(memory, self.ring.used.wrapping_add(4 + 8 * slot), &element)?;
@@ -157,7 +159,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether the guest wants to be interrupted for what was given back.
+    /// Returns whether the guest wants to be interrupted for what was given back.
     pub fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, QueueError> {
         let flags: U16 = get(memory, self.ring.available)?;
         Ok(flags.get() & NO_INTERRUPT == 0)

@@ -1,7 +1,7 @@
 //! A virtio device at the end of a vhost-user socket: the protocol, as a state machine.
 //!
 //! Kicks and interrupts pass as messages (`INBAND_NOTIFICATIONS`), so that each is answered before
-//! the other side goes on: without that, virtual time would depend on who is scheduled first.
+//! the other side continues: otherwise virtual time would depend on the host's scheduling.
 
 mod wire;
 
@@ -13,20 +13,20 @@ pub use wire::{CALLED_BYTES, FILES_MAX, HEADER_BYTES, Header, PAYLOAD_MAX, call,
 
 use crate::machine::{Feature, Hardware, Queues, Ring, WRITE_CACHE_AT};
 
-/// A stretch of guest memory, in a file that came with the message.
+/// A region of guest memory, in a file that came with the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// Where the guest has it.
+    /// Its guest-physical address.
     pub guest_address: u64,
     /// The number of bytes.
     pub length: u64,
-    /// Where it begins in its file.
+    /// Its offset in its file.
     pub file_offset: u64,
-    /// By what it must be shifted where the guest names an address of its own process.
+    /// Its address in the guest's process, by which rings are named.
     user_address: u64,
 }
 
-/// What a message makes the device do, before it is answered.
+/// The effect of a message on the device, which precedes the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing outside the protocol.
@@ -43,12 +43,12 @@ pub enum Effect {
     WriteCache(bool),
 }
 
-/// What to do about a message, and what to answer then.
+/// The effect of a message, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// To be done first.
+    /// The effect, which comes first.
     pub effect: Effect,
-    /// To be sent then.
+    /// The answer, if the message has one.
     pub reply: Option<Vec<u8>>,
 }
 
@@ -64,9 +64,9 @@ pub enum VhostError {
     /// More regions than files, or more than there may be.
     #[error("vhost-user: {regions} memory regions with {files} files")]
     Regions {
-        /// As the message says.
+        /// Number of regions in the message.
         regions: u32,
-        /// That came with it.
+        /// Number of files that came with it.
         files: usize,
     },
     /// A queue that the device does not have.
@@ -85,7 +85,7 @@ pub struct Session {
     queues: [Declared; Queues::COUNT],
 }
 
-/// What was said of a queue before its place.
+/// Parameters of a queue that precede its addresses.
 #[derive(Debug, Clone, Copy, Default)]
 struct Declared {
     size: u16,
@@ -106,16 +106,12 @@ impl Session {
         files: usize,
     ) -> Result<Step, VhostError> {
         let request = header.request.get();
-        let answer = |payload: &[u8]| {
-            let reply = Some(wire::reply(request, payload));
-            Ok(Step { effect: Effect::Nothing, reply })
-        };
         let effect = match request {
-            wire::GET_FEATURES => return answer(&self.features().to_ne_bytes()),
+            wire::GET_FEATURES => return Ok(answer(request, &self.features().to_ne_bytes())),
             wire::GET_PROTOCOL_FEATURES => {
-                return answer(&self.protocol_features().to_ne_bytes());
+                return Ok(answer(request, &self.protocol_features().to_ne_bytes()));
             }
-            wire::GET_CONFIG => return answer(&self.read_config(payload)?),
+            wire::GET_CONFIG => return Ok(answer(request, &self.read_config(payload)?)),
             wire::SET_CONFIG => self.write_config(payload)?,
             wire::SET_MEM_TABLE => self.set_memory(payload, files)?,
             wire::SET_VRING_NUM => {
@@ -141,6 +137,7 @@ impl Session {
             | wire::SET_VRING_ENABLE => Effect::Nothing,
             _ => return Err(VhostError::Unknown(request)),
         };
+        // Requests without a specified answer are acknowledged on demand (REPLY_ACK).
         let wanted = header.flags.get() & wire::NEED_REPLY != 0;
         let done = U64::new(0);
         Ok(Step { effect, reply: wanted.then(|| wire::reply(request, done.as_bytes())) })
@@ -200,13 +197,13 @@ impl Session {
         }
         let (table, _) =
             <[wire::RawRegion]>::ref_from_prefix_with_elems(rest, count).map_err(|_| short)?;
-        let region = |raw: &wire::RawRegion| Region {
+        let regions = table.iter().map(|raw| Region {
             guest_address: raw.guest_address.get(),
             length: raw.length.get(),
             file_offset: raw.file_offset.get(),
             user_address: raw.user_address.get(),
-        };
-        self.regions = table.iter().map(region).collect();
+        });
+        self.regions = regions.collect();
         Ok(Effect::Memory(self.regions.clone()))
     }
 
@@ -225,17 +222,26 @@ impl Session {
         Ok((index, ring))
     }
 
-    /// Rings are named by addresses of the guest's process, buffers by guest-physical ones.
+    /// Converts an address in the guest's process, by which rings are named, to a guest-physical
+    /// one.
     fn guest_address(&self, user: u64) -> Result<u64, VhostError> {
-        let within = |region: &&Region| {
-            user.checked_sub(region.user_address).is_some_and(|at| at < region.length)
-        };
-        let region = self.regions.iter().find(within).ok_or(VhostError::Ring(user))?;
-        Ok((user - region.user_address).wrapping_add(region.guest_address))
+        for region in &self.regions {
+            if let Some(at) = user.checked_sub(region.user_address)
+                && at < region.length
+            {
+                return Ok(at.wrapping_add(region.guest_address));
+            }
+        }
+        Err(VhostError::Ring(user))
     }
 }
 
-/// A queue and the number in a message about it.
+/// An answer without an effect.
+fn answer(request: u32, payload: &[u8]) -> Step {
+    Step { effect: Effect::Nothing, reply: Some(wire::reply(request, payload)) }
+}
+
+/// Returns the queue and the number in a message about it.
 fn of_queue(request: u32, payload: &[u8]) -> Result<(u16, u16), VhostError> {
     let short = VhostError::Short(request);
     let (state, _) = wire::VringState::read_from_prefix(payload).map_err(|_| short)?;

@@ -10,7 +10,7 @@ pub const PAYLOAD_MAX: usize = 512;
 /// The most files that come with a message: one for each memory region.
 pub const FILES_MAX: usize = 8;
 
-/// What begins a message.
+/// The header of a message.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub struct Header {
@@ -29,7 +29,7 @@ impl Header {
 /// The version of the protocol, in the flags.
 const VERSION: u32 = 1;
 const REPLY: u32 = 4;
-/// The sender wants to know that the message was carried out.
+/// The sender requests an acknowledgement.
 pub(super) const NEED_REPLY: u32 = 8;
 
 pub(super) const GET_FEATURES: u32 = 1;
@@ -102,6 +102,7 @@ pub(super) fn reply(request: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
+    debug_assert!(payload.len() <= PAYLOAD_MAX, "both sides use one limit");
     let length = u32::try_from(payload.len()).expect("our messages are short");
     let header = Header { request: request.into(), flags: flags.into(), length: length.into() };
     [header.as_bytes(), payload].concat()
@@ -116,7 +117,7 @@ pub fn call(index: u16) -> Vec<u8> {
 /// The number of bytes of the acknowledgement of a [`call`].
 pub const CALLED_BYTES: usize = HEADER_BYTES + 8;
 
-/// Whether an acknowledgement says that the interrupt was taken.
+/// Returns whether an acknowledgement reports that the interrupt was taken.
 pub fn was_called(bytes: &[u8; CALLED_BYTES]) -> bool {
     let (header, status) = bytes.split_at(HEADER_BYTES);
     let header = Header::read_from_bytes(header).expect("it has the length of a header");

@@ -1,8 +1,8 @@
 //! A real file behind the server, with a dispatch policy in front.
 //!
-//! No model: requests become reads and writes of the file, in one thread per tag. The policy
-//! decides which request gets the next tag ([`drivelab_core::dispatch`]). The rule that once
-//! separated `DragonFly`'s writers from its readers can thus be tried on any disk.
+//! There is no model here: requests become reads and writes of the file, on one thread per tag, and
+//! the policy decides which request gets the next tag ([`drivelab_core::dispatch`]). It makes the
+//! rule that once separated `DragonFly`'s writers from its readers testable on any disk.
 
 mod workers;
 
@@ -28,10 +28,10 @@ pub struct Backing {
     pool: TagPool,
     queue: Queue<Command>,
     workers: Workers,
-    /// Data of reads until it is sent.
-    found: HashMap<u64, Box<[u8]>>,
+    /// Data of completed reads, by token, until it is sent.
+    read_data: HashMap<u64, Box<[u8]>>,
     in_flight: usize,
-    /// Counts resets: a request that a thread began before the last one is not answered.
+    /// The number of resets; completions of an earlier epoch are dropped.
     epoch: u64,
 }
 
@@ -51,11 +51,11 @@ impl Backing {
         let pool = TagPool::new(dispatch, tags);
         let workers = Workers::start(file, pool.tags())?;
         let capacity = Sectors::holding(Bytes::new(bytes));
-        let (queue, found) = (Queue::default(), HashMap::new());
-        Ok(Self { capacity, direct, pool, queue, workers, found, in_flight: 0, epoch: 0 })
+        let (queue, read_data) = (Queue::default(), HashMap::new());
+        Ok(Self { capacity, direct, pool, queue, workers, read_data, in_flight: 0, epoch: 0 })
     }
 
-    /// Whether the page cache is bypassed.
+    /// Returns whether the page cache is bypassed.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
@@ -81,7 +81,7 @@ impl Disk for Backing {
     fn submit(&mut self, _now: Time, command: Command) -> io::Result<()> {
         self.in_flight += 1;
         // The data of a read for a client that has disconnected is never fetched.
-        self.found.remove(&command.token);
+        self.read_data.remove(&command.token);
         self.queue.push(Class::from(command.op), command);
         self.dispatch();
         Ok(())
@@ -93,13 +93,18 @@ impl Disk for Backing {
 
     fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()> {
         for Finished { answer, data, epoch } in self.workers.finished() {
+            // A tag is busy until its thread is done, even if a reset made the result worthless.
             self.pool.release(Class::from(answer.op));
             if epoch != self.epoch {
                 continue;
             }
+            debug_assert!(
+                self.in_flight > 0,
+                "a completion of this epoch was counted at submission"
+            );
             self.in_flight -= 1;
             if let Some(data) = data {
-                self.found.insert(answer.token, data);
+                self.read_data.insert(answer.token, data);
             }
             answers.push(Answer { due: now, ..answer });
         }
@@ -108,7 +113,8 @@ impl Disk for Backing {
     }
 
     fn take_read(&mut self, answer: &Answer, data: &mut [u8]) -> io::Result<()> {
-        let found = self.found.remove(&answer.token).expect("a read that is done found something");
+        let found = self.read_data.remove(&answer.token).expect("a completed read has data");
+        debug_assert!(data.len() <= found.len(), "a front end asks for at most what was read");
         data.copy_from_slice(&found[..data.len()]);
         Ok(())
     }
@@ -119,8 +125,9 @@ impl Disk for Backing {
     }
 
     fn reset(&mut self) -> io::Result<()> {
+        // Threads cannot be interrupted: what they work on still completes, in an old epoch.
         self.queue = Queue::default();
-        self.found.clear();
+        self.read_data.clear();
         self.in_flight = 0;
         self.epoch += 1;
         Ok(())

@@ -14,7 +14,7 @@ use drivelab_core::{IoError, Op, Time};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::FallocateFlags;
 
-/// Alignment of memory for direct I/O, on every drive that we know.
+/// Memory alignment for direct I/O: that of drives with 4 KiB sectors satisfies all others.
 const ALIGNMENT: usize = 4096;
 
 /// Number of zeros written at once.
@@ -41,20 +41,22 @@ pub(super) struct Workers {
 
 impl Workers {
     pub(super) fn start(file: File, threads: usize) -> io::Result<Self> {
+        assert!(threads > 0, "without a thread no command would ever complete");
         let file = Arc::new(file);
         let wake = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let (done, finished) = channel();
-        let start = |_| {
+        let mut workers = Vec::with_capacity(threads);
+        for _ in 0..threads {
             let (file, wake) = (Arc::clone(&file), Arc::clone(&wake));
             let (waiting, done) = (Arc::clone(&waiting), done.clone());
-            std::thread::Builder::new()
+            let worker = std::thread::Builder::new()
                 .name("drivelab-io".into())
-                .spawn(move || work(&file, &waiting, &done, &wake))
-        };
-        let threads = (0..threads).map(start).collect::<io::Result<_>>()?;
-        Ok(Self { file, jobs: Some(jobs), finished, wake, threads })
+                .spawn(move || work(&file, &waiting, &done, &wake))?;
+            workers.push(worker);
+        }
+        Ok(Self { file, jobs: Some(jobs), finished, wake, threads: workers })
     }
 
     pub(super) fn start_job(&self, command: Command, epoch: u64) {
@@ -97,6 +99,7 @@ fn work(
     wake: &OwnedFd,
 ) {
     loop {
+        // One thread at a time waits with the lock held; the others wait for the lock.
         let next = waiting.lock().expect("no worker panics with it").recv();
         let Ok((command, epoch)) = next else { return };
         let (result, data) = match carry_out(file, &command) {
@@ -114,7 +117,9 @@ fn work(
 /// Zeroed memory, and the range in it with the alignment that direct I/O needs.
 fn aligned(bytes: usize) -> (Vec<u8>, Range<usize>) {
     let buffer = vec![0; bytes + ALIGNMENT];
+    // `Vec<u8>` guarantees no alignment, so one more unit makes an aligned start certain.
     let start = buffer.as_ptr().align_offset(ALIGNMENT);
+    debug_assert!(start < ALIGNMENT, "an aligned address is within one unit");
     (buffer, start..start + bytes)
 }
 
@@ -159,6 +164,7 @@ fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
 
 fn write_zeros(file: &File, at: u64, length: u64) -> io::Result<()> {
     let (zeros, range) = aligned(ZEROS);
+    debug_assert!(length.is_multiple_of(512), "a drive zeroes whole sectors");
     let mut done = 0;
     while done < length {
         let bytes = usize::try_from(length - done).map_or(ZEROS, |rest| rest.min(ZEROS));

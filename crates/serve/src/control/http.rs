@@ -2,9 +2,9 @@
 
 use drivelab_core::loopback::{Head, Refused};
 
-/// The longest head and the longest body that are accepted.
-const LONGEST_HEAD: usize = 8 << 10;
-const LONGEST_BODY: usize = 64 << 10;
+/// The largest accepted head and body.
+const HEAD_BYTES_MAX: usize = 8 << 10;
+const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// A complete request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct HttpRequest {
     headers: Vec<(String, Vec<u8>)>,
 }
 
-/// Why it cannot be read.
+/// The reason why a request cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
     /// Not HTTP.
@@ -30,15 +30,15 @@ pub enum Bad {
 }
 
 /// Maximum number of headers; curl and browsers send about ten.
-const MOST_HEADERS: usize = 64;
+const HEADERS_MAX: usize = 64;
 
 /// Reads a request; `None` while it is incomplete.
 pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut head = httparse::Request::new(&mut headers);
-    let end = match head.parse(&bytes[..bytes.len().min(LONGEST_HEAD)]) {
+    let end = match head.parse(&bytes[..bytes.len().min(HEAD_BYTES_MAX)]) {
         Ok(httparse::Status::Complete(end)) => end,
-        Ok(httparse::Status::Partial) if bytes.len() < LONGEST_HEAD => return Ok(None),
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => return Ok(None),
         Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
             return Err(Bad::TooLarge);
         }
@@ -60,14 +60,16 @@ pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
                 }
                 length = Some(stated);
             }
+            // Chunked bodies are not needed, and mixing both framings is how requests are smuggled.
             "transfer-encoding" => return Err(Bad::Malformed),
             _ => {}
         }
     }
     let length = length.unwrap_or(0);
-    if length > LONGEST_BODY {
+    if length > BODY_BYTES_MAX {
         return Err(Bad::TooLarge);
     }
+    debug_assert!(end <= bytes.len(), "the head was parsed from these bytes");
     let Some(body) = bytes[end..].get(..length) else { return Ok(None) };
     let body = std::str::from_utf8(body).map_err(|_| Bad::Malformed)?.to_owned();
     let headers = head.headers.iter().map(|it| (it.name.to_owned(), it.value.to_owned())).collect();

@@ -59,6 +59,7 @@ impl Response {
             _ => "Content Too Large",
         };
         let Self { status, body } = self;
+        // The line feed after the document belongs to the body.
         let length = body.len() + 1;
         format!(
             "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\n\
@@ -68,7 +69,7 @@ impl Response {
     }
 }
 
-/// How a request arrived.
+/// The kind of socket through which a request arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     /// A socket file: a process that may open it may send requests, under any host name.
@@ -83,23 +84,24 @@ pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Respo
         Via::Port => request.check_local(),
         Via::SocketFile => request.check_host(),
     };
+    // A page of another site can make a browser send requests to a local port, but cannot choose
+    // their `Host` header, and never reaches a socket file.
     checked.map_err(|refused| Response::error(refused.status(), &refused.to_string()))?;
-    let bad = |what: String| Response::error(400, &what);
+
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/stats") => Ok(Action::Stats),
         ("POST", "/stats/reset") => Ok(Action::ResetStats),
         ("GET", "/faults") => Ok(Action::ListFaults),
-        ("POST", "/power-cut") => {
-            PowerCut::from_json(now, &request.body).map(Action::PowerCut).map_err(bad)
-        }
+        ("POST", "/power-cut") => PowerCut::from_json(now, &request.body)
+            .map(Action::PowerCut)
+            .map_err(|what| Response::error(400, &what)),
         ("POST", "/faults") => Fault::from_json(&request.body)
             .map(Action::AddFault)
-            .map_err(|error| bad(error.to_string())),
-        ("DELETE", path) if path.starts_with("/faults/") => {
-            let number = path["/faults/".len()..].parse();
-            let unknown = |_| Response::error(404, "a fault has a number: DELETE /faults/1");
-            number.map(Action::RemoveFault).map_err(unknown)
-        }
+            .map_err(|error| Response::error(400, &error.to_string())),
+        ("DELETE", path) if path.starts_with("/faults/") => path["/faults/".len()..]
+            .parse()
+            .map(Action::RemoveFault)
+            .map_err(|_| Response::error(404, "a fault has a number: DELETE /faults/1")),
         (_, "/stats" | "/stats/reset" | "/faults" | "/power-cut") => {
             let what = "GET /stats, POST /stats/reset, GET or POST /faults, POST /power-cut";
             Err(Response::error(405, what))

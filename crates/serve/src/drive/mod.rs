@@ -28,9 +28,9 @@ use crate::store::{Choose, KeepAll, Recording, Step, Store, Survival, TrimId, Wr
 pub struct Attributes {
     /// Its physical sector: a power of two.
     pub physical_sector: Sectors,
-    /// Whether it is a rotating disk.
+    /// True if it is a rotating disk.
     pub rotational: bool,
-    /// Whether acknowledged data can be lost until it is flushed.
+    /// True if acknowledged data can be lost until it is flushed.
     pub volatile_cache: bool,
 }
 
@@ -46,7 +46,7 @@ struct Pending {
     submitted: Time,
     change: Change,
     plan: Plan,
-    /// A reset occurred: the device finishes the command, but it is not answered.
+    /// True after a reset: the device finishes the command, but it is not answered.
     is_aborted: bool,
 }
 
@@ -63,11 +63,11 @@ pub struct ServedDrive {
     device: Box<dyn Device>,
     store: Store,
     faults: Faults,
-    /// The write cache survives a power cut, by a capacitor or a battery.
+    /// True if a capacitor or battery lets the write cache survive a power cut.
     has_protected_cache: bool,
     pending: Slab<Pending>,
     aborted: usize,
-    /// Commands for which the device had no space.
+    /// Commands that the full device did not accept, in order.
     waiting: VecDeque<Request>,
     /// Answers that are delayed or need no device, by (time, sequence).
     held: BTreeMap<(Time, u64), Answer>,
@@ -87,6 +87,7 @@ impl ServedDrive {
     /// `seed`.
     pub fn new(device: impl Device + 'static, store: Store, seed: u64) -> Self {
         let mut device: Box<dyn Device> = Box::new(device);
+        // The first call switches the device's reports of destaged data on.
         let mut records = Vec::new();
         device.destaged(&mut records);
         Self {
@@ -114,7 +115,7 @@ impl ServedDrive {
         &self.store
     }
 
-    /// What its store recorded.
+    /// Returns the recording of its store.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.store.take_recording()
     }
@@ -123,6 +124,7 @@ impl ServedDrive {
         self.store.at(now);
         let mut completions = std::mem::take(&mut self.completions);
         self.device.advance(now, &mut completions);
+        // Destaged data first: a flush that completes below promises that it is on the medium.
         self.device.destaged(&mut self.records);
         for record in self.records.drain(..) {
             self.store.destaged(&record)?;
@@ -150,7 +152,7 @@ impl ServedDrive {
     /// Carries out a command, and answers it now or when its faults permit.
     fn finish(&mut self, completion: Completion) -> io::Result<()> {
         let Pending { mut answer, submitted, change, plan, is_aborted } =
-            self.pending.remove(place(completion.id));
+            self.pending.remove(slot(completion.id));
         answer.result = completion.result.map_err(Into::into).and(plan.result);
         match change {
             Change::Nothing if answer.op == Op::Read && answer.result.is_ok() => {
@@ -175,6 +177,7 @@ impl ServedDrive {
             Change::Flush => self.store.flushed()?,
         }
         if is_aborted {
+            debug_assert!(self.aborted > 0, "each aborted command is counted");
             self.aborted -= 1;
             return Ok(());
         }
@@ -184,6 +187,7 @@ impl ServedDrive {
     }
 
     fn hold(&mut self, answer: Answer) {
+        // The sequence number keeps answers that are due at one time first in, first out.
         self.sequence += 1;
         self.held.insert((answer.due, self.sequence), answer);
     }
@@ -262,8 +266,8 @@ impl Disk for ServedDrive {
             Op::Write if plan.result.is_err() => Change::Nothing,
             Op::Write => {
                 let data = data.expect("a write brings its data");
-                let capacity = self.capacity();
-                let lands = self.faults.landing(now, lba, sectors, capacity);
+                let end = self.capacity();
+                let lands = self.faults.landing(now, lba, sectors, end);
                 let write = self.store.begin_write(now, lands, data)?;
                 Change::Write { write, lands }
             }
@@ -272,6 +276,7 @@ impl Disk for ServedDrive {
         let pending = Pending { answer, submitted: now, change, plan, is_aborted: false };
         let id = RequestId(self.pending.insert(pending) as u64);
         let request = Request { id, op, lba, sectors, fua, submitter };
+        // Behind the others, even if the device has space again: requests must not overtake.
         if !self.waiting.is_empty() {
             self.waiting.push_back(request);
         } else if let Err(request) = self.device.submit(now, request) {
@@ -313,7 +318,7 @@ impl Disk for ServedDrive {
         self.held.clear();
         // The device never received these.
         for request in std::mem::take(&mut self.waiting) {
-            match self.pending.remove(place(request.id)).change {
+            match self.pending.remove(slot(request.id)).change {
                 Change::Write { write, .. } => self.store.forget(&write)?,
                 Change::Trim(trim) => self.store.forget_trim(trim)?,
                 Change::Nothing | Change::Flush => {}
@@ -343,6 +348,7 @@ impl Disk for ServedDrive {
     }
 }
 
-fn place(id: RequestId) -> usize {
-    usize::try_from(id.0).expect("a number that the slab gave")
+/// Returns the index of a request in the slab, from which its id was made.
+fn slot(id: RequestId) -> usize {
+    usize::try_from(id.0).expect("an index of the slab")
 }

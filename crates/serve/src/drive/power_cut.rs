@@ -1,4 +1,4 @@
-//! When the power is cut.
+//! The request for a power cut: now, after a number of writes, or at a random time.
 
 use drivelab_core::{Rng, Span, Time};
 use serde::Deserialize;
@@ -21,14 +21,14 @@ impl PowerCut {
         self.at
     }
 
-    /// A write was submitted.
+    /// Counts a submitted write.
     pub fn saw_write(&mut self) {
         if let Some(writes) = &mut self.writes {
             *writes = writes.saturating_sub(1);
         }
     }
 
-    /// Whether the cut is due at `now`.
+    /// Returns whether the cut is due at `now`.
     pub fn is_due(&self, now: Time) -> bool {
         self.at.is_some_and(|at| at <= now) || self.writes == Some(0)
     }
@@ -47,7 +47,7 @@ impl PowerCut {
 /// `{"when": "now"|{"writes": n}|{"random_ms": [a, b]}, "seed": s}`, everything optional.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct Body {
     #[serde(default)]
     when: Option<Value>,
     #[serde(default)]
@@ -59,7 +59,7 @@ impl PowerCut {
     /// requests.
     pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let Asked { when, seed } = json::object(text).map_err(|error| error.to_string())?;
+        let Body { when, seed } = json::object(text).map_err(|error| error.to_string())?;
         let hint = r#""when" is "now", {"writes": n} or {"random_ms": [a, b]} with a <= b"#;
         let when = when.unwrap_or_else(|| "now".into());
         Self::read(now, &when, seed).ok_or_else(|| hint.to_owned())
@@ -80,7 +80,9 @@ impl PowerCut {
         if low > high || high > 604_800_000 {
             return None;
         }
+        // Another stream than that of the survivors (`Dice`), so that the two are independent.
         let drawn = Rng::for_part(seed, 1).between(low, high);
+        debug_assert!((low..=high).contains(&drawn), "a time within the requested range");
         Some(Self { at: Some(now + Span::from_ms(drawn)), ..cut })
     }
 }

@@ -10,29 +10,29 @@ use drivelab_core::{Span, Time};
 
 use super::PAGE_BYTES;
 
-/// The longest line that is accepted: the head of a ledger and its notes are a few numbers, but a
-/// file or a client could send anything.
+/// The longest accepted line: the head of a ledger and its notes are a few numbers, but a file or a
+/// client could contain anything.
 pub(super) const LINE_MAX: u64 = 1024;
 /// The page after the end of the longest file (`off_t`).
 const PAGES_MAX: u64 = i64::MAX as u64 / PAGE_BYTES as u64;
 /// Maximum number of pages kept in memory during verification: 256 GiB of them, in one GiB.
 const NOTED_MAX: usize = 1 << 24;
 
-/// One line: what a page may contain from now on, or what it must contain.
+/// One line: the write that a page may contain, or must contain, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
     /// The page.
     pub page: u64,
     /// The number of the write.
     pub sequence: u64,
-    /// It was synced: from now on it must be there.
+    /// True if the write was synced, so that the page must contain it.
     pub promised: bool,
     /// Its time, on the writer's clock.
     pub at: Time,
 }
 
 impl Note {
-    /// The line for it.
+    /// Returns its line in a ledger.
     pub fn to_line(self) -> String {
         let kind = if self.promised { "kept" } else { "begun" };
         sealed(&format!("{kind} {} {} {}", self.page, self.sequence, self.at.ns()))
@@ -45,8 +45,9 @@ impl Note {
             "begun" => false,
             _ => return None,
         };
-        let mut number = || words.next()?.parse().ok();
-        let (page, sequence, ns) = (number()?, number()?, number()?);
+        let page = words.next()?.parse().ok()?;
+        let sequence = words.next()?.parse().ok()?;
+        let ns = words.next()?.parse().ok()?;
         if words.next().is_some() {
             return None;
         }
@@ -70,7 +71,7 @@ pub trait Notes {
 pub(super) struct Promise {
     /// The newest write that was begun, and the newest that was promised.
     pub(super) account: BlockAccount,
-    /// When the latter was promised.
+    /// Time of the newest promise.
     pub(super) at: Time,
 }
 
@@ -86,15 +87,12 @@ pub struct Ledger {
     /// The first and the last recorded time.
     first: Option<Time>,
     last: Time,
-    /// Whether its lines have checksums: those of earlier versions have none.
-    is_sealed: bool,
 }
 
 impl Ledger {
     /// An empty ledger.
     pub fn new(run: u64, pages: u64) -> Self {
-        let (promises, last) = (BTreeMap::new(), Time::ZERO);
-        Self { run, pages, promises, kept: 0, first: None, last, is_sealed: true }
+        Self { run, pages, promises: BTreeMap::new(), kept: 0, first: None, last: Time::ZERO }
     }
 
     /// Reads a ledger; a last line that was cut off by the end of the writer does not count.
@@ -108,16 +106,21 @@ impl Ledger {
             return Err(invalid(what));
         }
         while let Some(line) = lines.next() {
-            let wrong = |what: &str| invalid(format!("line {}: {what}", lines.number));
-            let note = ledger.note_of(&line?);
-            let note = note.ok_or_else(|| wrong("this is not a ledger entry, or it is damaged"))?;
+            let number = lines.number;
+            let note = Self::note_of(&line?).ok_or_else(|| {
+                invalid(format!("line {number}: this is not a ledger entry, or it is damaged"))
+            })?;
             if note.page >= ledger.pages {
-                let what = format!("page {} is not one of its {} pages", note.page, ledger.pages);
-                return Err(wrong(&what));
+                let (page, pages) = (note.page, ledger.pages);
+                return Err(invalid(format!(
+                    "line {number}: page {page} is not one of its {pages} pages"
+                )));
             }
             ledger.add(note);
             if ledger.promises.len() > NOTED_MAX {
-                return Err(wrong(&format!("it lists more than {NOTED_MAX} pages")));
+                return Err(invalid(format!(
+                    "line {number}: it lists more than {NOTED_MAX} pages"
+                )));
             }
         }
         Ok(ledger)
@@ -134,25 +137,24 @@ impl Ledger {
 
     /// Reads the first line.
     pub fn from_head(line: &str) -> Option<Self> {
-        let line = line.trim_end();
-        let plain = line.strip_prefix("drivelab-durability 1 ");
-        let numbers = plain.or_else(|| unsealed(line)?.strip_prefix("drivelab-durability 2 "))?;
+        let numbers = unsealed(line.trim_end())?.strip_prefix("drivelab-durability 2 ")?;
         let (run, pages) = numbers.split_once(' ')?;
-        let ledger = Self::new(run.parse().ok()?, pages.parse().ok()?);
-        Some(Self { is_sealed: plain.is_none(), ..ledger })
+        Some(Self::new(run.parse().ok()?, pages.parse().ok()?))
     }
 
-    /// Reads a note of this ledger.
-    pub fn note_of(&self, line: &str) -> Option<Note> {
-        Note::from_words(if self.is_sealed { unsealed(line)? } else { line })
+    /// Reads a note; `None` if it is damaged.
+    pub fn note_of(line: &str) -> Option<Note> {
+        Note::from_words(unsealed(line)?)
     }
 
     /// Adds a note.
     pub fn add(&mut self, note: Note) {
+        debug_assert!(note.page < self.pages, "a note is about a page of this run");
         self.first = self.first.or(Some(note.at));
         self.last = self.last.max(note.at);
         self.kept += u64::from(note.promised);
         let Promise { account, at } = self.promises.entry(note.page).or_default();
+        // Maxima, so that the result does not depend on the order of the lines.
         account.newest = account.newest.max(note.sequence);
         if note.promised && (note.sequence, note.at) > (account.durable, *at) {
             (account.durable, *at) = (note.sequence, note.at);
@@ -165,7 +167,7 @@ impl Ledger {
         PromiseRate { promised: self.kept, took }
     }
 
-    /// How long before the end something happened.
+    /// Returns the time between `at` and the end of the run.
     pub(super) fn age(&self, at: Time) -> Span {
         self.last.since(at)
     }
@@ -184,6 +186,7 @@ impl Ledger {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.is_file() {
+            // Locked before it is truncated, so that the ledger of a running test survives.
             if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
                 let what = "another drivelab is writing to this ledger";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -195,6 +198,7 @@ impl Ledger {
         file.write_all(self.head().as_bytes())?;
         // A pipe or `/dev/null` cannot be synced.
         let _ = file.sync_all();
+        // The entry in the folder must be durable too, or the file could vanish with the power.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(LedgerFile { file })
@@ -234,12 +238,16 @@ impl<R: io::Read> Lines<R> {
             return Some(Err(error));
         }
         if line.pop_if(|byte| *byte == b'\n').is_some() {
-            let what = |_| invalid(format!("line {}: not text", self.number));
-            return Some(String::from_utf8(line).map_err(what));
+            let number = self.number;
+            return Some(
+                String::from_utf8(line).map_err(|_| invalid(format!("line {number}: not text"))),
+            );
         }
         let cut_off = (line.len() as u64) < LINE_MAX || line.iter().all(|byte| *byte == 0);
-        let long = || invalid(format!("line {}: it is longer than {LINE_MAX} bytes", self.number));
-        (!cut_off).then(|| Err(long()))
+        if cut_off {
+            return None;
+        }
+        Some(Err(invalid(format!("line {}: it is longer than {LINE_MAX} bytes", self.number))))
     }
 }
 
@@ -271,7 +279,7 @@ mod tests {
         fn notes_read_back(page: u64, sequence: u64, promised: bool, ns: u64) {
             let note = Note { page, sequence, promised, at: Time::from_ns(ns) };
             let ledger = Ledger::new(1, 1);
-            assert_eq!(ledger.note_of(note.to_line().trim_end()), Some(note));
+            assert_eq!(Ledger::note_of(note.to_line().trim_end()), Some(note));
             assert_eq!(Ledger::from_head(&ledger.head()), Some(ledger));
         }
     }
@@ -287,7 +295,7 @@ mod tests {
         };
         let (line, head) = (note.to_line(), ledger.head());
         for bit in 0..(line.len() - 1) * 8 {
-            let read = flipped(&line, bit).and_then(|line| ledger.note_of(&line));
+            let read = flipped(&line, bit).and_then(|line| Ledger::note_of(&line));
             assert_eq!(read, None, "bit {bit} of a note");
         }
         for bit in 0..(head.len() - 1) * 8 {
@@ -297,10 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn ledgers_of_earlier_versions_are_read() {
-        let ledger = Ledger::from_head("drivelab-durability 1 7 4\n").unwrap();
-        let note = Note { page: 1, sequence: 1, promised: false, at: Time::from_ns(10) };
-        assert_eq!(ledger.note_of("begun 1 1 10"), Some(note));
-        assert_eq!(ledger.note_of("begun 1 1 10 11"), None);
+    fn lines_without_a_checksum_are_not_read() {
+        assert_eq!(Ledger::from_head("drivelab-durability 2 7 4\n"), None);
+        assert_eq!(Ledger::note_of("begun 1 1 10"), None);
     }
 }

@@ -2,16 +2,16 @@
 //! after a power cut.
 //!
 //! The idea is from diskchecker.pl (Brad Fitzpatrick, 2005). This version numbers every write, so
-//! that a lost page can be distinguished from a torn one and from one that was written elsewhere.
+//! that it distinguishes a lost page from a torn one and from one that was written elsewhere.
 
-mod keeper;
 mod ledger;
 mod modelled;
 mod page;
-mod place;
+mod progress;
 mod remote;
+mod sink;
+mod target;
 mod verdict;
-mod watch;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drivelab_core::verification::PromiseRate;
 use drivelab_core::{Rng, Time};
 
-pub use keeper::{Keeper, check_ledger, listen, new_run};
 pub use ledger::{Ledger, LedgerFile, Note, Notes};
 pub use modelled::{Cut, Trial, try_device};
 pub use page::PAGE_BYTES;
-pub use place::{ModelledPlace, Place, PlaceError, RealFile};
+pub use progress::{Progress, unless_stuck};
 pub use remote::{Remote, keep_for_others};
+pub use sink::{LedgerSink, check_ledger, listen, new_run};
+pub use target::{ModelledTarget, PageTarget, RealFile, TargetError};
 pub use verdict::verify;
-pub use watch::{Progress, unless_stuck};
 
 use page::Stamp;
 
@@ -37,13 +37,13 @@ pub struct Writing<'a> {
     pub run: u64,
     /// Number of pages.
     pub pages: u64,
-    /// When to stop.
+    /// Time at which to stop, from the beginning of the phase.
     pub until: Time,
-    /// Stops it earlier.
+    /// Stops the phase earlier when set.
     pub stop: &'a AtomicBool,
 }
 
-/// Why writing ended.
+/// The reason why writing ended.
 #[derive(Debug)]
 pub enum Ended {
     /// The time was up.
@@ -51,7 +51,7 @@ pub enum Ended {
     /// The user stopped it.
     Stopped,
     /// The drive disappeared, or refused.
-    Place(PlaceError),
+    Target(TargetError),
     /// The ledger cannot be written any more.
     Notes(io::Error),
 }
@@ -59,17 +59,18 @@ pub enum Ended {
 /// Writes and syncs random pages until the time is up or the drive disappears. Before each page it
 /// records what the page may contain from now on, and after it what it must contain.
 pub fn write(
-    place: &mut dyn Place,
+    target: &mut dyn PageTarget,
     notes: &mut dyn Notes,
     writing: Writing<'_>,
 ) -> (PromiseRate, Ended) {
+    // Seeded with the run: its pages are in another order than those of the run before.
     let mut rng = Rng::new(writing.run);
-    let began = place.now();
+    let began = target.now();
     let until = began + writing.until.since(Time::ZERO);
     let mut promised = 0;
     let mut ended = Ended::Time;
     for sequence in 1.. {
-        if place.now() >= until || writing.pages == 0 {
+        if target.now() >= until || writing.pages == 0 {
             break;
         }
         if writing.stop.load(Ordering::Relaxed) {
@@ -77,13 +78,13 @@ pub fn write(
             break;
         }
         let stamp = Stamp { run: writing.run, page: rng.below(writing.pages), sequence };
-        if let Err(why) = promise(place, notes, stamp) {
+        if let Err(why) = promise(target, notes, stamp) {
             ended = why;
             break;
         }
         promised += 1;
     }
-    let took = place.now().since(began);
+    let took = target.now().since(began);
     if let Err(error) = notes.close()
         && matches!(ended, Ended::Time | Ended::Stopped)
     {
@@ -93,10 +94,12 @@ pub fn write(
 }
 
 /// Writes and syncs one page, recorded before and after.
-fn promise(place: &mut dyn Place, notes: &mut dyn Notes, stamp: Stamp) -> Result<(), Ended> {
+fn promise(target: &mut dyn PageTarget, notes: &mut dyn Notes, stamp: Stamp) -> Result<(), Ended> {
     let Stamp { page, sequence, .. } = stamp;
-    let note = |promised, at| Note { page, sequence, promised, at };
-    notes.note(note(false, place.now())).map_err(Ended::Notes)?;
-    place.write(page, &page::fill(stamp)).and_then(|()| place.sync()).map_err(Ended::Place)?;
-    notes.note(note(true, place.now())).map_err(Ended::Notes)
+    assert!(sequence > 0, "number 0 stands for a page that was never written");
+    // Before the write: from here on the page may contain it, whether or not the power fails.
+    let begun = Note { page, sequence, promised: false, at: target.now() };
+    notes.note(begun).map_err(Ended::Notes)?;
+    target.write(page, &page::fill(stamp)).and_then(|()| target.sync()).map_err(Ended::Target)?;
+    notes.note(Note { promised: true, at: target.now(), ..begun }).map_err(Ended::Notes)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Bytes, Device, Disk as _, Rng, Sectors, Span, Time};
 
-use super::{Ended, Ledger, ModelledPlace, PAGE_BYTES, PlaceError, Writing, verify, write};
+use super::{Ended, Ledger, ModelledTarget, PAGE_BYTES, TargetError, Writing, verify, write};
 use crate::drive::ServedDrive;
 use crate::fault::Fault;
 use crate::medium::Memory;
@@ -20,7 +20,7 @@ pub struct Trial {
     pub size: Bytes,
     /// Memory limit of its data.
     pub memory: Bytes,
-    /// The power is cut in the second half of it.
+    /// Duration of writing; the power is cut in its second half.
     pub runtime: Span,
     /// The faults of the drive.
     pub faults: Vec<Fault>,
@@ -31,9 +31,9 @@ pub struct Trial {
 pub struct Cut {
     /// Number of promises, and the time that they took.
     pub pace: PromiseRate,
-    /// Why writing ended.
+    /// The reason why writing ended.
     pub ended: Ended,
-    /// When the power was to be cut.
+    /// Planned time of the power cut.
     pub power_goes: Time,
     /// The result for the pages.
     pub pages: Judgement,
@@ -45,7 +45,7 @@ pub fn try_device(
     physical_sector: Sectors,
     trial: &Trial,
     stop: &AtomicBool,
-) -> Result<Cut, PlaceError> {
+) -> Result<Cut, TargetError> {
     let medium = Memory::new(device.capacity(), trial.memory);
     let store = Store::new(Box::new(medium), physical_sector);
     let mut drive = ServedDrive::new(device, store, trial.seed);
@@ -53,16 +53,17 @@ pub fn try_device(
         drive.add_fault(Time::ZERO, fault.clone());
     }
     let runtime = trial.runtime.ns().max(2);
+    // Not in the first half: a cut right at the start would find few promises to break.
     let drawn = Rng::for_part(trial.seed, 1).between(runtime / 2, runtime);
     let power_goes = Time::from_ns(drawn);
     let size = trial.size.min(drive.capacity().bytes());
     let count = size.get() / PAGE_BYTES as u64;
-    let mut drive = ModelledPlace::new(drive, power_goes);
+    let mut drive = ModelledTarget::new(drive, power_goes);
     let mut ledger = Ledger::new(trial.seed, count);
     let writing = Writing { run: trial.seed, pages: count, until: Time::MAX, stop };
     let (pace, ended) = write(&mut drive, &mut ledger, writing);
-    let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
-    drive.cut(&mut Dice::new(trial.seed)).map_err(failed)?;
+    let survivors = &mut Dice::new(trial.seed);
+    drive.cut(survivors).map_err(super::target::failed("the drive's memory"))?;
     // The result until it was stopped is kept, and there is little left to check.
     let pages = verify(&mut drive, &ledger, &AtomicBool::new(false))?;
     Ok(Cut { pace, ended, power_goes, pages })

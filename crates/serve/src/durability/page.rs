@@ -18,9 +18,9 @@ pub(super) struct Stamp {
 pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     let Stamp { run, page, sequence } = stamp;
     let mut bytes = vec![0; PAGE_BYTES];
-    for (place, sector) in (page * SECTORS..).zip(bytes.chunks_exact_mut(SECTOR)) {
+    for (number, sector) in (page * SECTORS..).zip(bytes.chunks_exact_mut(SECTOR)) {
         // Data that cannot be compressed and that no other page has.
-        let mut rng = Rng::for_part(run ^ sequence.rotate_left(32), place);
+        let mut rng = Rng::for_part(run ^ sequence.rotate_left(32), number);
         for word in sector.chunks_exact_mut(8) {
             word.copy_from_slice(&rng.bits().to_le_bytes());
         }
@@ -29,8 +29,9 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     bytes
 }
 
-/// The content of `bytes`, read at the place of `page` of this run.
+/// Returns the content of `bytes`, which were read from `page` of this run.
 pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContent {
+    debug_assert_eq!(bytes.len(), PAGE_BYTES, "whole pages are read");
     BlockContent::of(bytes, run, page * SECTORS)
 }
 

@@ -18,9 +18,10 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Connects to the keeper at `address` and begins a ledger there.
+    /// Connects to the machine at `address` and begins a ledger there.
     pub fn connect(address: &str, ledger: &Ledger) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
+        // Each note waits for its answer, so Nagle's algorithm would add a delay to every page.
         stream.set_nodelay(true)?;
         stream.write_all(ledger.head().as_bytes())?;
         Ok(Self { stream: BufReader::new(stream) })
@@ -30,6 +31,7 @@ impl Remote {
 impl Notes for Remote {
     fn note(&mut self, note: Note) -> io::Result<()> {
         self.stream.get_mut().write_all(note.to_line().as_bytes())?;
+        // A promise needs no answer: if it is lost with the connection, the page counts as unknown.
         if note.promised {
             return Ok(());
         }
@@ -39,8 +41,8 @@ impl Notes for Remote {
     }
 }
 
-/// How often a keeper that receives nothing checks whether it must stop.
-const LOOK_ROUND: Duration = Duration::from_millis(100);
+/// Interval at which a machine that receives nothing checks whether it must stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Keeps the ledger of one writer in the file at `path`, until the writer disappears or `stop` is
 /// set; returns the number of notes.
@@ -53,7 +55,7 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     })?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
-    while let Some(note) = lines.next(stop).and_then(|line| ledger.note_of(&line)) {
+    while let Some(note) = lines.next(stop).and_then(|line| Ledger::note_of(&line)) {
         kept.note(note)?;
         notes += 1;
         if !note.promised && lines.stream.get_mut().write_all(b"ok\n").is_err() {
@@ -72,11 +74,11 @@ fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStr
             Ok((stream, _)) => {
                 stream.set_nonblocking(false)?;
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(LOOK_ROUND))?;
+                stream.set_read_timeout(Some(POLL_INTERVAL))?;
                 return Ok(Some(stream));
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(LOOK_ROUND);
+                std::thread::sleep(POLL_INTERVAL);
             }
             Err(error) => return Err(error),
         }

@@ -7,23 +7,23 @@ use drivelab_core::verification::{BlockContent, Judgement};
 
 use super::ledger::{Ledger, Promise};
 use super::page::{self, PAGE_BYTES};
-use super::place::{Place, PlaceError};
+use super::target::{PageTarget, TargetError};
 
 /// Checks every page that was written or that contains data.
 pub fn verify(
-    place: &mut dyn Place,
+    target: &mut dyn PageTarget,
     ledger: &Ledger,
     stop: &AtomicBool,
-) -> Result<Judgement, PlaceError> {
+) -> Result<Judgement, TargetError> {
     let mut verdict = Judgement::default();
     let mut bytes = vec![0; PAGE_BYTES];
     let mut next = 0;
-    while let Some(number) = to_look_at(place, ledger, next)? {
+    while let Some(number) = next_page(target, ledger, next)? {
         if stop.load(Ordering::Relaxed) {
-            return Err(PlaceError::Stopped);
+            return Err(TargetError::Stopped);
         }
         next = number + 1;
-        place.read(number, &mut bytes)?;
+        target.read(number, &mut bytes)?;
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
             Some(promise) => count(&mut verdict, &found, promise, ledger),
@@ -35,13 +35,13 @@ pub fn verify(
 }
 
 /// The first page from `next` on that was written, or may contain data that belongs elsewhere.
-fn to_look_at(
-    place: &mut dyn Place,
+fn next_page(
+    target: &mut dyn PageTarget,
     ledger: &Ledger,
     next: u64,
-) -> Result<Option<u64>, PlaceError> {
+) -> Result<Option<u64>, TargetError> {
     let noted = ledger.promises.range(next..).next().map(|(page, _)| *page);
-    let data = place.data_from(next)?.filter(|page| *page < ledger.pages);
+    let data = target.data_from(next)?.filter(|page| *page < ledger.pages);
     Ok(noted.into_iter().chain(data).min())
 }
 
@@ -119,25 +119,25 @@ mod tests {
     /// A page that still exists.
     struct Page(Vec<u8>);
 
-    impl Place for Page {
+    impl PageTarget for Page {
         fn now(&self) -> Time {
             Time::ZERO
         }
 
-        fn write(&mut self, _: u64, _: &[u8]) -> Result<(), PlaceError> {
+        fn write(&mut self, _: u64, _: &[u8]) -> Result<(), TargetError> {
             Ok(())
         }
 
-        fn sync(&mut self) -> Result<(), PlaceError> {
+        fn sync(&mut self) -> Result<(), TargetError> {
             Ok(())
         }
 
-        fn read(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+        fn read(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), TargetError> {
             bytes.copy_from_slice(&self.0);
             Ok(())
         }
 
-        fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+        fn data_from(&mut self, page: u64) -> Result<Option<u64>, TargetError> {
             Ok((page == 0).then_some(0))
         }
     }

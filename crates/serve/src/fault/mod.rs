@@ -16,18 +16,18 @@ use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 pub use spec::{Fault, FaultError, Kind, Listed};
 
 use sector::Sector;
-use spec::{GREATEST_FACTOR, LONGEST_STALL, SLOW_PARTS};
+use spec::{FACTOR_MAX, SLOW_PARTS, STALL_MAX};
 
 /// The number of a fault.
 pub type FaultId = u64;
 
 /// Maximum number of incidents kept until they are taken; further ones are only counted.
-const MOST_INCIDENTS: usize = 10_000;
+const INCIDENTS_MAX: usize = 10_000;
 
 /// An action of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// When.
+    /// Time of the action.
     pub at: Time,
     /// The fault.
     pub fault: FaultId,
@@ -41,14 +41,14 @@ impl fmt::Display for Incident {
     }
 }
 
-/// Number of strikes of a fault that are logged one by one; after that each power of ten is, so
+/// Number of strikes of a fault that are logged individually; after that each power of ten is, so
 /// that a fault that always strikes does not flood the log.
-const TOLD_STRIKES: u64 = 5;
+const LOGGED_STRIKES: u64 = 5;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) result: Result<(), CommandError>,
-    /// The flush is acknowledged and never reaches the drive.
+    /// True if the flush is acknowledged and never reaches the drive.
     pub(crate) lies: bool,
     stall: Span,
     slow: u64,
@@ -57,20 +57,22 @@ pub(crate) struct Plan {
 impl Plan {
     const NONE: Self = Self { result: Ok(()), lies: false, stall: Span::ZERO, slow: SLOW_PARTS };
 
-    /// All stalls together are as long as one may be: forgotten faults must not hold a command for
-    /// good.
+    /// Adds a stall; all together are at most as long as one may be, so that forgotten faults do
+    /// not hold a command for ever.
     fn add_stall(&mut self, stall: Span) {
-        self.stall = Span::from_ns(self.stall.ns().saturating_add(stall.ns())).min(LONGEST_STALL);
+        self.stall = Span::from_ns(self.stall.ns().saturating_add(stall.ns())).min(STALL_MAX);
     }
 
-    /// All factors together are as large as one may be.
+    /// Multiplies by a factor; the product is at most the largest single factor.
     fn add_factor(&mut self, factor: u64) {
         let product = self.slow.saturating_mul(factor) / SLOW_PARTS;
-        self.slow = product.min(GREATEST_FACTOR * SLOW_PARTS);
+        self.slow = product.min(FACTOR_MAX * SLOW_PARTS);
     }
 
-    /// When a command that the drive has completed is answered.
+    /// Returns the time at which a command that the drive completed at `done` is answered.
     pub(crate) fn due(&self, submitted: Time, done: Time) -> Time {
+        debug_assert!(submitted <= done, "a command completes after its submission");
+        // In 128 bits: a day in ns times the largest factor overflows 64.
         let took = done.since(submitted);
         let slowed = u128::from(took.ns()) * u128::from(self.slow) / u128::from(SLOW_PARTS);
         let slowed = u64::try_from(slowed).unwrap_or(u64::MAX);
@@ -82,7 +84,7 @@ impl Plan {
 struct Active {
     fault: Fault,
     rng: Rng,
-    /// Seed of which sectors are damaged.
+    /// Seed of the choice of damaged sectors.
     seed: u64,
     strikes: u64,
     /// Sectors that were damaged and have been rewritten, or that are already damaged on the
@@ -104,6 +106,7 @@ impl Faults {
     }
 
     pub(crate) fn add(&mut self, now: Time, fault: Fault) -> FaultId {
+        // Numbers are never reused: a log line names one fault, even after it was removed.
         let id = self.next;
         self.next += 1;
         let mut rng = Rng::for_part(self.seed, id);
@@ -129,18 +132,18 @@ impl Faults {
     }
 
     fn note_strike(&mut self, at: Time, fault: FaultId, strikes: u64, what: String) {
-        if strikes <= TOLD_STRIKES {
+        if strikes <= LOGGED_STRIKES {
             self.note(at, fault, what);
         }
-        if strikes == TOLD_STRIKES {
+        if strikes == LOGGED_STRIKES {
             self.note(at, fault, "further strikes are only counted: GET /faults".to_owned());
-        } else if strikes > TOLD_STRIKES && is_power_of_ten(strikes) {
+        } else if strikes > LOGGED_STRIKES && is_power_of_ten(strikes) {
             self.note(at, fault, format!("{strikes} strikes so far"));
         }
     }
 
     fn note(&mut self, at: Time, fault: FaultId, what: String) {
-        if self.incidents.len() < MOST_INCIDENTS {
+        if self.incidents.len() < INCIDENTS_MAX {
             self.incidents.push(Incident { at, fault, what });
         }
     }
@@ -172,11 +175,7 @@ impl Faults {
         if self.active.is_empty() {
             return plan;
         }
-        let of_plan = |kind| {
-            use Kind::{LyingFlush, ReadError, Slow, Stall, WriteError};
-            matches!(kind, Stall | Slow | ReadError | WriteError | LyingFlush)
-        };
-        for (id, fault, strikes) in self.striking(op, lba, sectors, of_plan) {
+        for (id, fault, strikes) in self.striking(op, lba, sectors, Kind::changes_plan) {
             match fault.kind {
                 Kind::Stall => plan.add_stall(fault.duration),
                 Kind::Slow => plan.add_factor(fault.factor),
@@ -203,29 +202,30 @@ impl Faults {
             return lba;
         }
         let mut lands = lba;
-        let misdirected = |kind| kind == Kind::Misdirected;
-        for (id, fault, strikes) in self.striking(Op::Write, lba, sectors, misdirected) {
+        let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Misdirected);
+        for (id, fault, strikes) in striking {
             let (first, end) = fault.within(capacity);
-            // Aligned like the write, so that a page is written to the place of a page.
-            let places = (end.get() - first.get()) / sectors.get().max(1);
-            if places < 2 {
+            // Aligned like the write, so that a page lands on another page and not across two.
+            let slots = (end.get() - first.get()) / sectors.get().max(1);
+            if slots < 2 {
                 continue;
             }
             let active = self.active.get_mut(&id).expect("it has just struck");
-            let place = active.rng.below(places) * sectors.get();
-            lands = first + Sectors::new(place);
+            let index = active.rng.below(slots) * sectors.get();
+            lands = first + Sectors::new(index);
             let what = format!("the write to {lba}+{sectors} lands at {lands}");
             self.note_strike(now, id, strikes, what);
         }
         lands
     }
 
-    /// How many bytes of a physical sector, `sectors` long, that is being written at the power cut
-    /// are new, if not all.
+    /// Returns the number of new bytes in a physical sector of `sectors` that is being written at
+    /// the power cut, if the write is torn.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
         let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
         let (id, _, strikes) = striking.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
+        // At least one byte is new and one old, or it would not be torn.
         let bytes = active.rng.between(1, sectors.bytes().get() - 1);
         let what = format!("sector {lba}+{sectors} is torn after {bytes} bytes");
         self.note_strike(now, id, strikes, what);
@@ -288,11 +288,10 @@ impl Active {
     fn damaged(&self, lba: Lba, sectors: Sectors) -> Vec<u64> {
         let (first, end) = self.fault.within(Sectors::new(u64::MAX));
         let range = lba.max(first).get()..(lba + sectors).min(end).get();
-        let bad = |sector: &u64| {
-            sector::is_struck(self.seed, *sector, self.fault.probability)
-                && !self.settled.contains_key(sector)
-        };
-        range.filter(bad).collect()
+        range
+            .filter(|sector| sector::is_struck(self.seed, *sector, self.fault.probability))
+            .filter(|sector| !self.settled.contains_key(sector))
+            .collect()
     }
 
     fn heal(&mut self, lba: Lba, sectors: Sectors) {
@@ -303,11 +302,12 @@ impl Active {
         }
     }
 
-    /// Flips the bit of `sector` that this fault flips; returns which.
+    /// Flips the bit of `sector` that this fault flips, and returns its index.
     fn rot(&mut self, sector: u64, medium: &mut dyn Medium) -> io::Result<usize> {
         let bit = sector::bit(self.seed, sector);
         let mut bytes = [0; 512];
         medium.read(Lba::new(sector), &mut bytes)?;
+        debug_assert!(bit < 512 * 8, "a bit of the sector");
         bytes[bit / 8] ^= 1 << (bit % 8);
         medium.write(Lba::new(sector), &bytes)?;
         self.settled.insert(sector, Sector::Rotten);
@@ -331,6 +331,6 @@ mod tests {
         }
         let plan = faults.plan(Time::ZERO, Op::Read, Lba::ZERO, Sectors::new(8));
         let due = plan.due(Time::ZERO, Time::ZERO + Span::from_us(100));
-        assert_eq!(due, Time::ZERO + Span::from_us(100) * 1_000_000 + LONGEST_STALL);
+        assert_eq!(due, Time::ZERO + Span::from_us(100) * 1_000_000 + STALL_MAX);
     }
 }

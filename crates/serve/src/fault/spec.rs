@@ -49,6 +49,14 @@ impl Choice for Kind {
 choice_as_text!(Kind);
 
 impl Kind {
+    /// Returns whether it takes effect before the device receives the command.
+    pub(super) fn changes_plan(self) -> bool {
+        matches!(
+            self,
+            Self::Stall | Self::Slow | Self::ReadError | Self::WriteError | Self::LyingFlush
+        )
+    }
+
     fn strikes(self, op: Op) -> bool {
         match self {
             Self::Stall | Self::Slow => true,
@@ -58,12 +66,12 @@ impl Kind {
         }
     }
 
-    /// Whether `duration_ms` says something about it.
+    /// Returns whether `duration_ms` applies to it.
     fn has_duration(self) -> bool {
         self == Self::Stall
     }
 
-    /// Whether `factor` says something about it.
+    /// Returns whether `factor` applies to it.
     fn has_factor(self) -> bool {
         self == Self::Slow
     }
@@ -86,7 +94,7 @@ pub struct Fault {
     pub factor: u64,
 }
 
-/// Why a fault was refused.
+/// The reason why a fault was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FaultError(String);
@@ -112,30 +120,23 @@ struct Keys {
 pub(super) const SLOW_PARTS: u64 = 1_000;
 
 /// A day in ms, and a factor of a million: larger values are mistakes.
-const LONGEST_MS: f64 = 86_400_000.0;
-pub(super) const LONGEST_STALL: Span = Span::from_ms(86_400_000);
-pub(super) const GREATEST_FACTOR: u64 = 1_000_000;
+const STALL_MAX_MS: f64 = 86_400_000.0;
+pub(super) const STALL_MAX: Span = Span::from_ms(86_400_000);
+pub(super) const FACTOR_MAX: u64 = 1_000_000;
 
 impl Fault {
     /// Reads the body of `POST /faults`.
     pub fn from_json(text: &str) -> Result<Self, FaultError> {
         let keys: Keys = json::object(text).map_err(|error| FaultError(error.to_string()))?;
-        let wrong = |key: &str, what: &str| FaultError(format!("`{key}` {what}"));
-        let scaled = |key, value: Option<f64>, most: f64, scale: f64| match value {
-            Some(value) if value > 0.0 && value <= most => Ok(Some(rounded(value * scale))),
-            Some(_) => Err(wrong(key, "is not above 0, or too large")),
-            None => Ok(None),
-        };
         let parts = scaled("probability", keys.probability, 1.0, 1e9)?;
-        let duration = scaled("duration_ms", keys.duration_ms, LONGEST_MS, 1e6)?;
+        let duration = scaled("duration_ms", keys.duration_ms, STALL_MAX_MS, 1e6)?;
         #[expect(clippy::cast_precision_loss, reason = "a million and a thousand")]
-        let factor = scaled("factor", keys.factor, GREATEST_FACTOR as f64, SLOW_PARTS as f64)?;
+        let factor = scaled("factor", keys.factor, FACTOR_MAX as f64, SLOW_PARTS as f64)?;
         let kind = keys.kind;
-        let meaningless = |key: &str| {
-            FaultError(format!("`{key}` means nothing for `{kind}`: it lasts until it is removed"))
-        };
         if duration.is_some() && !kind.has_duration() {
-            return Err(meaningless("duration_ms"));
+            return Err(FaultError(format!(
+                "`duration_ms` means nothing for `{kind}`: it lasts until it is removed"
+            )));
         }
         if factor.is_some() && !kind.has_factor() {
             return Err(FaultError(format!(
@@ -175,17 +176,33 @@ impl Fault {
         })
     }
 
-    /// Whether it can strike this command. A flush has no address, so a range does not exclude it.
+    /// Returns whether it can strike this command. A flush has no address, so a range does not
+    /// exclude it.
     pub(super) fn concerns(&self, op: Op, lba: Lba, sectors: Sectors) -> bool {
-        let here = |(start, end)| op == Op::Flush || (lba < end && start < lba + sectors);
         self.kind.strikes(op)
             && self.op.is_none_or(|wanted| wanted == op)
-            && self.range.is_none_or(here)
+            && self
+                .range
+                .is_none_or(|(start, end)| op == Op::Flush || (lba < end && start < lba + sectors))
     }
 
     pub(super) fn within(&self, capacity: Sectors) -> (Lba, Lba) {
         let all = (Lba::ZERO, Lba::ZERO + capacity);
         self.range.map_or(all, |(start, end)| (start.min(all.1), end.min(all.1)))
+    }
+}
+
+fn wrong(key: &str, what: &str) -> FaultError {
+    FaultError(format!("`{key}` {what}"))
+}
+
+/// Converts a number of the contract to a whole number of parts.
+fn scaled(key: &str, value: Option<f64>, max: f64, scale: f64) -> Result<Option<u64>, FaultError> {
+    match value {
+        Some(value) if value > 0.0 && value <= max => Ok(Some(rounded(value * scale))),
+        // NaN fails both comparisons and ends here.
+        Some(_) => Err(wrong(key, "is not above 0, or too large")),
+        None => Ok(None),
     }
 }
 
@@ -209,13 +226,16 @@ impl fmt::Display for Fault {
 impl From<&Fault> for Keys {
     #[expect(clippy::cast_precision_loss, reason = "below a day in ns, and a factor of 10^9")]
     fn from(fault: &Fault) -> Self {
-        let bytes = |lba: Lba| lba.get().saturating_mul(SECTOR_BYTES);
+        // The sector beyond the last possible one has no byte address.
+        let range = fault
+            .range
+            .map(|(start, end)| [start, end].map(|lba| lba.get().saturating_mul(SECTOR_BYTES)));
         let stalls = fault.kind.has_duration();
         let slows = fault.kind.has_factor();
         Self {
             kind: fault.kind,
             op: fault.op,
-            range: fault.range.map(|(start, end)| [bytes(start), bytes(end)]),
+            range,
             probability: Some(fault.probability.to_f64()),
             duration_ms: stalls.then(|| fault.duration.ns() as f64 / 1e6),
             factor: slows.then(|| fault.factor as f64 / SLOW_PARTS as f64),

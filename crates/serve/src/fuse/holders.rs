@@ -22,15 +22,11 @@ struct LoopDevice {
 }
 
 impl Holders {
-    /// Those of `pids` that still live, and the loop devices on `file`.
+    /// The living processes among `pids`, and the loop devices on `file`.
     pub(super) fn of(file: &Path, pids: impl Iterator<Item = u32>) -> Self {
         // The kernel reports the thread; a user knows its process.
         let pids: BTreeSet<u32> = pids.filter_map(process_of).collect();
-        let process = |pid: u32| {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-            Some(format!("{} ({pid})", name.trim_end()))
-        };
-        let processes = pids.into_iter().filter_map(process).collect();
+        let processes = pids.into_iter().filter_map(process_name).collect();
         Self { file: file.to_owned(), processes, loops: loops_on(file) }
     }
 
@@ -62,6 +58,7 @@ impl Holders {
         let mut files: Vec<&Path> = self.loops.iter().map(|device| device.path.as_path()).collect();
         files.push(&self.file);
         let mut write_back = WriteBack { running: Vec::new(), failed: false };
+
         if !mounts.is_empty() {
             write_back.begin(Command::new("sync").arg("--file-system").args(mounts));
         }
@@ -84,7 +81,7 @@ impl WriteBack {
         }
     }
 
-    /// Whether everything is written back; `false` as long as that is unknown.
+    /// Returns whether everything is written back; `false` as long as that is unknown.
     pub(crate) fn is_done(&mut self) -> bool {
         let mut failed = self.failed;
         self.running.retain_mut(|child| match child.try_wait() {
@@ -116,7 +113,13 @@ impl LoopDevice {
     }
 }
 
-/// The process of a thread, if it still lives.
+/// Returns the name and id of a process, if it still lives.
+fn process_name(pid: u32) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(format!("{} ({pid})", name.trim_end()))
+}
+
+/// Returns the process of a thread, if it still lives.
 fn process_of(thread: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
@@ -133,17 +136,19 @@ fn loops_on(file: &Path) -> Vec<LoopDevice> {
             if Path::new(backing.trim_end_matches('\n')) != file {
                 return None;
             }
-            let numbers = numbers(&folder);
+            let numbers = device_numbers(&folder);
             let on = mounts.iter().filter(|mount| numbers.contains(&mount.device));
             let mounted_on = on.map(|mount| mount.on.clone()).collect();
             Some(LoopDevice { path: Path::new("/dev").join(entry.file_name()), mounted_on })
         })
         .collect();
+    // The order of `read_dir` is arbitrary; the names go into messages.
     loops.sort_by(|one, two| one.path.cmp(&two.path));
     loops
 }
 
-fn numbers(folder: &Path) -> Vec<String> {
+/// Returns the device numbers of a disk in `/sys/block` and of its partitions.
+fn device_numbers(folder: &Path) -> Vec<String> {
     let parts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let numbers = [folder.to_owned()].into_iter().chain(parts);
     let numbers = numbers.filter_map(|folder| fs::read_to_string(folder.join("dev")).ok());

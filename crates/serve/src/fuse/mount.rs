@@ -21,13 +21,13 @@ use super::mounts;
 #[derive(Debug)]
 pub(super) struct Mount {
     path: PathBuf,
-    /// Set where the file was created by us and must be removed.
+    /// The file to remove afterwards, if the mount created it.
     made: Option<MadeFile>,
     as_root: bool,
 }
 
 impl Mount {
-    /// Mounts on the file at `path`; returns the device for the conversation with the kernel.
+    /// Mounts on the file at `path`; returns the FUSE device.
     pub(super) fn new(path: &Path) -> io::Result<(OwnedFd, Self)> {
         let as_root = rustix::process::geteuid().is_root();
         vacate(path, as_root)?;
@@ -43,6 +43,7 @@ impl Mount {
         match device {
             Ok(device) => Ok((device, mount)),
             Err(error) => {
+                // Nothing is mounted: dropping it would detach the mount of someone else.
                 mount.remove_file();
                 std::mem::forget(mount);
                 Err(error)
@@ -62,7 +63,7 @@ impl Mount {
     }
 }
 
-/// A file that was made to mount on.
+/// A file that was created as a mount point.
 #[derive(Debug)]
 struct MadeFile {
     folder: Folder,
@@ -121,6 +122,7 @@ fn vacate(path: &Path, as_root: bool) -> io::Result<()> {
 
 fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
     let device: OwnedFd = OpenOptions::new().read(true).write(true).open("/dev/fuse")?.into();
+    // `user_id` is that of the server; `allow_other` lets all users of the host open the drive.
     let options = format!(
         "fd={},rootmode=100600,user_id=0,group_id=0,allow_other,default_permissions",
         device.as_raw_fd()
@@ -138,6 +140,7 @@ fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
 fn mount_by_helper(path: &Path) -> io::Result<OwnedFd> {
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
+    // Only the helper's end is inherited.
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
     let status = Command::new("fusermount3")
         .args(["-o", "fsname=drivelab,subtype=drivelab", "--"])
@@ -145,6 +148,7 @@ fn mount_by_helper(path: &Path) -> io::Result<OwnedFd> {
         .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string())
         .status()
         .map_err(|error| io::Error::new(error.kind(), format!("fusermount3: {error}")))?;
+    // With our copy of its end open, `recvmsg` would wait for ever if the helper sent nothing.
     drop(theirs);
     if !status.success() {
         return Err(io::Error::other("fusermount3 did not mount the file"));

@@ -20,7 +20,7 @@ pub(super) struct MountInfo {
 }
 
 impl MountInfo {
-    /// Whether it is a drive that one of our servers mounted.
+    /// Returns whether it is a drive that one of our servers mounted.
     pub(super) fn is_drive(&self) -> bool {
         self.file_system == FILE_SYSTEM && self.source == SOURCE
     }
@@ -37,13 +37,14 @@ fn parse(line: &[u8]) -> Option<MountInfo> {
     let mut fields = line.split(|byte| *byte == b' ');
     let device = String::from_utf8(fields.nth(2)?.to_vec()).ok()?;
     let on = PathBuf::from(OsString::from_vec(unescaped(fields.nth(1)?)));
+    // Any number of optional fields precedes the hyphen.
     let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
-    let mut text = || fields.next().map(|field| String::from_utf8_lossy(field).into_owned());
-    let (file_system, source) = (text()?, text()?);
+    let file_system = String::from_utf8_lossy(fields.next()?).into_owned();
+    let source = String::from_utf8_lossy(fields.next()?).into_owned();
     Some(MountInfo { on, device, file_system, source })
 }
 
-/// Blanks and the like are written as a backslash and three octal digits.
+/// Decodes a field, in which the kernel writes blanks as a backslash and three octal digits.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

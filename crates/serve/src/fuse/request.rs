@@ -64,9 +64,12 @@ impl Message {
             opcode::WRITE => ask_write(body, size.get()),
             opcode::FALLOCATE => ask_fallocate(body, size.get()),
             opcode::FSYNC => Ok(Self::Request(BlockRequest::new(Task::Flush, 0, 0))),
+            // A `struct fuse_kstatfs` of zeros: a drive is not a file system with free space.
             opcode::STATFS => Ok(Self::Answer(vec![0; 80])),
             opcode::FLUSH | opcode::DESTROY => Ok(Self::DONE),
+            // The protocol has no reply to these three.
             opcode::FORGET | opcode::BATCH_FORGET | opcode::INTERRUPT => Ok(Self::Nothing),
+            // The kernel remembers this and does not send such a request again.
             _ => Err(ENOSYS),
         };
         Some((unique, message.unwrap_or_else(Self::Error)))
@@ -103,6 +106,7 @@ fn transfer(body: &[u8]) -> Result<(Transfer, &[u8]), i32> {
 
 fn ask_read(body: &[u8], size: u64) -> Result<Message, i32> {
     let (Transfer { offset, size: length, .. }, _) = transfer(body)?;
+    // A read at the end of a file is short, and beyond it empty.
     let length = u64::from(length.min(BYTES_MAX)).min(size.saturating_sub(offset));
     if length == 0 {
         return Ok(Message::DONE);
@@ -141,12 +145,13 @@ fn ask_fallocate(body: &[u8], size: u64) -> Result<Message, i32> {
         return Err(ENOSPC);
     }
     let length = length.min(size.saturating_sub(offset));
-    let request = |task| Ok(Message::Request(BlockRequest::new(task, offset, length)));
-    match operation {
-        PUNCH_HOLE if length > 0 => request(Task::Free),
-        ZERO_RANGE if length > 0 => request(Task::Zero),
-        _ => Ok(Message::DONE),
-    }
+    let task = match operation {
+        PUNCH_HOLE if length > 0 => Task::Free,
+        ZERO_RANGE if length > 0 => Task::Zero,
+        _ => return Ok(Message::DONE),
+    };
+    debug_assert!(offset + length <= size, "clipped to the drive above");
+    Ok(Message::Request(BlockRequest::new(task, offset, length)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The conversation with the kernel about a mounted file.
+//! The FUSE session of a mounted file: reads the kernel's messages and replies to them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ pub(crate) struct Mounted {
     bytes: Bytes,
     message: Vec<u8>,
     answer: Vec<u8>,
-    /// The processes that opened the file and have not closed it, by number.
+    /// The processes that have the file open, by handle.
     open: BTreeMap<u64, u32>,
     handles: u64,
     /// Unmounts when dropped; after the device, so that requests in flight fail at once.
@@ -38,6 +38,7 @@ impl Mounted {
     /// Mounts a drive of `bytes` on the file at `path`, which is created if it is missing.
     pub(crate) fn new(path: &Path, bytes: Bytes) -> Result<Self, Refusal> {
         let (device, mount) = Mount::new(path).map_err(|error| cannot_mount(path, error))?;
+        // The loop polls the device; a read that blocks would stop all other clients.
         rustix::io::ioctl_fionbio(&device, true)
             .map_err(|error| cannot_mount(path, error.into()))?;
         let (message, answer) = (vec![0; MESSAGE_BYTES], Vec::new());
@@ -49,7 +50,7 @@ impl Mounted {
         !self.open.is_empty()
     }
 
-    /// The processes that have it open, as far as the system reports them.
+    /// Returns the processes that have it open, as far as the system reports them.
     pub(crate) fn holders(&self) -> Holders {
         Holders::of(self.mount.path(), self.open.values().copied())
     }
@@ -106,6 +107,8 @@ impl KernelSide for Mounted {
                 Message::Answer(body) => self.send(unique, 0, &body),
                 Message::Error(errno) => self.send(unique, errno, &[]),
                 Message::Open { pid } => {
+                    // Handles start at 1 and are never reused, so a late release cannot hit another
+                    // opener.
                     self.handles += 1;
                     self.open.insert(self.handles, pid);
                     self.send(unique, 0, &opened(self.handles));
@@ -125,6 +128,7 @@ impl KernelSide for Mounted {
     }
 
     fn reply_read(&mut self, unique: u64, start: usize, length: usize) {
+        debug_assert!(start + length <= self.answer.len(), "within the buffer that was read into");
         self.send(unique, 0, &self.answer[start..start + length]);
     }
 

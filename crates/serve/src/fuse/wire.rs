@@ -6,16 +6,16 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 pub(super) const BYTES_MAX: u32 = 1 << 20;
 
-/// Requests that the kernel keeps in flight; congestion at three quarters.
+/// Requests that the kernel keeps in flight; three quarters of it count as congestion.
 const BACKGROUND_MAX: u16 = 256;
 
 /// `FUSE_ASYNC_READ`, `FUSE_BIG_WRITES`, `FUSE_ASYNC_DIO` (direct requests in parallel) and
 /// `FUSE_MAX_PAGES`.
 const FLAGS: u32 = 1 | 1 << 5 | 1 << 15 | 1 << 22;
-/// `FUSE_INIT_EXT`: there are 32 more flags.
+/// `FUSE_INIT_EXT`: 32 more flags follow.
 const MORE_FLAGS: u32 = 1 << 30;
-/// One of those: `FUSE_DIRECT_IO_ALLOW_MMAP`, bit 36 of all (Linux 6.6): the file can be mapped
-/// shared.
+/// `FUSE_DIRECT_IO_ALLOW_MMAP`, bit 36 of all, and so bit 4 of the extension (Linux 6.6): the file
+/// can be mapped shared.
 const ALLOW_MMAP: u32 = 1 << 4;
 /// `FOPEN_DIRECT_IO` and `FOPEN_PARALLEL_DIRECT_WRITES`.
 const OPEN_FLAGS: u32 = 1 | 1 << 6;
@@ -144,9 +144,11 @@ pub(super) struct ReplyHeader {
 }
 
 pub(super) fn init(message: &[u8]) -> Vec<u8> {
+    // A message too short for the structure asks for no feature.
     let (asked, rest) = Init::read_from_prefix(message).unwrap_or((Init::new_zeroed(), &[]));
     let offered = u32::read_from_prefix(rest).map_or(0, |(flags, _)| flags);
     let more_flags = if asked.flags & MORE_FLAGS == 0 { 0 } else { offered & ALLOW_MMAP };
+    // The extension (7.36) is announced only if it has a flag.
     let extended = if more_flags == 0 { 0 } else { MORE_FLAGS };
     let reply = InitReply {
         version: [7, 31],
@@ -168,19 +170,19 @@ pub(super) fn opened(handle: u64) -> Vec<u8> {
 }
 
 impl SetAttributes {
-    /// Whether it asks for a mode or an owner that the file does not have.
+    /// Returns whether it asks for a mode or an owner that the file does not have.
     pub(super) fn changes_owner_or_mode(&self) -> bool {
         /// `FATTR_MODE`, `FATTR_UID` and `FATTR_GID`.
         const SETS: [u32; 3] = [1, 1 << 1, 1 << 2];
         let [sets_mode, sets_uid, sets_gid] = SETS;
-        let differs = |bit: u32, asked: u32, is: u32| self.valid & bit != 0 && asked != is;
-        differs(sets_mode, self.mode & PERMISSIONS, MODE & PERMISSIONS)
-            || differs(sets_uid, self.uid, rustix::process::getuid().as_raw())
-            || differs(sets_gid, self.gid, rustix::process::getgid().as_raw())
+        let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        (self.valid & sets_mode != 0 && (self.mode ^ MODE) & PERMISSIONS != 0)
+            || (self.valid & sets_uid != 0 && self.uid != uid)
+            || (self.valid & sets_gid != 0 && self.gid != gid)
     }
 }
 
-/// The file's attributes, valid for an hour.
+/// Returns the file's attributes, valid for an hour: nothing but the server could change them.
 pub(super) fn attributes(size: Bytes) -> Vec<u8> {
     let reply = AttributesReply {
         valid_s: 3600,

@@ -17,7 +17,7 @@ const SECTOR: usize = 512;
 pub struct Fork {
     base: Rc<dyn Medium>,
     changes: Memory,
-    /// The changed sectors, first and beyond the last; no two ranges touch.
+    /// The changed sectors, as first and beyond the last; no two ranges touch.
     changed: BTreeMap<u64, u64>,
 }
 
@@ -37,15 +37,15 @@ impl Fork {
 
     fn mark_changed(&mut self, lba: Lba, sectors: Sectors) {
         let (mut start, mut end) = (lba.get(), (lba + sectors).get());
-        let meets = |(_, last): &(&u64, &u64)| **last >= start;
-        let first = self.changed.range(..=end).rev().take_while(meets).last();
-        let first = first.map_or(start, |(first, _)| *first);
-        let ranges: Vec<u64> = self.changed.range(first..=end).map(|(range, _)| *range).collect();
+        // Ranges that touch the new one, from the last backwards; they are ordered and disjoint.
+        let touching = self.changed.range(..=end).rev().take_while(|(_, last)| **last >= start);
+        let ranges: Vec<u64> = touching.map(|(first, _)| *first).collect();
         for range in ranges {
             let last = self.changed.remove(&range).expect("it was just found");
             (start, end) = (start.min(range), end.max(last));
         }
         if start < end {
+            debug_assert!(self.changed.range(start..=end).next().is_none(), "no two ranges touch");
             self.changed.insert(start, end);
         }
     }
@@ -56,6 +56,7 @@ impl Fork {
             if at >= end {
                 return None;
             }
+            // Either a changed range covers `at`, or the base does, up to the next changed range.
             let before = self.changed.range(..=at).next_back().filter(|(_, last)| **last > at);
             let next = self.changed.range(at..).next().map_or(end, |(first, _)| *first);
             let until = before.map_or(next, |(_, last)| *last).min(end);
@@ -105,9 +106,10 @@ impl Medium for Fork {
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let mut extents = Vec::new();
         for piece in self.pieces(lba, sectors) {
-            let below = self.below(&piece).extents(piece.lba, piece.sectors, limit)?;
-            let is_cut_short = below.len() == limit;
-            for extent in below {
+            let found = self.below(&piece).extents(piece.lba, piece.sectors, limit)?;
+            // The rest of this piece is unknown, so nothing after it may follow.
+            let is_cut_short = found.len() == limit;
+            for extent in found {
                 extent.push_to(&mut extents);
             }
             if is_cut_short || extents.len() > limit {

@@ -67,13 +67,15 @@ impl Medium for Image {
     }
 
     fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        // fallocate(2) refuses an empty range with EINVAL.
         if sectors == Sectors::ZERO {
             return Ok(());
         }
         let (at, length) = (lba.byte_offset().get(), sectors.bytes().get());
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        let punch = || rustix::fs::fallocate(&self.file, flags, at, length);
-        Ok(rustix::io::retry_on_intr(punch)?)
+        // A signal may interrupt fallocate(2).
+        rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.file, flags, at, length))?;
+        Ok(())
     }
 
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
@@ -87,6 +89,8 @@ impl Medium for Image {
                 data.min(end)
             } else {
                 let hole = self.seek(SeekFrom::Hole(byte))?.map_or(end, |byte| byte.div_ceil(512));
+                // If data begins within this sector, the seek finds the hole in front of it: the
+                // sector counts as data.
                 hole.clamp(at + 1, end)
             };
             Extent { sectors: Sectors::new(next - at), hole }.push_to(&mut extents);

@@ -7,7 +7,7 @@ use drivelab_core::disk::{Extent, Medium};
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, Lba, Sectors};
 
-use crate::store::Mixer;
+use crate::hash::SectorHashBuilder;
 
 /// Sectors in a page: 32 KiB, small enough for scattered writes, large enough that a big copy
 /// touches few pages.
@@ -19,15 +19,15 @@ const SECTOR: usize = 512;
 #[derive(Debug)]
 pub struct Memory {
     capacity: Sectors,
-    most_pages: usize,
-    pages: HashMap<u64, Box<[u8]>, Mixer>,
+    pages_max: usize,
+    pages: HashMap<u64, Box<[u8]>, SectorHashBuilder>,
 }
 
 impl Memory {
     /// Memory for `capacity` sectors that never takes more than about `limit`.
     pub fn new(capacity: Sectors, limit: Bytes) -> Self {
-        let most_pages = usize::try_from(limit.get()).unwrap_or(usize::MAX) / PAGE_BYTES;
-        Self { capacity, most_pages, pages: HashMap::default() }
+        let pages_max = usize::try_from(limit.get()).unwrap_or(usize::MAX) / PAGE_BYTES;
+        Self { capacity, pages_max, pages: HashMap::default() }
     }
 
     /// Memory that a drive may take on this machine: three quarters of the free memory, in kB in
@@ -39,18 +39,21 @@ impl Memory {
         number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
     }
 
-    /// The pages touched by `sectors` from `lba` on: page number, offset in it, length in bytes.
+    /// The pages touched by `sectors` from `lba` on: page number, offset in the page and length,
+    /// both in bytes.
     fn pieces(lba: Lba, sectors: u64) -> impl Iterator<Item = (u64, usize, usize)> {
         let (mut at, end) = (lba.get(), lba.get() + sectors);
         std::iter::from_fn(move || {
             if at >= end {
                 return None;
             }
-            let (page, place) = (at / PAGE, at % PAGE);
-            let length = (PAGE - place).min(end - at);
+            let (page, offset) = (at / PAGE, at % PAGE);
+            let length = (PAGE - offset).min(end - at);
             at += length;
-            let bytes = |sectors| usize::try_from(sectors * SECTOR_BYTES).expect("within a page");
-            Some((page, bytes(place), bytes(length)))
+            let [offset, length] = [offset, length]
+                .map(|sectors| usize::try_from(sectors * SECTOR_BYTES).expect("within a page"));
+            debug_assert!(offset + length <= PAGE_BYTES, "a piece is within one page");
+            Some((page, offset, length))
         })
     }
 }
@@ -59,23 +62,27 @@ impl Memory {
     /// The extents of a range in which most pages were never written: derived from those that were.
     fn few_extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> Vec<Extent> {
         let (from, end) = (lba.get(), (lba + sectors).get());
-        let within = |page: &u64| page * PAGE < end && (page + 1) * PAGE > from;
-        let mut pages: Vec<u64> = self.pages.keys().copied().filter(within).collect();
+        let touched = self.pages.keys().copied();
+        let mut pages: Vec<u64> =
+            touched.filter(|page| page * PAGE < end && (page + 1) * PAGE > from).collect();
         pages.sort_unstable();
         let (mut extents, mut at) = (Vec::new(), from);
-        let mut push = |end: u64, hole| {
-            if end > at {
-                Extent { sectors: Sectors::new(end - at), hole }.push_to(&mut extents);
-                at = end;
-            }
-        };
         for page in pages {
-            push((page * PAGE).max(from), true);
-            push(((page + 1) * PAGE).min(end), false);
+            let (start, next) = ((page * PAGE).max(from), ((page + 1) * PAGE).min(end));
+            push_extent(&mut extents, at, start, true);
+            push_extent(&mut extents, start, next, false);
+            at = next;
         }
-        push(end, true);
+        push_extent(&mut extents, at, end, true);
         extents.truncate(limit);
         extents
+    }
+}
+
+/// Appends the sectors from `start` up to `end`, if there are any.
+fn push_extent(extents: &mut Vec<Extent>, start: u64, end: u64, hole: bool) {
+    if start < end {
+        Extent { sectors: Sectors::new(end - start), hole }.push_to(extents);
     }
 }
 
@@ -86,10 +93,10 @@ impl Medium for Memory {
 
     fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
         let mut rest = data;
-        for (page, place, length) in Self::pieces(lba, (rest.len() / SECTOR) as u64) {
+        for (page, offset, length) in Self::pieces(lba, (rest.len() / SECTOR) as u64) {
             let (piece, after) = rest.split_at_mut(length);
             match self.pages.get(&page) {
-                Some(page) => piece.copy_from_slice(&page[place..place + length]),
+                Some(page) => piece.copy_from_slice(&page[offset..offset + length]),
                 None => piece.fill(0),
             }
             rest = after;
@@ -99,13 +106,13 @@ impl Medium for Memory {
 
     fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
         let mut rest = data;
-        for (page, place, length) in Self::pieces(lba, (data.len() / SECTOR) as u64) {
+        for (page, offset, length) in Self::pieces(lba, (data.len() / SECTOR) as u64) {
             let (piece, after) = rest.split_at(length);
-            if !self.pages.contains_key(&page) && self.pages.len() >= self.most_pages {
+            if !self.pages.contains_key(&page) && self.pages.len() >= self.pages_max {
                 return Err(io::ErrorKind::StorageFull.into());
             }
             let page = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into());
-            page[place..place + length].copy_from_slice(piece);
+            page[offset..offset + length].copy_from_slice(piece);
             rest = after;
         }
         Ok(())
@@ -121,17 +128,17 @@ impl Medium for Memory {
             self.free(lba, Sectors::new(head))?;
             return self.free(Lba::new(last * PAGE), Sectors::new(tail));
         }
-        for (page, place, length) in Self::pieces(lba, sectors.get()) {
+        for (page, offset, length) in Self::pieces(lba, sectors.get()) {
             if length == PAGE_BYTES {
                 self.pages.remove(&page);
             } else if let Some(bytes) = self.pages.get_mut(&page) {
-                bytes[place..place + length].fill(0);
+                bytes[offset..offset + length].fill(0);
             }
         }
         Ok(())
     }
 
-    /// Memory has no storage to reserve: what is not there reads as zeros.
+    /// Frees the range: memory has no storage to reserve, and missing pages read as zeros.
     fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
         self.free(lba, sectors)
     }
@@ -146,6 +153,7 @@ impl Medium for Memory {
             let hole = !self.pages.contains_key(&page);
             let before = extents.len();
             Extent { sectors, hole }.push_to(&mut extents);
+            // The extent beyond the limit was needed to know that the one before had ended.
             if extents.len() > limit {
                 extents.truncate(before);
                 break;

@@ -1,4 +1,4 @@
-//! The store of the bytes: memory, an image file, or a fork of one of them.
+//! Media for the bytes of a drive: memory, an image file, or a fork of one of them.
 
 mod fork;
 mod image;

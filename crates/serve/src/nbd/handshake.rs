@@ -5,16 +5,16 @@ use zerocopy::FromBytes as _;
 use super::input::{Input, Reader};
 use super::meta::{self, CONTEXT, CONTEXT_ID};
 use super::wire::{IHAVEOPT, OptionHeader, put_option_reply as answer};
-use super::{BLOCK_BYTES, Ended, MOST_BYTES};
+use super::{BLOCK_BYTES, BYTES_MAX, Ended};
 
 const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 
 const FIXED_NEWSTYLE: u32 = 1;
 const NO_ZEROES: u32 = 2;
 
-/// The longest option that is read: names are at most 4096 bytes, and no client requests many
+/// The longest option that is read: strings have at most 4096 bytes, and no client requests many
 /// contexts.
-const LONGEST_OPTION: u32 = 64 << 10;
+const OPTION_BYTES_MAX: u32 = 64 << 10;
 
 mod option {
     pub(super) const EXPORT_NAME: u32 = 1;
@@ -55,7 +55,7 @@ pub struct Export {
     pub name: String,
     /// Its size in bytes, a multiple of the block size.
     pub bytes: u64,
-    /// Whether it has to seek.
+    /// True if it has to seek.
     pub rotational: bool,
     /// Its physical sector in bytes, announced as the preferred block size.
     pub sector_bytes: u32,
@@ -85,6 +85,7 @@ impl Handshake {
     pub(super) fn new(export: Export, out: &mut Vec<u8>) -> Self {
         out.extend(NBDMAGIC.to_be_bytes());
         out.extend(IHAVEOPT.to_be_bytes());
+        // The server's handshake flags: fixed newstyle, and no 124 zeros after the export.
         out.extend([0, 3]);
         Self { export, flags: None, agreed: Agreed::default() }
     }
@@ -93,6 +94,7 @@ impl Handshake {
         let Some(flags) = self.flags else {
             let Some(bytes) = input.take(4) else { return Ok(Step::NeedsInput) };
             let flags = Reader(bytes).u32().expect("four bytes");
+            // Unknown flags could ask for behaviour that is not implemented.
             if flags & !(FIXED_NEWSTYLE | NO_ZEROES) != 0 {
                 return Err(Ended::Broken("unknown handshake flags"));
             }
@@ -106,7 +108,7 @@ impl Handshake {
             return Err(Ended::Broken("an option has the wrong magic number"));
         }
         let length = header.length.get();
-        if length > LONGEST_OPTION {
+        if length > OPTION_BYTES_MAX {
             return Err(Ended::Broken("an option is too long"));
         }
         let length = usize::try_from(length).expect("a small number");
@@ -172,6 +174,7 @@ impl Handshake {
     fn info(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Step {
         let mut reader = Reader(data);
         let name = reader.text();
+        // The requested information types are hints: both types are always sent.
         let asked = reader.u16().and_then(|count| reader.bytes(usize::from(count) * 2));
         let (Some(name), Some(_), []) = (name, asked, reader.0) else {
             answer(out, option, reply::ERR_INVALID, &[]);
@@ -186,7 +189,7 @@ impl Handshake {
         info.extend(self.transmission_flags().to_be_bytes());
         answer(out, option, reply::INFO, &info);
         let mut info = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-        for size in [BLOCK_BYTES, self.export.sector_bytes, MOST_BYTES] {
+        for size in [BLOCK_BYTES, self.export.sector_bytes, BYTES_MAX] {
             info.extend(size.to_be_bytes());
         }
         answer(out, option, reply::INFO, &info);
@@ -205,10 +208,12 @@ impl Handshake {
         }
         let found = meta::selects(&queries, !set);
         if found {
+            // In the answer to LIST the id is reserved, and zero.
             let id = if set { CONTEXT_ID } else { 0 };
             let context = [&id.to_be_bytes(), CONTEXT.as_bytes()].concat();
             answer(out, option, reply::META_CONTEXT, &context);
         }
+        // The last request counts; one without a known context switches it off.
         if set {
             self.agreed.block_status = found;
         }

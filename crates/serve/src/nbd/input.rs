@@ -34,6 +34,7 @@ impl Input {
         if self.len() < count {
             return None;
         }
+        debug_assert!(self.start <= self.bytes.len(), "only received bytes are consumed");
         let taken = &self.bytes[self.start..self.start + count];
         self.start += count;
         Some(taken)

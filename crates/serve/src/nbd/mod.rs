@@ -16,12 +16,12 @@ pub use request::{Kind, Request};
 pub use session::{Limits, Session, weight};
 
 /// The largest transfer that is accepted, advertised as maximum block size.
-pub const MOST_BYTES: u32 = 32 << 20;
+pub const BYTES_MAX: u32 = 32 << 20;
 
 /// The smallest transfer, and the alignment of every request.
 pub const BLOCK_BYTES: u32 = 512;
 
-/// Why a connection ends.
+/// The reason why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// The client disconnected in order.

@@ -5,7 +5,7 @@ use zerocopy::FromBytes as _;
 use super::handshake::{Agreed, Export};
 use super::input::Input;
 use super::wire::{REQUEST, RequestHeader};
-use super::{BLOCK_BYTES, Ended, MOST_BYTES, WireError};
+use super::{BLOCK_BYTES, BYTES_MAX, Ended, WireError};
 
 pub(super) const HEADER: usize = size_of::<RequestHeader>();
 
@@ -28,16 +28,16 @@ pub enum Kind {
     Write(Box<[u8]>),
     /// Write zeros.
     WriteZeroes {
-        /// A hole is sufficient.
+        /// True if the range may become a hole.
         hole: bool,
     },
     /// Make everything completed so far durable.
     Flush,
     /// Free the range.
     Trim,
-    /// Report which parts of the range contain data; with `one` only the first stretch.
+    /// Report the data and holes of the range.
     BlockStatus {
-        /// A single extent is sufficient.
+        /// True if the client wants only the first extent.
         one: bool,
     },
 }
@@ -45,7 +45,7 @@ pub enum Kind {
 /// A valid request: aligned and within the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The client's name for it.
+    /// The client's id for it.
     pub cookie: u64,
     /// The operation.
     pub kind: Kind,
@@ -53,7 +53,7 @@ pub struct Request {
     pub offset: u64,
     /// Number of bytes; 0 for a flush.
     pub length: u32,
-    /// Completes only when it is durable.
+    /// Force unit access: completes only when it is durable.
     pub fua: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Taken {
 }
 
 pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result<Taken, Ended> {
-    let Some(header) = header(input.peek()) else { return Ok(Taken::NeedsInput) };
+    let Some(header) = read_header(input.peek()) else { return Ok(Taken::NeedsInput) };
     let (kind, length) = (header.kind.get(), header.length.get());
     let (flags, cookie) = (header.flags.get(), header.cookie.get());
     if header.magic != REQUEST {
@@ -75,11 +75,12 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
         return Err(Ended::Disconnected);
     }
     let payload = if kind == command::WRITE { length } else { 0 };
-    if payload > MOST_BYTES {
+    if payload > BYTES_MAX {
         return Err(Ended::Broken("a write is larger than the largest block"));
     }
     let payload = usize::try_from(payload).expect("at most 32 MiB");
     let Some(message) = input.take(HEADER + payload) else { return Ok(Taken::NeedsInput) };
+    // Refused only now: the payload of a bad write must be skipped to find the next request.
     if let Some(error) = header.refusal(export, agreed) {
         return Ok(Taken::Refused { cookie, error });
     }
@@ -91,19 +92,21 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
         command::WRITE_ZEROES => Kind::WriteZeroes { hole: flags & flag::NO_HOLE == 0 },
         _ => Kind::BlockStatus { one: flags & flag::REQ_ONE != 0 },
     };
+    // A flush covers the whole export, so clients may send any range with it.
     let flush = kind == Kind::Flush;
     let (offset, length) = if flush { (0, 0) } else { (header.offset.get(), length) };
     let fua = flags & flag::FUA != 0;
     Ok(Taken::Request(Request { cookie, kind, offset, length, fua }))
 }
 
-/// The cost of the request at the front of the input: bytes of its message, and additional memory
-/// once it is accepted. `None` while its header is incomplete.
+/// Returns the cost of the request at the front of the input: bytes of its message, and additional
+/// memory once it is accepted. `None` while its header is incomplete.
 pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
-    let header = header(input)?;
-    let length = usize::try_from(header.length.get().min(MOST_BYTES)).ok()?;
+    let header = read_header(input)?;
+    let length = usize::try_from(header.length.get().min(BYTES_MAX)).ok()?;
     let refused = header.magic != REQUEST || header.refusal(export, agreed).is_some();
     match header.kind.get() {
+        // The payload of a refused write is received before the error is sent.
         _ if refused && header.kind != command::WRITE => Some((HEADER, 0)),
         command::WRITE => Some((HEADER + length, 0)),
         command::READ => Some((HEADER, length)),
@@ -122,7 +125,7 @@ mod command {
     pub(super) const BLOCK_STATUS: u16 = 7;
 }
 
-fn header(input: &[u8]) -> Option<RequestHeader> {
+fn read_header(input: &[u8]) -> Option<RequestHeader> {
     Some(RequestHeader::read_from_prefix(input).ok()?.0)
 }
 
@@ -147,7 +150,7 @@ impl RequestHeader {
         if self.length.get() == 0 || !aligned {
             return Some(WireError::Invalid);
         }
-        if self.kind.get() == command::READ && self.length.get() > MOST_BYTES {
+        if self.kind.get() == command::READ && self.length.get() > BYTES_MAX {
             return Some(WireError::Overflow);
         }
         let writes = matches!(self.kind.get(), command::WRITE | command::WRITE_ZEROES);

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::meta::CONTEXT_ID;
 use super::request::{self, Kind, Request, Taken};
 use super::wire::{put_chunk, put_simple};
-use super::{Ended, MOST_BYTES, WireError};
+use super::{BYTES_MAX, Ended, WireError};
 
 mod chunk {
     pub(super) const NONE: u16 = 0;
@@ -27,16 +27,16 @@ pub struct Limits {
     pub requests: usize,
     /// Bytes of requests in progress and of replies that the client has not read.
     pub bytes: usize,
-    /// Bytes of its own; beyond that, memory must be lent to it.
-    pub own: usize,
+    /// Bytes that it may hold without a loan.
+    pub reserved: usize,
 }
 
 impl Default for Limits {
     /// 256 requests are more than any known client sends; two of the largest transfers fit, and a
     /// third that waits to be read.
     fn default() -> Self {
-        let most = MOST_BYTES as usize;
-        Self { requests: 256, bytes: 2 * most, own: 4 * most }
+        let most = BYTES_MAX as usize;
+        Self { requests: 256, bytes: 2 * most, reserved: 4 * most }
     }
 }
 
@@ -58,12 +58,12 @@ pub struct Session {
     taken: usize,
     requests: usize,
     bytes: usize,
-    /// Bytes lent to it beyond its own.
+    /// Bytes lent to it beyond the reserved ones.
     lent: usize,
 }
 
 impl Session {
-    /// A connection that has just been made.
+    /// A new connection; its first output is the server's greeting.
     pub fn new(export: Export, limits: Limits) -> Self {
         let mut out = Vec::new();
         let phase = Phase::Handshake(Handshake::new(export.clone(), &mut out));
@@ -71,20 +71,21 @@ impl Session {
         Self { export, phase, limits, input, out, taken: 0, requests: 0, bytes: 0, lent: 0 }
     }
 
-    /// Whether the handshake is over.
+    /// Returns whether the handshake is over.
     pub fn is_serving(&self) -> bool {
         matches!(self.phase, Phase::Transmission(_))
     }
 
-    /// How many more bytes it accepts from the client now; 0 while too much is in progress.
+    /// Returns the number of bytes that it accepts from the client now; 0 while too much is in
+    /// progress.
     pub fn appetite(&self) -> usize {
         if !self.has_room() || self.shortage() > 0 {
             return 0;
         }
-        let room = (self.limits.own + self.lent).saturating_sub(self.held());
+        let room = (self.limits.reserved + self.lent).saturating_sub(self.held());
         // Reading the header of a request needs no extra memory.
         let header = request::HEADER.saturating_sub(self.input.len());
-        (MOST_BYTES as usize + 1024).saturating_sub(self.input.len()).min(room.max(header))
+        (BYTES_MAX as usize + 1024).saturating_sub(self.input.len()).min(room.max(header))
     }
 
     /// Bytes of its memory: received, in progress, and not yet read by the client.
@@ -94,7 +95,11 @@ impl Session {
 
     /// Memory missing to accept the next request; none of it is read before.
     pub fn shortage(&self) -> usize {
-        if self.has_room() { self.claim().saturating_sub(self.limits.own + self.lent) } else { 0 }
+        if self.has_room() {
+            self.claim().saturating_sub(self.limits.reserved + self.lent)
+        } else {
+            0
+        }
     }
 
     /// Memory for its present contents and for the next request with its data.
@@ -117,10 +122,11 @@ impl Session {
         self.lent
     }
 
-    /// Returns lent memory that is not needed now; its size is the result.
+    /// Gives lent memory that is not needed now back, and returns its size.
     pub fn surplus(&mut self) -> usize {
         let needed = if self.has_room() { self.claim() } else { self.held() };
-        let kept = self.lent.min(needed.saturating_sub(self.limits.own));
+        let kept = self.lent.min(needed.saturating_sub(self.limits.reserved));
+        debug_assert!(kept <= self.lent, "a loan only shrinks here");
         let surplus = self.lent - kept;
         self.lent = kept;
         surplus
@@ -140,8 +146,9 @@ impl Session {
         &self.out[self.taken..]
     }
 
-    /// The client has read `count` bytes of the output.
+    /// Removes `count` bytes of the output, which the client has read.
     pub fn sent(&mut self, count: usize) {
+        debug_assert!(count <= self.output().len(), "a socket accepts at most what it was given");
         self.taken += count;
         if self.taken == self.out.len() {
             self.out.clear();
@@ -196,7 +203,7 @@ impl Session {
 
     /// Answers a request that needs no data.
     pub fn reply_done(&mut self, request: &Request) {
-        self.over(request);
+        self.settle(request);
         if self.is_structured() {
             put_chunk(&mut self.out, request.cookie, chunk::NONE, 0);
         } else {
@@ -206,10 +213,11 @@ impl Session {
 
     /// Answers a request that failed; for a read with the first byte that failed, if known.
     pub fn reply_error(&mut self, request: &Request, error: WireError, first_bad: Option<u64>) {
-        self.over(request);
+        self.settle(request);
         let range = request.offset..request.offset + u64::from(request.length);
         match first_bad.filter(|byte| range.contains(byte)) {
             Some(byte) if self.is_structured() && request.kind == Kind::Read => {
+                // Error, length of the (absent) message, and the offset: 4 + 2 + 8 bytes.
                 put_chunk(&mut self.out, request.cookie, chunk::ERROR_OFFSET, 14);
                 self.out.extend((error as u32).to_be_bytes());
                 self.out.extend([0, 0]);
@@ -221,13 +229,14 @@ impl Session {
 
     /// Answers a read: returns the buffer for the data.
     pub fn reply_read(&mut self, request: &Request) -> &mut [u8] {
-        self.over(request);
+        self.settle(request);
         if self.is_structured() {
             put_chunk(&mut self.out, request.cookie, chunk::OFFSET_DATA, 8 + request.length);
             self.out.extend(request.offset.to_be_bytes());
         } else {
             put_simple(&mut self.out, request.cookie, 0);
         }
+        // Filled by the caller in the buffer, which saves a copy of the data.
         let start = self.out.len();
         self.out.resize(start + request.length as usize, 0);
         &mut self.out[start..]
@@ -235,7 +244,7 @@ impl Session {
 
     /// Answers a block status request.
     pub fn reply_extents(&mut self, request: &Request, extents: &[Extent]) {
-        self.over(request);
+        self.settle(request);
         let count = u32::try_from(extents.len()).expect("few extents are asked for");
         put_chunk(&mut self.out, request.cookie, chunk::BLOCK_STATUS, 4 + 8 * count);
         self.out.extend(CONTEXT_ID.to_be_bytes());
@@ -247,9 +256,11 @@ impl Session {
         }
     }
 
-    fn over(&mut self, request: &Request) {
+    /// Removes an answered request from the account.
+    fn settle(&mut self, request: &Request) {
         debug_assert!(self.requests > 0, "a request is answered once");
         self.requests -= 1;
+        debug_assert!(self.bytes >= weight(request), "its bytes were counted when it came");
         self.bytes -= weight(request);
     }
 
@@ -259,6 +270,7 @@ impl Session {
 
     fn put_error(&mut self, cookie: u64, error: WireError) {
         if self.is_structured() {
+            // Error, and the length of the message, which is absent.
             put_chunk(&mut self.out, cookie, chunk::ERROR, 6);
             self.out.extend((error as u32).to_be_bytes());
             self.out.extend([0, 0]);

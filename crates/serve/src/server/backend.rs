@@ -1,4 +1,4 @@
-//! What is behind the sockets: a modelled drive or a real file.
+//! The drive behind the sockets: a modelled drive or a real file.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,7 +8,7 @@ use crate::drive::ServedDrive;
 
 /// A disk, and additional facts for its server.
 pub trait Backend: Disk {
-    /// Becomes readable when something has completed that no clock announces.
+    /// Becomes readable when a command completed at a time that the drive cannot predict.
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
         None
     }

@@ -11,14 +11,14 @@ use rustix::net::SendFlags;
 use crate::control::{self, HttpRequest, Via};
 use crate::nbd::Session;
 
-/// How long a client may take until its first request: it occupies a connection meanwhile.
+/// Time limit for a client's first request: it occupies a connection meanwhile.
 pub(super) const PATIENCE: Span = Span::from_secs(10);
 
 /// Bytes read from one client before the others get their turn.
 pub(super) const TURN: usize = 256 << 10;
 
 /// Maximum size of a control request: the longest head and body, and some spare.
-const LONGEST_HTTP: usize = 80 << 10;
+const HTTP_BYTES_MAX: usize = 80 << 10;
 
 #[derive(Debug)]
 pub(super) enum Protocol {
@@ -44,7 +44,7 @@ pub(super) struct ClientId {
 }
 
 impl ClientId {
-    /// The place of its connection among those that are open.
+    /// The number of its connection among the open ones.
     pub(super) fn submitter(self) -> u16 {
         u16::try_from(self.slot).unwrap_or(u16::MAX)
     }
@@ -56,10 +56,11 @@ pub(super) struct Client {
     pub(super) id: ClientId,
     pub(super) protocol: Protocol,
     opened: Time,
-    /// When the answers in the output were due.
+    /// Due times of the answers in the output.
     pub(super) due: Vec<Time>,
-    /// Whether bytes moved in either direction since this was last checked, and when they last did.
+    /// True if bytes moved in either direction since the last check.
     pub(super) moved: bool,
+    /// Time of the last check at which bytes had moved.
     pub(super) progress: Time,
     pub(super) interest: EventFlags,
 }
@@ -84,7 +85,7 @@ impl Client {
         }
     }
 
-    /// Whether it has been connected for long without sending a request.
+    /// Returns whether it has been connected for long without sending a request.
     pub(super) fn is_overdue(&self, now: Time) -> bool {
         let idle = match &self.protocol {
             Protocol::Nbd(session) => !session.is_serving(),
@@ -98,7 +99,7 @@ impl Client {
             Protocol::Nbd(session) => session.appetite(),
             // Only one request is accepted; its answer may take long.
             Protocol::Http { answered: true, .. } => 0,
-            Protocol::Http { input, .. } => LONGEST_HTTP.saturating_sub(input.len()),
+            Protocol::Http { input, .. } => HTTP_BYTES_MAX.saturating_sub(input.len()),
         }
     }
 
@@ -114,6 +115,7 @@ impl Client {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
+        debug_assert!(count <= wanted, "the kernel fills at most the buffer");
         self.moved = true;
         match &mut self.protocol {
             Protocol::Nbd(session) => session.feed(&buffer[..count]),
@@ -131,6 +133,7 @@ impl Client {
 
     pub(super) fn send(&mut self) -> io::Result<()> {
         while !self.output().is_empty() {
+            // Without NOSIGNAL a client that disconnects would end the server with SIGPIPE.
             let sent = rustix::net::send(&self.stream, self.output(), SendFlags::NOSIGNAL);
             let count = match sent {
                 Ok(count) => count,
@@ -180,12 +183,12 @@ impl Client {
         }
     }
 
-    /// Whether it came to the control port.
+    /// Returns whether it is connected to the control port.
     pub(super) fn is_control(&self) -> bool {
         matches!(self.protocol, Protocol::Http { .. })
     }
 
-    /// Whether everything has been sent: a control connection carries one request.
+    /// Returns whether everything has been sent: a control connection carries one request.
     pub(super) fn is_finished(&self) -> bool {
         match &self.protocol {
             Protocol::Nbd(_) => false,

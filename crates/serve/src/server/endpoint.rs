@@ -1,4 +1,4 @@
-//! Where a server listens: a unix socket, or a port that only this machine can reach.
+//! The address of a server: a unix socket, or a port that only this machine can reach.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -34,9 +34,9 @@ impl FromStr for Endpoint {
                 path => Ok(Self::Unix(path.into())),
             };
         }
-        let wanted = || format!("`{text}` is neither `unix:PATH` nor `HOST:PORT`");
-        let mut addresses = text.to_socket_addrs().map_err(|_| wanted())?;
-        let address = addresses.next().ok_or_else(wanted)?;
+        let address = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+        let address =
+            address.ok_or_else(|| format!("`{text}` is neither `unix:PATH` nor `HOST:PORT`"))?;
         if !address.ip().is_loopback() {
             let reason = "it has no password, so it listens on 127.0.0.1 or a unix socket only";
             return Err(format!("`{text}` can be reached from other machines; {reason}"));
@@ -59,7 +59,7 @@ impl fmt::Display for Endpoint {
 pub(super) struct Listener {
     socket: OwnedFd,
     endpoint: Endpoint,
-    /// The socket file as it was made.
+    /// The socket file, if the listener created one.
     file: Option<SocketFile>,
 }
 
@@ -87,13 +87,14 @@ impl Listener {
         })
     }
 
-    /// Where it listens, with the assigned port if port 0 was requested.
+    /// The address, with the assigned port if port 0 was requested.
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     pub(super) fn accept(&self) -> Result<OwnedFd, Errno> {
         let stream = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        // Nagle's algorithm would hold back an answer until the client acknowledges the one before.
         if matches!(self.endpoint, Endpoint::Tcp(_)) {
             sockopt::set_tcp_nodelay(&stream, true)?;
         }
@@ -115,6 +116,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
         }
         let (folder, name) = Folder::holding(path)?;
         let found = folder.identity_of(&name)?;
+        // Checked again: another server may have replaced the file since.
         if is_left_behind(path)? && folder.identity_of(&name)? == found {
             folder.remove_file_if(name, found)?;
         }
@@ -129,8 +131,8 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
     Ok(Listener { socket, endpoint: Endpoint::Unix(path.to_owned()), file })
 }
 
-/// Whether no process listens at a socket file any more, which Linux says with one error alone: any
-/// other one, such as that of a datagram socket or of a full queue, is of a socket in use.
+/// Returns whether no process listens at a socket file any more. Linux reports that with one error
+/// only; any other, such as that of a datagram socket or of a full queue, is of a socket in use.
 fn is_left_behind(path: &Path) -> io::Result<bool> {
     let connected = rustix::net::connect(unix_socket()?, &SocketAddrUnix::new(path)?);
     Ok(connected == Err(Errno::CONNREFUSED))
@@ -141,7 +143,7 @@ fn unix_socket() -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// The file of a socket, which its name may lose to another file.
+/// The file of a socket; its identity shows whether the name still belongs to it.
 #[derive(Debug)]
 struct SocketFile {
     folder: Folder,

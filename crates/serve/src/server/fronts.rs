@@ -1,4 +1,4 @@
-//! The kernel's ways to the drive: FUSE, and the ublk driver.
+//! The front ends whose requests come from the kernel: FUSE, and the ublk driver.
 
 use drivelab_core::Time;
 
@@ -8,13 +8,13 @@ use crate::task::KernelSide;
 #[cfg(feature = "ublk")]
 use crate::ublk::Disk;
 
-/// The ways that are open.
+/// The active front ends.
 #[derive(Debug)]
 pub(super) struct Fronts {
     pub(super) fuse: Option<Mounted>,
     #[cfg(feature = "ublk")]
     pub(super) block: Option<Disk>,
-    /// When the answers that have not been sent yet were due.
+    /// Due times of the answers that have not been sent yet.
     pub(super) due: Vec<Time>,
 }
 

@@ -11,7 +11,7 @@ use drivelab_core::{Refusal, Span};
 #[cfg(feature = "ublk")]
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::jobs::{Asker, Front, Job};
+use super::jobs::{Front, Job, Requester};
 use super::{Backend, Server};
 #[cfg(feature = "ublk")]
 use crate::drive::Attributes;
@@ -22,7 +22,7 @@ use crate::ublk::{self, Disk};
 /// Requests taken from the kernel before the others get their turn.
 const TURN: usize = 64;
 
-/// How long the kernel may take to read the partition table, and at the end to write back its data:
+/// Time limit for the kernel to read the partition table, and at the end to write back its data;
 /// after that, the remaining requests fail.
 #[cfg(feature = "ublk")]
 const PATIENCE: Span = Span::from_secs(30);
@@ -34,7 +34,7 @@ impl<B: Backend> Server<B> {
             let Some((id, request)) = kernel.next()? else { return Ok(()) };
             let now = self.clock.now();
             self.advance(now)?;
-            self.start(now, Job::new(Asker::Kernel { front, id }, request))?;
+            self.start(now, Job::new(Requester::Kernel { front, id }, request))?;
             self.advance(now)?;
         }
         Ok(())
@@ -51,43 +51,44 @@ impl<B: Backend> Server<B> {
         match (answer.result, job.task) {
             (Err(_), _) => kernel.reply_error(id),
             (Ok(()), Task::Read) => {
-                let bytes = |count: u64| {
-                    usize::try_from(count).expect("the kernel asks for little at once")
-                };
                 // Whole sectors were read; the kernel wants part of them.
-                let data = kernel.read_buffer(bytes(answer.sectors.bytes().get()));
+                let data = kernel.read_buffer(to_usize(answer.sectors.bytes().get()));
                 self.drive.take_read(answer, data)?;
-                kernel.reply_read(id, bytes(job.offset % SECTOR_BYTES), bytes(job.length));
+                kernel.reply_read(id, to_usize(job.offset % SECTOR_BYTES), to_usize(job.length));
             }
             (Ok(()), task) => kernel.reply(id, task, job.length),
         }
         self.fronts.due.push(answer.due);
         if front == Front::Fuse {
-            // It has already disconnected.
-            self.timing.left(self.clock.now(), &mut self.fronts.due);
+            // Replies to FUSE are written at once; those to ublk leave with the next submission.
+            self.timing.answers_sent(self.clock.now(), &mut self.fronts.due);
         }
         Ok(())
     }
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("the kernel asks for little at once")
 }
 
 #[cfg(feature = "ublk")]
 impl<B: Backend> Server<B> {
     /// Makes the drive a block device, which exists when this returns. By then the kernel has read
     /// from it, as from any newly attached disk.
-    pub(super) fn plug_in(&mut self, attributes: Attributes) -> Result<(), Refusal> {
+    pub(super) fn attach_block(&mut self, attributes: Attributes) -> Result<(), Refusal> {
         let disk = Disk::new(self.drive.capacity().bytes(), attributes)?;
         let data = EventData::new_u64(super::DISK);
-        let refused = |error| ublk::refused("start the device", error);
         epoll::add(&self.poll, disk.ring(), data, EventFlags::IN)
-            .map_err(|error| refused(error.into()))?;
+            .map_err(|error| ublk::refused("start the device", error.into()))?;
         // Otherwise the kernel could satisfy our memory allocations by writing back pages to this
         // very device. This needs a privilege; without it the risk remains, as for any server of a
         // disk.
         let _ = rustix::process::configure_io_flusher_behavior(true);
         self.fronts.block = Some(disk);
-        self.turn_until(Disk::is_plugged_in).map_err(refused)?;
-        if self.fronts.block.as_ref().is_some_and(|disk| !disk.is_plugged_in()) {
-            return Err(refused(io::ErrorKind::TimedOut.into()));
+        self.run_until(Disk::is_attached)
+            .map_err(|error| ublk::refused("start the device", error))?;
+        if self.fronts.block.as_ref().is_some_and(|disk| !disk.is_attached()) {
+            return Err(ublk::refused("start the device", io::ErrorKind::TimedOut.into()));
         }
         Ok(())
     }
@@ -97,20 +98,20 @@ impl<B: Backend> Server<B> {
     }
 
     /// Makes the kernel write back its data and remove the device.
-    pub(super) fn unplug(&mut self) -> io::Result<()> {
+    pub(super) fn detach(&mut self) -> io::Result<()> {
         let Some(disk) = &mut self.fronts.block else { return Ok(()) };
-        disk.unplug()?;
-        self.turn_until(Disk::is_unplugged)
+        disk.detach()?;
+        self.run_until(Disk::is_detached)
     }
 
-    fn turn_until(&mut self, is_done: fn(&Disk) -> bool) -> io::Result<()> {
+    fn run_until(&mut self, is_done: fn(&Disk) -> bool) -> io::Result<()> {
         let mut events = Vec::with_capacity(64);
         let until = self.clock.now() + PATIENCE;
         while self.fronts.block.as_ref().is_some_and(|disk| !is_done(disk)) {
             if self.clock.now() >= until {
                 return Ok(());
             }
-            self.turn(&mut events)?;
+            self.poll_once(&mut events)?;
         }
         Ok(())
     }
@@ -118,7 +119,7 @@ impl<B: Backend> Server<B> {
     pub(super) fn settle_block(&mut self) -> io::Result<()> {
         let Some(disk) = &mut self.fronts.block else { return Ok(()) };
         disk.submit()?;
-        self.timing.left(self.clock.now(), &mut self.fronts.due);
+        self.timing.answers_sent(self.clock.now(), &mut self.fronts.due);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! The memory of all clients together.
 //!
-//! Each connection has a little of its own, enough for the requests of most clients. Beyond that,
-//! memory is lent from a shared pool, request by request and before any of its data is read: so no
-//! client waits for another one that waits for it.
+//! Each connection has a little memory reserved, enough for the requests of most clients. Beyond
+//! that, memory is lent from a shared pool, request by request and before any of its data is read:
+//! so no client waits for another one that waits for it.
 
 use drivelab_core::Time;
 
@@ -18,12 +18,11 @@ impl<B: Backend> Server<B> {
 
     /// Memory that can be lent now, after all clients returned what they do not need.
     fn free_memory(&mut self) -> usize {
-        let lent = |session: &mut Session| {
+        let mut lent = 0;
+        for session in self.clients.iter_mut().flatten().filter_map(Client::session) {
             session.surplus();
-            session.lent()
-        };
-        let sessions = self.clients.iter_mut().flatten().filter_map(Client::session);
-        let lent: usize = sessions.map(lent).sum();
+            lent += session.lent();
+        }
         self.memory.sum.saturating_sub(lent + self.memory.orphans)
     }
 
@@ -43,7 +42,7 @@ impl<B: Backend> Server<B> {
         true
     }
 
-    /// Records that a client with a loan has read or sent something.
+    /// Records that a client with a loan made progress, so that memory may have been returned.
     pub(super) fn note_return(&mut self, slot: usize) {
         let has_loan = self.session(slot).is_some_and(|session| session.lent() > 0);
         self.memory.returned |= has_loan;
@@ -82,7 +81,7 @@ impl<B: Backend> Server<B> {
     }
 
     /// Ends a connection; its pending requests are still carried out.
-    pub(super) fn hang_up(&mut self, slot: usize) {
+    pub(super) fn disconnect(&mut self, slot: usize) {
         if let Some(session) = self.session(slot) {
             let bytes = session.in_flight_bytes();
             self.memory.orphans += bytes;
@@ -93,7 +92,7 @@ impl<B: Backend> Server<B> {
 
     /// Disconnects clients that occupy a connection and send no request; and, while others wait for
     /// memory, those that hold memory and neither send what they announced nor read their replies.
-    pub(super) fn turn_out_idlers(&mut self, now: Time) {
+    pub(super) fn disconnect_idle(&mut self, now: Time) {
         let waiting = self.cut.as_ref().map(|cutting| cutting.client);
         let unfunded = self.memory.unfunded;
         for slot in 0..self.clients.len() {
@@ -103,10 +102,13 @@ impl<B: Backend> Server<B> {
                 client.progress = now;
             }
             let is_idle = now >= client.progress + PATIENCE;
-            let hoards = |session: &mut Session| session.lent() > 0 && session.in_flight() == 0;
-            let blocks = unfunded && is_idle && client.session().is_some_and(hoards);
+            let blocks = unfunded
+                && is_idle
+                && client
+                    .session()
+                    .is_some_and(|session| session.lent() > 0 && session.in_flight() == 0);
             if blocks || client.is_overdue(now) {
-                self.hang_up(slot);
+                self.disconnect(slot);
             }
         }
     }

@@ -1,15 +1,17 @@
 //! The account of the memory of all clients together.
 
-/// What a connection may use without a loan: 64 requests of 4 KiB.
-pub(super) const OWN_BYTES: usize = 256 << 10;
+/// Bytes that a connection may use without a loan: 64 requests of 4 KiB.
+pub(super) const RESERVED_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
+    /// The memory that can be lent to all clients together.
     pub(super) sum: usize,
     /// Data of requests in progress whose clients have disconnected.
     pub(super) orphans: usize,
+    /// True if a client waits for memory.
     pub(super) unfunded: bool,
-    /// Memory may have been returned since it was last distributed.
+    /// True if memory may have been returned since it was last distributed.
     pub(super) returned: bool,
 }
 
@@ -18,8 +20,8 @@ impl Memory {
         Self { sum: usize::try_from(sum).unwrap_or(usize::MAX), ..Self::default() }
     }
 
-    /// Whether disconnected clients left so much to do that no others are accepted.
-    pub(super) fn is_haunted(&self) -> bool {
+    /// Returns whether disconnected clients left so much to do that no others are accepted.
+    pub(super) fn has_too_many_orphans(&self) -> bool {
         self.orphans > self.sum
     }
 

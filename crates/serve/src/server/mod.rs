@@ -3,13 +3,13 @@
 mod backend;
 mod client;
 mod endpoint;
-mod farewell;
 mod fronts;
 mod jobs;
 mod kernel;
 mod lending;
 mod memory;
 mod realtime;
+mod shutdown;
 mod sockets;
 mod status;
 
@@ -24,8 +24,8 @@ use rustix::event::epoll;
 
 pub use backend::Backend;
 pub use endpoint::Endpoint;
-pub use farewell::TakenAway;
 pub use realtime::{LatenessBound, Spin, falls_short, least_answer_time, typical_read, why_void};
+pub use shutdown::ForcedUnmount;
 pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;
@@ -40,24 +40,24 @@ use jobs::{Front, JobQueue};
 use memory::Memory;
 use realtime::{Clock, Timing};
 
-/// How a drive is served.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where NBD clients connect.
+    /// Address for NBD clients.
     pub nbd: Option<Endpoint>,
     /// A file that becomes the drive.
     pub fuse: Option<PathBuf>,
     /// Become a block device with these attributes; only with the feature `ublk`.
     pub ublk: Option<Attributes>,
-    /// Where the drive is controlled.
+    /// Address of the control port.
     pub control: Option<Endpoint>,
     /// The export as announced to NBD clients.
     pub export: Export,
     /// Ask the host for real-time scheduling and for processors that do not sleep.
     pub real_time: bool,
-    /// How long before a deadline the loop stops sleeping and spins.
+    /// Time before a deadline at which the loop stops sleeping and spins.
     pub spin: Spin,
-    /// How long to continue after a request to end while a process has the file open.
+    /// Time to continue after a request to end while a process has the file open.
     pub grace: Span,
     /// The lateness that makes a run void.
     pub lateness: LatenessBound,
@@ -83,8 +83,8 @@ impl Settings {
     }
 }
 
-/// Together with the other steps of a shutdown this stays within two seconds, in which every verb
-/// ends.
+/// Default of [`Settings::grace`]: with the other steps of a shutdown it stays within two seconds,
+/// in which every verb ends.
 pub const GRACE: Span = Span::from_ms(1500);
 
 /// Memory for all clients together: two of them with the maximum that one may have in progress.
@@ -92,11 +92,12 @@ const CLIENT_MEMORY: Bytes = Bytes::mib(256);
 
 /// Maximum number of clients; further ones are refused.
 const CLIENTS_MAX: usize = 256;
-/// The control port's own share: the power can be cut however many clients the drive has.
+/// Maximum number of clients of the control port, which are counted separately: the power can be
+/// cut however many clients the drive has.
 const CONTROL_CLIENTS_MAX: usize = 64;
 
-/// How often the loop checks whether it must stop, and whether clients are idle, in ns.
-const LOOK_ROUND_NS: i64 = 100_000_000;
+/// Interval at which the loop checks whether it must stop, and whether clients are idle, in ns.
+const POLL_INTERVAL_NS: i64 = 100_000_000;
 
 const ALARM: u64 = 0;
 const NBD_LISTENER: u64 = 1;
@@ -123,8 +124,8 @@ pub struct Server<B> {
     touched: Vec<usize>,
     generation: u64,
     memory: Memory,
-    /// No new client is accepted until then.
-    rests_until: Option<Time>,
+    /// Time until which no new client is accepted.
+    accept_again_at: Option<Time>,
     jobs: JobQueue,
     answers: Vec<Answer>,
     since: Time,
@@ -147,9 +148,9 @@ fn cannot_begin(error: io::Error) -> Refusal {
 impl<B: Backend> Server<B> {
     /// Opens the sockets and mounts the file; from now on clients can connect.
     pub fn new(drive: B, settings: Settings) -> Result<Self, Refusal> {
-        let bind = |endpoint: &Option<Endpoint>| endpoint.as_ref().map(Listener::bind).transpose();
         let timing = Timing::new(settings.real_time, settings.spin, settings.lateness);
-        let (nbd, control) = (bind(&settings.nbd)?, bind(&settings.control)?);
+        let nbd = settings.nbd.as_ref().map(Listener::bind).transpose()?;
+        let control = settings.control.as_ref().map(Listener::bind).transpose()?;
         let bytes = drive.capacity().bytes();
         let mounted = settings.fuse.as_ref().map(|path| Mounted::new(path, bytes));
         let fronts = Fronts::new(mounted.transpose()?);
@@ -169,7 +170,7 @@ impl<B: Backend> Server<B> {
             generation: 0,
             memory: Memory::new(settings.client_memory.get()),
             settings,
-            rests_until: None,
+            accept_again_at: None,
             jobs: JobQueue::default(),
             answers: Vec::new(),
             since: Time::ZERO,
@@ -178,7 +179,7 @@ impl<B: Backend> Server<B> {
             cut: None,
             buffer: vec![0; client::TURN],
         };
-        server.watch_all().map_err(cannot_begin)?;
+        server.add_to_poll().map_err(cannot_begin)?;
         if server.nbd.is_some() || server.control.is_some() {
             // A server without a descriptor for a client would refuse every client without a
             // message.
@@ -190,47 +191,49 @@ impl<B: Backend> Server<B> {
         }
         #[cfg(feature = "ublk")]
         if let Some(attributes) = server.settings.ublk {
-            server.plug_in(attributes)?;
+            server.attach_block(attributes)?;
         }
         Ok(server)
     }
 
-    fn watch_all(&self) -> io::Result<()> {
-        let watch = |fd: &dyn AsFd, data| {
-            let data = epoll::EventData::new_u64(data);
-            epoll::add(&self.poll, fd.as_fd(), data, epoll::EventFlags::IN)
-        };
-        watch(self.clock.alarm(), ALARM)?;
-        for (data, listener) in self.listeners() {
-            watch(listener, data)?;
+    /// Polls all descriptors that exist for the life of the server.
+    fn add_to_poll(&self) -> io::Result<()> {
+        self.poll_for_input(self.clock.alarm(), ALARM)?;
+        for (token, listener) in self.listeners() {
+            self.poll_for_input(listener, token)?;
         }
         if let Some(wakes) = self.drive.wakes() {
-            watch(&wakes, WORKERS)?;
+            self.poll_for_input(wakes, WORKERS)?;
         }
         if let Some(mounted) = &self.fronts.fuse {
-            watch(&mounted.device(), FUSE)?;
+            self.poll_for_input(mounted.device(), FUSE)?;
         }
         Ok(())
+    }
+
+    fn poll_for_input(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token);
+        Ok(epoll::add(&self.poll, fd, data, epoll::EventFlags::IN)?)
     }
 
     /// Serves until `stop` is set or the power is cut; `report` receives the incidents of faults.
     pub fn run(mut self, stop: &AtomicBool, report: &mut dyn FnMut(&str)) -> io::Result<Summary> {
         let mut events = Vec::with_capacity(64);
         while !stop.load(Ordering::Relaxed) {
-            self.turn(&mut events)?;
+            self.poll_once(&mut events)?;
             self.report_incidents(report);
             let now = self.clock.now();
             if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
                 return self.cut_power(now, report);
             }
-            self.turn_out_idlers(now);
-            self.listen_again(now);
+            self.disconnect_idle(now);
+            self.resume_accepting(now);
             if self.drive.in_flight() == 0 {
                 self.timing.cpu_latency.idle(now);
             }
         }
-        let taken_away = self.say_farewell(report)?;
-        self.stop(taken_away)
+        let forced_unmount = self.wait_for_release(report)?;
+        self.stop(forced_unmount)
     }
 
     fn report_incidents(&mut self, report: &mut dyn FnMut(&str)) {
@@ -238,10 +241,13 @@ impl<B: Backend> Server<B> {
         incidents.into_iter().flatten().for_each(|incident| report(&incident.to_string()));
     }
 
-    fn turn(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+    fn poll_once(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+        debug_assert!(self.touched.is_empty(), "every iteration settles all clients");
         self.wait(events)?;
+        // Answers that are due leave before new requests are read: they are late already.
         let now = self.clock.now();
         self.advance(now)?;
+
         for event in events.drain(..) {
             self.handle(event.data.u64(), event.flags)?;
         }
@@ -260,7 +266,7 @@ impl<B: Backend> Server<B> {
         let cut = self.cut.as_ref().and_then(|cutting| cutting.cut.at());
         let next = self.drive.next_event().into_iter().chain(cut).min();
         let awake = self.timing.spin.is_awake(self.clock.now(), next);
-        let sleep_ns = if awake { 0 } else { LOOK_ROUND_NS };
+        let sleep_ns = if awake { 0 } else { POLL_INTERVAL_NS };
         if !awake {
             self.clock.set_alarm(next.map(|next| self.timing.spin.alarm(next)))?;
         }
@@ -299,6 +305,7 @@ impl<B: Backend> Server<B> {
         loop {
             let mut answers = std::mem::take(&mut self.answers);
             self.drive.advance(now, &mut answers)?;
+            // An answer may start the next command of a job, which a fast drive answers at once.
             let is_quiet = answers.is_empty();
             for answer in answers.drain(..) {
                 self.finish(now, answer)?;
@@ -326,11 +333,11 @@ impl<B: Backend> Server<B> {
 
     /// Resets the counts at `now`; returns them as counted until then.
     fn reset_stats(&mut self, now: Time) -> Stats {
-        let stats = self.stats();
+        let before = self.stats();
         self.timing.lateness.reset();
         self.timing.modelled = Histogram::new();
         (self.ios, self.in_flight_max, self.since) = (0, self.drive.in_flight(), now);
-        stats
+        before
     }
 
     fn list_faults(&mut self) -> Vec<Listed> {
@@ -338,17 +345,17 @@ impl<B: Backend> Server<B> {
     }
 
     /// An orderly shutdown: everything acknowledged or in flight is written.
-    fn stop(mut self, taken_away: Option<TakenAway>) -> io::Result<Summary> {
+    fn stop(mut self, forced_unmount: Option<ForcedUnmount>) -> io::Result<Summary> {
         #[cfg(feature = "ublk")]
-        self.unplug()?;
+        self.detach()?;
         let (stats, faults) = (self.stats(), self.list_faults());
         self.drive.power_off()?;
-        Ok(Summary { stopped: Stopped::Asked, stats, faults, taken_away })
+        Ok(Summary { stopped: Stopped::Asked, stats, faults, forced_unmount })
     }
 
     fn cut_power(mut self, now: Time, report: &mut dyn FnMut(&str)) -> io::Result<Summary> {
-        let stats = self.stats();
-        let cutting = self.cut.take().expect("the caller has looked");
+        let last_stats = self.stats();
+        let cutting = self.cut.take().expect("the caller has checked");
         let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
         let survival = drive.cut(now, &mut cutting.cut.dice())?;
         self.report_incidents(report);
@@ -360,9 +367,9 @@ impl<B: Backend> Server<B> {
         let (seed, faults) = (cutting.cut.seed(), self.list_faults());
         Ok(Summary {
             stopped: Stopped::PowerCut { survival, at: now, seed },
-            stats,
+            stats: last_stats,
             faults,
-            taken_away: None,
+            forced_unmount: None,
         })
     }
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::client::{Client, ClientId, Protocol};
 use super::endpoint::{Endpoint, Listener};
-use super::memory::OWN_BYTES;
+use super::memory::RESERVED_BYTES;
 use super::{
     Backend, CLIENTS_MAX, CONTROL_CLIENTS_MAX, CONTROL_LISTENER, Cutting, FIRST_CLIENT,
     NBD_LISTENER, Server,
@@ -19,11 +19,11 @@ use crate::nbd::{Limits, Session};
 
 const FAULTS_MAX: usize = 1_000;
 
-/// How long the listeners are ignored when no client can be accepted.
+/// Time for which the listeners are ignored when no client can be accepted.
 const REST: Span = Span::from_ms(100);
 
 /// Descriptors or memory of the system are exhausted: an immediate retry would fail again.
-const OUT_OF_MEANS: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+const OUT_OF_RESOURCES: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
 
 impl<B: Backend> Server<B> {
     /// The sockets that clients connect to, and the meaning of an event on each.
@@ -36,23 +36,25 @@ impl<B: Backend> Server<B> {
         loop {
             let waited_on = self.listeners().find(|(data, _)| *data == listener);
             let Some((_, socket)) = waited_on else { return };
-            if self.memory.is_haunted() {
-                return self.rest();
+            if self.memory.has_too_many_orphans() {
+                return self.pause_accepting();
             }
             let stream = match socket.accept() {
                 Ok(stream) => stream,
-                Err(error) if OUT_OF_MEANS.contains(&error) => return self.rest(),
+                Err(error) if OUT_OF_RESOURCES.contains(&error) => return self.pause_accepting(),
                 // Errors of a client that connected and disconnected do not concern us.
                 Err(_) => return,
             };
             let free = self.clients.iter().position(Option::is_none);
             let slot = free.unwrap_or(self.clients.len());
+            // Accepted and closed, so that the client learns of it; left in the backlog it would
+            // wait.
             if !self.has_share(listener) {
                 continue;
             }
             let protocol = match socket.endpoint() {
                 _ if listener == NBD_LISTENER => {
-                    let limits = Limits { own: OWN_BYTES, ..Limits::default() };
+                    let limits = Limits { reserved: RESERVED_BYTES, ..Limits::default() };
                     Protocol::nbd(Session::new(self.settings.export.clone(), limits))
                 }
                 Endpoint::Unix(_) => Protocol::http(Via::SocketFile),
@@ -62,8 +64,10 @@ impl<B: Backend> Server<B> {
             if epoll::add(&self.poll, &stream, data, EventFlags::empty()).is_err() {
                 continue;
             }
+            // Answers to an earlier client of this slot carry another generation and are dropped.
             self.generation += 1;
             let id = ClientId { slot, generation: self.generation };
+            debug_assert!(slot <= self.clients.len(), "a free slot, or one more");
             if slot == self.clients.len() {
                 self.clients.push(None);
             }
@@ -72,7 +76,7 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Whether one more client of this listener may stay.
+    /// Returns whether one more client of this listener may stay.
     fn has_share(&self, listener: u64) -> bool {
         let clients = self.clients.iter().flatten();
         let control = clients.clone().filter(|client| client.is_control()).count();
@@ -85,14 +89,14 @@ impl<B: Backend> Server<B> {
 
     /// Ignores the listeners for a while: a waiting client cannot be accepted, and would be
     /// reported again and again.
-    fn rest(&mut self) {
+    fn pause_accepting(&mut self) {
         self.listen(EventFlags::empty());
-        self.rests_until = Some(self.clock.now() + REST);
+        self.accept_again_at = Some(self.clock.now() + REST);
     }
 
-    pub(super) fn listen_again(&mut self, now: Time) {
-        if self.rests_until.is_some_and(|until| until <= now) {
-            self.rests_until = None;
+    pub(super) fn resume_accepting(&mut self, now: Time) {
+        if self.accept_again_at.is_some_and(|until| until <= now) {
+            self.accept_again_at = None;
             self.listen(EventFlags::IN);
         }
     }
@@ -115,18 +119,18 @@ impl<B: Backend> Server<B> {
             !flags.intersects(EventFlags::ERR | EventFlags::HUP)
         };
         if stays {
-            self.hear(slot)
+            self.read_requests(slot)
         } else {
-            self.hang_up(slot);
+            self.disconnect(slot);
             Ok(())
         }
     }
 
-    pub(super) fn hear(&mut self, slot: usize) -> io::Result<()> {
+    pub(super) fn read_requests(&mut self, slot: usize) -> io::Result<()> {
         let Some(client) = self.clients[slot].as_mut() else { return Ok(()) };
         let id = client.id;
         if client.session().is_some() {
-            return self.hear_nbd(id);
+            return self.read_nbd(id);
         }
         if let Some((via, request)) = client.http_request() {
             self.control(id, via, &request);
@@ -134,12 +138,12 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    fn hear_nbd(&mut self, id: ClientId) -> io::Result<()> {
+    fn read_nbd(&mut self, id: ClientId) -> io::Result<()> {
         let now = self.clock.now();
         self.advance(now)?;
         while let Some(session) = self.client(id).and_then(|client| client.session()) {
             match session.next_request() {
-                Ok(Some(request)) => self.ask_nbd(now, id, request)?,
+                Ok(Some(request)) => self.start_nbd(now, id, request)?,
                 Ok(None) if self.fund(id.slot) => {}
                 Ok(None) => break,
                 Err(_) => {
@@ -147,7 +151,7 @@ impl<B: Backend> Server<B> {
                     if let Some(client) = self.client(id) {
                         let _ = client.send();
                     }
-                    self.hang_up(id.slot);
+                    self.disconnect(id.slot);
                     return Ok(());
                 }
             }
@@ -185,13 +189,13 @@ impl<B: Backend> Server<B> {
         while let Some(slot) = self.touched.pop().or_else(|| self.fund_next()) {
             let Some(client) = self.clients[slot].as_mut() else { continue };
             if client.send().is_err() || client.is_finished() {
-                self.hang_up(slot);
+                self.disconnect(slot);
                 continue;
             }
-            self.timing.left(self.clock.now(), &mut client.due);
+            self.timing.answers_sent(self.clock.now(), &mut client.due);
             self.note_return(slot);
             // Freed space may admit requests that came earlier.
-            self.hear(slot)?;
+            self.read_requests(slot)?;
             self.watch(slot)?;
         }
         Ok(())
@@ -200,6 +204,7 @@ impl<B: Backend> Server<B> {
     fn watch(&mut self, slot: usize) -> io::Result<()> {
         let Some(client) = self.clients[slot].as_mut() else { return Ok(()) };
         let wants = client.wants();
+        // Most events change nothing: this saves a system call for each.
         if wants != client.interest {
             client.interest = wants;
             let data = EventData::new_u64(FIRST_CLIENT + slot as u64);
@@ -211,15 +216,18 @@ impl<B: Backend> Server<B> {
 
 /// Applies an immediate action to the drive; a power cut is returned.
 fn carry_out(drive: &mut ServedDrive, now: Time, action: Action) -> Result<Response, PowerCut> {
-    let id = |id: u64| Response::ok(&serde_json::json!({ "id": id }));
     Ok(match action {
         Action::PowerCut(cut) => return Err(cut),
         Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
         Action::AddFault(_) if drive.faults().count() >= FAULTS_MAX => {
             Response::error(409, "too many faults: remove some first")
         }
-        Action::AddFault(fault) => id(drive.add_fault(now, fault)),
-        Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
+        Action::AddFault(fault) => {
+            Response::ok(&serde_json::json!({ "id": drive.add_fault(now, fault) }))
+        }
+        Action::RemoveFault(number) if drive.remove_fault(now, number) => {
+            Response::ok(&serde_json::json!({ "id": number }))
+        }
         Action::RemoveFault(_) => Response::error(404, "there is no fault with that number"),
         Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })

@@ -1,23 +1,23 @@
-//! Choices that the rules leave open: made by dice, or by a test that tries them all.
+//! The outcomes of a power cut that the rules leave open, chosen at random or enumerated by a test.
 
 use std::collections::BTreeSet;
 
 use drivelab_core::crash::Outcome;
 use drivelab_core::{Ratio, Rng};
 
-/// Makes the choices that a power cut leaves open.
+/// A source of the choices that a power cut leaves open.
 pub trait Choose {
     /// One of `options` possibilities, from 0; among a sector's values 0 is the durable one.
     fn choose(&mut self, options: usize) -> usize;
 
-    /// How many of the writes that a physical sector received, oldest first, it keeps; they are
-    /// named by their positions in the order of submissions.
+    /// Returns the number of writes, of those that a physical sector received, oldest first, that
+    /// it keeps. They are named by their positions in the order of submissions.
     fn point(&mut self, writes: &[u64]) -> usize {
         self.choose(writes.len() + 1)
     }
 }
 
-/// Random choices, by a seed.
+/// Random choices from a seed.
 ///
 /// A real cut loses all of the cache, or all except data in flight, or almost nothing: so the share
 /// of sectors that keep a later value is drawn first, once per cut.
@@ -42,6 +42,7 @@ impl Choose for Dice {
         if options < 2 || !self.rng.chance(self.survivors) {
             return 0;
         }
+        // 0 is the durable value; every later one is equally likely.
         let later = self.rng.below(options as u64 - 1);
         1 + usize::try_from(later).expect("below a usize")
     }
@@ -57,12 +58,13 @@ impl Choose for KeepNothing {
     }
 }
 
-/// The choices with this number: from 0 on, each way to choose has one.
+/// The combination of choices with this number: from 0 on, each combination has one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbered(u64);
 
 impl Choose for Numbered {
     fn choose(&mut self, options: usize) -> usize {
+        // The digits of the number, in the mixed radix of the numbers of options.
         let options = options as u64;
         let chosen = self.0 % options;
         self.0 /= options;
@@ -70,8 +72,8 @@ impl Choose for Numbered {
     }
 }
 
-/// Loses less than another choice: of what that loses, only what these writes have written, which
-/// are named by their positions in the order of submissions.
+/// Choices that lose only the data of these `writes`, out of the data that `of` loses; writes are
+/// named by their positions in the order of submissions.
 pub fn lose_only(writes: &BTreeSet<u64>, of: Box<dyn Choose>) -> impl Choose {
     LoseOnly { writes, of }
 }
@@ -88,11 +90,11 @@ impl Choose for LoseOnly<'_> {
 
     fn point(&mut self, writes: &[u64]) -> usize {
         let newest = writes.iter().rposition(|write| !self.writes.contains(write));
-        self.of.point(writes).max(newest.map_or(0, |place| place + 1))
+        self.of.point(writes).max(newest.map_or(0, |index| index + 1))
     }
 }
 
-/// Counts the ways to choose, and keeps everything.
+/// Counts the combinations of choices, and keeps everything.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Count(pub(super) u64);
 
@@ -103,7 +105,7 @@ impl Choose for Count {
     }
 }
 
-/// Makes the choices of an outcome.
+/// Returns the choices of an outcome.
 pub fn of_outcome(outcome: Outcome) -> Box<dyn Choose> {
     match outcome {
         Outcome::Nothing => Box::new(KeepNothing),

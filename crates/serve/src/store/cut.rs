@@ -18,22 +18,22 @@ pub struct Survival {
     pub torn_writes: u64,
 }
 
-/// What a power cut made of a write that was not durable.
+/// The result of a power cut for a write that was not durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fate {
     /// Its position in the order of submissions.
     pub sequence: u64,
-    /// When it was submitted.
+    /// Time of its submission.
     pub submitted: Time,
-    /// Whether it was acknowledged.
+    /// True if it was acknowledged.
     pub completed: bool,
     /// Its first sector.
     pub lba: Lba,
     /// Its length.
     pub sectors: Sectors,
-    /// Sectors whose value it is now.
+    /// Number of its sectors that have its value.
     pub kept: Sectors,
-    /// Sectors that have an earlier value instead of its own.
+    /// Number of its sectors that have an earlier value.
     pub lost: Sectors,
 }
 
@@ -76,7 +76,7 @@ impl Store {
         Ok(Survival::of(&self.cut_in_detail(choose, torn)?))
     }
 
-    /// The same; says what became of each write, in the order of submissions.
+    /// Like [`Self::cut`], but returns the result for each write, in the order of submissions.
     pub fn cut_in_detail(
         &mut self,
         choose: &mut dyn Choose,
@@ -86,6 +86,8 @@ impl Store {
             self.cut_trim(&trim, choose)?;
         }
         let mut sectors: Vec<u64> = self.volatile.keys().copied().collect();
+        // In the order of addresses: the order of a hash table would differ from run to run, and
+        // with it the choices.
         sectors.sort_unstable();
         let mut fates: BTreeMap<u64, Fate> = BTreeMap::new();
         let atomic = self.physical_sector.get();
@@ -96,8 +98,8 @@ impl Store {
             let new = changes.then(|| torn(Lba::new(first), self.physical_sector)).flatten();
             for sector in group {
                 self.note_fates(*sector, until, &mut fates);
-                let place = usize::try_from(sector - first).expect("few") * SECTOR;
-                let new = new.map_or(SECTOR, |bytes| bytes.saturating_sub(place).min(SECTOR));
+                let start = usize::try_from(sector - first).expect("a few sectors") * SECTOR;
+                let new = new.map_or(SECTOR, |bytes| bytes.saturating_sub(start).min(SECTOR));
                 self.settle(*sector, until, new)?;
             }
         }
@@ -105,9 +107,11 @@ impl Store {
         Ok(fates.into_values().collect())
     }
 
-    /// The point in the order of submissions up to which a physical sector received its writes.
+    /// Chooses the point in the order of submissions up to which a physical sector received its
+    /// writes.
     fn choose_point(&self, group: &[u64], choose: &mut dyn Choose) -> u64 {
         let versions = group.iter().flat_map(|sector| self.volatile[sector].iter());
+        debug_assert!(!group.is_empty(), "a physical sector with volatile values");
         let mut points: Vec<u64> = versions.map(|write| write.sequence).collect();
         points.sort_unstable();
         points.dedup();
@@ -123,9 +127,9 @@ impl Store {
         let chosen = chosen.map_or(0, |write| write.sequence);
         for write in versions.iter() {
             let fate = fates.entry(write.sequence).or_insert_with(|| Fate::new(write));
-            let one = |applies: bool| Sectors::new(u64::from(applies));
-            fate.kept += one(write.sequence == chosen);
-            fate.lost += one(write.sequence > chosen);
+            // An older one than the chosen was overwritten, not lost.
+            fate.kept += Sectors::new(u64::from(write.sequence == chosen));
+            fate.lost += Sectors::new(u64::from(write.sequence > chosen));
         }
     }
 
@@ -135,6 +139,7 @@ impl Store {
         let chosen = versions.iter().rev().find(|write| write.sequence <= until);
         let Some(write) = chosen.map(Rc::clone) else { return Ok(()) };
         let lba = Lba::new(sector);
+        debug_assert!(new_bytes <= SECTOR, "a part of one sector");
         let (mut old, mut new) = ([0; SECTOR], [0; SECTOR]);
         write.copy_sector(sector, &mut new);
         if new_bytes < SECTOR {

@@ -6,15 +6,14 @@
 
 mod choose;
 mod cut;
+mod in_flight_trim;
 mod overlay;
 mod recording;
 mod replay;
 mod trim;
-mod under_way;
 mod versions;
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::io;
 use std::rc::Rc;
 
@@ -23,39 +22,41 @@ use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
 pub use choose::{Choose, Dice, KeepAll, lose_only, of_outcome};
 pub use cut::{Fate, Survival};
+pub use in_flight_trim::TrimId;
 pub use recording::{Recording, Step};
 pub use replay::{Recorded, Replay};
-pub use under_way::TrimId;
 pub use versions::Write;
 
+use crate::hash::SectorHashBuilder;
+use in_flight_trim::Trim;
 use overlay::overlay;
-use under_way::Trim;
-use versions::{SECTOR, SectorHasher, Versions};
-
-/// Hashes sector and page numbers; anything that is iterated is sorted first.
-pub(crate) type Mixer = BuildHasherDefault<SectorHasher>;
+use versions::{SECTOR, Versions};
 
 /// Maximum number of separate later values per sector; beyond it the oldest becomes durable, which
 /// the rules allow, so that a host that rewrites one sector endlessly uses bounded memory.
-const MOST_VERSIONS: usize = 16;
+const VERSIONS_MAX: usize = 16;
 
 /// The bytes of a drive, durable and not.
 #[derive(Debug)]
 pub struct Store {
     medium: Box<dyn Medium>,
     /// The sectors with values later than the durable one.
-    volatile: HashMap<u64, Versions, Mixer>,
+    volatile: HashMap<u64, Versions, SectorHashBuilder>,
     trims: Vec<Trim>,
     sequence: u64,
     /// Sectors that are atomic in a power cut.
     physical_sector: Sectors,
-    /// What happens to it, where that is recorded.
+    /// The recording of its steps, if one was requested.
     recording: Option<Recording>,
 }
 
 impl Store {
     /// A store on `medium` with physical sectors of `physical_sector` (1 or 8).
     pub fn new(medium: Box<dyn Medium>, physical_sector: Sectors) -> Self {
+        assert!(
+            physical_sector > Sectors::ZERO,
+            "a physical sector is at least one logical sector"
+        );
         let (volatile, trims) = (HashMap::default(), Vec::new());
         Self { medium, volatile, trims, sequence: 0, physical_sector, recording: None }
     }
@@ -65,12 +66,12 @@ impl Store {
         self.recording = Some(Recording::new(limit));
     }
 
-    /// Ends the recording, and gives it.
+    /// Ends the recording and returns it.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.recording.take()
     }
 
-    /// The time of what happens next, for the recording.
+    /// Sets the time of the next steps of the recording.
     pub(crate) fn at(&mut self, now: Time) {
         if let Some(recording) = &mut self.recording {
             recording.now = now;
@@ -93,16 +94,17 @@ impl Store {
         Sectors::new(sectors as u64).bytes()
     }
 
-    /// A write is submitted: until it completes it may or may not be seen.
+    /// Submits a write: until it completes, a power cut may or may not keep it.
     pub fn begin_write(&mut self, now: Time, lba: Lba, data: Data) -> io::Result<Rc<Write>> {
         self.note(|| Step::Write { lba, data: data.clone() })?;
         self.sequence += 1;
         let write = Rc::new(Write::new(self.sequence, now, lba, data));
+        // Relieved after the loop, in which the map is borrowed.
         let mut crowded = Vec::new();
         for sector in write.sectors() {
             let versions = self.volatile.entry(sector).or_default();
             versions.push(Rc::clone(&write));
-            if versions.len() > MOST_VERSIONS {
+            if versions.len() > VERSIONS_MAX {
                 crowded.push(sector);
             }
         }
@@ -116,11 +118,12 @@ impl Store {
         let versions = &self.volatile[&sector];
         match versions.oldest_completed() {
             Some(oldest) => self.promote(sector..sector + 1, |_| Some(oldest.sequence)),
+            // All in flight: as many as the host may have, so memory stays bounded.
             None => Ok(()),
         }
     }
 
-    /// A write completed: if `durable` it is on the medium, otherwise in the volatile cache.
+    /// Completes a write: if `durable` it is on the medium, otherwise in the volatile cache.
     pub fn complete(&mut self, write: &Rc<Write>, durable: bool) -> io::Result<()> {
         let sequence = write.sequence;
         self.note(|| Step::Completed { write: sequence, durable })?;
@@ -131,7 +134,7 @@ impl Store {
         self.promote(write.sectors(), |versions| versions.has(sequence).then_some(sequence))
     }
 
-    /// A write failed: its sectors keep their values.
+    /// Drops a failed write: its sectors keep their values.
     pub fn forget(&mut self, write: &Rc<Write>) -> io::Result<()> {
         self.note(|| Step::Forgotten(write.sequence))?;
         for sector in write.sectors() {
@@ -145,7 +148,7 @@ impl Store {
         Ok(())
     }
 
-    /// Cached data has reached the medium.
+    /// Moves cached data that the device destaged to the medium.
     pub fn destaged(&mut self, record: &Destaged) -> io::Result<()> {
         if self.volatile.is_empty() {
             return Ok(());
@@ -155,8 +158,8 @@ impl Store {
         self.promote(record.lba.get()..end, |versions| versions.newest_taken(record.taken))
     }
 
-    /// A flush completed: the device has reported the data that it wrote to the medium. A trim in
-    /// flight may have made the device drop cached data, and is therefore carried out.
+    /// Completes a flush. The device has reported the data that it wrote to the medium; a trim in
+    /// flight may have made it drop cached data, and is therefore carried out.
     pub fn flushed(&mut self) -> io::Result<()> {
         self.note(|| Step::Flushed)?;
         for trim in self.trims.clone() {
@@ -165,7 +168,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the value that `chosen` names (by sequence number) of each sector to the medium, and
+    /// Writes the value of each sector that `chosen` selects by sequence number to the medium, and
     /// forgets it and earlier ones.
     ///
     /// A physical sector is written as a whole: with a value of one part go the values that the
@@ -179,6 +182,7 @@ impl Store {
         let mut run: Option<(Rc<Write>, u64, u64)> = None;
         let mut at = sectors.start;
         while at < sectors.end {
+            // One physical sector per iteration, of which the range may cover a part.
             let (first, end) = (at / atomic * atomic, (at / atomic + 1) * atomic);
             let covered = at..end.min(sectors.end);
             at = end;
@@ -187,6 +191,7 @@ impl Store {
             for sector in first..end {
                 let Some(write) = self.take_up_to(sector, point) else { continue };
                 match &mut run {
+                    // Consecutive sectors of one write go to the medium in one call.
                     Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
                     _ => {
                         self.put(run.take())?;
@@ -210,6 +215,7 @@ impl Store {
 
     fn put(&mut self, run: Option<(Rc<Write>, u64, u64)>) -> io::Result<()> {
         let Some((write, start, end)) = run else { return Ok(()) };
+        debug_assert!(start < end, "a run has at least one sector");
         for trim in self.trims.iter_mut().filter(|trim| trim.sequence < write.sequence) {
             trim.spared.push((start, end));
         }
@@ -234,7 +240,7 @@ impl Store {
         Ok(())
     }
 
-    /// The stretches from `lba` on, including cached data.
+    /// Returns the extents from `lba` on, including cached data.
     pub fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let range = lba.get()..(lba + sectors).get();
         let cached = self.volatile.keys().copied().filter(|sector| range.contains(sector));

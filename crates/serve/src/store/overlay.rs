@@ -1,19 +1,17 @@
-//! Which stretches contain data while some of it is still in the cache.
+//! The extents of the medium with the data that is still in the cache.
 
 use drivelab_core::Sectors;
 use drivelab_core::disk::Extent;
 
-/// The stretches of `below`, which begin at sector `first`, with the `cached` sectors, ascending,
-/// as data.
+/// Returns the extents of `below`, which begin at sector `first`, with the ascending `cached`
+/// sectors as data.
 pub(super) fn overlay(below: &[Extent], first: u64, cached: &[u64]) -> Vec<Extent> {
+    debug_assert!(cached.is_sorted(), "the caller sorts them");
     let (mut extents, mut at) = (Vec::new(), first);
-    let mut push = |sectors, hole| {
-        Extent { sectors: Sectors::new(sectors), hole }.push_to(&mut extents);
-    };
     for extent in below {
         let end = at + extent.sectors.get();
         if !extent.hole {
-            push(end - at, false);
+            push(&mut extents, end - at, false);
             at = end;
             continue;
         }
@@ -21,17 +19,21 @@ pub(super) fn overlay(below: &[Extent], first: u64, cached: &[u64]) -> Vec<Exten
             ..cached.partition_point(|sector| *sector < end);
         for sector in &cached[within] {
             if at < *sector {
-                push(sector - at, true);
+                push(&mut extents, sector - at, true);
             }
-            push(1, false);
+            push(&mut extents, 1, false);
             at = sector + 1;
         }
         if at < end {
-            push(end - at, true);
+            push(&mut extents, end - at, true);
             at = end;
         }
     }
     extents
+}
+
+fn push(extents: &mut Vec<Extent>, sectors: u64, hole: bool) {
+    Extent { sectors: Sectors::new(sectors), hole }.push_to(extents);
 }
 
 #[cfg(test)]

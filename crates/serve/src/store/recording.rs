@@ -1,11 +1,11 @@
-//! What happened to a store, step by step, so that it can be had as it was at any instant.
+//! The steps of a store, from which [`super::Replay`] rebuilds it as it was at any instant.
 
 use std::io;
 
 use drivelab_core::disk::Data;
 use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
-use super::under_way::TrimId;
+use super::in_flight_trim::TrimId;
 
 /// A step; writes are named by their positions in the order of submissions.
 #[derive(Debug, Clone)]
@@ -14,14 +14,14 @@ pub enum Step {
     Write {
         /// Its first sector.
         lba: Lba,
-        /// What it writes.
+        /// Its data.
         data: Data,
     },
     /// A write is acknowledged.
     Completed {
         /// The write.
         write: u64,
-        /// Whether it is on the medium.
+        /// True if it is on the medium.
         durable: bool,
     },
     /// A write failed.
@@ -67,6 +67,10 @@ impl Recording {
         };
         let taken = (data + size_of::<(Time, Step)>()) as u64;
         self.room = self.room.checked_sub(taken).ok_or(io::ErrorKind::StorageFull)?;
+        debug_assert!(
+            self.steps.last().is_none_or(|(at, _)| *at <= self.now),
+            "steps are recorded in the order of time"
+        );
         self.steps.push((self.now, step));
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! A store as it was at any instant of its recording, and what a power cut would make of it then.
+//! A store as it was at any instant of its recording, and the result of a power cut at that
+//! instant.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ pub struct Recorded {
     pub capacity: Sectors,
     /// Sectors that are atomic in a power cut.
     pub physical_sector: Sectors,
-    /// Before this instant everything that was written is taken as durable.
+    /// Instant before which everything that was written is taken as durable.
     pub durable_before: Time,
     /// Its faults, and the seed of their dice: a cut may tear sectors.
     pub faults: Vec<Fault>,
@@ -70,7 +71,7 @@ pub struct Replay<'a> {
     limit: Bytes,
     medium: Shared,
     store: Store,
-    /// Those that may still be completed.
+    /// The writes that may still be completed.
     writes: BTreeMap<u64, Weak<Write>>,
     is_settled: bool,
 }
@@ -84,8 +85,9 @@ impl<'a> Replay<'a> {
         Self { recorded, steps, limit, medium, store, writes, is_settled: false }
     }
 
-    /// Moves to an instant: what happened before it has happened.
+    /// Carries out the steps before an instant.
     pub fn advance(&mut self, until: Time) -> io::Result<()> {
+        // All of it is durable then, whatever the recording says of the cache.
         if !self.is_settled && self.recorded.durable_before <= until {
             self.steps_before(self.recorded.durable_before)?;
             self.store.cut(&mut KeepAll, |_, _| None)?;
@@ -131,7 +133,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Cuts the power of a copy; says what became of each write that was not durable.
+    /// Cuts the power of a copy; returns its medium and the result for each write that was not
+    /// durable.
     ///
     /// The copy is valid until this moves on.
     pub fn cut(
@@ -149,7 +152,7 @@ impl<'a> Replay<'a> {
         Ok((copy.medium, fates))
     }
 
-    /// The number of ways in which a power cut could end.
+    /// Returns the number of outcomes that a power cut could have.
     pub fn outcomes(&self) -> io::Result<u64> {
         let base: Rc<dyn Medium> = Rc::new(self.medium.clone());
         let mut count = Count(1);

@@ -4,14 +4,14 @@ use std::io;
 
 use drivelab_core::{Lba, Sectors};
 
-use super::under_way::{Trim, TrimId};
+use super::in_flight_trim::{Trim, TrimId};
 use super::{Choose, Step, Store};
 
-/// The piece of a trim in flight that is done or not done as one; whole physical sectors.
+/// The unit in which a trim in flight is done or not done; whole physical sectors.
 const TRIM_PIECE: Sectors = Sectors::new(2048);
 
 impl Store {
-    /// A trim is submitted.
+    /// Submits a trim.
     pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> io::Result<TrimId> {
         self.note(|| Step::Trim { lba, sectors })?;
         self.sequence += 1;
@@ -20,16 +20,16 @@ impl Store {
         Ok(TrimId(sequence))
     }
 
-    /// A trim completed. It is then durable: a drive of ours guarantees this beyond its
+    /// Completes a trim. It is then durable, which the modelled drives guarantee beyond their
     /// obligations.
     pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
         self.note(|| Step::Trimmed(trim))?;
-        let place = self.trims.iter().position(|other| other.sequence == trim.0);
-        let trim = self.trims.remove(place.expect("the trim is on its way"));
+        let index = self.trims.iter().position(|other| other.sequence == trim.0);
+        let trim = self.trims.remove(index.expect("the trim is in flight"));
         self.carry_out(&trim)
     }
 
-    /// A trim is abandoned before any of it was done.
+    /// Drops a trim of which nothing was done.
     pub(crate) fn forget_trim(&mut self, trim: TrimId) -> io::Result<()> {
         self.note(|| Step::TrimForgotten(trim))?;
         self.trims.retain(|other| other.sequence != trim.0);
@@ -41,6 +41,7 @@ impl Store {
         let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
         let mut spared = trim.spared.clone();
         spared.sort_unstable();
+        // Values that are newer than the trim survive it, in the cache as on the medium.
         self.volatile.retain(|sector, versions| {
             if at <= *sector && *sector < end {
                 versions.drop_up_to(trim.sequence);
@@ -57,7 +58,7 @@ impl Store {
         Ok(())
     }
 
-    /// Some pieces of a trim in flight are done and some are not. Pieces meet at physical sectors,
+    /// Carries out some pieces of a trim in flight, as chosen. Pieces meet at physical sectors
     /// wherever the trim begins: no sector is trimmed in part.
     pub(super) fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
         let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
@@ -65,6 +66,7 @@ impl Store {
         let piece = if small { self.physical_sector } else { TRIM_PIECE }.get();
         while at < end {
             let next = Lba::new((at.get() / piece + 1) * piece).min(end);
+            debug_assert!(at < next, "every piece has a sector");
             if choose.choose(2) == 1 {
                 self.carry_out(&Trim { lba: at, sectors: next - at, ..trim.clone() })?;
             }

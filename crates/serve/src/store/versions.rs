@@ -1,7 +1,6 @@
 //! The values of a sector that are later than the durable one.
 
 use std::cell::Cell;
-use std::hash::Hasher;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -46,10 +45,11 @@ impl Write {
     /// The bytes of its sectors from `start` up to `end`; `None` if they are zeros.
     pub(super) fn bytes(&self, start: u64, end: u64) -> Option<&[u8]> {
         let Data::Bytes(bytes) = &self.data else { return None };
-        let place = |sector: u64| {
+        debug_assert!(self.lba.get() <= start && start <= end, "a range of its sectors");
+        let [start, end] = [start, end].map(|sector| {
             usize::try_from(sector - self.lba.get()).expect("within the write") * SECTOR
-        };
-        Some(&bytes[place(start)..place(end)])
+        });
+        Some(&bytes[start..end])
     }
 
     pub(super) fn copy_sector(&self, sector: u64, into: &mut [u8]) {
@@ -60,7 +60,7 @@ impl Write {
     }
 }
 
-/// Values in the order of submission. Almost always there is one: it needs no allocation.
+/// Values in the order of submission. There is almost always one, which needs no allocation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Versions {
     newest: Option<Rc<Write>>,
@@ -102,10 +102,9 @@ impl Versions {
         self.iter().find(|write| write.is_completed()).cloned()
     }
 
-    /// The newest that the drive can have had in its cache at `taken`.
+    /// Returns the newest value that the drive can have had in its cache at `taken`.
     pub(super) fn newest_taken(&self, taken: Time) -> Option<u64> {
-        let had = |write: &&Rc<Write>| write.submitted <= taken;
-        self.iter().rev().find(had).map(|write| write.sequence)
+        self.iter().rev().find(|write| write.submitted <= taken).map(|write| write.sequence)
     }
 
     /// Takes the newest value up to this number and forgets earlier ones.
@@ -128,31 +127,5 @@ impl Versions {
         if self.newest.as_ref().is_some_and(|newest| newest.sequence <= sequence) {
             self.newest = None;
         }
-    }
-}
-
-/// Spreads neighbouring sector numbers over a hash table.
-#[derive(Debug, Default)]
-pub(crate) struct SectorHasher(u64);
-
-impl Hasher for SectorHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0 ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // Knuth's multiplicative hashing with 2^64 divided by the golden ratio. The table takes its
-        // control bits from the top and its index from the bottom, hence the fold.
-        let product = u128::from(number) * 0x9E37_79B9_7F4A_7C15;
-        let bytes = product.to_le_bytes();
-        let (low, high) = bytes.split_at(8);
-        let half = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        self.0 = half(low) ^ half(high);
     }
 }

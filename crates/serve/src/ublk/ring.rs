@@ -56,8 +56,8 @@ impl Ring {
         pushed.expect("there is room for every tag and a few commands more");
     }
 
-    /// Lets the driver read and write `buffer`, and waits for it; any other answer that comes
-    /// meanwhile is dropped.
+    /// Lets the driver read and write `buffer`, and waits for it; other answers that arrive
+    /// meanwhile are dropped.
     pub(super) fn exchange(
         &mut self,
         file: BorrowedFd<'_>,
@@ -163,14 +163,14 @@ impl Descriptors {
         let at = self.base.wrapping_add(usize::from(tag));
         // SAFETY: the tag lies within the mapping, as was just checked, which begins at a page, so
         // that every descriptor is aligned, and any bytes are one (`FromBytes`); the driver writes
-        // a tag's descriptor before it tells us and not again until we hand the tag back.
+        // a tag's descriptor before it reports the tag and not again until the tag is handed back.
         unsafe { ptr::read_volatile(at) }
     }
 }
 
 impl Drop for Descriptors {
     fn drop(&mut self) {
-        // SAFETY: the mapping is as long as it was made, and nobody holds a reference into it:
+        // SAFETY: the mapping is as long as it was made, and no reference into it exists, since
         // `get` gives copies.
         let _ = unsafe { munmap(self.base.cast(), self.length) };
     }

@@ -24,9 +24,9 @@ const START: u64 = 1 << 32;
 const STOP: u64 = START + 1;
 const DELETE: u64 = START + 2;
 
-/// How long the driver may take to release a device, in checks of [`LOOK`].
-const LOOKS: usize = 50;
-const LOOK: Timespec = Timespec::new().nsec(200_000_000);
+/// Time limit for the driver to release a device, in polls of [`POLL_INTERVAL`].
+const RELEASE_POLLS: usize = 50;
+const POLL_INTERVAL: Timespec = Timespec::new().nsec(200_000_000);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -48,13 +48,13 @@ pub(crate) struct Disk {
     number: u32,
     size: Bytes,
     phase: Phase,
-    /// Which tags have an unanswered request.
+    /// For each tag, true if it has an unanswered request.
     open: Vec<bool>,
     answer: Vec<u8>,
 }
 
 impl Disk {
-    /// Creates a device and begins to attach it; it exists when [`Self::is_plugged_in`] returns
+    /// Creates a device and begins to attach it; it exists when [`Self::is_attached`] returns
     /// true.
     pub(crate) fn new(size: Bytes, attributes: Attributes) -> Result<Self, Refusal> {
         let control = File::options().read(true).write(true).open(CONTROL);
@@ -137,11 +137,11 @@ impl Disk {
         format!("/dev/ublkb{}", self.number).into()
     }
 
-    pub(crate) fn is_plugged_in(&self) -> bool {
+    pub(crate) fn is_attached(&self) -> bool {
         self.phase == Phase::Live
     }
 
-    pub(crate) fn is_unplugged(&self) -> bool {
+    pub(crate) fn is_detached(&self) -> bool {
         self.phase == Phase::Stopped
     }
 
@@ -154,16 +154,16 @@ impl Disk {
         &self.device.as_ref().expect("open while tags are out").0
     }
 
-    /// A tag, and the request that the driver has put there, with its data; an unreadable one is
-    /// answered here.
+    /// Returns the request of a tag, with its data; an unreadable one is answered here.
     fn take(&mut self, tag: u16) -> Option<(u64, BlockRequest)> {
         let (_, descriptors) = self.device.as_ref().expect("open while tags are out");
         let read = request::read(&descriptors.get(tag), self.size);
+        debug_assert!(!self.open[usize::from(tag)], "the driver sends one request per tag");
         self.open[usize::from(tag)] = true;
         let read = read.and_then(|request| match request.task {
             Task::Write => {
-                let data = self.data(tag, request.length).map_err(|_| EIO)?;
-                Ok(BlockRequest { data: Some(data), ..request })
+                let bytes = self.data(tag, request.length).map_err(|_| EIO)?;
+                Ok(BlockRequest { data: Some(bytes), ..request })
             }
             _ => Ok(request),
         });
@@ -181,6 +181,7 @@ impl Disk {
     fn commit(&mut self, tag: u16, result: i32) {
         self.open[usize::from(tag)] = false;
         let (device, _) = self.device.as_ref().expect("open while tags are out");
+        debug_assert!(tag < DEPTH, "one of the tags that the driver was given");
         let bytes = wire::io(tag, result);
         self.ring.io(device.as_fd(), command::COMMIT_AND_FETCH_REQ, bytes, u64::from(tag));
     }
@@ -190,8 +191,8 @@ impl Disk {
     }
 
     /// Asks the kernel to remove the device. It writes back its data, so requests arrive until
-    /// [`Self::is_unplugged`].
-    pub(crate) fn unplug(&mut self) -> io::Result<()> {
+    /// [`Self::is_detached`].
+    pub(crate) fn detach(&mut self) -> io::Result<()> {
         self.phase = Phase::Stopping;
         let stop = wire::control(self.number, 0);
         self.ring.control(self.control.as_fd(), command::STOP_DEV, stop, STOP);
@@ -206,16 +207,16 @@ impl Disk {
             }
         }
         if self.phase != Phase::Stopping {
-            self.unplug()?;
+            self.detach()?;
         }
-        for _ in 0..LOOKS {
+        for _ in 0..RELEASE_POLLS {
             while let Some((tag, _)) = self.next()? {
                 self.reply_error(tag);
             }
             if self.phase == Phase::Stopped {
                 return Ok(());
             }
-            self.ring.wait(LOOK)?;
+            self.ring.wait(POLL_INTERVAL)?;
         }
         Err(io::ErrorKind::TimedOut.into())
     }
@@ -225,8 +226,8 @@ impl Disk {
     fn delete(&mut self, number: u32) {
         let delete = wire::control(number, 0);
         self.ring.control(self.control.as_fd(), command::DEL_DEV, delete, DELETE);
-        for _ in 0..LOOKS / 5 {
-            if self.ring.wait(LOOK).is_err() {
+        for _ in 0..RELEASE_POLLS / 5 {
+            if self.ring.wait(POLL_INTERVAL).is_err() {
                 return;
             }
             while let Some((token, _)) = self.ring.next() {

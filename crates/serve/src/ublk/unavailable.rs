@@ -1,4 +1,4 @@
-//! Why the drive cannot become a block device.
+//! The errors of a drive that cannot become a block device.
 
 use std::io;
 

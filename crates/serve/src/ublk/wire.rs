@@ -44,8 +44,7 @@ const USER_COPY: u64 = 1 << 7;
 pub(super) const RESULT_OK: i32 = 0;
 pub(super) const RESULT_ABORT: i32 = -19;
 
-/// Distinguishes our devices from those of other programs: the word that the driver stores for its
-/// server begins with `dlab`.
+/// Mark of our devices: the word that the driver stores for its server begins with `dlab`.
 const MARK: u64 = 0x646c_6162 << 32;
 
 /// `struct ublksrv_io_desc`.
@@ -90,7 +89,7 @@ impl Info {
         }
     }
 
-    /// Whether the driver accepted all requested features.
+    /// Returns whether the driver accepted all requested features.
     pub(super) fn copies(&self) -> bool {
         self.flags & USER_COPY != 0
     }
@@ -122,7 +121,7 @@ pub(super) fn control(device: u32, data: u64) -> [u8; 80] {
 
 /// A command about a device that makes the driver read and write `length` bytes at `address`.
 pub(super) fn control_with_buffer(device: u32, address: u64, length: u16, data: u64) -> [u8; 80] {
-    // No queue of its own.
+    // The command is about the device, not about one queue.
     let command = Control { device, queue: u16::MAX, length, address, data, unused: 0 };
     let mut bytes = [0; 80];
     bytes[..size_of::<Control>()].copy_from_slice(command.as_bytes());
@@ -146,6 +145,7 @@ pub(super) fn io(tag: u16, result: i32) -> [u8; 16] {
 
 /// Offset in `/dev/ublkcN` of the data of a tag's request: 32 MiB for each above 2 GiB.
 pub(super) fn data_offset(tag: u16) -> u64 {
+    debug_assert!(tag < DEPTH, "a tag of the queue");
     0x8000_0000 + (u64::from(tag) << 25)
 }
 

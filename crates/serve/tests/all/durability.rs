@@ -9,7 +9,7 @@ use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
-    Ended, Ledger, ModelledPlace, Place, PlaceError, Writing, verify, write,
+    Ended, Ledger, ModelledTarget, PageTarget, TargetError, Writing, verify, write,
 };
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
@@ -30,15 +30,15 @@ fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (PromiseRate, Judge
         served.add_fault(Time::ZERO, Fault::from_json(fault).unwrap());
     }
     let power_goes = Time::ZERO + Span::from_ms(500 + seed * 37);
-    let mut place = ModelledPlace::new(served, power_goes);
+    let mut target = ModelledTarget::new(served, power_goes);
     let mut ledger = Ledger::new(seed, 256);
     let stop = AtomicBool::new(false);
     let writing = Writing { run: seed, pages: 256, until: Time::MAX, stop: &stop };
-    let (written, ended) = write(&mut place, &mut ledger, writing);
-    assert!(matches!(ended, Ended::Place(PlaceError::PowerCut)), "{ended:?}");
+    let (written, ended) = write(&mut target, &mut ledger, writing);
+    assert!(matches!(ended, Ended::Target(TargetError::PowerCut)), "{ended:?}");
     assert_eq!(ledger.pace().promised, written.promised);
-    place.cut(&mut Dice::new(seed)).unwrap();
-    (written, verify(&mut place, &ledger, &stop).unwrap())
+    target.cut(&mut Dice::new(seed)).unwrap();
+    (written, verify(&mut target, &ledger, &stop).unwrap())
 }
 
 #[test]
@@ -76,25 +76,25 @@ fn misdirected_writes_are_told_apart_from_lost_ones() {
 /// Counts what is read.
 struct Counting<P>(P, u64);
 
-impl<P: Place> Place for Counting<P> {
+impl<P: PageTarget> PageTarget for Counting<P> {
     fn now(&self) -> Time {
         self.0.now()
     }
 
-    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError> {
+    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), TargetError> {
         self.0.write(page, bytes)
     }
 
-    fn sync(&mut self) -> Result<(), PlaceError> {
+    fn sync(&mut self) -> Result<(), TargetError> {
         self.0.sync()
     }
 
-    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), TargetError> {
         self.1 += 1;
         self.0.read(page, bytes)
     }
 
-    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, TargetError> {
         self.0.data_from(page)
     }
 }
@@ -105,19 +105,19 @@ fn verifying_takes_as_long_as_there_is_data_whatever_the_size() {
     let device = drive("");
     let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(512)));
     let served = ServedDrive::new(device, Store::new(medium, Sectors::new(1)), 1);
-    let mut place = ModelledPlace::new(served, Time::ZERO + Span::from_ms(500));
-    let pages = place.pages();
+    let mut target = ModelledTarget::new(served, Time::ZERO + Span::from_ms(500));
+    let pages = target.pages();
     assert!(pages > 10_000_000, "a terabyte");
     let mut ledger = Ledger::new(1, pages);
     let stop = AtomicBool::new(false);
     let writing = Writing { run: 1, pages, until: Time::MAX, stop: &stop };
-    let (written, _) = write(&mut place, &mut ledger, writing);
-    place.cut(&mut Dice::new(1)).unwrap();
-    let mut place = Counting(place, 0);
-    let verdict = verify(&mut place, &ledger, &stop).unwrap();
+    let (written, _) = write(&mut target, &mut ledger, writing);
+    target.cut(&mut Dice::new(1)).unwrap();
+    let mut target = Counting(target, 0);
+    let verdict = verify(&mut target, &ledger, &stop).unwrap();
     assert!(verdict.is_kept() && verdict.promised > 10, "{verdict:?}");
     // A page of the store's memory is two of ours, and one write may have been under way.
-    assert!(place.1 <= 2 * (written.promised + 1), "{} reads for {written:?}", place.1);
+    assert!(target.1 <= 2 * (written.promised + 1), "{} reads for {written:?}", target.1);
 }
 
 #[test]
@@ -126,11 +126,11 @@ fn writing_stops_before_the_next_page() {
     let device = drive("");
     let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(64)));
     let served = ServedDrive::new(device, Store::new(medium, Sectors::new(1)), 1);
-    let mut place = ModelledPlace::new(served, Time::MAX);
+    let mut target = ModelledTarget::new(served, Time::MAX);
     let mut ledger = Ledger::new(1, 256);
     let stop = AtomicBool::new(true);
     let writing = Writing { run: 1, pages: 256, until: Time::MAX, stop: &stop };
-    let (written, ended) = write(&mut place, &mut ledger, writing);
+    let (written, ended) = write(&mut target, &mut ledger, writing);
     assert!(matches!(ended, Ended::Stopped), "{ended:?}");
     assert_eq!(written.promised, 0);
 }

@@ -1,8 +1,8 @@
 //! Cuts that are checked in one guest: its disk is exchanged from one to the next.
 
 use drivelab_core::crash::{Cut, Finding};
+use drivelab_guest::boot::{End, Observer, Reaction, RunResult};
 use drivelab_guest::crash::{Mark, Numbered};
-use drivelab_guest::guest::{End, Ended, Then, Watch};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::store::{Replay, of_outcome};
 
@@ -61,33 +61,33 @@ impl<'a, 'r> Batch<'a, 'r> {
 }
 
 /// What the end of a guest says of the cut that it did not finish.
-fn broken_by(ended: &Ended) -> Option<Finding> {
+fn broken_by(ended: &RunResult) -> Option<Finding> {
     match ended.how {
         End::Crashed(_) | End::Deadlocked | End::UsedUp => Some(Finding::Corrupt),
         End::PoweredOff | End::Stopped | End::TimedOut => None,
     }
 }
 
-impl Watch<ServedDrive> for Batch<'_, '_> {
-    fn line(&mut self, line: &str, disk: Option<&mut ServedDrive>) -> Then {
-        let Some(mark) = Mark::parse(line) else { return Then::Continue };
+impl Observer<ServedDrive> for Batch<'_, '_> {
+    fn line(&mut self, line: &str, disk: Option<&mut ServedDrive>) -> Reaction {
+        let Some(mark) = Mark::parse(line) else { return Reaction::Continue };
         if mark.number != self.findings.len() {
             // Not from the script: a check printed it.
-            return Then::Stop;
+            return Reaction::Stop;
         }
         self.findings.push(mark.finding);
         self.left_behind = mark.left_behind;
-        let Some(disk) = disk.filter(|_| self.left_behind.is_none()) else { return Then::Stop };
+        let Some(disk) = disk.filter(|_| self.left_behind.is_none()) else { return Reaction::Stop };
         if self.findings.len() == self.cuts.len() {
-            return Then::Stop;
+            return Reaction::Stop;
         }
         match self.disk(self.findings.len()) {
             Ok(next) => *disk = next,
             Err(failure) => {
                 self.failure = Some(failure);
-                return Then::Stop;
+                return Reaction::Stop;
             }
         }
-        Then::Exchanged
+        Reaction::Exchanged
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use drivelab_core::crash::{Cut, Finding};
-use drivelab_guest::crash::{Checked, Look};
+use drivelab_guest::crash::{CheckOutcome, CheckResult};
 use drivelab_report::crash::Disagreement;
 use drivelab_serve::store::{Replay, of_outcome};
 
@@ -33,7 +33,7 @@ pub(super) struct Campaign<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Of each cut of the plan; nothing of those that were not made.
-    pub(super) checked: Vec<Option<Checked>>,
+    pub(super) checked: Vec<Option<CheckResult>>,
     /// Cuts whose check did not end in time.
     pub(super) too_slow: Vec<Cut>,
     /// Cuts that were checked in a shared guest and in one of their own.
@@ -139,24 +139,24 @@ impl<'a> Hand<'a> {
     /// whole; anything else is what a guest of its own finds, which `--replay` repeats.
     fn judge(&mut self, place: usize, shared: Option<Finding>) -> Result<(), Refusal> {
         if shared == Some(Finding::Whole) && !is_control(place, self.campaign.plan.len()) {
-            let whole = Checked { finding: Finding::Whole, reason: String::new() };
+            let whole = CheckResult { finding: Finding::Whole, reason: String::new() };
             self.note(place, None, whole);
             return Ok(());
         }
         let Campaign { test, worked, plan, .. } = self.campaign;
         let Cut { at, outcome } = plan[place];
         let look = if interrupt::requested() {
-            Look::Stopped
+            CheckOutcome::Stopped
         } else {
             self.alone.advance(at).map_err(memory)?;
             test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
         };
-        if let Look::Found(checked) = look {
+        if let CheckOutcome::Found(checked) = look {
             self.note(place, shared, checked);
             return Ok(());
         }
         let mut found = self.found.lock().expect(HELD);
-        if look == Look::TooSlow {
+        if look == CheckOutcome::TooSlow {
             found.too_slow.push(plan[place]);
         }
         let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
@@ -165,7 +165,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Notes a finding, and that of the `shared` guest where there was one, too.
-    fn note(&self, place: usize, shared: Option<Finding>, checked: Checked) {
+    fn note(&self, place: usize, shared: Option<Finding>, checked: CheckResult) {
         let mut found = self.found.lock().expect(HELD);
         if let Some(shared) = shared {
             let (cut, alone) = (self.campaign.plan[place], checked.finding);

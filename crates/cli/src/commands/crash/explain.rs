@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drivelab_core::crash::Cut;
 use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Refusal, Sectors, Time};
-use drivelab_guest::crash::{Layout, Look};
+use drivelab_guest::crash::{CheckOutcome, Layout};
 use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};
@@ -61,8 +61,8 @@ fn smallest(
         progress.at(trials, &format!("{} lost writes", writes.len()));
         let choose = &mut lose_only(writes, of_outcome(outcome));
         Ok(match test.check(replay, worked, at, choose)? {
-            Look::Found(checked) => checked.finding == found.finding,
-            Look::TooSlow | Look::Stopped => {
+            CheckOutcome::Found(checked) => checked.finding == found.finding,
+            CheckOutcome::TooSlow | CheckOutcome::Stopped => {
                 is_known = false;
                 false
             }

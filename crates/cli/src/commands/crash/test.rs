@@ -6,10 +6,11 @@ use drivelab_core::crash::{FileSystemKind, Finding};
 use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{AtPath as _, Refusal, Time};
+use drivelab_guest::boot::{Line, Observer, RunResult};
 use drivelab_guest::crash::{
-    ACKNOWLEDGED, Checked, Layout, Look, Numbered, ONE, Scene, batch_cuts, checked, worked,
+    ACKNOWLEDGED, CheckOutcome, CheckResult, Layout, Numbered, ONE, Scene, batch_cuts, checked,
+    workload_run,
 };
-use drivelab_guest::guest::{Ended, Line, Watch};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::{Fault, Kind};
@@ -129,7 +130,7 @@ impl Test {
         store.record(self.memory());
         let (root, limits) = (&self.workload_root, (file.workload_limit, Some(TICK)));
         let (ended, mut disk) = self.rig.boot(store, &self.faults, root, limits)?;
-        let Some(done) = worked(&ended).map_err(Refusal::from)? else { return Ok(None) };
+        let Some(done) = workload_run(&ended).map_err(Refusal::from)? else { return Ok(None) };
         let recording = disk.take_recording().expect("it was begun");
         let recorded = Recorded {
             capacity: self.rig.capacity(),
@@ -148,12 +149,12 @@ impl Test {
         let mut replay = self.replay(worked);
         replay.advance(Time::MAX).map_err(memory)?;
         let message = match self.check(&replay, worked, Time::MAX, &mut KeepAll)? {
-            Look::Stopped => return Ok(false),
-            Look::Found(Checked { finding: Finding::Whole, .. }) => return Ok(true),
-            Look::Found(Checked { finding, reason }) => {
+            CheckOutcome::Stopped => return Ok(false),
+            CheckOutcome::Found(CheckResult { finding: Finding::Whole, .. }) => return Ok(true),
+            CheckOutcome::Found(CheckResult { finding, reason }) => {
                 format!("without a power cut the check says {finding}: {reason}")
             }
-            Look::TooSlow => {
+            CheckOutcome::TooSlow => {
                 let message = "without a power cut the check did not end in time";
                 return Err(Refusal::machine(message).hint(TOO_SLOW));
             }
@@ -174,7 +175,7 @@ impl Test {
         worked: &Worked,
         at: Time,
         choose: &mut dyn Choose,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<CheckOutcome, Refusal> {
         let (medium, _) = replay.cut(at, choose).map_err(memory)?;
         let mut root = self.check_root.clone();
         let printed = worked.lines[..worked.printed_before(at)].iter();
@@ -196,8 +197,8 @@ impl Test {
         worked: &Worked,
         cuts: &[Numbered],
         disk: ServedDrive,
-        watch: &mut dyn Watch<ServedDrive>,
-    ) -> Result<Ended, Refusal> {
+        watch: &mut dyn Observer<ServedDrive>,
+    ) -> Result<RunResult, Refusal> {
         let mut root = self.batch_root.clone();
         let lines: Vec<&str> = worked.lines.iter().map(|line| line.text.as_str()).collect();
         let (name, text) = batch_cuts(cuts, &lines);

@@ -3,7 +3,7 @@
 use drivelab_core::Refusal;
 use drivelab_report::durability::{self as words, Findings};
 use drivelab_report::text::json_text;
-use drivelab_serve::durability::{self, PlaceError};
+use drivelab_serve::durability::{self, TargetError};
 
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
@@ -32,9 +32,9 @@ pub(super) fn unless_stuck<T: Send + 'static>(
 }
 
 /// Why the pages could not be looked at.
-pub(super) fn looking(error: PlaceError) -> Refusal {
+pub(super) fn looking(error: TargetError) -> Refusal {
     match error {
-        PlaceError::Stopped => {
+        TargetError::Stopped => {
             let words = "interrupted before all pages were checked: no result";
             Refusal::interrupted(words)
         }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use drivelab_core::units::{Bytes, Span};
-use drivelab_serve::durability::Keeper;
+use drivelab_serve::durability::LedgerSink;
 
 /// What is tried, and how.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
-    pub(super) keeper: Keeper,
+    pub(super) keeper: LedgerSink,
     /// What the pages take, and whether that is a wish that must be met.
     pub(super) size: Bytes,
     pub(super) exactly: bool,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_report::durability::{self as words, Findings};
-use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, RealFile};
+use drivelab_serve::durability::{self, Ledger, LedgerSink, PAGE_BYTES, RealFile};
 
 use self::answer::{looking, show, unless_stuck};
 use self::config::Config;
@@ -93,9 +93,9 @@ const SIZE: Bytes = Bytes::mib(64);
 impl From<&DurabilityArgs> for Config {
     fn from(arguments: &DurabilityArgs) -> Self {
         let page = PAGE_BYTES as u64;
-        let file = || Keeper::File(arguments.ledger.clone());
+        let file = || LedgerSink::File(arguments.ledger.clone());
         Self {
-            keeper: arguments.server.clone().map_or_else(file, Keeper::Server),
+            keeper: arguments.server.clone().map_or_else(file, LedgerSink::Server),
             size: Bytes::new(arguments.size.unwrap_or(SIZE).get() / page * page),
             exactly: arguments.size.is_some(),
             runtime: arguments.runtime,

@@ -5,7 +5,7 @@ use drivelab_core::usage::Census as _;
 use drivelab_core::{Device as _, Refusal, Time};
 use drivelab_model::options::DriveSpec;
 use drivelab_report::durability::{self as words, Findings};
-use drivelab_serve::durability::{self, Cut, Ended, PlaceError, Trial};
+use drivelab_serve::durability::{self, Cut, Ended, TargetError, Trial};
 use drivelab_serve::fault::Fault;
 
 use super::answer::{looking, show, unless_stuck};
@@ -32,7 +32,7 @@ pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
 /// What ended the writing, in words, and the exit code where that decides it.
 fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exit>), Refusal> {
     Ok(match ended {
-        Ended::Place(PlaceError::PowerCut) | Ended::Time => {
+        Ended::Target(TargetError::PowerCut) | Ended::Time => {
             (format!("the power went at {power_goes}"), None)
         }
         Ended::Stopped => {
@@ -41,8 +41,8 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
             );
             (why, Some(Exit::Interrupted))
         }
-        Ended::Place(error) => {
-            let is_full = matches!(&error, PlaceError::Io { source, .. }
+        Ended::Target(error) => {
+            let is_full = matches!(&error, TargetError::Io { source, .. }
                 if source.kind() == std::io::ErrorKind::StorageFull);
             let why = format!("this at {took}: {:#}", Refusal::machine_error(error));
             (why, is_full.then_some(Exit::CannotHere))

@@ -268,7 +268,7 @@ fn serve<B: Backend>(
         document["specimen"] = serde_json::json!(specimen);
     }
     ui.result(&if ui.json { json_text(&document) } else { summary.to_string() })?;
-    let Some(taken) = &summary.taken_away else { return Ok(Exit::Done) };
+    let Some(taken) = &summary.forced_unmount else { return Ok(Exit::Done) };
     ui.warn(&taken.to_string());
     // 130 where something may be lost by it.
     Ok(if taken.written_back { Exit::Done } else { Exit::Interrupted })

@@ -4,9 +4,9 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use super::stretch::{Read, Stretch, bytes};
+use super::region::{Read, Region, bytes};
 
-/// More than any file system of a test has.
+/// Limits above those of any file system in a test: a damaged one may claim any size.
 const GROUPS_MAX: u64 = 4096;
 const FILES_MAX: usize = 10_000;
 const READS_MAX: usize = 50_000;
@@ -19,11 +19,11 @@ const HAS_EXTENTS: u32 = 0x8_0000;
 const FOLDER: u16 = 0x4000;
 const REGULAR: u16 = 0x8000;
 
-pub(super) fn stretches(read: Read<'_>) -> Option<Vec<Stretch>> {
+pub(super) fn regions(read: Read<'_>) -> Option<Vec<Region>> {
     let disk = Disk::new(read)?;
-    let mut found = vec![Stretch::new(1024, 1024, "superblock")];
+    let mut found = vec![Region::new(1024, 1024, "superblock")];
     let journal = disk.inode(disk.journal);
-    found.extend(journal.iter().flat_map(|inode| disk.stretches(inode, "journal")));
+    found.extend(journal.iter().flat_map(|inode| disk.regions(inode, "journal")));
     disk.files(&mut found);
     disk.groups(&mut found);
     Some(found)
@@ -45,11 +45,12 @@ struct Disk<'a> {
 
 struct Inode {
     mode: u16,
-    /// Pieces in blocks: the first, and how many.
+    /// Pieces, as first block and number of blocks.
     pieces: Vec<(u64, u64)>,
     size: u64,
 }
 
+// All numbers of ext4 are little-endian.
 fn half(data: &[u8], at: usize) -> Option<u16> {
     data.get(at..at + 2)?.try_into().map(u16::from_le_bytes).ok()
 }
@@ -61,22 +62,21 @@ fn word(data: &[u8], at: usize) -> Option<u32> {
 impl<'a> Disk<'a> {
     fn new(read: Read<'a>) -> Option<Self> {
         let superblock = bytes(read, 1024, 1024)?;
-        let word = |at| word(&superblock, at);
-        let half = |at| half(&superblock, at);
-        let shift = word(24)?;
-        let wide = word(96)? & IS_64_BIT != 0;
-        let is_ext4 = half(56)? == 0xEF53 && shift <= 6 && word(40)? > 0 && word(32)? > 0;
+        let s = &superblock[..];
+        let shift = word(s, 24)?;
+        let wide = word(s, 96)? & IS_64_BIT != 0;
+        let is_ext4 = half(s, 56)? == 0xEF53 && shift <= 6 && word(s, 40)? > 0 && word(s, 32)? > 0;
         let disk = Self {
             read,
             left: Cell::new(READS_MAX),
             block: 1024 << shift.min(6),
-            blocks: u64::from(word(4)?) | if wide { u64::from(word(336)?) << 32 } else { 0 },
-            first: u64::from(word(20)?),
-            group_blocks: u64::from(word(32)?),
-            group_inodes: word(40)?,
-            inode_bytes: u64::from(half(88)?),
-            descriptor_bytes: if wide { u64::from(half(254)?) } else { 32 },
-            journal: word(224)?,
+            blocks: u64::from(word(s, 4)?) | if wide { u64::from(word(s, 336)?) << 32 } else { 0 },
+            first: u64::from(word(s, 20)?),
+            group_blocks: u64::from(word(s, 32)?),
+            group_inodes: word(s, 40)?,
+            inode_bytes: u64::from(half(s, 88)?),
+            descriptor_bytes: if wide { u64::from(half(s, 254)?) } else { 32 },
+            journal: word(s, 224)?,
         };
         is_ext4.then_some(disk)
     }
@@ -86,32 +86,35 @@ impl<'a> Disk<'a> {
         bytes(self.read, at, length)
     }
 
-    /// Bitmap of blocks, bitmap of inodes and table of inodes of a group, as blocks.
+    /// Returns the blocks of a group's block bitmap, inode bitmap and inode table.
     fn descriptor(&self, group: u64) -> Option<[u64; 3]> {
         let at = (self.first + 1) * self.block + group * self.descriptor_bytes;
         let data = self.bytes(at, usize::try_from(self.descriptor_bytes).ok()?)?;
-        let block = |at: usize| {
+        let mut blocks = [0; 3];
+        for (at, block) in [0, 4, 8].into_iter().zip(&mut blocks) {
+            // The upper halves are in the second 32 bytes, which short descriptors do not have.
             let high = word(&data, at + 32).unwrap_or(0);
-            Some(u64::from(word(&data, at)?) | u64::from(high) << 32)
-        };
-        Some([block(0)?, block(4)?, block(8)?])
+            *block = u64::from(word(&data, at)?) | u64::from(high) << 32;
+        }
+        Some(blocks)
     }
 
-    fn groups(&self, found: &mut Vec<Stretch>) {
+    fn groups(&self, found: &mut Vec<Region>) {
         let groups = self.blocks.saturating_sub(self.first).div_ceil(self.group_blocks);
         let table = u64::from(self.group_inodes) * self.inode_bytes;
         for group in 0..groups.min(GROUPS_MAX) {
-            let Some([blocks, inodes, of_inodes]) = self.descriptor(group) else { return };
-            let mut add = |block: u64, bytes: u64, what: &str| {
+            let Some([blocks, inodes, inode_table]) = self.descriptor(group) else { return };
+            for (block, bytes, what) in [
+                (blocks, self.block, "block bitmap"),
+                (inodes, self.block, "inode bitmap"),
+                (inode_table, table, "inode table"),
+            ] {
                 let at = block.saturating_mul(self.block);
-                found.push(Stretch::new(at, bytes, format!("{what} {group}")));
-            };
-            add(blocks, self.block, "block bitmap");
-            add(inodes, self.block, "inode bitmap");
-            add(of_inodes, table, "inode table");
+                found.push(Region::new(at, bytes, format!("{what} {group}")));
+            }
         }
         let bytes = groups.min(GROUPS_MAX) * self.descriptor_bytes;
-        found.push(Stretch::new((self.first + 1) * self.block, bytes, "group descriptors"));
+        found.push(Region::new((self.first + 1) * self.block, bytes, "group descriptors"));
     }
 
     fn inode(&self, number: u32) -> Option<Inode> {
@@ -128,7 +131,7 @@ impl<'a> Disk<'a> {
         Some(Inode { mode: half(&data, 0)? & 0xF000, pieces, size })
     }
 
-    /// Adds the pieces that a node of an extent tree names, and its own block.
+    /// Adds the pieces that a node of an extent tree names, and the blocks of its child nodes.
     fn extents(&self, node: &[u8], most: u16, pieces: &mut Vec<(u64, u64)>) -> Option<()> {
         let (magic, entries, depth) = (half(node, 0)?, half(node, 2)?, half(node, 6)?);
         if magic != 0xF30A || depth > most || pieces.len() > FILES_MAX {
@@ -156,37 +159,38 @@ impl<'a> Disk<'a> {
         Some(())
     }
 
-    fn stretches(&self, inode: &Inode, holds: &str) -> Vec<Stretch> {
-        let stretch = |(block, count): &(u64, u64)| {
+    fn regions(&self, inode: &Inode, holds: &str) -> Vec<Region> {
+        let pieces = inode.pieces.iter().map(|(block, count)| {
             let at = block.saturating_mul(self.block);
-            Stretch::new(at, count.saturating_mul(self.block), holds)
-        };
-        inode.pieces.iter().map(stretch).collect()
+            Region::new(at, count.saturating_mul(self.block), holds)
+        });
+        pieces.collect()
     }
 
     /// Adds the files and folders below the root.
-    fn files(&self, found: &mut Vec<Stretch>) {
+    fn files(&self, found: &mut Vec<Region>) {
         let mut left = vec![(ROOT, String::from("/"))];
         let mut seen = BTreeSet::new();
         while let Some((number, path)) = left.pop() {
+            // A damaged folder may name one of its parents.
             if seen.len() >= FILES_MAX || !seen.insert(number) {
                 continue;
             }
             let Some(inode) = self.inode(number) else { continue };
             match inode.mode {
                 FOLDER => {
-                    found.extend(self.stretches(&inode, &format!("folder {path}")));
+                    found.extend(self.regions(&inode, &format!("folder {path}")));
                     self.entries(&inode, &path, &mut left);
                 }
                 REGULAR if inode.size < FILE_BYTES_MAX => {
-                    found.extend(self.stretches(&inode, &format!("file {path}")));
+                    found.extend(self.regions(&inode, &format!("file {path}")));
                 }
                 _ => {}
             }
         }
     }
 
-    /// Adds what a folder names.
+    /// Adds the entries of a folder.
     fn entries(&self, folder: &Inode, path: &str, left: &mut Vec<(u32, String)>) {
         let blocks =
             folder.pieces.iter().flat_map(|(first, count)| *first..first.saturating_add(*count));
@@ -203,6 +207,7 @@ impl<'a> Disk<'a> {
                     let slash = if path.ends_with('/') { "" } else { "/" };
                     left.push((inode, format!("{path}{slash}{name}")));
                 }
+                // An entry cannot be shorter; a damaged length would not move on.
                 if length < 8 {
                     break;
                 }

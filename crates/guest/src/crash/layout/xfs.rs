@@ -1,29 +1,38 @@
 //! The layout of XFS, from its superblock (XFS Algorithms and Data Structures, chapter 13).
 
-use super::stretch::{Read, Stretch, bytes};
+use super::region::{Read, Region, bytes};
 
 /// More allocation groups than any file system of a test has.
 const GROUPS_MAX: u32 = 1024;
 
-pub(super) fn stretches(read: Read<'_>) -> Option<Vec<Stretch>> {
+// All numbers of XFS are big-endian.
+fn word(data: &[u8], at: usize) -> Option<u32> {
+    data.get(at..at + 4)?.try_into().map(u32::from_be_bytes).ok()
+}
+
+fn long(data: &[u8], at: usize) -> Option<u64> {
+    data.get(at..at + 8)?.try_into().map(u64::from_be_bytes).ok()
+}
+
+pub(super) fn regions(read: Read<'_>) -> Option<Vec<Region>> {
     let superblock = bytes(read, 0, 512)?;
-    let word = |at: usize| superblock[at..at + 4].try_into().map(u32::from_be_bytes).ok();
-    let long = |at: usize| superblock[at..at + 8].try_into().map(u64::from_be_bytes).ok();
     if &superblock[..4] != b"XFSB" {
         return None;
     }
-    let block = u64::from(word(4)?);
-    let (log_start, group_blocks, groups) = (long(48)?, u64::from(word(84)?), word(88)?);
+    let s = &superblock;
+    let block = u64::from(word(s, 4)?);
+    let (log_start, group_blocks, groups) = (long(s, 48)?, u64::from(word(s, 84)?), word(s, 88)?);
     let (log_blocks, sector) =
-        (u64::from(word(96)?), u64::from(superblock[102]) << 8 | u64::from(superblock[103]));
+        (u64::from(word(s, 96)?), u64::from(superblock[102]) << 8 | u64::from(superblock[103]));
     let shift = u32::from(superblock[124]);
+    // A block number is the group above `shift` bits of the block within the group.
     let (group, within) = (log_start.checked_shr(shift)?, log_start & ((1 << shift.min(63)) - 1));
     let journal = group.checked_mul(group_blocks)?.checked_add(within)?.checked_mul(block)?;
-    let mut found = vec![Stretch::new(journal, log_blocks.checked_mul(block)?, "journal")];
+    let mut found = vec![Region::new(journal, log_blocks.checked_mul(block)?, "journal")];
     for group in 0..groups.min(GROUPS_MAX) {
         let at = u64::from(group).checked_mul(group_blocks)?.checked_mul(block)?;
         for (number, name) in (0..).zip(["superblock", "AGF", "AGI", "AGFL"]) {
-            found.push(Stretch::new(
+            found.push(Region::new(
                 at.saturating_add(number * sector),
                 sector,
                 format!("{name} {group}"),

@@ -2,7 +2,7 @@
 
 use crate::machine::ata::TaskFile;
 
-/// A register FIS from the host, or why there is none.
+/// A frame of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FromHost {
     /// A command.
@@ -23,14 +23,14 @@ const HOST_TO_DRIVE: u8 = 0x27;
 const IS_COMMAND: u8 = 0x80;
 const SRST: u8 = 4;
 
-/// Where frames are received: offsets of AHCI 1.3.1, section 4.2.1.
+/// Offset of PIO setup frames in the received FIS structure (AHCI 1.3.1, section 4.2.1).
 pub(super) const PIO_SETUP_AT: u64 = 0x20;
-/// See [`PIO_SETUP_AT`].
+/// Offset of register frames.
 pub(super) const REGISTER_AT: u64 = 0x40;
-/// See [`PIO_SETUP_AT`].
+/// Offset of set device bits frames.
 pub(super) const DEVICE_BITS_AT: u64 = 0x58;
 
-/// Reads what the host put into a command table.
+/// Reads a frame in a command table.
 pub(super) fn from_host(fis: &[u8; REGISTER_BYTES]) -> FromHost {
     if fis[0] != HOST_TO_DRIVE {
         return FromHost::Unknown;
@@ -48,7 +48,7 @@ pub(super) fn from_host(fis: &[u8; REGISTER_BYTES]) -> FromHost {
     })
 }
 
-/// What the drive says of itself in a frame.
+/// The registers of the drive, as sent in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Registers {
     pub(super) status: u8,
@@ -75,7 +75,7 @@ pub(super) fn register(of: Registers, interrupt: bool) -> [u8; REGISTER_BYTES] {
     registers(0x34, if interrupt { INTERRUPT } else { 0 }, of)
 }
 
-/// A PIO setup FIS for `bytes` to the host, with the status before and after.
+/// A PIO setup FIS for `bytes` to the host, with the status before and after the transfer.
 pub(super) fn pio_setup(of: Registers, after: u8, bytes: u16) -> [u8; REGISTER_BYTES] {
     let mut fis = registers(0x5F, INTERRUPT | TO_HOST, of);
     fis[15] = after;

@@ -7,9 +7,9 @@ use drivelab_core::disk::Disk;
 use zerocopy::FromBytes as _;
 
 use super::Ahci;
-use crate::machine::done::Done;
 use crate::machine::pci::{ABAR_BYTES, ABAR_NUMBER};
-use crate::machine::pcidev::Function;
+use crate::machine::pci_device::Function;
+use crate::machine::trace_entry::TraceEntry;
 use crate::memory::Memory;
 
 impl<D: Disk> Function for Ahci<D> {
@@ -18,10 +18,11 @@ impl<D: Disk> Function for Ahci<D> {
         let mut at = at;
         let mut rest = into;
         while !rest.is_empty() {
+            // Configuration accesses may cover a part of a register, or several.
             let within = usize::try_from(at & 3).expect("below 4");
             let (now_read, later) = rest.split_at_mut(rest.len().min(4 - within));
-            let is_there = bar == ABAR_NUMBER && at < u64::from(ABAR_BYTES);
-            let value = if is_there { self.read_register(now, at) } else { 0 };
+            let is_present = bar == ABAR_NUMBER && at < u64::from(ABAR_BYTES);
+            let value = if is_present { self.read_register(now, at) } else { 0 };
             now_read.copy_from_slice(&value.to_le_bytes()[within..within + now_read.len()]);
             at = at.saturating_add(now_read.len() as u64);
             rest = later;
@@ -48,7 +49,7 @@ impl<D: Disk> Function for Ahci<D> {
         &mut self,
         now: Time,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<bool> {
         self.advance(now, memory, done)
     }

@@ -10,7 +10,7 @@ use crate::memory::{Memory, Outside, get, put};
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 struct Header {
-    /// The number of entries of the table in the upper half.
+    /// Flags, and in the upper half the number of entries of the table.
     flags: U32,
     moved: U32,
     table: U64,
@@ -35,7 +35,7 @@ const LENGTH: u32 = 0x3F_FFFF;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) fis: [u8; REGISTER_BYTES],
-    /// Where its data is.
+    /// The buffers of its data.
     pub(super) segments: Vec<Segment>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn read(memory: &impl Memory, list: u64, slot: u8) -> Result<Listed, 
     Ok(Listed { fis, segments })
 }
 
-/// Notes how many bytes the command in `slot` moved.
+/// Stores the number of bytes that the command in `slot` moved (`PRDBC`).
 pub(super) fn set_moved(
     memory: &mut impl Memory,
     list: u64,
@@ -68,5 +68,6 @@ pub(super) fn set_moved(
 }
 
 fn header_at(list: u64, slot: u8) -> u64 {
+    debug_assert!(slot < 32, "a command list has 32 slots");
     list.wrapping_add(u64::from(slot) * HEADER_BYTES)
 }

@@ -21,14 +21,14 @@ use super::ata::{
     ABORTED, Action, Ata, AtaConfig, BUSY, FAILED, MediumCommand, READY, UNCORRECTABLE,
 };
 use super::chain::{self, Segment};
-use super::done::Done;
+use super::trace_entry::TraceEntry;
 use crate::memory::{Memory, Outside};
 use fis::{FromHost, Registers};
-use port::{Asked, Port};
+use port::{Port, PortRequest};
 
-/// How long a processor waits for a register to be read: a PCI Express round trip of 64 bytes had a
-/// median of 547 ns (Neugebauer et al., Understanding `PCIe` performance for end host networking,
-/// SIGCOMM 2018, section 6.2). Writes are posted, and it does not wait.
+/// Time that a processor waits for a register to be read: a PCI Express round trip of 64 bytes had
+/// a median of 547 ns (Neugebauer et al., Understanding `PCIe` performance for end host networking,
+/// SIGCOMM 2018, section 6.2). Writes are posted, so it does not wait for them.
 pub const REGISTER_READ: Span = Span::from_ns(547);
 
 /// A command that the drive has.
@@ -36,12 +36,12 @@ pub const REGISTER_READ: Span = Span::from_ns(547);
 struct Running {
     segments: Vec<Segment>,
     command: MediumCommand,
-    /// What follows it before it is answered: the other ranges of a list.
+    /// The remaining ranges of a list, which are trimmed before it is answered.
     rest: VecDeque<MediumCommand>,
-    done: Done,
+    done: TraceEntry,
 }
 
-/// A slot that the guest named in a register, and when its command reaches the drive.
+/// A slot that the guest issued in a register, and the time at which its command reaches the drive.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
     slot: u8,
@@ -55,21 +55,21 @@ pub struct Ahci<D> {
     disk: D,
     port: Port,
     ata: Ata,
-    /// Until when the processor waits for registers that it has read.
+    /// Time until which the processor waits for registers that it has read.
     processor: Time,
     issued: VecDeque<Issued>,
     running: BTreeMap<u8, Running>,
-    /// The command that is not queued, which the drive takes alone.
+    /// Slot of the command that is not queued: the drive takes no other with it.
     alone: Option<u8>,
-    /// A command failed: no other is taken before the guest stops the port.
+    /// True after a failed command: no other is taken before the guest stops the port.
     halted: bool,
-    /// Queued commands that were done in this instant: one frame names all.
+    /// Queued commands that completed in this instant: one frame names all.
     finished: u32,
     answers: Vec<Answer>,
 }
 
 impl<D: Disk> Ahci<D> {
-    /// An adapter with a drive that says `config` of itself.
+    /// An adapter with a drive that `config` describes.
     pub fn new(disk: D, config: AtaConfig) -> Self {
         Self {
             disk,
@@ -90,13 +90,13 @@ impl<D: Disk> Ahci<D> {
         self.disk
     }
 
-    /// The disk, while nothing is asked of it.
+    /// The disk, while it has no command.
     pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
         let is_idle = self.issued.is_empty() && self.running.is_empty();
         is_idle.then_some(&mut self.disk)
     }
 
-    /// When the adapter next has something to do.
+    /// Returns the time of the next event of the adapter.
     pub fn next_event(&self) -> Option<Time> {
         let issued = self.issued.front().filter(|_| self.takes_commands()).map(|it| it.at);
         [self.port.next_event(), issued, self.disk.next_event()].into_iter().flatten().min()
@@ -106,23 +106,23 @@ impl<D: Disk> Ahci<D> {
         self.alone.is_none() && !self.halted && self.port.is_ready()
     }
 
-    /// What the processor reads in the register at `offset`.
+    /// Reads the register at `offset` for the processor.
     pub fn read_register(&mut self, now: Time, offset: u64) -> u32 {
         self.processor = self.processor.max(now) + REGISTER_READ;
         self.port.read(offset & !3)
     }
 
-    /// The processor writes to the register at `offset`.
+    /// Writes to the register at `offset` for the processor.
     pub fn write_register(&mut self, now: Time, offset: u64, value: u32) -> io::Result<()> {
         match self.port.write(now, offset & !3, value) {
-            Asked::Nothing => {}
-            Asked::Commands(slots) => {
+            PortRequest::Nothing => {}
+            PortRequest::Commands(slots) => {
                 let at = self.processor.max(now);
                 let slots = (0..32).filter(|slot| slots & 1 << slot != 0);
                 self.issued.extend(slots.map(|slot| Issued { slot, written: now, at }));
             }
-            Asked::Stop => self.drop_commands()?,
-            Asked::Reset => {
+            PortRequest::Stop => self.drop_commands()?,
+            PortRequest::Reset => {
                 self.drop_commands()?;
                 self.ata.reset();
             }
@@ -130,7 +130,7 @@ impl<D: Disk> Ahci<D> {
         Ok(())
     }
 
-    /// Forgets every command; the drive answers none of them.
+    /// Drops every command; the drive answers none of them.
     fn drop_commands(&mut self) -> io::Result<()> {
         self.issued.clear();
         (self.alone, self.halted, self.finished) = (None, false, 0);
@@ -141,12 +141,12 @@ impl<D: Disk> Ahci<D> {
         self.disk.reset()
     }
 
-    /// Does what is due at `now`; says whether the guest must be interrupted.
+    /// Carries out the events that are due at `now`; returns whether the guest must be interrupted.
     pub fn advance(
         &mut self,
         now: Time,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<bool> {
         if self.port.connect(now) {
             self.receive(memory, fis::REGISTER_AT, &fis::register(SIGNATURE, false));
@@ -168,19 +168,20 @@ impl<D: Disk> Ahci<D> {
         Ok(is_due)
     }
 
-    /// Hands over the commands whose time has come.
+    /// Starts the commands that are due.
     fn start_due(
         &mut self,
         now: Time,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
         while self.takes_commands()
             && let Some(issued) = self.issued.front().copied().filter(|it| it.at <= now)
         {
             self.issued.pop_front();
             if self.start(now, issued, memory, done)?.is_err() {
-                // A command list or a buffer that is not in memory.
+                // A command list or a buffer is not in memory: a fatal error, after which software
+                // must restart the port (AHCI 1.3.1, section 6.2.2).
                 self.halted = true;
                 self.port.status |= registers::BUS_ERROR;
             }
@@ -193,7 +194,7 @@ impl<D: Disk> Ahci<D> {
         now: Time,
         issued: Issued,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<Result<(), Outside>> {
         let Issued { slot, written, .. } = issued;
         let listed = match list::read(memory, self.port.command_list, slot) {
@@ -209,9 +210,15 @@ impl<D: Disk> Ahci<D> {
             }
         };
         let (kind, lba) = (u32::from(task.command), Lba::new(task.lba));
-        let line =
-            Done { submitted: written, at: now, kind, lba, sectors: Sectors::ZERO, status: 0 };
-        // A command that is not queued ends all that are.
+        let entry = TraceEntry {
+            submitted: written,
+            at: now,
+            kind,
+            lba,
+            sectors: Sectors::ZERO,
+            status: 0,
+        };
+        // A command that is not queued aborts all queued ones.
         let mixes = !self.running.is_empty();
         let action = match self.ata.decode(&task) {
             Action::Medium(MediumCommand { tag: Some(tag), .. }) if tag != slot => {
@@ -227,27 +234,27 @@ impl<D: Disk> Ahci<D> {
         };
         match action {
             Action::Medium(command) => {
-                let line = Done { lba: command.lba, sectors: command.sectors, ..line };
+                let entry = TraceEntry { lba: command.lba, sectors: command.sectors, ..entry };
                 let (segments, rest) = (listed.segments, VecDeque::new());
-                let running = Running { segments, command, rest, done: line };
+                let running = Running { segments, command, rest, done: entry };
                 return self.submit(now, slot, running, memory);
             }
             Action::Trim { blocks } => match self.ata.ranges(blocks, &listed.segments, memory) {
-                Ok(ranges) => return self.trim(now, slot, line, ranges, memory).map(Ok),
+                Ok(ranges) => return self.trim(now, slot, entry, ranges, memory).map(Ok),
                 Err(outside) => return Ok(Err(outside)),
             },
             Action::DataIn(data) => {
                 let moved = self.data_in(slot, &listed.segments, &data, memory);
-                done.push(line);
+                done.push(entry);
                 return Ok(moved);
             }
             Action::Done { lba, count } => {
                 self.complete(slot, Registers { status: READY, error: 0, lba, count }, memory);
-                done.push(line);
+                done.push(entry);
             }
             Action::Refused(error) => {
                 self.refuse(slot, error, task.lba, memory);
-                done.push(Done { status: 1, ..line });
+                done.push(TraceEntry { status: 1, ..entry });
             }
         }
         Ok(Ok(()))
@@ -258,13 +265,13 @@ impl<D: Disk> Ahci<D> {
         &mut self,
         now: Time,
         slot: u8,
-        line: Done,
+        line: TraceEntry,
         ranges: Result<VecDeque<MediumCommand>, u8>,
         memory: &mut impl Memory,
     ) -> io::Result<()> {
         match ranges.map(|mut ranges| (ranges.pop_front(), ranges)) {
             Ok((Some(command), rest)) => {
-                let done = Done { lba: command.lba, sectors: command.sectors, ..line };
+                let done = TraceEntry { lba: command.lba, sectors: command.sectors, ..line };
                 let running = Running { segments: Vec::new(), command, rest, done };
                 let submitted = self.submit(now, slot, running, memory)?;
                 submitted.expect("it moves no data");
@@ -301,7 +308,8 @@ impl<D: Disk> Ahci<D> {
             self.alone = Some(slot);
         }
         self.disk.submit(now, command)?;
-        self.running.insert(slot, running);
+        let before = self.running.insert(slot, running);
+        debug_assert!(before.is_none(), "a slot holds one command");
         Ok(Ok(()))
     }
 
@@ -310,10 +318,10 @@ impl<D: Disk> Ahci<D> {
         now: Time,
         answer: &Answer,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
         let slot = u8::try_from(answer.token).expect("a token is a slot");
-        // Those that a failed command took with it are not answered.
+        // Commands that a failed one aborted are not answered.
         let Some(mut running) = self.running.remove(&slot) else { return Ok(()) };
         if answer.result.is_ok()
             && let Some(next) = running.rest.pop_front()
@@ -323,9 +331,9 @@ impl<D: Disk> Ahci<D> {
             return self.disk.submit(now, request);
         }
         let Running { segments, command, done: line, .. } = running;
-        let line = Done { at: now, ..line };
+        let line = TraceEntry { at: now, ..line };
         if let Err(error) = answer.result {
-            done.push(Done { status: 1, ..line });
+            done.push(TraceEntry { status: 1, ..line });
             return self.failed(slot, command, error.lba.unwrap_or(command.lba), memory);
         }
         if command.scattered(&mut self.disk, answer, &segments, memory)?.is_err() {
@@ -338,14 +346,14 @@ impl<D: Disk> Ahci<D> {
             return Ok(());
         }
         self.alone = None;
-        // What is not there was noticed when the command was read.
+        // A list outside memory was detected when the command was read.
         let _ = list::set_moved(memory, self.port.command_list, slot, command.bytes());
         let lba = command.lba.get();
         self.complete(slot, Registers { status: READY, error: 0, lba, count: 0 }, memory);
         Ok(())
     }
 
-    /// The medium failed a command: the drive takes no other before the host has asked why.
+    /// Fails a command: the drive takes no other before the host has read the error.
     fn failed(
         &mut self,
         slot: u8,
@@ -370,7 +378,7 @@ impl<D: Disk> Ahci<D> {
         self.disk.reset()
     }
 
-    /// One frame for all queued commands that were done at this instant.
+    /// Sends one frame for all queued commands that completed at this instant.
     fn report_finished(&mut self, memory: &mut impl Memory) {
         let finished = std::mem::take(&mut self.finished);
         if finished == 0 {
@@ -382,7 +390,7 @@ impl<D: Disk> Ahci<D> {
         self.port.status |= registers::DEVICE_BITS;
     }
 
-    /// Data for the host that needs no medium.
+    /// Sends data that needs no medium to the host.
     fn data_in(
         &mut self,
         slot: u8,
@@ -410,7 +418,7 @@ impl<D: Disk> Ahci<D> {
         self.port.issued &= !(1 << slot);
     }
 
-    /// The slot of a command that failed stays named: the guest finds out which it was.
+    /// Refuses a command; its slot stays set in `PxCI`, by which the guest identifies it.
     fn refuse(&mut self, slot: u8, error: u8, lba: u64, memory: &mut impl Memory) {
         self.complete(slot, Registers { status: FAILED | READY, error, lba, count: 0 }, memory);
         self.port.status |= registers::TASK_FILE_ERROR;
@@ -418,7 +426,7 @@ impl<D: Disk> Ahci<D> {
         self.halted = true;
     }
 
-    /// A soft reset holds the drive; at its end the drive shows its signature.
+    /// Begins or ends a soft reset; at its end the drive sends its signature.
     fn soft_reset(&mut self, slot: u8, reset: bool, memory: &mut impl Memory) -> io::Result<()> {
         self.port.issued &= !(1 << slot);
         if !self.running.is_empty() {
@@ -435,17 +443,17 @@ impl<D: Disk> Ahci<D> {
         Ok(())
     }
 
-    /// Puts a frame where the guest receives it.
+    /// Writes a frame to the guest's received FIS structure.
     fn receive(&mut self, memory: &mut impl Memory, at: u64, frame: &[u8]) {
-        let place = self.port.frames.wrapping_add(at);
-        if self.port.receives() && memory.write(place, frame).is_err() {
+        let address = self.port.frames.wrapping_add(at);
+        if self.port.receives() && memory.write(address, frame).is_err() {
             self.halted = true;
             self.port.status |= registers::BUS_ERROR;
         }
     }
 }
 
-/// What a disk sends after a reset: no error, and one in its count and its address.
+/// The registers of a disk after a reset: no error, and 1 in its count and its address.
 const SIGNATURE: Registers = Registers { status: READY, error: 1, lba: 1, count: 1 };
 
 #[cfg(test)]

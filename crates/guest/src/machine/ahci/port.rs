@@ -1,4 +1,4 @@
-//! The registers of the adapter and its port: what a guest reads and what each write asks for.
+//! The registers of the adapter and its port.
 
 use drivelab_core::{Span, Time};
 
@@ -8,23 +8,23 @@ use super::registers as at;
 /// within 10 ms (Serial ATA 3.0, section 8.4.1), and it spins already.
 const LINK: Span = Span::from_ms(10);
 
-/// What a write to a register asks of the adapter.
+/// The effect of a write to a register on the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// Nothing but the register.
+pub(super) enum PortRequest {
+    /// None.
     Nothing,
-    /// These slots have a command.
+    /// The commands in these slots are issued.
     Commands(u32),
-    /// No command that was given is to be carried out.
+    /// All issued commands are dropped.
     Stop,
-    /// The same, and the drive starts again.
+    /// All issued commands are dropped, and the drive is reset.
     Reset,
 }
 
 /// The registers of an adapter with one port.
 #[derive(Debug)]
 pub(super) struct Port {
-    /// The generation of the link that both sides have.
+    /// The generation of the link that both sides support.
     speed: u8,
     ghc: u32,
     /// `IS`: bit 0 for the only port.
@@ -41,9 +41,9 @@ pub(super) struct Port {
     errors: u32,
     pub(super) active: u32,
     pub(super) issued: u32,
-    /// When the link is up.
+    /// Time at which the link comes up.
     link_at: Option<Time>,
-    /// When an interrupt leaves the adapter: never while the guest runs.
+    /// Time at which an interrupt leaves the adapter: never while the guest runs.
     pub(super) interrupt: Option<Time>,
 }
 
@@ -70,12 +70,12 @@ impl Port {
         }
     }
 
-    /// Whether commands reach the drive.
+    /// Returns whether commands reach the drive.
     pub(super) fn is_ready(&self) -> bool {
         self.link & 0xF == 3 && self.cmd & at::START != 0
     }
 
-    /// Whether frames of the drive are received.
+    /// Returns whether frames of the drive are received.
     pub(super) fn receives(&self) -> bool {
         self.cmd & at::RECEIVE != 0
     }
@@ -122,12 +122,12 @@ impl Port {
         self.status | changed
     }
 
-    pub(super) fn write(&mut self, now: Time, offset: u64, value: u32) -> Asked {
+    pub(super) fn write(&mut self, now: Time, offset: u64, value: u32) -> PortRequest {
         match offset {
             at::GHC if value & at::RESET != 0 => {
                 let speed = self.speed;
                 *self = Self { link_at: Some(now + LINK), ..Self::new(speed) };
-                return Asked::Reset;
+                return PortRequest::Reset;
             }
             at::GHC => {
                 self.ghc = at::AHCI_ENABLE | value & at::INTERRUPTS;
@@ -140,10 +140,10 @@ impl Port {
             at::PORT.. => return self.write_port(now, offset - at::PORT, value),
             _ => {}
         }
-        Asked::Nothing
+        PortRequest::Nothing
     }
 
-    fn write_port(&mut self, now: Time, offset: u64, value: u32) -> Asked {
+    fn write_port(&mut self, now: Time, offset: u64, value: u32) -> PortRequest {
         let wide = u64::from(value);
         match offset {
             at::CLB => self.command_list = self.command_list & !LOW | wide & !0x3FF,
@@ -160,48 +160,51 @@ impl Port {
             at::SERR => self.errors &= !value,
             at::SACT if self.cmd & at::START != 0 => self.active |= value,
             at::CI if self.cmd & at::START != 0 => {
+                // Software can only set bits; the adapter clears them.
                 let new = value & !self.issued;
                 self.issued |= new;
-                return Asked::Commands(new);
+                return PortRequest::Commands(new);
             }
             _ => {}
         }
-        Asked::Nothing
+        PortRequest::Nothing
     }
 
-    fn write_command(&mut self, value: u32) -> Asked {
+    fn write_command(&mut self, value: u32) -> PortRequest {
         if value & at::OVERRIDE != 0 {
             self.task_file &= !0x88;
         }
         let stops = self.cmd & at::START != 0 && value & at::START == 0;
-        let follows = |bit, with| if value & bit != 0 { with } else { 0 };
-        let running = follows(at::START, at::RUNS) | follows(at::RECEIVE, at::RECEIVES);
+        // CR and FR report that the engines run: here they start and stop at once.
+        let runs = if value & at::START != 0 { at::RUNS } else { 0 };
+        let receives = if value & at::RECEIVE != 0 { at::RECEIVES } else { 0 };
+        let running = runs | receives;
         self.cmd = value & at::CMD_WRITABLE | running | at::POWERED;
         if !stops {
-            return Asked::Nothing;
+            return PortRequest::Nothing;
         }
         (self.issued, self.active) = (0, 0);
-        Asked::Stop
+        PortRequest::Stop
     }
 
     /// `PxSCTL`: 1 in its lowest bits resets the link, and 4 turns it off; back at 0 it comes up.
-    fn write_control(&mut self, now: Time, value: u32) -> Asked {
+    fn write_control(&mut self, now: Time, value: u32) -> PortRequest {
         let (before, after) = (self.control & 0xF, value & 0xF);
         self.control = value & 0xFFF;
         if before == after {
-            return Asked::Nothing;
+            return PortRequest::Nothing;
         }
         if after == 0 {
             self.link_at = Some(now + LINK);
-            return Asked::Nothing;
+            return PortRequest::Nothing;
         }
         self.link = if after == 4 { 4 } else { 0 };
         (self.link_at, self.task_file, self.signature) = (None, at::NO_DRIVE, u32::MAX);
         (self.issued, self.active) = (0, 0);
-        Asked::Reset
+        PortRequest::Reset
     }
 
-    /// Brings the link up, if that is due; says whether it did.
+    /// Brings the link up, if that is due; returns whether it did.
     pub(super) fn connect(&mut self, now: Time) -> bool {
         if self.link_at.is_none_or(|at| at > now) {
             return false;
@@ -209,13 +212,15 @@ impl Port {
         self.link_at = None;
         let limit = u8::try_from(self.control >> 4 & 0xF).expect("four bits");
         let speed = if limit == 0 { self.speed } else { self.speed.min(limit) };
+        debug_assert!((1..=3).contains(&speed), "a generation of Serial ATA");
+        // Interface active (IPM 1), speed, device present with communication (DET 3).
         self.link = 0x103 | u32::from(speed) << 4;
         self.errors |= at::EXCHANGED;
         self.sign();
         true
     }
 
-    /// The signature of a disk.
+    /// Sets the signature of a disk.
     pub(super) fn sign(&mut self) {
         (self.task_file, self.signature) = (0x0150, at::SIGNATURE);
     }
@@ -271,10 +276,10 @@ mod tests {
     fn a_link_is_reset_and_comes_up_no_faster_than_it_may() {
         let mut port = up(3);
         let (control, now) = (at::PORT + at::SCTL, Time::from_ns(1 << 30));
-        assert_eq!(port.write(now, control, 0x311), Asked::Reset);
+        assert_eq!(port.write(now, control, 0x311), PortRequest::Reset);
         assert_eq!((port.read(SSTS), port.read(at::PORT + at::TFD)), (0, 0x7F));
         assert_eq!(port.next_event(), None, "it is held in reset");
-        assert_eq!(port.write(now, control, 0x310), Asked::Nothing);
+        assert_eq!(port.write(now, control, 0x310), PortRequest::Nothing);
         assert_eq!(port.next_event(), Some(now + LINK));
         assert!(port.connect(now + LINK));
         assert_eq!(port.read(SSTS), 0x113);
@@ -287,14 +292,14 @@ mod tests {
     fn commands_are_taken_only_while_the_port_runs() {
         let mut port = up(2);
         let (ci, now) = (at::PORT + at::CI, Time::ZERO);
-        assert_eq!(port.write(now, ci, 1), Asked::Nothing);
+        assert_eq!(port.write(now, ci, 1), PortRequest::Nothing);
         port.write(now, CMD, at::START | at::RECEIVE);
         let runs = at::START | at::RECEIVE | at::RUNS | at::RECEIVES | at::POWERED;
         assert_eq!(port.read(CMD), runs);
-        assert_eq!(port.write(now, ci, 5), Asked::Commands(5));
-        assert_eq!(port.write(now, ci, 7), Asked::Commands(2), "5 were there");
+        assert_eq!(port.write(now, ci, 5), PortRequest::Commands(5));
+        assert_eq!(port.write(now, ci, 7), PortRequest::Commands(2), "5 were there");
         port.write(now, at::PORT + at::SACT, 7);
-        assert_eq!(port.write(now, CMD, at::RECEIVE), Asked::Stop);
+        assert_eq!(port.write(now, CMD, at::RECEIVE), PortRequest::Stop);
         assert_eq!((port.read(ci), port.read(at::PORT + at::SACT)), (0, 0));
     }
 
@@ -322,7 +327,7 @@ mod tests {
     fn a_reset_of_the_adapter_leaves_its_link_alone_to_come_up() {
         let mut port = up(2);
         port.write(Time::ZERO, CMD, at::START);
-        assert_eq!(port.write(Time::ZERO, at::GHC, at::RESET), Asked::Reset);
+        assert_eq!(port.write(Time::ZERO, at::GHC, at::RESET), PortRequest::Reset);
         assert_eq!((port.read(at::GHC), port.read(CMD)), (at::AHCI_ENABLE, at::POWERED));
         assert!(port.connect(Time::ZERO + LINK) && port.read(SSTS) == 0x123);
     }

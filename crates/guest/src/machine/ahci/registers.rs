@@ -2,7 +2,7 @@
 
 /// `GHC`: global control.
 pub(super) const GHC: u64 = 0x04;
-/// `CAP`: what the adapter can do.
+/// `CAP`: the capabilities of the adapter.
 pub(super) const CAP: u64 = 0x00;
 /// `IS`: ports with an interrupt.
 pub(super) const IS: u64 = 0x08;
@@ -63,7 +63,7 @@ pub(super) const RECEIVE: u32 = 1 << 4;
 pub(super) const RECEIVES: u32 = 1 << 14;
 /// `PxCMD.CR`: follows [`START`].
 pub(super) const RUNS: u32 = 1 << 15;
-/// What a guest may set in `PxCMD`; the rest follows, or is not there.
+/// Bits of `PxCMD` that a guest may set; the others follow, or do not exist.
 pub(super) const CMD_WRITABLE: u32 = START | RECEIVE;
 
 /// `PxTFD` with nothing attached.
@@ -79,6 +79,7 @@ pub(super) const SLOTS: u32 = 32;
 /// `CAP` of an adapter whose link has generation `speed`: 32 slots, partial and slumber states,
 /// command list override, native command queuing, 64-bit addresses.
 pub(super) const fn capabilities(speed: u8) -> u32 {
+    assert!(speed <= 3, "the field of generations 1 to 3");
     let slots = (SLOTS - 1) << 8;
     let power_states = 1 << 13 | 1 << 14;
     let (clo, ncq, wide) = (1 << 24, 1 << 30, 1 << 31);

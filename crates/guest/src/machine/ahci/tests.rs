@@ -22,7 +22,7 @@ struct Rig {
     ahci: Ahci<ServedDrive>,
     memory: Vec<u8>,
     now: Time,
-    done: Vec<Done>,
+    done: Vec<TraceEntry>,
     interrupts: u32,
 }
 

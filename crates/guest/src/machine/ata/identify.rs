@@ -1,31 +1,31 @@
-//! What an ATA drive says of itself (ATA8-ACS, section 7.16).
+//! The answer of an ATA drive to IDENTIFY DEVICE (ATA8-ACS, section 7.16).
 
 use drivelab_core::Sectors;
 
-/// An ATA drive, as far as a host may know it.
+/// The properties of an ATA drive that its host can read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtaConfig {
     /// The model; 40 characters of it are shown.
     pub model: String,
     /// Addressable sectors.
     pub capacity: Sectors,
-    /// What the drive writes as a whole: a power of two.
+    /// The physical sector: a power of two.
     pub physical_sector: Sectors,
-    /// Revolutions per minute; 1 for a drive that does not rotate, 0 for one that does not say.
+    /// Revolutions per minute; 1 for a drive that does not rotate, 0 if not reported.
     pub rpm: u16,
     /// Commands that may be queued: 1 to 32.
     pub queue_depth: u8,
-    /// Whether it takes lists of sectors that are no longer needed.
+    /// True if it takes lists of sectors that are no longer needed.
     pub trims: bool,
-    /// Whether there is a volatile write cache.
+    /// True if the drive has a volatile write cache.
     pub has_write_cache: bool,
-    /// Whether it is on.
+    /// True if the write cache is on.
     pub write_cache: bool,
     /// The generation of the link: 1 (1.5 Gb/s), 2 (3 Gb/s) or 3 (6 Gb/s).
     pub link: u8,
 }
 
-/// Blocks of a list of sectors to trim that a drive takes at most.
+/// Maximum number of blocks in a list of sectors to trim.
 pub(super) const TRIM_BLOCKS_MAX: u16 = 8;
 
 const WORDS: usize = 256;
@@ -33,7 +33,7 @@ const SECTOR_BYTES: usize = 512;
 /// 28 bits of address reach this far.
 const LBA28_MAX: u64 = 0x0FFF_FFFF;
 
-/// Not the serial number of any drive.
+/// The serial number, which no real drive has.
 const SERIAL: &str = "drivelab";
 const FIRMWARE: &str = "1.0";
 
@@ -50,6 +50,7 @@ pub(in crate::machine) fn identify(
     for (at, word) in bytes.chunks_exact_mut(2).zip(words) {
         at.copy_from_slice(&word.to_le_bytes());
     }
+    // The signature of the checksum in the last byte (word 255).
     bytes[510] = 0xA5;
     with_checksum(bytes)
 }
@@ -78,7 +79,7 @@ fn describe(words: &mut [u16; WORDS], config: &AtaConfig) {
 fn features(words: &mut [u16; WORDS], config: &AtaConfig, write_cache: bool, smart: bool) {
     let (in_use, present, watched) =
         (u16::from(write_cache), u16::from(config.has_write_cache), u16::from(smart));
-    // DMA and LBA; a cycle takes 120 ns at least, in the modes that nobody uses.
+    // DMA and LBA; a cycle takes 120 ns at least, in the obsolete multiword DMA and PIO modes.
     (words[47], words[49], words[50], words[53]) = (0x8010, 0x0F00, 0x4000, 0x0007);
     (words[63], words[64]) = (0x0007, 0x0003);
     words[65..69].fill(120);
@@ -90,7 +91,7 @@ fn features(words: &mut [u16; WORDS], config: &AtaConfig, write_cache: bool, sma
     words[80] = 0x01F0;
     let look_ahead = 1 << 6;
     // SMART, power management, write cache; FLUSH CACHE in both lengths and 48 bits of address;
-    // general purpose logs and WRITE DMA FUA EXT. Then the same, as far as it is in use.
+    // general purpose logs and WRITE DMA FUA EXT. Reaction the same, as far as it is in use.
     (words[82], words[83], words[84]) = (1 | 1 << 3 | present << 5 | look_ahead, 0x7400, 0x4060);
     (words[85], words[86], words[87]) =
         (watched | 1 << 3 | in_use << 5 | look_ahead, 0x3400, 0x4060);
@@ -98,31 +99,36 @@ fn features(words: &mut [u16; WORDS], config: &AtaConfig, write_cache: bool, sma
     words[88] = 0x407F;
 }
 
-/// Characters are the other way round in each word, and filled up with spaces.
+/// Writes a text: two characters per word, the first in the upper byte, padded with spaces.
 fn put_text(words: &mut [u16], text: &str) {
-    let printable = |c: char| if (' '..='~').contains(&c) { c as u8 } else { b'?' };
-    let mut characters = text.chars().map(printable).chain(std::iter::repeat(b' '));
+    let mut characters = text.chars();
     for word in words {
-        let mut next = || characters.next().expect("it never ends");
-        *word = u16::from_be_bytes([next(), next()]);
+        let [first, second] = [characters.next(), characters.next()].map(|c| match c {
+            Some(c) if (' '..='~').contains(&c) => c as u8,
+            Some(_) => b'?',
+            None => b' ',
+        });
+        *word = u16::from_be_bytes([first, second]);
     }
 }
 
 fn put_number(words: &mut [u16], number: u64) {
-    for (place, word) in words.iter_mut().enumerate() {
-        *word = u16::try_from(number >> (16 * place) & 0xFFFF).expect("sixteen bits");
+    // The lowest word first.
+    for (index, word) in words.iter_mut().enumerate() {
+        *word = u16::try_from(number >> (16 * index) & 0xFFFF).expect("sixteen bits");
     }
 }
 
-/// The data of SMART: no attribute, no self-test under way.
+/// The data of SMART: no attributes, no self-test in progress.
 pub(in crate::machine) fn smart_data() -> [u8; SECTOR_BYTES] {
     with_checksum([0; SECTOR_BYTES])
 }
 
-/// The bytes with a last one that makes their sum zero.
+/// Sets the last byte so that the sum of all is zero.
 pub(in crate::machine) fn with_checksum(mut bytes: [u8; SECTOR_BYTES]) -> [u8; SECTOR_BYTES] {
     let sum = bytes[..SECTOR_BYTES - 1].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     bytes[SECTOR_BYTES - 1] = sum.wrapping_neg();
+    debug_assert_eq!(bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)), 0);
     bytes
 }
 

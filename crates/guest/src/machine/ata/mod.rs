@@ -1,4 +1,4 @@
-//! The commands of an ATA drive and what it says of itself, behind any adapter.
+//! The commands of an ATA drive and its identification, behind any adapter.
 
 mod identify;
 mod task;

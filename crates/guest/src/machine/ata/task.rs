@@ -1,10 +1,10 @@
-//! The commands of an ATA drive (ATA8-ACS): what a task file asks for.
+//! Decodes the commands of an ATA drive (ATA8-ACS).
 
 use drivelab_core::{Lba, Op, Sectors};
 
 use super::identify::{self, AtaConfig, TRIM_BLOCKS_MAX};
 
-/// The registers with which a host asks.
+/// The registers of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::machine) struct TaskFile {
     /// The command.
@@ -19,26 +19,26 @@ pub(in crate::machine) struct TaskFile {
     pub(in crate::machine) count: u16,
 }
 
-/// What a command makes the drive do.
+/// The action of a drive on a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::machine) enum Action {
-    /// It reaches the medium.
+    /// Access the medium.
     Medium(MediumCommand),
-    /// A list of so many blocks says which sectors are no longer needed.
+    /// Read a list of this number of blocks, and trim its ranges.
     Trim {
         /// Blocks of 512 bytes, which the host sends.
         blocks: u16,
     },
-    /// Data for the host, by programmed I/O.
+    /// Send data to the host, by programmed I/O.
     DataIn(Vec<u8>),
-    /// Done; the registers are those that the host reads then.
+    /// Complete at once, with these registers.
     Done {
         /// Address registers.
         lba: u64,
         /// Count register.
         count: u16,
     },
-    /// Refused, with the error register.
+    /// Refuse, with this error register.
     Refused(u8),
 }
 
@@ -49,7 +49,7 @@ pub(in crate::machine) struct MediumCommand {
     pub(in crate::machine) lba: Lba,
     pub(in crate::machine) sectors: Sectors,
     pub(in crate::machine) fua: bool,
-    /// Queued, under this tag.
+    /// The tag, if it is queued.
     pub(in crate::machine) tag: Option<u8>,
 }
 
@@ -77,13 +77,13 @@ const READ_LOG: u8 = 0x2F;
 const SET_FEATURES: u8 = 0xEF;
 const SMART: u8 = 0xB0;
 const CHECK_POWER: u8 = 0xE5;
-/// Standby and idle, at once or after a time: the drive stays as it is.
+/// Standby and idle, immediately or after a time: these have no effect.
 const POWER: [u8; 4] = [0xE0, 0xE1, 0xE2, 0xE3];
 
 const FUA: u8 = 0x80;
 /// The log of the error of a queued command.
 const ERROR_LOG: u8 = 0x10;
-/// Address registers that a SMART command must have, and that say of a drive that it is healthy.
+/// Address registers that a SMART command must have, and that a healthy drive returns.
 const SMART_KEY: u64 = 0xC2_4F00;
 const SECTOR_BYTES: usize = 512;
 
@@ -102,7 +102,7 @@ impl Ata {
         Self { config, write_cache, smart: true, error_log: no_error() }
     }
 
-    /// What the drive does about `task`.
+    /// Decodes `task`.
     pub(in crate::machine) fn decode(&mut self, task: &TaskFile) -> Action {
         let done = Action::Done { lba: task.lba, count: 0 };
         match task.command {
@@ -125,6 +125,7 @@ impl Ata {
 
     fn queued(&self, task: &TaskFile) -> Action {
         let op = if task.command == READ_QUEUED { Op::Read } else { Op::Write };
+        // A count of 0 means the maximum, in this and the other commands.
         let sectors = if task.features == 0 { 1 << 16 } else { u64::from(task.features) };
         let tag = u8::try_from(task.count >> 3 & 31).expect("five bits");
         self.medium(op, task.lba, sectors, task.device & FUA != 0, Some(tag))
@@ -153,9 +154,11 @@ impl Ata {
     }
 
     fn medium(&self, op: Op, lba: u64, sectors: u64, fua: bool, tag: Option<u8>) -> Action {
+        debug_assert!(lba < 1 << 48, "an address has 48 bits, so the sum cannot overflow");
         if lba + sectors > self.config.capacity.get() {
             return Action::Refused(NO_ADDRESS);
         }
+        // With its cache off a drive acknowledges a write when it is on the medium.
         let fua = op == Op::Write && (fua || !self.write_cache);
         Action::Medium(MediumCommand {
             op,
@@ -166,7 +169,7 @@ impl Ata {
         })
     }
 
-    /// The directory of logs, and the one that says which queued command failed, and where.
+    /// Returns the directory of logs, or the log of the failed queued command.
     fn read_log(&self, task: &TaskFile) -> Action {
         let mut log = match task.lba.to_le_bytes()[0] {
             0 => {
@@ -187,7 +190,7 @@ impl Ata {
         match task.features.to_le_bytes()[0] {
             0x02 if self.config.has_write_cache => self.write_cache = true,
             0x82 => self.write_cache = false,
-            // The transfer mode, which a link in series does not have, and look-ahead.
+            // The transfer mode, which a serial link does not have, and look-ahead.
             0x03 | 0xAA | 0x55 => {}
             _ => return Action::Refused(ABORTED),
         }
@@ -214,7 +217,7 @@ impl Ata {
         }
     }
 
-    /// Notes which queued command failed, for the host to read.
+    /// Records the failed queued command in the log, for the host to read.
     pub(in crate::machine) fn failed(&mut self, tag: u8, status: u8, error: u8, at: Lba) {
         let mut log = [0; SECTOR_BYTES];
         let [l0, l1, l2, l3, l4, l5, ..] = at.get().to_le_bytes();
@@ -222,7 +225,7 @@ impl Ata {
         self.error_log = identify::with_checksum(log);
     }
 
-    /// A reset: no queued command has failed.
+    /// Resets the log: no queued command has failed.
     pub(in crate::machine) fn reset(&mut self) {
         self.error_log = no_error();
     }

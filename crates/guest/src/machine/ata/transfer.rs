@@ -20,13 +20,14 @@ impl MediumCommand {
         vec![0; usize::try_from(self.bytes()).expect("at most 32 MiB")]
     }
 
-    /// The command for a disk, with what `segments` hold where it writes.
+    /// Returns the command for a disk, with the data in `segments` if it writes.
     pub(in crate::machine) fn gathered(
         &self,
         token: u64,
         segments: &[Segment],
         memory: &impl Memory,
     ) -> Result<Command, Outside> {
+        // The guest controls both numbers: a list that is too short must not reach the medium.
         if chain::length(segments) < self.bytes() {
             return Err(Outside { address: 0, length: 0 });
         }
@@ -40,7 +41,7 @@ impl MediumCommand {
         Ok(Command { token, op, lba, sectors, fua, submitter: 0, data })
     }
 
-    /// Puts what a read found into `segments`.
+    /// Copies the data of a completed read to `segments`.
     pub(in crate::machine) fn scattered(
         &self,
         disk: &mut impl Disk,

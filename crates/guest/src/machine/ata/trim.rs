@@ -12,11 +12,11 @@ use crate::memory::{Memory, Outside};
 /// An entry: 48 bits of address, 16 of count.
 const ENTRY_BYTES: usize = 8;
 
-/// The ranges of a list, one command for the medium each, or why there are none.
+/// The ranges of a list, one command for the medium each, or the error register.
 type Ranges = Result<VecDeque<MediumCommand>, u8>;
 
 impl Ata {
-    /// Reads the list of `blocks` that `segments` hold; `Err` where they do not.
+    /// Reads the list of `blocks` in `segments`; fails if they are shorter.
     pub(in crate::machine) fn ranges(
         &self,
         blocks: u16,
@@ -33,12 +33,13 @@ impl Ata {
     }
 }
 
-/// Entries that continue one another are one range: 65,535 sectors are the most of an entry.
+/// Merges adjacent entries, each of which can name at most 65,535 sectors, into ranges.
 fn ranges(list: &[u8], capacity: Sectors) -> Ranges {
     let mut found: VecDeque<MediumCommand> = VecDeque::new();
     for entry in list.chunks_exact(ENTRY_BYTES) {
         let entry = u64::from_le_bytes(entry.try_into().expect("eight bytes"));
         let (lba, sectors) = (entry & ((1 << 48) - 1), entry >> 48);
+        // Unused entries of the last block are zero.
         if sectors == 0 {
             continue;
         }

@@ -16,7 +16,7 @@ struct Rig {
     driver: Driver,
     queue: Queue,
     block: Block<ServedDrive>,
-    done: Vec<Done>,
+    done: Vec<TraceEntry>,
 }
 
 fn disk() -> ServedDrive {
@@ -138,7 +138,7 @@ fn without_the_write_cache_every_write_is_durable() {
         rig.header(kind, 0);
         let (readable, writable) = (vec![segment(HEADER_AT, 528)], vec![segment(STATUS_AT, 1)]);
         let chain = Chain { head: 0, readable, writable };
-        let done = Done {
+        let done = TraceEntry {
             submitted: Time::ZERO,
             at: Time::ZERO,
             kind,

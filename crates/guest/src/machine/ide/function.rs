@@ -7,27 +7,27 @@ use drivelab_core::disk::Disk;
 
 use super::Ide;
 use super::registers as at;
-use crate::machine::done::Done;
-use crate::machine::pcidev::Function;
+use crate::machine::pci_device::Function;
+use crate::machine::trace_entry::TraceEntry;
 use crate::memory::Memory;
 
 /// The number of the base address of the command block.
 pub(super) const COMMANDS: u8 = 0;
-/// That of the control block.
+/// The number of the base address of the control block.
 pub(super) const CONTROLS: u8 = 1;
-/// The control register in it; read, the status without withdrawing the interrupt.
+/// Offset of the control register in it; a read returns the status and keeps the interrupt.
 pub(super) const CONTROL: u64 = 2;
-/// That of the bus master.
+/// The number of the base address of the bus master.
 pub(super) const MASTER: u8 = 4;
 
 impl<D: Disk> Function for Ide<D> {
     fn read(&mut self, now: Time, bar: u8, offset: u64, into: &mut [u8]) {
-        self.waited(now);
+        self.add_access(now);
         if (bar, offset) == (COMMANDS, at::DATA) {
             return self.take_data(now, into);
         }
-        for (place, byte) in (0..).zip(into) {
-            let offset = offset.wrapping_add(place);
+        for (index, byte) in (0..).zip(into) {
+            let offset = offset.wrapping_add(index);
             *byte = match (bar, offset) {
                 (COMMANDS, at::STATUS) => self.status(),
                 (COMMANDS, _) => self.registers.read(offset),
@@ -39,13 +39,13 @@ impl<D: Disk> Function for Ide<D> {
     }
 
     fn write(&mut self, now: Time, bar: u8, offset: u64, from: &[u8]) -> io::Result<()> {
-        self.waited(now);
+        self.add_access(now);
         if (bar, offset) == (COMMANDS, at::DATA) {
             // No command here takes data by programmed I/O.
             return Ok(());
         }
-        for (place, byte) in (0..).zip(from.iter().copied()) {
-            let offset = offset.wrapping_add(place);
+        for (index, byte) in (0..).zip(from.iter().copied()) {
+            let offset = offset.wrapping_add(index);
             match (bar, offset) {
                 (COMMANDS, at::STATUS) => self.command(now, byte),
                 (COMMANDS, _) => self.registers.write(offset, byte),
@@ -69,10 +69,9 @@ impl<D: Disk> Function for Ide<D> {
         &mut self,
         now: Time,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<bool> {
-        let is_due = |given: &mut super::Given| given.at.is_some_and(|at| at <= now);
-        if let Some(given) = self.given.take_if(is_due) {
+        if let Some(given) = self.given.take_if(|given| given.at.is_some_and(|at| at <= now)) {
             self.carry_out(now, given, memory, done)?;
         }
         let mut answers = std::mem::take(&mut self.answers);

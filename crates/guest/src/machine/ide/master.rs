@@ -24,7 +24,7 @@ const ACTIVE: u8 = 1;
 const ERROR: u8 = 1 << 1;
 /// `Interrupt`: the drive has raised its line.
 const INTERRUPT: u8 = 1 << 2;
-/// Which drives can do DMA, as the host noted it.
+/// The drives that can do DMA, as set by the host.
 const CAPABLE: u8 = 0x60;
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable)]
@@ -40,7 +40,7 @@ const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
 const ENTRIES_MAX: u64 = (1 << 16) / ENTRY_BYTES;
 const LAST: u32 = 1 << 31;
 
-/// The pieces of memory that a table names.
+/// The pieces of memory in a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Table {
     pub(super) segments: Vec<Segment>,
@@ -57,7 +57,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// What a host reads.
+    /// Reads a byte for the host.
     pub(super) fn read(&self, offset: u64) -> u8 {
         match offset {
             COMMAND => self.command,
@@ -69,7 +69,7 @@ impl Master {
         }
     }
 
-    /// A host writes a byte.
+    /// Writes a byte for the host.
     pub(super) fn write(&mut self, offset: u64, value: u8) {
         match offset {
             COMMAND => {
@@ -82,6 +82,7 @@ impl Master {
                 }
             }
             STATUS => {
+                // Error and interrupt are cleared by writing 1; the capability bits are storage.
                 let cleared = self.status & !(value & (ERROR | INTERRUPT));
                 self.status = cleared & !CAPABLE | value & CAPABLE;
             }
@@ -98,22 +99,22 @@ impl Master {
         self.command & START != 0
     }
 
-    /// Whether it moves data in the direction of a read.
+    /// Returns whether it moves data in the direction of a read.
     pub(super) fn is_to_memory(&self) -> bool {
         self.command & TO_MEMORY != 0
     }
 
-    /// The drive has raised its line.
+    /// Records that the drive has raised its line.
     pub(super) fn interrupted(&mut self) {
         self.status |= INTERRUPT;
     }
 
-    /// The end of the table was reached.
+    /// Ends the transfer at the end of the table.
     pub(super) fn finished(&mut self) {
         self.status &= !ACTIVE;
     }
 
-    /// Memory could not be reached.
+    /// Ends the transfer because memory could not be reached.
     pub(super) fn failed(&mut self) {
         self.status = self.status & !ACTIVE | ERROR;
     }

@@ -21,12 +21,12 @@ use super::ata::{
     ABORTED, Action, Ata, AtaConfig, FAILED, MediumCommand, READY, SECTOR_BYTES, UNCORRECTABLE,
 };
 use super::chain::Segment;
-use super::done::Done;
+use super::trace_entry::TraceEntry;
 use crate::memory::Memory;
 use master::{Master, Table};
 use registers::Registers;
 
-/// How long a processor waits for a register: reads and writes of I/O ports both wait for their
+/// Time that a processor waits for a register: reads and writes of I/O ports both wait for their
 /// completion (PCI Express Base Specification 3.0, section 2.1.1.2: I/O requests are not posted).
 pub const ACCESS: Span = REGISTER_READ;
 
@@ -35,13 +35,13 @@ const DATA_REQUEST: u8 = 1 << 3;
 /// EXECUTE DEVICE DIAGNOSTIC: the only command that ends with the signature.
 const DIAGNOSTIC: u8 = 0x90;
 
-/// A command that was written, and what it asks for.
+/// A command that was written, and its action.
 #[derive(Debug)]
-struct Given {
+struct PendingCommand {
     action: Action,
     /// The line of the trace, as far as it is known.
-    line: Done,
-    /// When it reaches the drive; one that moves data by the bus master waits for its start.
+    line: TraceEntry,
+    /// Time at which it reaches the drive; `None` while it waits for the start of the bus master.
     at: Option<Time>,
 }
 
@@ -49,12 +49,12 @@ struct Given {
 #[derive(Debug)]
 struct Running {
     command: MediumCommand,
-    /// What follows it before it is answered: the other ranges of a list.
+    /// The remaining ranges of a list, which are trimmed before it is answered.
     rest: VecDeque<MediumCommand>,
     segments: Vec<Segment>,
-    /// Whether the table ends with the command's data.
+    /// True if the table ends with the command's data.
     is_exact: bool,
-    line: Done,
+    line: TraceEntry,
 }
 
 /// Data for the host by programmed I/O.
@@ -71,20 +71,20 @@ pub struct Ide<D> {
     ata: Ata,
     registers: Registers,
     master: Master,
-    /// Until when the processor waits for registers.
+    /// Time until which the processor waits for registers.
     processor: Time,
-    given: Option<Given>,
+    given: Option<PendingCommand>,
     running: Option<Running>,
     data: DataIn,
     /// `INTRQ`: the drive's line, which the control register may keep in the drive.
     line: bool,
-    /// When an interrupt leaves the controller: never while the guest runs.
+    /// Time at which an interrupt leaves the controller: never while the guest runs.
     interrupt: Option<Time>,
     answers: Vec<Answer>,
 }
 
 impl<D: Disk> Ide<D> {
-    /// A controller with a drive that says `config` of itself.
+    /// A controller with a drive that `config` describes.
     pub fn new(disk: D, config: AtaConfig) -> Self {
         Self {
             disk,
@@ -106,19 +106,20 @@ impl<D: Disk> Ide<D> {
         self.disk
     }
 
-    /// The disk, while nothing is asked of it.
+    /// The disk, while it has no command.
     pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
         let is_idle = self.given.is_none() && self.running.is_none();
         is_idle.then_some(&mut self.disk)
     }
 
-    /// An access of the processor, which waits for it.
-    fn waited(&mut self, now: Time) {
+    /// Adds an access to the time for which the processor waits.
+    fn add_access(&mut self, now: Time) {
         self.processor = self.processor.max(now) + ACCESS;
     }
 
-    /// The processor writes the command register.
+    /// Writes the command register for the processor.
     fn command(&mut self, now: Time, code: u8) {
+        // A drive ignores commands while it is busy, and this channel has only the first drive.
         if self.registers.is_absent() || self.registers.is_busy() {
             return;
         }
@@ -134,13 +135,14 @@ impl<D: Disk> Ide<D> {
             _ => (Lba::new(task.lba), Sectors::ZERO),
         };
         let kind = u32::from(code);
-        let line = Done { submitted: now, at: now, kind, lba, sectors, status: 0 };
+        let line = TraceEntry { submitted: now, at: now, kind, lba, sectors, status: 0 };
         self.registers.begin();
-        self.given = Some(Given { action, line, at: None });
+        self.given = Some(PendingCommand { action, line, at: None });
         self.hand_over(now);
     }
 
-    /// Lets the command that was written reach the drive, if nothing else is needed for it.
+    /// Sets the time at which the written command reaches the drive, once the bus master is started
+    /// if it moves data.
     fn hand_over(&mut self, now: Time) {
         let Some(given) = &mut self.given else { return };
         let moves = match &given.action {
@@ -152,7 +154,7 @@ impl<D: Disk> Ide<D> {
         }
     }
 
-    /// The processor writes the control register.
+    /// Writes the control register for the processor.
     fn control(&mut self, now: Time, value: u8) -> io::Result<()> {
         let (was_reset, was_silent) = (self.registers.is_reset(), self.registers.is_silent());
         self.registers.set_control(value);
@@ -167,7 +169,7 @@ impl<D: Disk> Ide<D> {
         Ok(())
     }
 
-    /// Forgets the command, which is never answered.
+    /// Drops the command, which is never answered.
     fn reset(&mut self) -> io::Result<()> {
         (self.given, self.line, self.interrupt) = (None, false, None);
         self.data = DataIn::default();
@@ -179,7 +181,7 @@ impl<D: Disk> Ide<D> {
         Ok(())
     }
 
-    /// The drive raises its line.
+    /// Raises the drive's interrupt line.
     fn raise(&mut self, now: Time) {
         self.line = true;
         if !self.registers.is_silent() {
@@ -188,7 +190,7 @@ impl<D: Disk> Ide<D> {
         }
     }
 
-    /// The processor reads the status, which withdraws the interrupt.
+    /// Reads the status for the processor, which clears the interrupt.
     fn status(&mut self) -> u8 {
         if !self.registers.is_absent() {
             (self.line, self.interrupt) = (false, None);
@@ -196,7 +198,7 @@ impl<D: Disk> Ide<D> {
         self.registers.read(registers::STATUS)
     }
 
-    /// The processor reads the data register.
+    /// Reads the data register for the processor.
     fn take_data(&mut self, now: Time, into: &mut [u8]) {
         for byte in into {
             *byte = self.data.bytes.get(self.data.taken).copied().unwrap_or(0);
@@ -207,7 +209,7 @@ impl<D: Disk> Ide<D> {
             return;
         }
         if *taken < bytes.len() {
-            // The next block is there at once.
+            // The next block is available at once.
             self.raise(now);
         } else {
             self.data = DataIn::default();
@@ -215,16 +217,16 @@ impl<D: Disk> Ide<D> {
         }
     }
 
-    /// Carries out the command whose time has come.
+    /// Carries out a command that is due.
     fn carry_out(
         &mut self,
         now: Time,
-        given: Given,
+        given: PendingCommand,
         memory: &impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
-        let Given { action, line, .. } = given;
-        let line = Done { at: now, ..line };
+        let PendingCommand { action, line, .. } = given;
+        let line = TraceEntry { at: now, ..line };
         match action {
             Action::Medium(command) => return self.submit(now, command, line, memory),
             Action::Trim { blocks } => return self.trim(now, blocks, line, memory, done),
@@ -243,7 +245,7 @@ impl<D: Disk> Ide<D> {
             }
             Action::Refused(error) => {
                 self.registers.end(READY | FAILED, error, line.lba.get(), 0);
-                done.push(Done { status: 1, ..line });
+                done.push(TraceEntry { status: 1, ..line });
             }
         }
         self.raise(now);
@@ -255,7 +257,7 @@ impl<D: Disk> Ide<D> {
         &mut self,
         now: Time,
         command: MediumCommand,
-        line: Done,
+        line: TraceEntry,
         memory: &impl Memory,
     ) -> io::Result<()> {
         let table = match command.op {
@@ -267,6 +269,7 @@ impl<D: Disk> Ide<D> {
             self.unreachable();
             return Ok(());
         };
+        debug_assert!(self.running.is_none(), "the drive takes one command at a time");
         self.disk.submit(now, request)?;
         let (is_exact, rest) = (bytes == command.bytes(), VecDeque::new());
         self.running = Some(Running { command, rest, segments, is_exact, line });
@@ -278,9 +281,9 @@ impl<D: Disk> Ide<D> {
         &mut self,
         now: Time,
         blocks: u16,
-        line: Done,
+        line: TraceEntry,
         memory: &impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
         let bytes = u64::from(blocks) * SECTOR_BYTES;
         let Some(table) = self.find(false, bytes, memory) else { return Ok(()) };
@@ -297,19 +300,19 @@ impl<D: Disk> Ide<D> {
                 let error = nothing.err().unwrap_or(0);
                 let status = if error == 0 { READY } else { READY | FAILED };
                 self.registers.end(status, error, line.lba.get(), 0);
-                done.push(Done { status: u8::from(error != 0), ..line });
+                done.push(TraceEntry { status: u8::from(error != 0), ..line });
                 self.raise(now);
                 return Ok(());
             }
         };
         self.disk.submit(now, command.gathered(0, &[], memory).expect("it moves no data"))?;
-        let line = Done { lba: command.lba, sectors: command.sectors, ..line };
+        let line = TraceEntry { lba: command.lba, sectors: command.sectors, ..line };
         let segments = Vec::new();
         self.running = Some(Running { command, rest, segments, is_exact: true, line });
         Ok(())
     }
 
-    /// The table for `bytes` of data; nothing where the drive now waits for ever.
+    /// Returns the table for `bytes` of data; `None` if the drive now waits for ever.
     fn find(&mut self, to_memory: bool, bytes: u64, memory: &impl Memory) -> Option<Table> {
         // A bus master that moves the other way reaches nothing.
         let table = self.master.table(memory).ok();
@@ -326,7 +329,7 @@ impl<D: Disk> Ide<D> {
         Some(table)
     }
 
-    /// Memory cannot be reached: the bus master stops, and the drive waits for ever.
+    /// Stops the bus master because memory cannot be reached; the drive waits for ever.
     fn unreachable(&mut self) {
         self.master.failed();
         self.registers.status = READY | DATA_REQUEST;
@@ -337,7 +340,7 @@ impl<D: Disk> Ide<D> {
         now: Time,
         answer: &Answer,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
         let Some(mut running) = self.running.take() else { return Ok(()) };
         if answer.result.is_ok()
@@ -348,17 +351,18 @@ impl<D: Disk> Ide<D> {
             return self.disk.submit(now, request);
         }
         let Running { command, segments, is_exact, line, .. } = running;
-        let line = Done { at: now, ..line };
+        let line = TraceEntry { at: now, ..line };
         if let Err(error) = answer.result {
             let at = error.lba.unwrap_or(command.lba).get();
             self.registers.end(READY | FAILED, UNCORRECTABLE, at, 0);
-            done.push(Done { status: 1, ..line });
+            done.push(TraceEntry { status: 1, ..line });
             self.raise(now);
             return Ok(());
         }
         let moves = command.op.transfers();
         if moves && !self.master.is_started() {
-            // It was stopped: the data has nowhere to go, and the drive waits for ever.
+            // Software stopped the bus master: the data has no destination, and the drive waits for
+            // ever.
             self.registers.status = READY | DATA_REQUEST;
             return Ok(());
         }

@@ -2,21 +2,21 @@
 
 use crate::machine::ata::{BUSY, READY, TaskFile};
 
-/// Offsets in the command block.
+/// Offset of the data register in the command block.
 pub(super) const DATA: u64 = 0;
 /// Read: the error; written: the features.
 pub(super) const ERROR: u64 = 1;
-/// See [`DATA`].
+/// The number of sectors.
 pub(super) const COUNT: u64 = 2;
 /// The lowest byte of the address.
 pub(super) const LOW: u64 = 3;
-/// See [`LOW`].
+/// The middle byte of the address.
 pub(super) const MID: u64 = 4;
-/// See [`LOW`].
+/// The highest byte of the address.
 pub(super) const HIGH: u64 = 5;
-/// See [`DATA`].
+/// The device, and a part of the address in 28-bit commands.
 pub(super) const DEVICE: u64 = 6;
-/// Read: the status, which withdraws the interrupt; written: the command.
+/// Read: the status, which clears the interrupt; written: the command.
 pub(super) const STATUS: u64 = 7;
 
 /// `DEV`: the second drive of the channel.
@@ -27,12 +27,12 @@ const ALWAYS: u8 = 0xA0;
 const SILENT: u8 = 1 << 1;
 /// `SRST`.
 const RESET: u8 = 1 << 2;
-/// `HOB`: registers show what was written before the last time.
+/// `HOB`: registers show the value before the last one that was written.
 const BEFORE: u8 = 1 << 7;
 /// `BSY`.
 const IS_BUSY: u8 = 1 << 7;
 
-/// A register of two bytes: the last that was written, and the one before.
+/// A register of two bytes: the last one written, and the one before.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pair {
     last: u8,
@@ -42,6 +42,10 @@ struct Pair {
 impl Pair {
     fn push(&mut self, value: u8) {
         *self = Self { last: value, before: self.last };
+    }
+
+    fn shown(self, is_before: bool) -> u8 {
+        if is_before { self.before } else { self.last }
     }
 
     fn wide(self) -> u16 {
@@ -62,14 +66,14 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// Those of a drive that has been reset.
+    /// The registers of a drive after a reset.
     pub(super) fn new() -> Self {
         let mut it = Self::default();
         it.sign();
         it
     }
 
-    /// Whether the second drive is selected, which is not there.
+    /// Returns whether the second drive is selected, which does not exist.
     pub(super) fn is_absent(&self) -> bool {
         self.device & SECOND != 0
     }
@@ -78,34 +82,35 @@ impl Registers {
         self.status & IS_BUSY != 0
     }
 
-    /// Whether interrupts stay in the drive.
+    /// Returns whether interrupts stay in the drive.
     pub(super) fn is_silent(&self) -> bool {
         self.control & SILENT != 0
     }
 
-    /// Whether the drive is held in reset.
+    /// Returns whether the drive is held in reset.
     pub(super) fn is_reset(&self) -> bool {
         self.control & RESET != 0
     }
 
-    /// What a host reads, without what reading does.
+    /// Reads a register without side effects.
     pub(super) fn read(&self, offset: u64) -> u8 {
-        let shown = |pair: Pair| if self.control & BEFORE == 0 { pair.last } else { pair.before };
+        let is_before = self.control & BEFORE != 0;
         match offset {
             DEVICE => self.device | ALWAYS,
             _ if self.is_absent() => 0,
             ERROR => self.error,
-            COUNT => shown(self.count),
-            LOW => shown(self.lba[0]),
-            MID => shown(self.lba[1]),
-            HIGH => shown(self.lba[2]),
+            COUNT => self.count.shown(is_before),
+            LOW => self.lba[0].shown(is_before),
+            MID => self.lba[1].shown(is_before),
+            HIGH => self.lba[2].shown(is_before),
             STATUS => self.status,
             _ => 0,
         }
     }
 
-    /// A host writes to any register but data and command.
+    /// Writes to any register but data and command.
     pub(super) fn write(&mut self, offset: u64, value: u8) {
+        // Any write to the command block clears HOB (ATA/ATAPI-7, volume 2).
         self.control &= !BEFORE;
         match offset {
             ERROR => self.features.push(value),
@@ -118,12 +123,12 @@ impl Registers {
         }
     }
 
-    /// A host writes to the control register.
+    /// Writes to the control register.
     pub(super) fn set_control(&mut self, value: u8) {
         self.control = value;
     }
 
-    /// The command that is written now, with the registers as it finds them.
+    /// Returns the task file of a command that is written now.
     pub(super) fn task(&self, command: u8) -> TaskFile {
         let [low, mid, high] = self.lba;
         let lba = [low.last, mid.last, high.last, low.before, mid.before, high.before, 0, 0];
@@ -136,27 +141,26 @@ impl Registers {
         }
     }
 
-    /// The drive has taken a command.
+    /// Sets the registers of a drive that has taken a command.
     pub(super) fn begin(&mut self) {
         (self.status, self.error) = (BUSY, 0);
     }
 
-    /// What the drive says at the end of a command.
+    /// Sets the registers of a drive at the end of a command.
     pub(super) fn end(&mut self, status: u8, error: u8, lba: u64, count: u16) {
         let [l0, l1, l2, l3, l4, l5, ..] = lba.to_le_bytes();
         let [c0, c1] = count.to_le_bytes();
-        let pair = |last, before| Pair { last, before };
-        self.lba = [pair(l0, l3), pair(l1, l4), pair(l2, l5)];
-        self.count = pair(c0, c1);
+        self.lba = [(l0, l3), (l1, l4), (l2, l5)].map(|(last, before)| Pair { last, before });
+        self.count = Pair { last: c0, before: c1 };
         (self.status, self.error) = (status, error);
     }
 
-    /// The drive is held in reset, and the first is selected.
+    /// Holds the drive in reset, and selects the first drive.
     pub(super) fn hold(&mut self) {
         (self.status, self.error, self.device) = (IS_BUSY, 0, 0);
     }
 
-    /// The signature of a disk, after a reset: no error, one sector, at address one.
+    /// Sets the signature of a disk after a reset: no error, count 1, address 1.
     pub(super) fn sign(&mut self) {
         self.end(READY, 1, 1, 1);
         self.device = 0;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::function::{COMMANDS, CONTROL, CONTROLS, MASTER};
 use super::registers as at;
 use super::*;
-use crate::machine::pcidev::Function as _;
+use crate::machine::pci_device::Function as _;
 
 const CAPACITY: Sectors = Sectors::new(2048);
 const TABLE_AT: u32 = 0x1000;
@@ -29,7 +29,7 @@ struct Rig {
     ide: Ide<ServedDrive>,
     memory: Vec<u8>,
     now: Time,
-    done: Vec<Done>,
+    done: Vec<TraceEntry>,
     interrupts: u32,
     accesses: u64,
 }

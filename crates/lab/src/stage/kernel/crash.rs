@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::{AtPath as _, Device as _, Refusal};
-use drivelab_guest::guest::{Ended, Guest, Limit, Watch};
+use drivelab_guest::boot::{Guest, Limit, Observer, RunResult};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
@@ -83,7 +83,7 @@ impl Rig {
         faults: &[Fault],
         root: &Initramfs,
         (limit, tick): (Span, Option<Span>),
-    ) -> Result<(Ended, ServedDrive), Refusal> {
+    ) -> Result<(RunResult, ServedDrive), Refusal> {
         let mut disk = self.drive(store)?;
         for fault in faults {
             disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
@@ -100,8 +100,8 @@ impl Rig {
         disk: ServedDrive,
         root: &Initramfs,
         limit: Span,
-        watch: &mut dyn Watch<ServedDrive>,
-    ) -> Result<Ended, Refusal> {
+        watch: &mut dyn Observer<ServedDrive>,
+    ) -> Result<RunResult, Refusal> {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
         let guest = self.guest(&root, &arguments, limit);
         let ran = guest.run_watched(disk, &self.seen.hardware, watch);

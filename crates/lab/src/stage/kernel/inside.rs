@@ -9,8 +9,8 @@ use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_engine::Ran;
 use drivelab_files::NewFile;
+use drivelab_guest::boot::{End, Guest, Limit, RunResult};
 use drivelab_guest::chance::Chance;
-use drivelab_guest::guest::{End, Ended, Guest, Limit};
 use drivelab_guest::initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
@@ -72,7 +72,7 @@ pub struct Carried {
 /// A guest that has ended, and the drive that it had.
 #[derive(Debug)]
 pub(super) struct Made {
-    ended: Ended,
+    ended: RunResult,
     about: About,
     seen: Seen,
 }
@@ -136,7 +136,7 @@ impl Inside<'_> {
         lines.join("\n")
     }
 
-    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<Ended, Refusal> {
+    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<RunResult, Refusal> {
         let disk = served(drive, seen.physical_sector, self.seed);
         let mut file = match &self.trace {
             Some(path) => {
@@ -259,7 +259,7 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
 }
 
 /// What drivelab printed in the guest.
-fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Refusal> {
+fn result<T: DeserializeOwned>(ended: &RunResult) -> Result<T, Refusal> {
     let printed = initramfs::results(&ended.results);
     match (ended.how, printed) {
         (End::PoweredOff, Some((json, 0 | 3))) if json.trim_start().starts_with('{') => {
@@ -270,8 +270,8 @@ fn result<T: DeserializeOwned>(ended: &Ended) -> Result<T, Refusal> {
     }
 }
 
-pub(super) fn failed(ended: &Ended, status: Option<u8>) -> Refusal {
-    let Ended { how, console, .. } = ended;
+pub(super) fn failed(ended: &RunResult, status: Option<u8>) -> Refusal {
+    let RunResult { how, console, .. } = ended;
     let message = match how {
         End::PoweredOff => match status {
             Some(status) => format!("drivelab ended with exit code {status} in the guest"),

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use drivelab_core::{AtPath as _, Refusal};
-use drivelab_guest::guest::{End, Guest, Limit, Terminal};
+use drivelab_guest::boot::{End, Guest, Limit, Terminal};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;

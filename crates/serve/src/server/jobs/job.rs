@@ -11,14 +11,14 @@ use crate::server::client::ClientId;
 use crate::task::{BlockRequest, Task};
 
 #[derive(Debug)]
-pub(in crate::server) enum Asker {
+pub(in crate::server) enum Requester {
     /// An NBD connection, if it is still open.
     Nbd { client: ClientId, request: nbd::Request },
     /// The kernel, which identifies its request by `id`.
     Kernel { front: Front, id: u64 },
 }
 
-impl Asker {
+impl Requester {
     /// As [`drivelab_core::Request::submitter`]: each NBD connection is one, and so is the kernel.
     fn submitter(&self) -> u16 {
         match self {
@@ -42,12 +42,12 @@ pub(in crate::server) enum Front {
 /// sector is read first and written back with it, as the page cache does for a file.
 #[derive(Debug)]
 pub(in crate::server) struct Job {
-    pub(in crate::server) asker: Asker,
+    pub(in crate::server) requester: Requester,
     pub(in crate::server) task: Task,
     pub(in crate::server) offset: u64,
     pub(in crate::server) length: u64,
-    /// When the server received it.
-    pub(in crate::server) asked: Time,
+    /// Time at which the server received it.
+    pub(in crate::server) received: Time,
     fua: bool,
     /// The data to write: from the beginning of the first sector to the end of the last.
     data: Option<Box<[u8]>>,
@@ -73,12 +73,21 @@ const SECTOR: usize = 512;
 const PIECE: u64 = 4 << 20;
 
 impl Job {
-    pub(in crate::server) fn new(asker: Asker, request: BlockRequest) -> Self {
+    pub(in crate::server) fn new(requester: Requester, request: BlockRequest) -> Self {
         let BlockRequest { task, offset, length, fua, data } = request;
         debug_assert_eq!(task == Task::Write, data.is_some(), "a write brings its data");
         let step = Step::Body;
-        let mut job =
-            Self { asker, task, offset, length, asked: Time::ZERO, fua, data, step, zeroed: 0 };
+        let mut job = Self {
+            requester,
+            task,
+            offset,
+            length,
+            received: Time::ZERO,
+            fua,
+            data,
+            step,
+            zeroed: 0,
+        };
         if job.has_edges() {
             job.step = Step::ReadEdge(0);
             job.data = job.data.take().map(|data| job.padded(&data));
@@ -94,13 +103,15 @@ impl Job {
         matches!(self.task, Task::Write | Task::Zero | Task::Free)
     }
 
-    /// Whether it writes back bytes that it read before.
+    /// Returns whether it covers a sector in part, and so writes back bytes that it read before.
     pub(super) fn has_edges(&self) -> bool {
-        let within = |at: u64| !at.is_multiple_of(SECTOR_BYTES);
-        self.changes() && (within(self.offset) || within(self.offset + self.length))
+        let end = self.offset + self.length;
+        self.changes()
+            && !(self.offset.is_multiple_of(SECTOR_BYTES) && end.is_multiple_of(SECTOR_BYTES))
     }
 
-    /// Whether the two must not be in flight at once: one would write back what the other changes.
+    /// Returns whether the two must not be in flight at once, since one would write back what the
+    /// other changes.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         let (one, two) = (self.sectors(), other.sectors());
         let overlap = one.start < two.end && two.start < one.end;
@@ -112,6 +123,7 @@ impl Job {
         let (start, end) = (self.offset, self.offset + self.length);
         let cut = [start, end].into_iter().filter(|at| !at.is_multiple_of(SECTOR_BYTES));
         let mut edges: Vec<u64> = cut.map(|at| at / SECTOR_BYTES).collect();
+        // A request within one sector covers that sector in part at both of its ends.
         edges.dedup();
         edges
     }
@@ -126,22 +138,23 @@ impl Job {
     /// The part of an edge's sector that the job covers.
     fn part(&self, edge: usize) -> Range<usize> {
         let begin = self.edges()[edge] * SECTOR_BYTES;
-        let within = |at: u64| {
+        let [start, end] = [self.offset, self.offset + self.length].map(|at| {
             usize::try_from(at.saturating_sub(begin).min(SECTOR_BYTES)).expect("within a sector")
-        };
-        within(self.offset)..within(self.offset + self.length)
+        });
+        debug_assert!(start < end, "an edge is covered in part");
+        start..end
     }
 
     fn padded(&self, data: &[u8]) -> Box<[u8]> {
-        let sectors = self.sectors();
-        let bytes = (sectors.end - sectors.start) * SECTOR_BYTES;
+        let covered = self.sectors();
+        let bytes = (covered.end - covered.start) * SECTOR_BYTES;
         let mut padded = vec![0; usize::try_from(bytes).expect("little more than came in")];
-        let place = usize::try_from(self.offset % SECTOR_BYTES).expect("within a sector");
-        padded[place..place + data.len()].copy_from_slice(data);
+        let offset = usize::try_from(self.offset % SECTOR_BYTES).expect("within a sector");
+        padded[offset..offset + data.len()].copy_from_slice(data);
         padded.into_boxed_slice()
     }
 
-    /// Whether the command in flight reads a sector that will be written back.
+    /// Returns whether the command in flight reads a sector that will be written back.
     pub(super) fn reads_edge(&self) -> bool {
         matches!(self.step, Step::ReadEdge(_))
     }
@@ -178,12 +191,13 @@ impl Job {
         Some(self.command(token))
     }
 
-    /// Adds the bytes of an edge's sector that are not the job's own to those that are.
+    /// Completes the data of a write with the bytes of an edge's sector that the job does not
+    /// cover.
     fn put_back(&mut self, edge: usize, found: &Sector) {
         let (first, sector, part) = (self.sectors().start, self.edges()[edge], self.part(edge));
         let data = self.data.as_mut().expect("a write has its data until it is sent");
-        let place = usize::try_from(sector - first).expect("within the data") * SECTOR;
-        let into = &mut data[place..place + SECTOR];
+        let offset = usize::try_from(sector - first).expect("within the data") * SECTOR;
+        let into = &mut data[offset..offset + SECTOR];
         into[..part.start].copy_from_slice(&found[..part.start]);
         into[part.end..].copy_from_slice(&found[part.end..]);
     }
@@ -221,8 +235,10 @@ impl Job {
     }
 
     fn of(&self, token: u64, op: Op, range: Range<u64>, data: Option<Data>) -> Command {
+        debug_assert!(range.start <= range.end, "a range of sectors");
         let (lba, sectors) = (Lba::new(range.start), Sectors::new(range.end - range.start));
-        let (fua, submitter) = (self.fua && op == Op::Write, self.asker.submitter());
+        // Only writes: the drive would refuse the flag on anything else.
+        let (fua, submitter) = (self.fua && op == Op::Write, self.requester.submitter());
         Command { token, op, lba, sectors, fua, submitter, data }
     }
 }

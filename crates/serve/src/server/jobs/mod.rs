@@ -8,7 +8,7 @@ use std::io;
 use drivelab_core::disk::{Answer, Command, CommandError};
 use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
-pub(super) use job::{Asker, Front, Job};
+pub(super) use job::{Front, Job, Requester};
 pub(super) use queue::JobQueue;
 
 use super::client::ClientId;
@@ -20,7 +20,7 @@ use crate::task::{BlockRequest, Task};
 const EXTENTS_MAX: usize = 1_024;
 
 impl<B: Backend> Server<B> {
-    pub(super) fn ask_nbd(
+    pub(super) fn start_nbd(
         &mut self,
         now: Time,
         client: ClientId,
@@ -38,8 +38,8 @@ impl<B: Backend> Server<B> {
             Kind::Flush => (Task::Flush, None),
         };
         let (offset, length, fua) = (request.offset, u64::from(request.length), request.fua);
-        let asker = Asker::Nbd { client, request };
-        self.start(now, Job::new(asker, BlockRequest { task, offset, length, fua, data }))
+        let requester = Requester::Nbd { client, request };
+        self.start(now, Job::new(requester, BlockRequest { task, offset, length, fua, data }))
     }
 
     fn answer_extents(
@@ -58,8 +58,8 @@ impl<B: Backend> Server<B> {
     }
 
     pub(super) fn start(&mut self, now: Time, mut job: Job) -> io::Result<()> {
-        job.asked = now;
-        self.timing.asked(now);
+        job.received = now;
+        self.timing.request_arrived(now);
         if let Some(command) = self.jobs.take(job) {
             self.submit(now, command)?;
         }
@@ -74,7 +74,7 @@ impl<B: Backend> Server<B> {
         self.drive.submit(now, command)
     }
 
-    /// A command is answered: sends the next one of its job, or the answer to the client.
+    /// Sends the next command of the job of an answered one, or the answer to the client.
     pub(super) fn finish(&mut self, now: Time, answer: Answer) -> io::Result<()> {
         if answer.result.is_ok() {
             let mut sector = [0; 512];
@@ -89,11 +89,12 @@ impl<B: Backend> Server<B> {
         }
         self.ios += 1;
         let job = self.jobs.remove(answer.token);
-        self.timing.modelled.record(answer.due.since(job.asked));
-        match &job.asker {
-            Asker::Nbd { client, request } => self.answer_nbd(*client, request, &answer)?,
-            Asker::Kernel { front, id } => self.answer_kernel(*front, *id, &job, &answer)?,
+        self.timing.modelled.record(answer.due.since(job.received));
+        match &job.requester {
+            Requester::Nbd { client, request } => self.answer_nbd(*client, request, &answer)?,
+            Requester::Kernel { front, id } => self.answer_kernel(*front, *id, &job, &answer)?,
         }
+        // The end of this job may have unblocked several others.
         while let Some(command) = self.jobs.admit() {
             self.submit(now, command)?;
         }
@@ -108,6 +109,7 @@ impl<B: Backend> Server<B> {
     ) -> io::Result<()> {
         let client = self.clients.get_mut(id.slot).and_then(Option::as_mut);
         let Some(client) = client.filter(|client| client.id == id) else {
+            // Disconnected meanwhile; its request was still carried out, as on a real drive.
             self.memory.forget(nbd::weight(request));
             return Ok(());
         };

@@ -13,7 +13,8 @@ use super::job::{Job, Sector};
 pub(in crate::server) struct JobQueue {
     jobs: Slab<Job>,
     waiting: VecDeque<Job>,
-    /// Number of both kinds that write something back: usually none, and then no job has to wait.
+    /// Number of jobs in either that cover a sector in part: usually none, and then none has to
+    /// wait.
     edged: usize,
 }
 
@@ -21,12 +22,21 @@ impl JobQueue {
     /// Accepts a job; returns its first command unless it has to wait.
     pub(super) fn take(&mut self, job: Job) -> Option<Command> {
         self.edged += usize::from(job.has_edges());
-        let waits = || self.waiting.iter().any(|other| other.excludes(&job));
-        if self.edged > 0 && (self.is_excluded(&job) || waits()) {
+        // Also behind a waiting job that it excludes, or that one could wait for ever.
+        let is_blocked = self.edged > 0
+            && (self.is_excluded(&job) || self.waiting.iter().any(|other| other.excludes(&job)));
+        if is_blocked {
             self.waiting.push_back(job);
             return None;
         }
         Some(self.begin(job))
+    }
+
+    /// Returns whether neither a job in progress nor an earlier waiting one excludes this one.
+    fn may_begin(&self, index: usize) -> bool {
+        let job = &self.waiting[index];
+        let mut earlier = self.waiting.iter().take(index);
+        !earlier.any(|other| other.excludes(job)) && !self.is_excluded(job)
     }
 
     fn is_excluded(&self, job: &Job) -> bool {
@@ -39,21 +49,17 @@ impl JobQueue {
     }
 
     fn job(&mut self, token: u64) -> &mut Job {
-        self.jobs.get_mut(place(token)).expect("an answer comes while its job is there")
+        self.jobs.get_mut(slot(token)).expect("a job lives until its last answer")
     }
 
     pub(super) fn admit(&mut self) -> Option<Command> {
-        let may = |place: &usize| {
-            let job = &self.waiting[*place];
-            let mut before = self.waiting.iter().take(*place);
-            !before.any(|other| other.excludes(job)) && !self.is_excluded(job)
-        };
-        let place = (0..self.waiting.len()).find(may)?;
-        let job = self.waiting.remove(place).expect("it was found there");
+        let index = (0..self.waiting.len()).find(|index| self.may_begin(*index))?;
+        let job = self.waiting.remove(index).expect("it was found there");
         Some(self.begin(job))
     }
 
-    /// Whether the completed command of this job has read a sector that will be written back.
+    /// Returns whether the completed command of this job has read a sector that will be written
+    /// back.
     pub(super) fn reads_edge(&mut self, token: u64) -> bool {
         self.job(token).reads_edge()
     }
@@ -63,15 +69,15 @@ impl JobQueue {
     }
 
     pub(super) fn remove(&mut self, token: u64) -> Job {
-        let job = self.jobs.remove(place(token));
+        let job = self.jobs.remove(slot(token));
         debug_assert!(self.edged >= usize::from(job.has_edges()), "it was counted when it came");
         self.edged -= usize::from(job.has_edges());
         job
     }
 }
 
-fn place(token: u64) -> usize {
-    usize::try_from(token).expect("a number that the slab gave")
+fn slot(token: u64) -> usize {
+    usize::try_from(token).expect("an index of the slab")
 }
 
 #[cfg(test)]
@@ -80,7 +86,7 @@ mod tests {
     use drivelab_model::options::Options;
     use drivelab_model::profile::Profile;
 
-    use super::super::job::{Asker, Front};
+    use super::super::job::{Front, Requester};
     use super::*;
     use crate::drive::ServedDrive;
     use crate::medium::Memory;
@@ -98,7 +104,7 @@ mod tests {
 
     fn job(task: Task, range: (u64, u64), data: Option<Box<[u8]>>) -> Job {
         let request = BlockRequest { data, ..BlockRequest::new(task, range.0, range.1) };
-        Job::new(Asker::Kernel { front: Front::Fuse, id: 0 }, request)
+        Job::new(Requester::Kernel { front: Front::Fuse, id: 0 }, request)
     }
 
     impl Bench {
@@ -166,8 +172,8 @@ mod tests {
             let mut ranges: Vec<_> = meets.windows(2).map(|pair| (pair[0], pair[1])).collect();
             let mut after = before.to_vec();
             while !ranges.is_empty() {
-                let place = usize::try_from(rng.below(ranges.len() as u64)).unwrap();
-                let (start, end) = ranges.swap_remove(place);
+                let index = usize::try_from(rng.below(ranges.len() as u64)).unwrap();
+                let (start, end) = ranges.swap_remove(index);
                 let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
                 let byte = rng.bits().to_le_bytes()[0] | 1;
                 let bytes = || Some(vec![byte; range.len()].into_boxed_slice());
@@ -211,9 +217,9 @@ mod tests {
             let after = bench.start_neighbours(&mut rng, &before);
             (0..rng.below(30)).for_each(|_| assert!(bench.step() || bench.queue.jobs.is_empty()));
             bench.drive.cut(bench.now, &mut Dice::new(seed)).unwrap();
-            for (place, found) in bench.content().iter().enumerate() {
-                let legal = [before[place], after[place]];
-                assert!(legal.contains(found), "seed {seed}: {found} at {place}, not {legal:?}");
+            for (index, found) in bench.content().iter().enumerate() {
+                let legal = [before[index], after[index]];
+                assert!(legal.contains(found), "seed {seed}: {found} at {index}, not {legal:?}");
             }
         }
     }

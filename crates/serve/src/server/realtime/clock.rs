@@ -32,7 +32,9 @@ impl Clock {
     }
 
     pub(in crate::server) fn now(&self) -> Time {
-        Time::from_ns(monotonic_ns() - self.began)
+        let now = monotonic_ns();
+        debug_assert!(now >= self.began, "CLOCK_MONOTONIC does not run backwards");
+        Time::from_ns(now - self.began)
     }
 
     /// Becomes readable when the timer expires.
@@ -40,7 +42,7 @@ impl Clock {
         &self.alarm
     }
 
-    /// Sets the timer to an absolute time, not to a distance: the time until then is not added.
+    /// Sets the timer to an absolute time, so that a delay until the call does not add to it.
     pub(in crate::server) fn set_alarm(&mut self, at: Option<Time>) -> io::Result<()> {
         if self.set == at {
             return Ok(());
@@ -49,9 +51,9 @@ impl Clock {
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         // A time of zero would disarm the timer.
         let ns = at.map_or(0, |at| (self.began.saturating_add(at.ns())).max(1));
-        let seconds = |ns: u64| i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX);
         let part = i64::try_from(ns % 1_000_000_000).expect("below a second");
-        let value = Timespec { tv_sec: seconds(ns), tv_nsec: part };
+        let value = Timespec { tv_sec: seconds, tv_nsec: part };
         let times = Itimerspec { it_interval: zero, it_value: value };
         timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &times)?;
         Ok(())

@@ -15,7 +15,7 @@ const PATIENCE: Span = Span::from_secs(1);
 /// Requests the shortest wake-up latency from the kernel while clients send requests.
 #[derive(Debug)]
 pub(in crate::server) struct CpuLatencyRequest {
-    /// Whether to request it at all: not after the host refused.
+    /// True if it is requested at all: not after the host refused.
     asks: bool,
     held: Option<File>,
     last_request: Time,

@@ -3,7 +3,7 @@
 use drivelab_core::record::LatenessNs;
 use drivelab_core::{Histogram, Ratio, Span};
 
-use super::way::{ROUND_TRIP, SHARE, distorts};
+use super::round_trip::{CLIENT_OVERHEAD, SHARE, distorts};
 
 /// The lateness that a run tolerates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub enum LatenessBound {
     Fixed(Span),
 }
 
-/// No host meets a lower bound, with and without real-time scheduling: measured on an otherwise
-/// idle machine with two cores.
+/// The lowest bounds that a host meets, with and without real-time scheduling: measured on an
+/// otherwise idle machine with two cores.
 const FLOOR_FIFO: Span = Span::from_us(150);
 const FLOOR_NORMAL: Span = Span::from_us(500);
 
@@ -29,8 +29,8 @@ pub(in crate::server) struct Lateness {
     histogram: Histogram,
     bound: Span,
     from: &'static str,
-    /// Whether the bound is more than a twentieth of what the drive takes, which a run that is
-    /// valid still must keep.
+    /// True if the bound exceeds a twentieth of the drive's typical read, so that serving must be
+    /// checked against that share as well.
     exceeds_share: bool,
     answers: u64,
     late: u64,
@@ -57,6 +57,7 @@ impl Lateness {
         self.histogram.record(late);
         self.answers += 1;
         self.late += u64::from(late > self.bound);
+        debug_assert!(self.late <= self.answers, "late answers are answers");
     }
 
     pub(in crate::server) fn reset(&mut self) {
@@ -77,24 +78,23 @@ impl Lateness {
     }
 
     pub(in crate::server) fn quantiles(&self) -> LatenessNs {
-        let quantile = |percent| self.histogram.quantile(Ratio::percent(percent)).map(Span::ns);
-        let max = self.histogram.max().map(Span::ns);
-        LatenessNs { p50: quantile(50), p99: quantile(99), max }
+        let [p50, p99] =
+            [50, 99].map(|percent| self.histogram.quantile(Ratio::percent(percent)).map(Span::ns));
+        LatenessNs { p50, p99, max: self.histogram.max().map(Span::ns) }
     }
 
-    /// What serving adds to a typical request; `None` before the first.
+    /// Returns the time that serving adds to a typical request; `None` before the first.
     pub(in crate::server) fn added(&self) -> Option<Span> {
-        self.histogram.quantile(Ratio::percent(50)).map(|late| late + ROUND_TRIP)
+        self.histogram.quantile(Ratio::percent(50)).map(|late| late + CLIENT_OVERHEAD)
     }
 
-    /// Whether the run measured the drive and not this host. It did not with more late answers than
-    /// that; nor where the bound leaves a fast drive more than a twentieth, and serving added more
-    /// than a twentieth of `own`, the mean time of the requests by the model.
-    pub(in crate::server) fn is_valid(&self, own: Span) -> bool {
-        let distorted = || self.added().is_some_and(|added| distorts(added, own));
-        self.answers > 0
-            && self.late <= (self.answers / ONE_IN).max(1)
-            && !(self.exceeds_share && distorted())
+    /// Returns whether the run measured the drive and not this host. It did not if more than one
+    /// answer in [`ONE_IN`] was late; nor, for a fast drive, if serving added more than a twentieth
+    /// of `modelled`, the mean time of a request by the model.
+    pub(in crate::server) fn is_valid(&self, modelled: Span) -> bool {
+        let is_distorted =
+            self.exceeds_share && self.added().is_some_and(|added| distorts(added, modelled));
+        self.answers > 0 && self.late <= (self.answers / ONE_IN).max(1) && !is_distorted
     }
 }
 

@@ -7,10 +7,10 @@
 mod clock;
 mod cpu_latency;
 mod lateness;
+mod round_trip;
 mod scheduling;
 mod spin_policy;
 mod wakeup_latency;
-mod way;
 
 use drivelab_core::record::{Latency, Served};
 use drivelab_core::{Histogram, Span, Time};
@@ -19,11 +19,11 @@ pub(super) use clock::Clock;
 use cpu_latency::CpuLatencyRequest;
 use lateness::Lateness;
 pub use lateness::LatenessBound;
+pub use round_trip::{falls_short, why_void};
 pub(super) use scheduling::Scheduling;
 pub use spin_policy::Spin;
 use spin_policy::SpinPolicy;
 pub use wakeup_latency::{least_answer_time, typical_read};
-pub use way::{falls_short, why_void};
 
 /// The means that keep a server on time, and its remaining lateness.
 #[derive(Debug)]
@@ -53,20 +53,20 @@ impl Timing {
         }
     }
 
-    pub(super) fn asked(&mut self, now: Time) {
-        self.spin.asked(now);
+    pub(super) fn request_arrived(&mut self, now: Time) {
+        self.spin.request_arrived(now);
         self.cpu_latency.busy(now);
     }
 
-    /// The answers that were `due` at these times were sent at `now`.
-    pub(super) fn left(&mut self, now: Time, due: &mut Vec<Time>) {
+    /// Records that the answers that were `due` at these times were sent at `now`.
+    pub(super) fn answers_sent(&mut self, now: Time, due: &mut Vec<Time>) {
         if !due.is_empty() {
             due.drain(..).for_each(|due| self.lateness.record(now.since(due)));
             self.spin.answered(now);
         }
     }
 
-    /// A summary of how `ios` requests were served.
+    /// Returns a summary of `ios` served requests.
     pub(super) fn served(&self, ios: u64) -> Served {
         Served {
             ios,

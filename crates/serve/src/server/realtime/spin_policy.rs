@@ -1,4 +1,4 @@
-//! When the loop stays awake: shortly before a deadline, and shortly after an answer.
+//! The policy of spinning: shortly before a deadline, and shortly after an answer.
 //!
 //! A sleeping thread wakes up late, by a time that depends on the host and its other load. So the
 //! loop sets its timer early and spins until the deadline. It learns how early from how late the
@@ -11,7 +11,7 @@ use std::str::FromStr;
 use drivelab_core::units::ParseUnitError;
 use drivelab_core::{Span, Time};
 
-/// How long before a deadline the loop stops sleeping.
+/// The time before a deadline at which the loop stops sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spin {
     /// As long as this host needs, for at most a quarter of the time.
@@ -39,28 +39,28 @@ impl fmt::Display for Spin {
 
 /// Limits of the learnt time: below the first a timer is no earlier than the call that sets it
 /// takes, and above the second it would cost 5 % of a processor at 130 requests per second.
-const EARLY_LEAST: Span = Span::from_us(20);
-const EARLY_MOST: Span = Span::from_us(400);
+const EARLY_MIN: Span = Span::from_us(20);
+const EARLY_MAX: Span = Span::from_us(400);
 
 /// One timer in 33 may expire too late before the time is increased: a late one increases the
 /// margin by 32 steps of a microsecond, any other reduces it by one.
 const STEP: Span = Span::from_us(1);
 const STEPS_UP: u64 = 32;
 
-/// How long a client may take to send its next request; longer than a thread takes to wake up, and
-/// short enough to cost little.
-const LISTEN: Span = Span::from_us(200);
+/// Time in which a client at depth 1 sends its next request: longer than a thread takes to wake up,
+/// and short enough to cost little.
+const FOLLOW_UP: Span = Span::from_us(200);
 
-/// This many of the last answers must have been followed by a request within [`LISTEN`].
-const ASKED_AGAIN_LEAST: u32 = 4;
-const ASKED_AGAIN_MOST: u32 = 16;
+/// This many of the last answers must have been followed by a request within [`FOLLOW_UP`].
+const FOLLOWED_MIN: u32 = 4;
+const FOLLOWED_MAX: u32 = 16;
 
 /// After one in this many answers the loop polls anyway, to detect whether clients have changed.
 const TRY_EVERY: u32 = 16;
 
 /// The share of the time that may be spent awake, and how much of it may be accumulated.
-const SHARE: u64 = 4;
-const SAVED_MOST_NS: i64 = 25_000_000;
+const SHARE: i64 = 4;
+const SAVED_MAX_NS: i64 = 25_000_000;
 
 #[derive(Debug)]
 pub(in crate::server) struct SpinPolicy {
@@ -71,10 +71,10 @@ pub(in crate::server) struct SpinPolicy {
     saved: i64,
     counted: Time,
     spinning: bool,
-    /// Polling until the first time, since an answer at the second.
-    listens: Option<Time>,
+    /// Time until which the loop polls for the next request after an answer.
+    polls_until: Option<Time>,
     answered: Option<Time>,
-    asked_again: u32,
+    followed: u32,
     answers: u32,
 }
 
@@ -86,34 +86,34 @@ impl SpinPolicy {
                 Spin::Auto => Span::from_us(100),
                 Spin::Fixed(fixed) => fixed,
             },
-            saved: SAVED_MOST_NS,
+            saved: SAVED_MAX_NS,
             counted: Time::ZERO,
             spinning: false,
-            listens: None,
+            polls_until: None,
             answered: None,
-            asked_again: 0,
+            followed: 0,
             answers: 0,
         }
     }
 
-    /// How long before a deadline the loop wakes up and spins.
+    /// Returns the time before a deadline at which the loop wakes up and spins.
     pub(in crate::server) fn early(&self) -> Span {
         self.early
     }
 
-    /// When the timer must expire for a deadline at `next`.
+    /// Returns the time at which the timer must expire for a deadline at `next`.
     pub(in crate::server) fn alarm(&self, next: Time) -> Time {
         // If there is no time left to spin, an early timer would only expire again and again.
         if self.may_spin() { next - self.early } else { next }
     }
 
-    /// Whether to stay awake at `now`, with the next deadline at `next`.
+    /// Returns whether to stay awake at `now`, with the next deadline at `next`.
     pub(in crate::server) fn is_awake(&mut self, now: Time, next: Option<Time>) -> bool {
         self.count(now);
         let near = next.is_some_and(|next| next <= now + self.early);
-        let listens = self.listens.is_some_and(|until| now < until);
+        let polls = self.polls_until.is_some_and(|until| now < until);
         let due = next.is_some_and(|next| next <= now);
-        self.spinning = (near || listens) && (due || self.may_spin());
+        self.spinning = (near || polls) && (due || self.may_spin());
         self.spinning
     }
 
@@ -124,13 +124,13 @@ impl SpinPolicy {
     fn count(&mut self, now: Time) {
         let passed = now.since(self.counted);
         self.counted = now;
-        let ns = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
-        let spent = if self.spinning { ns(passed.ns()) } else { 0 };
-        let earned = ns(passed.ns() / SHARE);
-        self.saved = self.saved.saturating_add(earned).saturating_sub(spent).min(SAVED_MOST_NS);
+        let passed = i64::try_from(passed.ns()).unwrap_or(i64::MAX);
+        let spent = if self.spinning { passed } else { 0 };
+        let earned = passed / SHARE;
+        self.saved = self.saved.saturating_add(earned).saturating_sub(spent).min(SAVED_MAX_NS);
     }
 
-    /// A timer expired `late` after the time it was set to.
+    /// Learns from a timer that expired `late` after the time it was set to.
     pub(in crate::server) fn woke(&mut self, late: Span) {
         if self.spin != Spin::Auto {
             return;
@@ -140,7 +140,7 @@ impl SpinPolicy {
         } else {
             self.early.ns() - STEP.ns()
         };
-        self.early = Span::from_ns(early).clamp(EARLY_LEAST, EARLY_MOST);
+        self.early = Span::from_ns(early).clamp(EARLY_MIN, EARLY_MAX);
     }
 
     pub(in crate::server) fn answered(&mut self, now: Time) {
@@ -150,23 +150,23 @@ impl SpinPolicy {
         if self.answered.is_some() {
             // No request came since the answer before: it would be unknown which of the two a
             // request follows.
-            self.asked_again = self.asked_again.saturating_sub(1);
+            self.followed = self.followed.saturating_sub(1);
         }
         self.answers += 1;
         self.answered = Some(now);
-        let pays = self.asked_again >= ASKED_AGAIN_LEAST;
+        let pays = self.followed >= FOLLOWED_MIN;
         let tries = self.answers.is_multiple_of(TRY_EVERY);
-        self.listens = (pays || tries).then(|| now + LISTEN);
+        self.polls_until = (pays || tries).then(|| now + FOLLOW_UP);
     }
 
-    pub(in crate::server) fn asked(&mut self, now: Time) {
-        self.listens = None;
+    pub(in crate::server) fn request_arrived(&mut self, now: Time) {
+        self.polls_until = None;
         let Some(answered) = self.answered.take() else { return };
-        let soon = now.since(answered) <= LISTEN;
-        self.asked_again = if soon {
-            (self.asked_again + 1).min(ASKED_AGAIN_MOST)
+        let soon = now.since(answered) <= FOLLOW_UP;
+        self.followed = if soon {
+            (self.followed + 1).min(FOLLOWED_MAX)
         } else {
-            self.asked_again.saturating_sub(1)
+            self.followed.saturating_sub(1)
         };
     }
 }
@@ -228,7 +228,7 @@ mod tests {
             let now = at_us(turn * 10_000);
             policy.answered(now);
             listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
-            policy.asked(now + Span::from_us(100));
+            policy.request_arrived(now + Span::from_us(100));
             assert!(!policy.is_awake(now + Span::from_us(110), None), "it has heard it");
         }
         assert!(listened > 90, "{listened} of 100");
@@ -242,7 +242,7 @@ mod tests {
             let now = at_us(turn * 10_000);
             policy.answered(now);
             listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
-            policy.asked(now + Span::from_us(5000));
+            policy.request_arrived(now + Span::from_us(5000));
         }
         assert_eq!(listened, 10, "one in sixteen, to see whether they still do");
     }

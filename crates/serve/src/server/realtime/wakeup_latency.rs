@@ -6,9 +6,9 @@ use drivelab_core::{Device, Histogram, Lba, Ratio, Request, Rng, Sectors, Span, 
 use rustix::event::epoll;
 
 use super::clock::Clock;
+use super::round_trip::ROUND_TRIP;
 use super::scheduling::Scheduling;
 use super::spin_policy::Spin;
-use super::way::WAY;
 
 /// Wake-ups per round, and rounds: the best that the host can do differs from its times while
 /// another program occupies the processor for some milliseconds.
@@ -21,13 +21,15 @@ const ROUNDS: u32 = 10;
 pub fn least_answer_time(spin: Spin, enough: Span) -> io::Result<Span> {
     match spin {
         Spin::Auto => wakeup_latency(enough),
-        Spin::Fixed(early) => Ok(wakeup_latency(enough + early)?.saturating_sub(early).max(WAY)),
+        Spin::Fixed(early) => {
+            Ok(wakeup_latency(enough + early)?.saturating_sub(early).max(ROUND_TRIP))
+        }
     }
 }
 
-/// The lateness that this host's wake-ups stay below nine times out of ten: the best of several
-/// rounds, or the first that is at most `enough`; with the scheduling that the server will have,
-/// which the calling thread keeps from now on.
+/// Returns the lateness that this host's wake-ups stay below nine times out of ten: the best of
+/// several rounds, or the first that is at most `enough`; with the scheduling that the server will
+/// have, which the calling thread keeps from now on.
 fn wakeup_latency(enough: Span) -> io::Result<Span> {
     // If that is refused, the latency is measured without it.
     let _ = Scheduling::ask_for_fifo();
@@ -61,8 +63,9 @@ fn wake_up_round() -> io::Result<Span> {
     Ok(late.quantile(Ratio::percent(90)).expect("a hundred were tried"))
 }
 
-/// The median of a random 4 KiB read at depth 1, in virtual time; it consumes the device.
+/// Returns the median time of a random 4 KiB read at depth 1, in virtual time.
 pub fn typical_read(device: &mut dyn Device) -> Span {
+    // Enough for a stable median, and few enough to take no time.
     let (page, reads) = (Sectors::new(8), 200);
     let pages = (device.capacity().get() / page.get()).max(1);
     let mut rng = Rng::new(1);

@@ -7,7 +7,7 @@ use drivelab_core::Time;
 use drivelab_core::record::Served;
 use serde::Serialize;
 
-use super::farewell::TakenAway;
+use super::shutdown::ForcedUnmount;
 use crate::fault::Listed;
 use crate::store::Survival;
 
@@ -21,7 +21,7 @@ pub struct Stats {
     pub in_flight_max: usize,
     /// The source of the lateness bound: `option`, `drive` or `host`.
     pub lateness_bound_from: &'static str,
-    /// When these counts began, from the server's beginning.
+    /// Time at which these counts began, from the server's beginning.
     pub since_ns: u64,
     /// Acknowledged data that is not durable, in bytes.
     pub pending_bytes: u64,
@@ -29,13 +29,13 @@ pub struct Stats {
     pub clients: usize,
     /// Bytes of requests and replies held for them.
     pub clients_bytes: usize,
-    /// Whether the host's processors are kept from sleeping while requests arrive.
+    /// True if the host's processors are kept from sleeping while requests arrive.
     pub keeps_awake: bool,
-    /// How long before a deadline the loop now wakes up and spins.
+    /// Time before a deadline at which the loop now wakes up and spins.
     pub early_ns: u64,
 }
 
-/// Why the server stopped.
+/// The reason why the server stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// By request; everything acknowledged is on the medium.
@@ -44,7 +44,7 @@ pub enum Stopped {
     PowerCut {
         /// The data that it lost.
         survival: Survival,
-        /// When.
+        /// Time of the cut.
         at: Time,
         /// The seed of the survivors.
         seed: u64,
@@ -54,12 +54,12 @@ pub enum Stopped {
 /// The end of a server.
 #[derive(Debug)]
 pub struct Summary {
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
     /// Its statistics until then.
     pub stats: Stats,
     /// The active faults, with their strikes.
     pub faults: Vec<Listed>,
-    /// The drive's file was open when it was unmounted.
-    pub taken_away: Option<TakenAway>,
+    /// Set if the drive's file was open when it was unmounted.
+    pub forced_unmount: Option<ForcedUnmount>,
 }

@@ -18,9 +18,9 @@ impl Summary {
             Stopped::PowerCut { .. } => "power-cut".into(),
         };
         document["faults"] = json!(self.faults);
-        if let Some(taken) = &self.taken_away {
+        if let Some(unmount) = &self.forced_unmount {
             document["taken_away"] =
-                json!({ "from": taken.from, "written_back": taken.written_back });
+                json!({ "from": unmount.from, "written_back": unmount.written_back });
         }
         if let Stopped::PowerCut { survival, at, seed } = self.stopped {
             let mut cut = json!(survival);
@@ -35,10 +35,9 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (stats, served) = (&self.stats, &self.stats.served);
-        let span =
-            |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
         let lateness = &served.lateness_ns;
-        let (p50, p99, max) = (span(lateness.p50), span(lateness.p99), span(lateness.max));
+        let [p50, p99, max] = [lateness.p50, lateness.p99, lateness.max]
+            .map(|ns| ns.map_or_else(|| "-".to_owned(), |ns| Span::from_ns(ns).to_string()));
         let since = if stats.since_ns > 0 { " since the last reset" } else { "" };
         writeln!(f, "{} requests, at most {} in flight{since}", served.ios, stats.in_flight_max)?;
         let (late, bound) = (served.late, Span::from_ns(served.lateness_bound_ns));
@@ -60,13 +59,13 @@ impl fmt::Display for Summary {
         match self.stopped {
             Stopped::Asked => Ok(()),
             Stopped::PowerCut { survival, at, seed } => {
-                f.write_str(&of_power_cut(survival, at, seed))
+                f.write_str(&describe_power_cut(survival, at, seed))
             }
         }
     }
 }
 
-fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
+fn describe_power_cut(survival: Survival, at: Time, seed: u64) -> String {
     format!(
         "power cut at {at} with seed {seed}: {} acknowledged writes lost and {} torn of those that \
          reached the drive; dirty pages in the kernel never reached it\n",
@@ -82,7 +81,7 @@ mod tests {
     fn no_loss_is_told_only_of_what_reached_the_drive() {
         let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
         for lost in [0, 7] {
-            let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
+            let text = describe_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
             let words = format!("{lost} acknowledged writes lost");
             assert!(text.contains(&words), "{text}");
             assert!(text.contains("dirty pages in the kernel never reached it"), "{text}");

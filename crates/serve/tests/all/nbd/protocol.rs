@@ -200,7 +200,7 @@ fn block_status_is_told_once_it_was_agreed_upon() {
 fn what_one_connection_has_under_way_is_bounded() {
     let export =
         Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
-    let limits = Limits { requests: 4, bytes: 1 << 20, own: 1 << 20 };
+    let limits = Limits { requests: 4, bytes: 1 << 20, reserved: 1 << 20 };
     let mut session = Session::new(export, limits);
     let greeting = session.output().len();
     session.sent(greeting);
@@ -227,7 +227,7 @@ fn a_large_request_is_taken_once_memory_was_lent_for_it() {
     const HEADER: usize = 28;
     let export =
         Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
-    let limits = Limits { own: 64 << 10, ..Limits::default() };
+    let limits = Limits { reserved: 64 << 10, ..Limits::default() };
     for (kind, payload) in [(READ, 0), (WRITE, 512 << 10)] {
         let mut session = Session::new(export.clone(), limits);
         session.feed(&hello(&[go(GO)]));

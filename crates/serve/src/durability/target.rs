@@ -15,9 +15,9 @@ use crate::store::{Choose, Survival};
 
 const PAGE_SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
-/// The drive disappeared, or failed otherwise.
+/// The reason why a target accepts no more pages.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum TargetError {
     /// The power was cut.
     #[error("the power was cut")]
     PowerCut,
@@ -36,18 +36,18 @@ pub enum PlaceError {
 }
 
 /// A target for pages.
-pub trait Place {
+pub trait PageTarget {
     /// Its clock.
     fn now(&self) -> Time;
     /// Writes a page.
-    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError>;
+    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), TargetError>;
     /// Makes written pages durable.
-    fn sync(&mut self) -> Result<(), PlaceError>;
+    fn sync(&mut self) -> Result<(), TargetError>;
     /// Reads a page.
-    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError>;
+    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), TargetError>;
     /// The first page from `page` on that may contain more than zeros, so that the time of a
     /// verification depends on the data and not on the size.
-    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError>;
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, TargetError>;
 }
 
 /// A file on a real file system.
@@ -64,33 +64,33 @@ impl RealFile {
     }
 }
 
-fn failed(operation: &'static str) -> impl Fn(io::Error) -> PlaceError {
-    move |source| PlaceError::Io { operation, source }
+pub(super) fn failed(operation: &'static str) -> impl Fn(io::Error) -> TargetError {
+    move |source| TargetError::Io { operation, source }
 }
 
 fn offset(page: u64) -> u64 {
     page * PAGE_BYTES as u64
 }
 
-impl Place for RealFile {
+impl PageTarget for RealFile {
     fn now(&self) -> Time {
         let ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Time::from_ns(ns)
     }
 
-    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError> {
+    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), TargetError> {
         self.file.write_all_at(bytes, offset(page)).map_err(failed("writing a page"))
     }
 
-    fn sync(&mut self) -> Result<(), PlaceError> {
+    fn sync(&mut self) -> Result<(), TargetError> {
         self.file.sync_data().map_err(failed("fdatasync"))
     }
 
-    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), TargetError> {
         bytes.fill(0);
         let mut done = 0;
         while done < bytes.len() {
-            // A file that came back shorter than it was has lost the pages beyond its end.
+            // Zeros stay where a file that came back shorter has lost the pages beyond its end.
             match self.file.read_at(&mut bytes[done..], offset(page) + done as u64) {
                 Ok(0) => break,
                 Ok(count) => done += count,
@@ -101,9 +101,10 @@ impl Place for RealFile {
         Ok(())
     }
 
-    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, TargetError> {
         match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset(page))) {
             Ok(data) => Ok(Some(data / PAGE_BYTES as u64)),
+            // Nothing but a hole from there to the end.
             Err(rustix::io::Errno::NXIO) => Ok(None),
             // A device, or a file system without support for holes.
             Err(_) => {
@@ -116,7 +117,7 @@ impl Place for RealFile {
 
 /// A modelled drive in virtual time, whose power is cut at a time set in advance.
 #[derive(Debug)]
-pub struct ModelledPlace {
+pub struct ModelledTarget {
     drive: ServedDrive,
     now: Time,
     power_goes: Option<Time>,
@@ -124,7 +125,7 @@ pub struct ModelledPlace {
     data: Vec<u64>,
 }
 
-impl ModelledPlace {
+impl ModelledTarget {
     /// A drive whose power is cut at `power_goes`.
     pub fn new(drive: ServedDrive, power_goes: Time) -> Self {
         Self { drive, now: Time::ZERO, power_goes: Some(power_goes), data: Vec::new() }
@@ -148,12 +149,14 @@ impl ModelledPlace {
             data.extend(pages);
             at = end;
         }
+        // An extent may begin in the page in which the one before ended.
         data.dedup();
+        debug_assert!(data.is_sorted(), "extents come in the order of addresses");
         self.data = data;
         Ok(survival)
     }
 
-    fn carry_out(&mut self, op: Op, page: u64, data: Option<Data>) -> Result<(), PlaceError> {
+    fn carry_out(&mut self, op: Op, page: u64, data: Option<Data>) -> Result<(), TargetError> {
         let flush = op == Op::Flush;
         let count = if flush { 0 } else { PAGE_SECTORS };
         let (lba, sectors) = (Lba::new(page * count), Sectors::new(count));
@@ -162,10 +165,10 @@ impl ModelledPlace {
         self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
         self.drive.submit(self.now, command).map_err(failed("the drive's memory"))?;
         while answers.is_empty() {
-            let next = self.drive.next_event().expect("a command is on its way");
+            let next = self.drive.next_event().expect("a command in flight has an event");
             if let Some(end) = self.power_goes.filter(|end| next >= *end) {
                 self.now = end;
-                return Err(PlaceError::PowerCut);
+                return Err(TargetError::PowerCut);
             }
             self.now = next.max(self.now);
             self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
@@ -177,24 +180,24 @@ impl ModelledPlace {
     }
 }
 
-impl Place for ModelledPlace {
+impl PageTarget for ModelledTarget {
     fn now(&self) -> Time {
         self.now
     }
 
-    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError> {
+    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), TargetError> {
         self.carry_out(Op::Write, page, Some(Data::Bytes(bytes.into())))
     }
 
-    fn sync(&mut self) -> Result<(), PlaceError> {
+    fn sync(&mut self) -> Result<(), TargetError> {
         self.carry_out(Op::Flush, 0, None)
     }
 
-    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), TargetError> {
         self.drive.read(Lba::new(page * PAGE_SECTORS), bytes).map_err(failed("the drive's memory"))
     }
 
-    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, TargetError> {
         let next = self.data.partition_point(|data| *data < page);
         Ok(self.data.get(next).copied())
     }

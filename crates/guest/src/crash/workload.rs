@@ -1,34 +1,34 @@
-//! What the guest with the workload did.
+//! The result of the guest with the workload.
 
 use drivelab_core::{Refusal, Time};
 use thiserror::Error;
 
 use super::scene::{BEGIN, END};
-use crate::guest::{End, Ended, Line, START_NS};
+use crate::boot::{End, Line, RunResult, START_NS};
 use crate::initramfs;
 
 /// A workload that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worked {
-    /// When it began and when it ended.
+pub struct WorkloadRun {
+    /// Times of its beginning and its end.
     pub window: (Time, Time),
-    /// What it printed, each line with the time by which it was printed.
+    /// The lines that it printed, each with the time by which it was printed.
     pub lines: Vec<Line>,
-    /// Its system calls, where they were recorded.
+    /// Its system calls, if they were recorded.
     pub calls: Vec<Line>,
 }
 
-/// Why no cuts can be made under a workload.
+/// The reason why no cuts can be made under a workload.
 #[derive(Debug, Error)]
 #[error("{message}")]
-pub struct Unusable {
+pub struct WorkloadError {
     message: String,
 }
 
-impl Unusable {
-    /// With the end of what the user's commands printed, or of the console where they printed
-    /// nothing.
-    fn new(message: impl Into<String>, ended: &Ended) -> Self {
+impl WorkloadError {
+    /// Appends the end of the output of the user's commands, or of the console if they printed
+    /// nothing, to the message.
+    fn new(message: impl Into<String>, ended: &RunResult) -> Self {
         let all: Vec<&str> = ended.console.lines().collect();
         let programs = match ended.how {
             // The reason is the kernel's.
@@ -48,24 +48,27 @@ impl Unusable {
     }
 }
 
-/// The lines of a console that programs printed: what the kernel prints begins with a time.
+/// Returns the lines of a console that programs printed; those of the kernel begin with a time.
 fn of_programs<'a>(console: &[&'a str]) -> Vec<&'a str> {
     let started = console.iter().position(|line| line.contains("] Run /init as init process"));
     let since = &console[started.map_or(0, |at| at + 1)..];
-    let is_own = |line: &&&str| !line.trim().is_empty() && !is_of_kernel(line);
-    since.iter().filter(is_own).copied().collect()
+    let printed = since.iter().filter(|line| !line.trim().is_empty() && !is_of_kernel(line));
+    printed.copied().collect()
 }
 
-/// Whether a line begins as `[    0.280000] `.
+/// Returns whether a line begins as `[    0.280000] `.
 fn is_of_kernel(line: &str) -> bool {
     let time = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let seconds = time.and_then(|(time, _)| time.trim_start().split_once('.'));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    seconds.is_some_and(|(whole, fraction)| are_digits(whole) && are_digits(fraction))
+    seconds.is_some_and(|(whole, fraction)| {
+        [whole, fraction]
+            .iter()
+            .all(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
-impl From<Unusable> for Refusal {
-    fn from(unusable: Unusable) -> Self {
+impl From<WorkloadError> for Refusal {
+    fn from(unusable: WorkloadError) -> Self {
         Self::request(unusable.message)
     }
 }
@@ -74,45 +77,45 @@ impl From<Unusable> for Refusal {
 const CONSOLE_LINES: usize = 8;
 const LINE_MAX: usize = 160;
 
-/// What came of a workload; nothing where it was stopped.
-pub fn worked(ended: &Ended) -> Result<Option<Worked>, Unusable> {
-    let wrong = |message: &str| Err(Unusable::new(message, ended));
-    match ended.how {
-        End::PoweredOff => {}
+/// Returns the run of a workload; `None` if it was stopped.
+pub fn workload_run(ended: &RunResult) -> Result<Option<WorkloadRun>, WorkloadError> {
+    let failure = match ended.how {
+        End::PoweredOff => None,
         End::Stopped => return Ok(None),
-        End::Crashed(_) => return wrong("the guest's kernel crashed under the workload"),
-        End::TimedOut => {
-            return wrong("the workload did not end in time: the machine is too busy");
-        }
+        End::Crashed(_) => Some("the guest's kernel crashed under the workload"),
+        End::TimedOut => Some("the workload did not end in time: the machine is too busy"),
         End::UsedUp => {
-            return wrong(
-                "the workload used up its processor time (`workload` in `[limits]` is its limit)",
-            );
+            Some("the workload used up its processor time (`workload` in `[limits]` is its limit)")
         }
-        End::Deadlocked => return wrong("the workload waits for something that cannot happen"),
+        End::Deadlocked => Some("the workload waits for something that cannot happen"),
+    };
+    if let Some(message) = failure {
+        return Err(WorkloadError::new(message, ended));
     }
-    let place = |mark: &str| ended.lines.iter().position(|line| line.text.starts_with(mark));
-    let (Some(begin), Some(end)) = (place(BEGIN), place(END)) else {
+    let [begin, end] =
+        [BEGIN, END].map(|mark| ended.lines.iter().position(|line| line.text.starts_with(mark)));
+    let (Some(begin), Some(end)) = (begin, end) else {
         let output = initramfs::results(&ended.results).map(|(output, _)| output);
         let last = output.and_then(|output| output.lines().last()).unwrap_or("the guest ended");
-        return wrong(&format!("the workload was not begun: {last}"));
+        return Err(WorkloadError::new(format!("the workload was not begun: {last}"), ended));
     };
     let code = ended.lines[end].text.trim_start_matches(END).trim();
     if code != "0" {
-        return wrong(&format!("the workload ended with exit code {code}"));
+        return Err(WorkloadError::new(format!("the workload ended with exit code {code}"), ended));
     }
     let window = (ended.lines[begin].at, ended.lines[end].at);
     let calls = ended.lines[end + 1..].iter().filter_map(|line| call(&line.text)).collect();
-    Ok(Some(Worked { window, lines: ended.lines[begin + 1..end].to_vec(), calls }))
+    Ok(Some(WorkloadRun { window, lines: ended.lines[begin + 1..end].to_vec(), calls }))
 }
 
-/// A line of `strace -f -ttt`: process, seconds since 1970, call.
+/// Reads a line of `strace -f -ttt`: process, seconds since 1970, call.
 fn call(line: &str) -> Option<Line> {
     let (_, rest) = line.trim_start().split_once(' ')?;
     let (time, text) = rest.trim_start().split_once(' ')?;
     let (seconds, micros) = time.split_once('.')?;
     let micros: u64 = micros.parse().ok().filter(|micros| *micros < 1_000_000)?;
     let since_1970 = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + micros * 1000;
+    // The guest's clock starts at START_NS, and its virtual time at 0.
     let at = Time::from_ns(since_1970.checked_sub(START_NS)?);
     Some(Line { at, text: text.to_owned() })
 }
@@ -125,12 +128,12 @@ mod tests {
 
     use super::*;
 
-    fn ended(how: End, lines: &[(u64, &str)]) -> Ended {
+    fn ended(how: End, lines: &[(u64, &str)]) -> RunResult {
         let lines =
             lines.iter().map(|(at, text)| Line { at: Time::from_ns(*at), text: (*text).into() });
         let lines: Vec<Line> = lines.collect();
         let results: String = lines.iter().flat_map(|line| [&line.text, "\n"]).collect();
-        Ended {
+        RunResult {
             how,
             took: Span::ZERO,
             wall: Duration::ZERO,
@@ -148,12 +151,12 @@ mod tests {
     fn promises_are_what_is_printed_between_the_marks() {
         let lines =
             [(1, "drivelab-begin"), (3, BEGIN), (4, "1"), (6, "2"), (7, "drivelab-workload-end 0")];
-        let found = worked(&ended(End::PoweredOff, &lines)).unwrap().unwrap();
+        let found = workload_run(&ended(End::PoweredOff, &lines)).unwrap().unwrap();
         assert_eq!(found.window, (Time::from_ns(3), Time::from_ns(7)));
         let texts: Vec<_> =
             found.lines.iter().map(|line| (line.at.ns(), line.text.as_str())).collect();
         assert_eq!(texts, [(4, "1"), (6, "2")]);
-        assert_eq!(worked(&ended(End::Stopped, &[])).unwrap(), None);
+        assert_eq!(workload_run(&ended(End::Stopped, &[])).unwrap(), None);
     }
 
     #[test]
@@ -165,7 +168,7 @@ mod tests {
             (8, "61 1735689603.5 +++ exited with 0 +++"),
             (8, "drivelab-end 0"),
         ];
-        let calls = worked(&ended(End::PoweredOff, &lines)).unwrap().unwrap().calls;
+        let calls = workload_run(&ended(End::PoweredOff, &lines)).unwrap().unwrap().calls;
         assert_eq!((calls[0].at.ns(), calls[0].text.as_str()), (3_000_012_000, "fsync(3) = 0"));
         assert_eq!(calls.len(), 2);
     }
@@ -182,8 +185,8 @@ mod tests {
             (3, "drivelab-end 103"),
         ];
         let check = |how, console: String, whose: &str, last: &str| {
-            let failed = Ended { console, ..ended(how, &lines) };
-            let message = worked(&failed).unwrap_err().to_string();
+            let failed = RunResult { console, ..ended(how, &lines) };
+            let message = workload_run(&failed).unwrap_err().to_string();
             assert!(message.contains(whose) && message.ends_with(last), "{message}");
         };
         let whose = "exit code 127; its output ends with:\n  python3.11";
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn a_workload_that_failed_is_refused() {
         let check = |how, lines: &[(u64, &str)], part: &str| {
-            let message = worked(&ended(how, lines)).unwrap_err().to_string();
+            let message = workload_run(&ended(how, lines)).unwrap_err().to_string();
             assert!(message.contains(part) && message.ends_with("the console"), "{message}");
         };
         check(End::PoweredOff, &[(1, BEGIN), (2, "drivelab-workload-end 7")], "exit code 7");

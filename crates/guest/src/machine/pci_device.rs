@@ -9,9 +9,9 @@ use zerocopy::{FromZeros as _, Immutable, IntoBytes, KnownLayout};
 
 use super::block::BlockError;
 use super::chain::{self, Chain};
-use super::done::Done;
 use super::pci::{Configuration, Interrupt};
 use super::queue::Queue;
+use super::trace_entry::TraceEntry;
 use crate::memory::Memory;
 
 /// The queue of the guest's accesses.
@@ -43,7 +43,7 @@ const LINE_A: u64 = 1;
 /// The most bytes of one access.
 const ACCESS_MAX: usize = 64;
 
-/// What a PCI device has behind its configuration space.
+/// The registers of a PCI device behind its configuration space.
 pub trait Function {
     /// Fills `into` from byte `at` of the registers behind base address `bar`.
     fn read(&mut self, now: Time, bar: u8, at: u64, into: &mut [u8]);
@@ -51,15 +51,15 @@ pub trait Function {
     /// Writes `from` to byte `at` of the registers behind base address `bar`.
     fn write(&mut self, now: Time, bar: u8, at: u64, from: &[u8]) -> io::Result<()>;
 
-    /// When it next has something to do.
+    /// Returns the time of its next event.
     fn next_event(&self) -> Option<Time>;
 
-    /// Does what is due at `now`; says whether the guest must be interrupted.
+    /// Carries out the events that are due at `now`; returns whether the guest must be interrupted.
     fn advance(
         &mut self,
         now: Time,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> io::Result<bool>;
 }
 
@@ -85,12 +85,12 @@ impl<F: Function> PciDevice<F> {
         &mut self.function
     }
 
-    /// When the device next has something to do.
+    /// Returns the time of the next event of the device.
     pub fn next_event(&self) -> Option<Time> {
         self.function.next_event()
     }
 
-    /// Carries out the accesses that are in a queue.
+    /// Carries out the accesses in a queue.
     pub fn kick(
         &mut self,
         now: Time,
@@ -108,7 +108,7 @@ impl<F: Function> PciDevice<F> {
         Ok(())
     }
 
-    /// One access; gives the number of bytes that it read.
+    /// Carries out one access; returns the number of bytes that it read.
     fn access(
         &mut self,
         now: Time,
@@ -116,9 +116,8 @@ impl<F: Function> PciDevice<F> {
         memory: &mut impl Memory,
     ) -> Result<u32, BlockError> {
         let (readable, writable) = (chain::length(&chain.readable), chain::length(&chain.writable));
-        let malformed = || BlockError::Malformed { readable, writable };
         if readable < HEADER_BYTES {
-            return Err(malformed());
+            return Err(BlockError::Malformed { readable, writable });
         }
         let mut header = Header::new_zeroed();
         chain::gather(memory, &chain.readable, 0, header.as_mut_bytes())?;
@@ -126,7 +125,7 @@ impl<F: Function> PciDevice<F> {
         let reads = matches!(header.op, CONFIG_READ | MEMORY_READ);
         let room = if reads { writable } else { readable - HEADER_BYTES };
         if size > ACCESS_MAX || room < size as u64 {
-            return Err(malformed());
+            return Err(BlockError::Malformed { readable, writable });
         }
         let mut data = [0; ACCESS_MAX];
         let data = &mut data[..size];
@@ -147,19 +146,19 @@ impl<F: Function> PciDevice<F> {
         Ok(0)
     }
 
-    /// Does what is due at `now`; says whether the guest must be interrupted.
+    /// Carries out the events that are due at `now`; returns whether the guest must be interrupted.
     pub fn advance(
         &mut self,
         now: Time,
         interrupts: &mut Queue,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> Result<bool, BlockError> {
         if !self.function.advance(now, memory, done)? {
             return Ok(false);
         }
         let Some(interrupt) = self.configuration.interrupt() else { return Ok(false) };
-        // A guest that leaves no buffer has lost the interrupt, as one that masks it has.
+        // Without a buffer the interrupt is lost, as if the guest had masked it.
         let Some(chain) = interrupts.pop(memory)? else { return Ok(false) };
         let (op, address, data) = match &interrupt {
             Interrupt::Message(address, data) => (MESSAGE, *address, &data[..]),

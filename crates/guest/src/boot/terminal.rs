@@ -1,4 +1,4 @@
-//! The terminal of a user who looks around in a guest.
+//! The terminal of an interactive guest.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write};
@@ -10,11 +10,11 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Where a user types, and where a guest's console is shown.
+/// The terminal in which a user types, and on which the guest's console is shown.
 pub struct Terminal<'a> {
-    /// What is typed; a terminal, or anything else that can be read.
+    /// The input: a terminal, or anything else that can be read.
     pub input: BorrowedFd<'a>,
-    /// What the guest prints.
+    /// The output of the guest.
     pub output: &'a mut dyn Write,
 }
 
@@ -28,18 +28,18 @@ impl std::fmt::Debug for Terminal<'_> {
 /// at that time, or a change of the terminal's mode, takes it: it is sent again.
 const END_OF_INPUT: u8 = 4;
 const AGAIN: Duration = Duration::from_millis(500);
-/// What is passed on at once; a pipe that can be written takes it whole.
+/// Bytes forwarded at once: POSIX lets a writable pipe accept 512 (`_POSIX_PIPE_BUF`) as a whole.
 const PIECE: usize = 512;
-/// How long to wait at most: the guest may be stopped meanwhile.
-const LOOK: Duration = Duration::from_millis(100);
+/// Longest wait, since the guest may be stopped meanwhile.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A terminal while a guest has it: it passes keys on as they are, and echoes none.
 pub(super) struct Attached<'a> {
     terminal: Terminal<'a>,
-    /// Until its end.
+    /// The input, until its end.
     input: Option<File>,
     keys: File,
-    /// When the end of input was sent.
+    /// Time at which the end of input was last sent.
     ended: Option<Instant>,
     guest: Option<OwnedFd>,
     before: Option<Termios>,
@@ -61,12 +61,12 @@ impl<'a> Attached<'a> {
         Ok(Self { terminal, input, keys, ended: None, guest, before })
     }
 
-    /// The guest's end of what is typed; once.
+    /// Takes the guest's end of the pipe of typed keys.
     pub(super) fn guest_input(&mut self) -> Option<OwnedFd> {
         self.guest.take()
     }
 
-    /// Shows what the guest printed.
+    /// Shows output of the guest.
     pub(super) fn show(&mut self, printed: &[u8]) -> io::Result<()> {
         if printed.is_empty() {
             return Ok(());
@@ -75,9 +75,9 @@ impl<'a> Attached<'a> {
         self.terminal.output.flush()
     }
 
-    /// Waits for keys until `limit` is over, and passes on those that the guest has room for.
+    /// Waits at most `limit` for keys, and forwards as many as the guest's pipe has space for.
     pub(super) fn pass_on(&mut self, limit: Duration) -> io::Result<()> {
-        let pause = timespec(limit.min(LOOK));
+        let pause = timespec(limit.min(POLL_INTERVAL));
         let mut room = [PollFd::new(&self.keys, PollFlags::OUT)];
         poll(&mut room, Some(&timespec(Duration::ZERO)))?;
         let has_room = room[0].revents() == PollFlags::OUT;
@@ -102,7 +102,7 @@ impl<'a> Attached<'a> {
         }
     }
 
-    /// Says that the input has ended, if it has and that was not said just now.
+    /// Sends the end of the input, if it has ended and that was not sent recently.
     fn end_again(&mut self, has_room: bool) -> io::Result<()> {
         let is_recent = self.ended.is_some_and(|at| at.elapsed() < AGAIN);
         if self.input.is_some() || !has_room || is_recent {
@@ -113,8 +113,9 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// Of less than a second.
+/// Converts a duration below a second.
 fn timespec(span: Duration) -> Timespec {
+    debug_assert!(span < Duration::from_secs(1), "only fractions of a second are waited for");
     Timespec { tv_sec: 0, tv_nsec: i64::from(span.subsec_nanos()) }
 }
 

@@ -6,18 +6,18 @@ use std::io;
 use super::{Backend, Server};
 use crate::fuse::Mounted;
 
-/// A file that was unmounted while processes had it open.
+/// The unmounting of a file that processes had open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenAway {
+pub struct ForcedUnmount {
     /// The processes.
     pub from: Vec<String>,
     /// The commands that would have released it.
     pub release: String,
-    /// The kernel had written back its data when the server was asked to end.
+    /// True if the kernel had written back its data when the server was asked to end.
     pub written_back: bool,
 }
 
-impl fmt::Display for TakenAway {
+impl fmt::Display for ForcedUnmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.written_back {
             "the kernel had already written back its dirty pages"
@@ -35,11 +35,11 @@ impl fmt::Display for TakenAway {
 
 impl<B: Backend> Server<B> {
     /// Continues for a while as long as a process has the drive's file open, and makes the kernel
-    /// write back its data; reports the processes from which it is then removed.
-    pub(super) fn say_farewell(
+    /// write back its data; returns the unmounting that must then be forced.
+    pub(super) fn wait_for_release(
         &mut self,
         report: &mut dyn FnMut(&str),
-    ) -> io::Result<Option<TakenAway>> {
+    ) -> io::Result<Option<ForcedUnmount>> {
         let Some(mounted) = self.fronts.fuse.as_ref().filter(|mounted| mounted.is_open()) else {
             return Ok(None);
         };
@@ -56,15 +56,16 @@ impl<B: Backend> Server<B> {
         let mut events = Vec::with_capacity(64);
         let mut written_back = false;
         while self.clock.now() < until {
-            self.turn(&mut events)?;
+            self.poll_once(&mut events)?;
             self.report_incidents(report);
             written_back = written_back || write_back.is_done();
             if !self.fronts.fuse.as_ref().is_some_and(Mounted::is_open) {
                 return Ok(None);
             }
         }
+        // Asked again: others may have opened or closed it meanwhile.
         let holders = self.fronts.fuse.as_ref().map(Mounted::holders).unwrap_or_default();
         let (from, release) = (holders.names(), holders.release());
-        Ok(Some(TakenAway { from, release, written_back }))
+        Ok(Some(ForcedUnmount { from, release, written_back }))
     }
 }

@@ -1,21 +1,21 @@
 //! A guest, from its first message to its end.
 //!
 //! One thread serves everything: the calendar, the drive and the consoles. It and the guest take
-//! turns, so what happens in virtual time cannot depend on who is scheduled first.
+//! turns, so the events in virtual time cannot depend on the host's scheduling.
 
 mod about;
 mod folder;
 mod limit;
 mod meter;
+mod observer;
 mod process;
 mod run;
 mod shared;
 mod sockets;
 mod terminal;
-mod watch;
 
 pub(crate) use about::START_NS;
-pub use about::{End, Ended, Guest, GuestError, Line};
+pub use about::{End, Guest, GuestError, Line, RunResult};
 pub use limit::Limit;
+pub use observer::{Observer, Reaction};
 pub use terminal::Terminal;
-pub use watch::{Then, Watch};

@@ -13,7 +13,7 @@ use zerocopy::FromBytes as _;
 
 use crate::vhost::{FILES_MAX, HEADER_BYTES, Header, PAYLOAD_MAX};
 
-/// A message as it arrived.
+/// A received message.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) header: Header,
@@ -21,7 +21,7 @@ pub(super) struct Received {
     pub(super) files: Vec<OwnedFd>,
 }
 
-/// Receives a vhost-user message; nothing where the guest has hung up.
+/// Receives a vhost-user message; `None` if the guest closed the connection.
 pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<Received>> {
     let mut bytes = [0; HEADER_BYTES + PAYLOAD_MAX];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
@@ -47,13 +47,14 @@ pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<Received>> {
     Ok(Some(Received { header, payload, files }))
 }
 
-/// Reads on until `wanted` bytes are there.
+/// Reads until `wanted` bytes have arrived.
 fn complete(
     socket: &mut UnixStream,
     bytes: &mut [u8],
     got: usize,
     wanted: usize,
 ) -> io::Result<usize> {
+    debug_assert!(wanted <= bytes.len(), "the length of a payload was checked");
     if got < wanted {
         socket.read_exact(&mut bytes[got..wanted])?;
     }

@@ -1,25 +1,25 @@
-//! What the guest found that came up after a cut.
+//! The result of the check in a guest that booted after a cut.
 
 use drivelab_core::crash::Finding;
 
 use super::scene::{DAMAGED, FAILED, NOT_MOUNTED};
-use crate::guest::{End, Ended};
+use crate::boot::{End, RunResult};
 use crate::initramfs;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
-    /// What it says of the promises.
+pub struct CheckResult {
+    /// The finding about the promises.
     pub finding: Finding,
-    /// Why, in a line; empty where everything is whole.
+    /// The reason in a line; empty if everything is whole.
     pub reason: String,
 }
 
-/// What the end of a guest says of a cut.
+/// The outcome of a guest that checked a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum CheckOutcome {
     /// The check found this.
-    Found(Checked),
+    Found(CheckResult),
     /// The check did not end in real time, and had not used up its processor time: the machine is
     /// too busy.
     TooSlow,
@@ -27,51 +27,56 @@ pub enum Look {
     Stopped,
 }
 
-/// Why a check that used up its limit of processor time is a finding: where no power was cut it did
-/// not.
+/// The reason for a check that used up its limit of processor time. It is a finding, since the
+/// check without a cut did not.
 const USED_UP: &str =
     "the check used up its processor time (`check` in `[limits]`): it does not end";
 
 /// Longest reason, in characters.
 const REASON_MAX: usize = 300;
 
-/// What a guest found.
-pub fn checked(ended: &Ended) -> Look {
+/// Returns the outcome of a guest.
+pub fn checked(ended: &RunResult) -> CheckOutcome {
     match ended.how {
-        End::Stopped => Look::Stopped,
-        End::TimedOut => Look::TooSlow,
+        End::Stopped => CheckOutcome::Stopped,
+        End::TimedOut => CheckOutcome::TooSlow,
         End::PoweredOff | End::Crashed(_) | End::Deadlocked | End::UsedUp => {
-            Look::Found(found(ended))
+            CheckOutcome::Found(found(ended))
         }
     }
 }
 
-fn found(ended: &Ended) -> Checked {
-    let corrupt = |reason: String| Checked { finding: Finding::Corrupt, reason };
+fn corrupt(reason: impl Into<String>) -> CheckResult {
+    CheckResult { finding: Finding::Corrupt, reason: reason.into() }
+}
+
+/// Returns the last line that a check printed, as its reason.
+fn last_line(output: &str) -> String {
+    let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    last.unwrap_or_default().chars().take(REASON_MAX).collect()
+}
+
+fn found(ended: &RunResult) -> CheckResult {
     let printed = initramfs::results(&ended.results);
     let (output, code) = match (ended.how, printed) {
         (End::Deadlocked, _) => {
-            return corrupt("the check waits for something that cannot happen".into());
+            return corrupt("the check waits for something that cannot happen");
         }
-        (End::UsedUp, _) => return corrupt(USED_UP.into()),
+        (End::UsedUp, _) => return corrupt(USED_UP),
         (End::Crashed(_), None) => return corrupt(panic(&ended.console)),
         (_, Some(printed)) => printed,
-        (_, None) => return corrupt("the guest ended before its check".into()),
-    };
-    let said = || {
-        let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        last.unwrap_or_default().chars().take(REASON_MAX).collect::<String>()
+        (_, None) => return corrupt("the guest ended before its check"),
     };
     match code {
-        0 => Checked { finding: finding(code), reason: String::new() },
-        1 => Checked { finding: finding(code), reason: said() },
-        NOT_MOUNTED => corrupt(with_kernel(said(), &ended.console)),
-        2 | DAMAGED | FAILED => corrupt(said()),
+        0 => CheckResult { finding: finding(code), reason: String::new() },
+        1 => CheckResult { finding: finding(code), reason: last_line(output) },
+        NOT_MOUNTED => corrupt(with_kernel(last_line(output), &ended.console)),
+        2 | DAMAGED | FAILED => corrupt(last_line(output)),
         code => corrupt(format!("the check ended with exit code {code}")),
     }
 }
 
-/// What the exit code of a check says.
+/// Returns the finding that the exit code of a check stands for.
 pub(super) fn finding(code: u8) -> Finding {
     match code {
         0 => Finding::Whole,
@@ -80,17 +85,17 @@ pub(super) fn finding(code: u8) -> Finding {
     }
 }
 
-/// What the kernel said when it panicked.
+/// Returns the message of a kernel panic.
 fn panic(console: &str) -> String {
     let line = console.lines().find(|line| line.contains("Kernel panic") || line.contains("BUG"));
     let line = line.map_or("it printed nothing about it", without_time);
     format!("the kernel crashed: {line}").chars().take(REASON_MAX).collect()
 }
 
-/// The reason and the kernel's last word on it.
+/// Adds the kernel's last message about the file system to the reason.
 fn with_kernel(reason: String, console: &str) -> String {
-    let about = |line: &&str| line.contains("EXT4-fs") || line.contains("XFS");
-    match console.lines().rev().find(about) {
+    let mut newest_first = console.lines().rev();
+    match newest_first.find(|line| line.contains("EXT4-fs") || line.contains("XFS")) {
         Some(line) => {
             format!("{reason}: {}", without_time(line)).chars().take(REASON_MAX).collect()
         }
@@ -98,7 +103,7 @@ fn with_kernel(reason: String, console: &str) -> String {
     }
 }
 
-/// A line of the kernel's without its time stamp.
+/// Returns a line of the kernel without its time stamp.
 fn without_time(line: &str) -> &str {
     line.split_once("] ").map_or(line, |(_, rest)| rest).trim()
 }
@@ -113,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    fn ended(how: End, results: &str, console: &str) -> Ended {
-        Ended {
+    fn ended(how: End, results: &str, console: &str) -> RunResult {
+        RunResult {
             how,
             took: Span::ZERO,
             wall: Duration::ZERO,
@@ -128,15 +133,15 @@ mod tests {
         }
     }
 
-    fn looked(how: End, code: Option<u8>, console: &str) -> Look {
+    fn looked(how: End, code: Option<u8>, console: &str) -> CheckOutcome {
         let end = code.map_or(String::new(), |code| format!("drivelab-end {code}\n"));
         let results = format!("drivelab-begin\nnoise\nthe word\n\n{end}");
         checked(&ended(how, &results, console))
     }
 
     fn check(how: End, code: Option<u8>, console: &str, (finding, reason): (Finding, &str)) {
-        let expected = Checked { finding, reason: reason.into() };
-        assert_eq!(looked(how, code, console), Look::Found(expected));
+        let expected = CheckResult { finding, reason: reason.into() };
+        assert_eq!(looked(how, code, console), CheckOutcome::Found(expected));
     }
 
     #[test]
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_was_stopped_or_too_slow_says_nothing_of_the_promises() {
-        assert_eq!(looked(End::TimedOut, None, ""), Look::TooSlow);
-        assert_eq!(looked(End::Stopped, Some(2), ""), Look::Stopped);
+        assert_eq!(looked(End::TimedOut, None, ""), CheckOutcome::TooSlow);
+        assert_eq!(looked(End::Stopped, Some(2), ""), CheckOutcome::Stopped);
     }
 }

@@ -1,16 +1,16 @@
-//! The way between server and client, and drives that are too fast for it.
+//! Client round-trip time, and drives too fast to be served across it.
 
 use drivelab_core::Span;
 use drivelab_core::record::Served;
 
 /// Time that even a loop that never sleeps takes per request: a round trip over a unix socket took
 /// 13 us (`cargo bench -p drivelab --bench emulation`).
-pub(super) const WAY: Span = Span::from_us(15);
+pub(super) const ROUND_TRIP: Span = Span::from_us(15);
 
-/// Time that a client's request needs besides the drive and the median lateness, with the work of
-/// the client: 18 to 43 us in six runs of fio over NBD (`docs/internals/emulation-error.md`). Close
-/// to the longest, so that a run which counts as valid is.
-pub(super) const ROUND_TRIP: Span = Span::from_us(40);
+/// Time that a request takes in addition to the drive and the median lateness, with the work of the
+/// client: 18 to 43 us in six runs of fio over NBD (`docs/internals/emulation-error.md`). Close to
+/// the longest, so that a run that counts as valid is.
+pub(super) const CLIENT_OVERHEAD: Span = Span::from_us(40);
 
 /// The share of a typical read by which an answer may be late: a twentieth. It moves a quantile of
 /// the answers by less than two streams of random addresses differ (up to 8 %, see
@@ -18,24 +18,23 @@ pub(super) const ROUND_TRIP: Span = Span::from_us(40);
 /// 12 ms.
 pub(super) const SHARE: u64 = 20;
 
-/// Whether what serving adds to a request is more than a twentieth of what the drive takes.
-pub(super) fn distorts(added: Span, own: Span) -> bool {
-    added > own / SHARE
+/// Returns whether serving adds more than a twentieth of the time that the drive takes.
+pub(super) fn distorts(added: Span, drive: Span) -> bool {
+    added > drive / SHARE
 }
 
-/// What the way to a client is to a drive whose typical answer is so short that the way takes more
-/// than a twentieth of it.
+/// Describes the round trip if it takes more than a twentieth of the drive's typical answer.
 pub fn falls_short(typical: Span) -> Option<String> {
-    let percent = 100 * WAY.ns() / typical.ns().max(1);
-    distorts(WAY, typical).then(|| {
+    let percent = 100 * ROUND_TRIP.ns() / typical.ns().max(1);
+    distorts(ROUND_TRIP, typical).then(|| {
         format!(
-            "the way to a client takes {WAY} or more per request, {percent} % of the {typical} \
+            "a round trip to a client takes {ROUND_TRIP} or more, {percent} % of the {typical} \
              that this drive takes for a random read"
         )
     })
 }
 
-/// Why a run measured the host and not the drive; `None` where it is valid.
+/// Returns the reason why a run measured the host and not the drive; `None` if it is valid.
 pub fn why_void(served: &Served) -> Option<String> {
     if served.valid {
         return None;
@@ -50,7 +49,7 @@ pub fn why_void(served: &Served) -> Option<String> {
         );
     }
     Some(if own > Span::ZERO && distorts(added, own) {
-        // Nobody reads more digits.
+        // Whole microseconds: more digits would suggest a precision that the model has not.
         let [added, own] = [added, own].map(|span| Span::from_us(span.ns() / 1000));
         format!(
             "serving adds about {added} to a request, and the drive takes {own} on average: more \
@@ -78,7 +77,7 @@ mod tests {
     fn a_drive_faster_than_twenty_times_the_way_falls_short() {
         assert_eq!(falls_short(Span::from_us(300)), None);
         let short = falls_short(Span::from_us(92)).unwrap();
-        assert!(short.contains("15us or more per request, 16 % of the 92us"), "{short}");
+        assert!(short.contains("15us or more, 16 % of the 92us"), "{short}");
     }
 
     #[test]

@@ -10,10 +10,10 @@ use drivelab_core::Bytes;
 
 mod elf;
 
-/// A root is kept in the memory of the guest.
+/// Limit of copied files: a root is kept in the memory of the guest.
 const COPIES_MAX: Bytes = Bytes::mib(512);
 
-/// Where programs are in the guest.
+/// The folder of programs in the guest.
 const PROGRAMS: &str = "bin";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub struct Initramfs(BTreeMap<String, Entry>);
 impl Initramfs {
     /// A root in which `/command` is run by a shell, with `busybox` as its tools.
     ///
-    /// What the command prints goes to the console of results, between two lines that mark its
-    /// beginning and its end, the latter with its exit status; what it says on standard error goes
-    /// to the kernel's console.
+    /// The command's output goes to the console of results, between two lines that mark its
+    /// beginning and its end, the latter with its exit status. Its standard error goes to the
+    /// kernel's console.
     pub fn new(busybox: &Path, command: &str) -> io::Result<Self> {
         let mut root = Self::bare(busybox)?;
         root.add_file("command", command.into(), false);
@@ -83,12 +83,14 @@ impl Initramfs {
             let executable = about.permissions().mode() & 0o111 != 0;
             self.add_file(inside, std::fs::read(outside)?, executable);
             let total: usize = self.0.values().map(Entry::bytes).sum();
-            let too_large =
-                || io::Error::other(format!("a guest's root holds {COPIES_MAX} at most"));
-            return (total as u64 <= COPIES_MAX.get()).then_some(()).ok_or_else(too_large);
+            if total as u64 > COPIES_MAX.get() {
+                return Err(io::Error::other(format!("a guest's root holds {COPIES_MAX} at most")));
+            }
+            return Ok(());
         }
         let entries = std::fs::read_dir(outside)?;
         let mut paths = entries.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>()?;
+        // The order of `read_dir` is arbitrary, and the same files must make the same root.
         paths.sort();
         self.add(inside, Entry::Folder);
         for path in paths {
@@ -146,42 +148,47 @@ impl Entry {
             out.extend(format!("{field:08x}").bytes());
         }
         out.extend(name.bytes().chain([0]));
+        // Header with name, and data, are each padded to four bytes in the format `newc`.
         out.resize(out.len().next_multiple_of(4), 0);
         out.extend(bytes);
         out.resize(out.len().next_multiple_of(4), 0);
     }
 }
 
-/// What every guest runs first.
+/// The first program of every guest.
 const INIT: &str = include_str!("init.sh");
-/// With `-f` these would switch off while a driver has its disk.
+/// Aliases without the option `-f` of these commands, which would switch off while a driver uses
+/// its disk.
 const POWER_OFF: &str = "for end in poweroff halt reboot; do alias $end='kill -USR2 1 #'; done\n";
-/// Precedes what the command prints.
+/// Precedes the command's output.
 const BEGIN: &str = "drivelab-begin\n";
 /// Follows it, with the exit status.
 const END: &str = "drivelab-end ";
 
-/// What the command of a guest printed, and its exit status; nothing where it did not end.
+/// Returns the output of a guest's command and its exit status; `None` if it did not end.
 pub fn results(console: &str) -> Option<(&str, u8)> {
     let (_, rest) = console.split_once(BEGIN)?;
     let (output, rest) = rest.rsplit_once(END)?;
     Some((output, rest.lines().next()?.parse().ok()?))
 }
 
-/// The shared libraries of a program, its loader included; none where it is static.
+/// Returns the shared libraries of a program, including its loader; none if it is static.
 fn libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output()?;
     Ok(of_ldd(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The paths in what ldd prints: `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` of the loader.
+/// Reads the output of ldd.
 fn of_ldd(text: &str) -> Vec<PathBuf> {
-    let path = |line: &str| {
-        let (path, _) = line.rsplit_once(" (")?;
-        let path = path.split_once("=> ").map_or(path, |(_, path)| path).trim();
-        path.starts_with('/').then(|| PathBuf::from(path))
-    };
-    text.lines().filter_map(path).collect()
+    text.lines().filter_map(library).collect()
+}
+
+/// Returns the path in a line of ldd: `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` of the loader.
+fn library(line: &str) -> Option<PathBuf> {
+    let (path, _) = line.rsplit_once(" (")?;
+    let path = path.split_once("=> ").map_or(path, |(_, path)| path).trim();
+    // The kernel's own `linux-vdso.so.1` has no path.
+    path.starts_with('/').then(|| PathBuf::from(path))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a guest is made of, and what it leaves.
+//! The parts of a guest, and the result of its run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::calendar::CalendarError;
 use crate::machine::{BlockError, Hardware, QueueError};
 use crate::vhost::VhostError;
 
-/// What a guest is made of, and how long it may take.
+/// The parts and limits of a guest.
 #[derive(Debug)]
 pub struct Guest<'a> {
     /// A UML kernel of Linux 6.12 or later, with time travel.
@@ -27,16 +27,16 @@ pub struct Guest<'a> {
     pub tags: u16,
     /// Added to the kernel command line.
     pub arguments: &'a [String],
-    /// How far it may run without a message, where the times of its lines matter: each is noted at
-    /// the next message.
+    /// The longest virtual time without a message, if the times of its lines matter: the time of a
+    /// line is that of the next message.
     pub tick: Option<Span>,
-    /// When it is ended.
+    /// Limit of its processor time and real time.
     pub limit: Limit,
     /// Ends it when set.
     pub stop: &'a AtomicBool,
 }
 
-/// How a guest ended.
+/// The reason for the end of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// It switched itself off.
@@ -56,46 +56,46 @@ pub enum End {
 /// A line that a guest printed on its console of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// By when: nothing happened on its disk between the printing and this.
+    /// Time by which it was printed; nothing happened on the disk in between.
     pub at: Time,
     /// The line, without its end.
     pub text: String,
 }
 
-/// What a guest left behind.
+/// The result of a guest's run.
 #[derive(Debug, Clone)]
-pub struct Ended {
-    /// How it ended.
+pub struct RunResult {
+    /// The reason for its end.
     pub how: End,
-    /// How long it ran, by its own clock.
+    /// Virtual time that it ran.
     pub took: Span,
-    /// How long that was in real time.
+    /// Real time that it ran.
     pub wall: Duration,
-    /// For how long it and its programs used a processor.
+    /// Processor time of it and its programs.
     pub processor: Duration,
     /// The number of requests that it sent to its drive.
     pub requests: u64,
     /// The hash of the trace of its requests.
     pub trace_sha256: String,
-    /// What its kernel and programs printed.
+    /// The output of its kernel and programs.
     pub console: String,
     /// The hash of the console.
     pub console_sha256: String,
-    /// What came out of its second console, which carries results.
+    /// The output of its second console, which carries results.
     pub results: String,
-    /// The whole lines of it.
+    /// The complete lines of that output.
     pub lines: Vec<Line>,
 }
 
-/// Why a guest could not be run to an end.
+/// The reason why a guest could not be run to its end.
 #[derive(Debug, Error)]
 pub enum GuestError {
-    /// Something of this machine failed.
+    /// A system call or file operation failed.
     #[error("cannot {operation}")]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
     /// A program that starts guests is missing.
@@ -113,7 +113,7 @@ pub enum GuestError {
     /// The guest asked its drive for something impossible.
     #[error(transparent)]
     Block(#[from] BlockError),
-    /// The guest sends messages of a connection that it has not made.
+    /// The guest used a connection that it had not made.
     #[error("the guest used its drive before it had connected to it")]
     Early,
     /// The guest did not take an interrupt.
@@ -133,7 +133,7 @@ impl GuestError {
     }
 }
 
-/// When a guest's clock starts, unless another is given: 2025-01-01, in nanoseconds since 1970.
+/// The time of day at which a guest's clock starts: 2025-01-01, in nanoseconds since 1970.
 pub(crate) const START_NS: u64 = 1_735_689_600_000_000_000;
 
 /// Names in the folder of a run. The kernel command line seeds the guest's random numbers, so they
@@ -173,8 +173,8 @@ impl Guest<'_> {
     }
 }
 
-/// A program that starts guests, looked up where guests are started from.
+/// Finds a program that starts guests, in the folders of the `PATH` with which guests are started.
 pub(super) fn find_program(program: &'static str) -> Result<PathBuf, GuestError> {
-    let places = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
-    places.into_iter().find(|path| path.exists()).ok_or(GuestError::Missing { program })
+    let mut paths = ["/usr/bin", "/bin"].iter().map(|folder| Path::new(folder).join(program));
+    paths.find(|path| path.exists()).ok_or(GuestError::Missing { program })
 }

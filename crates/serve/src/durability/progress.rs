@@ -1,4 +1,4 @@
-//! Work that a user can abandon even if something does not answer, and its progress.
+//! Cancellable work on disks and machines that may not answer, and its progress.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use drivelab_core::verification::PromiseRate;
 
 use super::ledger::{Note, Notes};
 
-/// How often it is checked whether the user asked to stop.
-const LOOK_ROUND: Duration = Duration::from_millis(50);
+/// Interval at which the stop flag is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time for an operation in progress to end by itself: a sync of a healthy disk takes a few tenths
 /// of a second, and an interrupted command must end after two.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Does `work` in a thread of its own; returns `None` if `stop` was set and the work does not end,
-/// because it waits for a disk, a ledger or another machine that does not answer.
+/// Does `work` on a new thread; returns `None` if `stop` was set and the work does not end because
+/// it waits for a disk, a ledger or another machine that does not answer.
 pub fn unless_stuck<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -28,7 +28,7 @@ pub fn unless_stuck<T: Send + 'static>(
     let thread = std::thread::Builder::new().spawn(move || drop(result.send(work())))?;
     let mut deadline = None;
     loop {
-        match results.recv_timeout(LOOK_ROUND) {
+        match results.recv_timeout(POLL_INTERVAL) {
             Ok(done) => return Ok(Some(done)),
             Err(RecvTimeoutError::Disconnected) => {
                 let panic = thread.join().expect_err("only a panic ends it without a result");

@@ -1,8 +1,8 @@
-//! How long a guest may take.
+//! The time limits of a guest.
 
 use std::time::Duration;
 
-/// How long a guest may take, by two clocks: it is ended by the first that has run out.
+/// The time that a guest may take, by two clocks: the first to run out ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Processor time of the guest and of all that runs in it.
@@ -11,20 +11,21 @@ pub struct Limit {
     pub real: Duration,
 }
 
-/// What a guest may take in real time, where its processor time is limited: this many times as
-/// long. A machine that gives it less of a processor is too busy to wait for.
+/// Real time limit as a multiple of the processor time limit. A machine that gives a guest less of
+/// a processor is too busy to wait for.
 const PATIENCE: u32 = 30;
 
 impl Limit {
-    /// None.
+    /// No limit.
     pub const NONE: Self = Self { processor: Duration::MAX, real: Duration::MAX };
 
-    /// Real time alone, which a user waits for.
+    /// A limit of real time only, for which a user waits.
     pub fn real(real: Duration) -> Self {
         Self { processor: Duration::MAX, real }
     }
 
-    /// Processor time, which tells a guest that does not end from one on a busy machine.
+    /// A limit of processor time, which distinguishes a guest that does not end from a busy
+    /// machine.
     pub fn processor(processor: Duration) -> Self {
         Self { processor, real: processor.saturating_mul(PATIENCE) }
     }

@@ -1,33 +1,33 @@
-//! What a guest has taken of what it may take.
+//! The time that a guest has used of its limit.
 
 use std::time::{Duration, Instant};
 
 use super::about::End;
 use super::limit::Limit;
 
-/// How far apart looks at a guest's processor time are at least.
+/// Minimum interval between reads of a guest's processor time, which scan all of `/proc`.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a guest has taken of its limit.
+/// Measures the time that a guest has used of its limit.
 #[derive(Debug)]
 pub(super) struct Meter {
     limit: Limit,
-    /// When counting began, and the guest's processor time until then.
+    /// Time at which counting began, and the guest's processor time until then.
     begun: (Instant, Duration),
-    /// It cannot be over before; `None`: never.
-    look_at: Option<Instant>,
+    /// Earliest time at which the limit can be exceeded; `None` for never.
+    check_at: Option<Instant>,
 }
 
 impl Meter {
-    /// Counts from `now`, at which a guest had used a processor for so long.
+    /// Counts from `now`, when the guest had used `used` of processor time.
     pub(super) fn new(limit: Limit, now: Instant, used: Duration) -> Self {
-        let look_at = now.checked_add(limit.processor.min(limit.real));
-        Self { limit, begun: (now, used), look_at }
+        let check_at = now.checked_add(limit.processor.min(limit.real));
+        Self { limit, begun: (now, used), check_at }
     }
 
-    /// How a guest ends that has taken what it may; `used` says for how long it used a processor.
+    /// Returns the end of a guest that has exceeded its limit; `used` measures its processor time.
     pub(super) fn over(&mut self, now: Instant, used: impl FnOnce() -> Duration) -> Option<End> {
-        if self.look_at.is_none_or(|at| now < at) {
+        if self.check_at.is_none_or(|at| now < at) {
             return None;
         }
         let (since, before) = self.begun;
@@ -40,7 +40,7 @@ impl Meter {
             return Some(End::UsedUp);
         }
         // A guest has one processor: it takes at least as long to use up what is left.
-        self.look_at = now.checked_add(processor.min(real).max(PAUSE));
+        self.check_at = now.checked_add(processor.min(real).max(PAUSE));
         None
     }
 }

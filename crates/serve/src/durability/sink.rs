@@ -1,4 +1,4 @@
-//! Where the ledger is kept: in a file, on another machine, or here for another machine.
+//! The storage of the ledger: a file, another machine, or this machine on behalf of another.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -9,16 +9,16 @@ use drivelab_core::{Refusal, Rng};
 use super::ledger::{Ledger, Notes, may_be_replaced};
 use super::remote::Remote;
 
-/// The keeper of the ledger.
+/// The storage of the ledger.
 #[derive(Debug, Clone)]
-pub enum Keeper {
+pub enum LedgerSink {
     /// A file.
     File(PathBuf),
     /// Another machine, at this address.
     Server(String),
 }
 
-impl Keeper {
+impl LedgerSink {
     /// Begins the ledger of a run.
     pub fn begin(&self, ledger: &Ledger) -> Result<Box<dyn Notes>, Refusal> {
         match self {
@@ -57,6 +57,7 @@ pub fn listen(address: &str) -> Result<TcpListener, Refusal> {
 
 /// A number that distinguishes the pages of a run from those of an earlier one on the same file.
 pub fn new_run(seed: u64) -> u64 {
+    // Two runs of one seed within a second differ in the nanoseconds.
     let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     let drawn = Rng::for_part(seed, u64::from(since_1970.subsec_nanos())).bits();
     drawn ^ since_1970.as_secs()

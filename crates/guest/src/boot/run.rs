@@ -11,53 +11,54 @@ use drivelab_core::{Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::about::{CLOCK, DISK, End, Ended, Guest, GuestError, ROOT, START_NS, find_program};
+use super::about::{CLOCK, DISK, End, Guest, GuestError, ROOT, RunResult, START_NS, find_program};
 use super::folder::RunFolder;
 use super::meter::Meter;
+use super::observer::{Observer, Reaction};
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
 use super::terminal::{Attached, Terminal};
-use super::watch::{Then, Watch};
 
 use crate::calendar::{
     Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn,
 };
-use crate::machine::{Done, Front, Hardware, Queue, Queues};
+use crate::machine::{Front, Hardware, Queue, Queues, TraceEntry};
 use crate::mapped::SharedMemory;
 use crate::trace::Trace;
 use crate::vhost::{CALLED_BYTES, Effect, Session, Step, call, was_called};
 
-/// How often time limit, stop flag and process are looked at while nothing happens.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How far a guest with a terminal may run ahead: a tick of its kernel.
+/// Interval at which time limit, stop flag and process are checked while nothing happens.
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Virtual time that a guest with a terminal may run ahead: a tick of its kernel.
 const TICK: Span = Span::from_ms(10);
-/// How long a guest that has hung up may take to end.
+/// Time that a guest that closed its connection may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Guest<'_> {
     /// Runs the guest to its end, on a drive that it knows as `hardware`.
     ///
-    /// Every request is added to `trace_file`, where one is given. What is left of the guest when
-    /// this returns is killed.
+    /// Every request is added to `trace_file`, if given. Remaining processes of the guest are
+    /// killed when this returns.
     pub fn run<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
         trace_file: Option<&mut dyn Write>,
-    ) -> Result<(Ended, D), GuestError> {
-        self.run_at(disk, hardware, Trace::new(trace_file), Beside::default())
+    ) -> Result<(RunResult, D), GuestError> {
+        self.run_at(disk, hardware, Trace::new(trace_file), Observers::default())
     }
 
-    /// Runs the guest while `watch` follows what it prints, and may exchange its disk.
+    /// Runs the guest while `observer` receives the lines that it prints, and may exchange its
+    /// disk.
     pub fn run_watched<D: Disk + 'static>(
         &self,
         disk: D,
         hardware: &Hardware,
-        watch: &mut dyn Watch<D>,
-    ) -> Result<(Ended, D), GuestError> {
-        let beside = Beside { watch: Some(watch), terminal: None };
-        self.run_at(disk, hardware, Trace::new(None), beside)
+        observer: &mut dyn Observer<D>,
+    ) -> Result<(RunResult, D), GuestError> {
+        let observers = Observers { observer: Some(observer), terminal: None };
+        self.run_at(disk, hardware, Trace::new(None), observers)
     }
 
     /// Runs the guest for the user of a terminal, no faster than real time.
@@ -66,10 +67,10 @@ impl Guest<'_> {
         disk: D,
         hardware: &Hardware,
         terminal: Terminal<'_>,
-    ) -> Result<(Ended, D), GuestError> {
+    ) -> Result<(RunResult, D), GuestError> {
         let attached = Attached::new(terminal).map_err(GuestError::at("use the terminal"))?;
-        let beside = Beside { terminal: Some(attached), watch: None };
-        self.run_at(disk, hardware, Trace::new(None), beside)
+        let observers = Observers { terminal: Some(attached), observer: None };
+        self.run_at(disk, hardware, Trace::new(None), observers)
     }
 
     fn run_at<'t, D: Disk + 'static>(
@@ -77,42 +78,42 @@ impl Guest<'_> {
         disk: D,
         hardware: &Hardware,
         trace: Trace<'t>,
-        beside: Beside<'t, D>,
-    ) -> Result<(Ended, D), GuestError> {
+        observers: Observers<'t, D>,
+    ) -> Result<(RunResult, D), GuestError> {
         let folder = RunFolder::new().map_err(GuestError::at("make a folder for the guest"))?;
         let root = folder.folder().write_new(ROOT, self.initramfs);
         root.map_err(GuestError::at("write the guest's root"))?;
-        Run::start(self, folder.path(), disk, hardware, trace, beside)?.finish()
+        Run::start(self, folder.path(), disk, hardware, trace, observers)?.finish()
     }
 }
 
-/// Who is there while a guest runs.
-struct Beside<'t, D: 'static> {
+/// Observers of a running guest: terminal and line observer.
+struct Observers<'t, D: 'static> {
     terminal: Option<Attached<'t>>,
-    watch: Option<&'t mut dyn Watch<D>>,
+    observer: Option<&'t mut dyn Observer<D>>,
 }
 
-impl<D: 'static> Default for Beside<'_, D> {
+impl<D: 'static> Default for Observers<'_, D> {
     fn default() -> Self {
-        Self { terminal: None, watch: None }
+        Self { terminal: None, observer: None }
     }
 }
 
 /// A socket that the guest connects to once.
 #[derive(Debug)]
-struct Line {
+struct GuestSocket {
     listener: UnixListener,
     stream: Option<UnixStream>,
 }
 
-impl Line {
+impl GuestSocket {
     fn new(path: &Path) -> Result<Self, GuestError> {
         let listener = UnixListener::bind(path);
         let listener = listener.map_err(GuestError::at("listen for the guest"))?;
         Ok(Self { listener, stream: None })
     }
 
-    /// What to wait for: messages, or the connection.
+    /// Returns the event to wait for: a message, or the connection.
     fn poll_fd(&self) -> PollFd<'_> {
         match &self.stream {
             Some(stream) => PollFd::new(stream, PollFlags::IN),
@@ -120,12 +121,13 @@ impl Line {
         }
     }
 
-    /// Accepts the connection; says whether there was one before, which has a message.
-    fn is_connected(&mut self) -> Result<bool, GuestError> {
+    /// Accepts the connection; returns whether it existed before, so that a message has arrived.
+    fn accept_once(&mut self) -> Result<bool, GuestError> {
         if self.stream.is_some() {
             return Ok(true);
         }
         let (stream, _) = self.listener.accept().map_err(GuestError::at("hear the guest"))?;
+        debug_assert!(self.stream.is_none(), "a guest connects once");
         self.stream = Some(stream);
         Ok(false)
     }
@@ -135,7 +137,7 @@ impl Line {
     }
 }
 
-/// What a guest's sockets have for us.
+/// The sockets of a guest that are readable.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ready {
     clock: bool,
@@ -143,18 +145,18 @@ struct Ready {
     interrupts: bool,
 }
 
-/// Why the loop ends before the guest has.
+/// The reason why the loop ends before the guest.
 enum Stop {
-    /// The guest hung up: it is ending.
+    /// The guest closed a connection: it is ending.
     HungUp,
-    Ended(End),
+    RunResult(End),
     Failed(GuestError),
 }
 
 impl<E: Into<GuestError>> From<E> for Stop {
     fn from(error: E) -> Self {
         match error.into() {
-            GuestError::Calendar(CalendarError::Deadlock) => Self::Ended(End::Deadlocked),
+            GuestError::Calendar(CalendarError::Deadlock) => Self::RunResult(End::Deadlocked),
             error => Self::Failed(error),
         }
     }
@@ -167,12 +169,13 @@ struct Run<'a, 't, D: 'static> {
     process: Process,
     _pinned: Option<Pinned>,
     outputs: [Output; 2],
-    beside: Beside<'t, D>,
-    /// How far the guest may run without a message, and when it must send the next one.
+    observers: Observers<'t, D>,
+    /// The longest virtual time without a message.
     tick: Option<Span>,
-    look_at: Time,
-    clock: Line,
-    disk: Line,
+    /// Time by which the guest must send the next message.
+    check_at: Time,
+    clock: GuestSocket,
+    disk: GuestSocket,
     interrupts: Option<UnixStream>,
     calendar: Calendar,
     page: Page<SharedMemory>,
@@ -181,7 +184,7 @@ struct Run<'a, 't, D: 'static> {
     queues: Queues,
     front: Front<D>,
     trace: Trace<'t>,
-    done: Vec<Done>,
+    done: Vec<TraceEntry>,
 }
 
 impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
@@ -192,14 +195,15 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         disk: D,
         hardware: &Hardware,
         trace: Trace<'t>,
-        mut beside: Beside<'t, D>,
+        mut observers: Observers<'t, D>,
     ) -> Result<Self, GuestError> {
         for program in ["setarch", "setpriv"] {
             find_program(program)?;
         }
-        let (clock, disk_line) = (Line::new(&folder.join(CLOCK))?, Line::new(&folder.join(DISK))?);
-        let pipe = || Output::new().map_err(GuestError::at("make a pipe"));
-        let ((console, out), (results, err)) = (pipe()?, pipe()?);
+        let (clock, disk_line) =
+            (GuestSocket::new(&folder.join(CLOCK))?, GuestSocket::new(&folder.join(DISK))?);
+        let (console, out) = Output::new().map_err(GuestError::at("make a pipe"))?;
+        let (results, err) = Output::new().map_err(GuestError::at("make a pipe"))?;
         let page = SharedMemory::new("drivelab-calendar", PAGE_BYTES);
         let page = page.map_err(GuestError::at("share memory with the guest"))?;
         let page = Page::new(page).expect("it has the length of a page");
@@ -207,8 +211,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let pinned = Pinned::here().ok();
         let kernel = std::path::absolute(guest.kernel);
         let kernel = kernel.map_err(GuestError::at("find the kernel"))?;
-        let input = beside.terminal.as_mut().and_then(Attached::guest_input);
-        let line = guest.command_line(hardware, beside.terminal.is_some());
+        let input = observers.terminal.as_mut().and_then(Attached::guest_input);
+        let line = guest.command_line(hardware, observers.terminal.is_some());
         let process = Process::start(&kernel, folder, &line, input, [out, err]);
         let begun = Instant::now();
         Ok(Self {
@@ -218,9 +222,9 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             process: process.map_err(GuestError::at("start the guest"))?,
             _pinned: pinned,
             outputs: [console, results],
-            tick: beside.terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
-            beside,
-            look_at: Time::ZERO,
+            tick: observers.terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
+            observers,
+            check_at: Time::ZERO,
             clock,
             disk: disk_line,
             interrupts: None,
@@ -236,12 +240,12 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     }
 
     /// Gives the guest its turns until it ends, or must.
-    fn finish(mut self) -> Result<(Ended, D), GuestError> {
+    fn finish(mut self) -> Result<(RunResult, D), GuestError> {
         let how = loop {
-            match self.turn() {
+            match self.step() {
                 Ok(()) => {}
-                Err(Stop::HungUp) => break self.farewell()?,
-                Err(Stop::Ended(end)) => break end,
+                Err(Stop::HungUp) => break self.wait_for_exit()?,
+                Err(Stop::RunResult(end)) => break end,
                 Err(Stop::Failed(error)) => return Err(error),
             }
         };
@@ -256,7 +260,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         results.note(self.page.now());
         let lines = results.lines();
         let [(console, console_sha256), (results, _)] = self.outputs.map(Output::finish);
-        let ended = Ended {
+        let ended = RunResult {
             how,
             took: self.page.now().since(Time::ZERO),
             wall,
@@ -271,26 +275,26 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         Ok((ended, self.front.into_disk()))
     }
 
-    /// Takes what the guest has printed, and shows its console where there is a terminal.
+    /// Reads the output of the guest, and shows its console on the terminal, if there is one.
     fn take_outputs(&mut self) -> Result<(), GuestError> {
         for output in &mut self.outputs {
             output.take().map_err(GuestError::at("read the guest's console"))?;
         }
-        let Some(terminal) = &mut self.beside.terminal else { return Ok(()) };
+        let Some(terminal) = &mut self.observers.terminal else { return Ok(()) };
         let shown = terminal.show(&self.outputs[0].drain());
         shown.map_err(GuestError::at("write to the terminal"))
     }
 
-    /// Holds the next turn back until real time has come so far, and passes on what is typed.
+    /// Delays the next turn until real time has reached it, and forwards typed keys.
     fn keep_pace(&mut self) -> Result<(), Stop> {
         let due = self.calendar.due(&self.page, self.next_event());
-        let Some(due) = due.filter(|_| self.beside.terminal.is_some()) else { return Ok(()) };
+        let Some(due) = due.filter(|_| self.observers.terminal.is_some()) else { return Ok(()) };
         let due = Duration::from_nanos(due.ns());
         loop {
             self.take_outputs()?;
-            let Some(terminal) = &mut self.beside.terminal else { return Ok(()) };
+            let Some(terminal) = &mut self.observers.terminal else { return Ok(()) };
             if self.guest.stop.load(Ordering::Relaxed) {
-                return Err(Stop::Ended(End::Stopped));
+                return Err(Stop::RunResult(End::Stopped));
             }
             let ahead = due.saturating_sub(self.begun.elapsed());
             terminal.pass_on(ahead).map_err(GuestError::at("read from the terminal"))?;
@@ -300,31 +304,32 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         }
     }
 
-    /// The machine's next event; with a tick there is one, so that the guest cannot run ahead.
+    /// Returns the machine's next event; with a tick there always is one, so that the guest cannot
+    /// run ahead.
     fn next_event(&self) -> Option<Time> {
-        let look_at = self.tick.map(|_| self.look_at.max(self.page.now()));
-        self.front.next_event().into_iter().chain(look_at).min()
+        let check_at = self.tick.map(|_| self.check_at.max(self.page.now()));
+        self.front.next_event().into_iter().chain(check_at).min()
     }
 
-    /// One turn: of the machine, or of the guest up to its next message.
-    fn turn(&mut self) -> Result<(), Stop> {
+    /// Carries out one turn: of the machine, or of the guest up to its next message.
+    fn step(&mut self) -> Result<(), Stop> {
         self.keep_pace()?;
         let event = self.next_event();
         match self.calendar.turn(&mut self.page, event)? {
             Turn::Machine(at) => return self.advance(at),
             Turn::Run(message) => {
                 let sent = self.clock.stream()?.write_all(&message.to_bytes());
-                // One that is ending no longer listens.
+                // A guest that is ending no longer reads.
                 sent.map_err(|_| Stop::HungUp)?;
             }
             Turn::Guest => {}
         }
         let ready = self.wait()?;
         if ready.clock {
-            self.hear_clock()?;
+            self.receive_clock_message()?;
         }
         if ready.disk {
-            self.hear_disk()?;
+            self.receive_driver_message()?;
         }
         Ok(())
     }
@@ -333,18 +338,18 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     fn wait(&mut self) -> Result<Ready, Stop> {
         loop {
             if self.guest.stop.load(Ordering::Relaxed) {
-                return Err(Stop::Ended(End::Stopped));
+                return Err(Stop::RunResult(End::Stopped));
             }
-            let used = || self.process.processor_time();
-            if let Some(end) = self.meter.over(Instant::now(), used) {
-                return Err(Stop::Ended(end));
+            let process = &self.process;
+            if let Some(end) = self.meter.over(Instant::now(), || process.processor_time()) {
+                return Err(Stop::RunResult(end));
             }
             let (ready, heard) = self.poll()?;
             if heard {
                 self.take_outputs()?;
             }
             if ready.clock || ready.disk || ready.interrupts {
-                // What a guest prints is in the pipe before it sends a message and waits.
+                // A guest prints before it sends a message and waits, so the pipe holds all of it.
                 self.outputs[1].note(self.page.now());
                 self.show_lines()?;
                 return Ok(ready);
@@ -355,23 +360,23 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         }
     }
 
-    /// Shows what was printed to who follows it.
+    /// Passes complete lines to the observer.
     fn show_lines(&mut self) -> Result<(), Stop> {
-        let Some(watch) = &mut self.beside.watch else { return Ok(()) };
+        let Some(observer) = &mut self.observers.observer else { return Ok(()) };
         while let Some(line) = self.outputs[1].next_line() {
-            match watch.line(&line, self.front.idle_disk()) {
-                Then::Continue => {}
-                Then::Exchanged => {
+            match observer.line(&line, self.front.idle_disk()) {
+                Reaction::Continue => {}
+                Reaction::Exchanged => {
                     let used = self.process.processor_time();
                     self.meter = Meter::new(self.guest.limit, Instant::now(), used);
                 }
-                Then::Stop => return Err(Stop::Ended(End::Stopped)),
+                Reaction::Stop => return Err(Stop::RunResult(End::Stopped)),
             }
         }
         Ok(())
     }
 
-    /// What the sockets have, and whether the consoles have anything.
+    /// Returns the readable sockets, and whether a console is readable.
     fn poll(&self) -> Result<(Ready, bool), GuestError> {
         let mut fds = vec![self.clock.poll_fd(), self.disk.poll_fd()];
         let interrupts = self.interrupts.as_ref();
@@ -379,17 +384,20 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let sockets = fds.len();
         let open = self.outputs.iter().filter(|output| output.is_open);
         fds.extend(open.map(|output| PollFd::new(output, PollFlags::IN)));
-        match poll(&mut fds, Some(&LOOK)) {
+        match poll(&mut fds, Some(&POLL_INTERVAL)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(GuestError::at("wait for the guest")(error.into())),
         }
-        let has = |at: usize| !fds[at].revents().is_empty();
-        let ready = Ready { clock: has(0), disk: has(1), interrupts: sockets > 2 && has(2) };
-        Ok((ready, (sockets..fds.len()).any(has)))
+        let has_event: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let (sockets, consoles) = has_event.split_at(sockets);
+        // The socket for interrupts exists only after the guest's driver has passed it.
+        let interrupts = sockets.get(2).copied().unwrap_or(false);
+        let ready = Ready { clock: sockets[0], disk: sockets[1], interrupts };
+        Ok((ready, consoles.contains(&true)))
     }
 
-    fn hear_clock(&mut self) -> Result<(), Stop> {
-        if !self.clock.is_connected()? {
+    fn receive_clock_message(&mut self) -> Result<(), Stop> {
+        if !self.clock.accept_once()? {
             return Ok(());
         }
         let stream = self.clock.stream()?;
@@ -400,6 +408,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let Some(message) = Message::from_bytes(bytes) else {
             return Err(Stop::from(CalendarError::Unknown));
         };
+        // Notices in the page came before the message, and the drive must see them first.
         self.take_kicks()?;
         let Some(answer) = self.calendar.take(&mut self.page, message)? else { return Ok(()) };
         let answer = answer.to_bytes();
@@ -412,7 +421,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         sent.map_err(|_| Stop::HungUp)
     }
 
-    /// Takes what the guest has made available without a message.
+    /// Handles the queues that the guest has filled without a message.
     fn take_kicks(&mut self) -> Result<(), Stop> {
         let kicks = self.page.take_kicks();
         if kicks == 0 {
@@ -427,8 +436,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         Ok(self.calendar.noticed(&mut self.page, event)?)
     }
 
-    fn hear_disk(&mut self) -> Result<(), Stop> {
-        if !self.disk.is_connected()? {
+    fn receive_driver_message(&mut self) -> Result<(), Stop> {
+        if !self.disk.accept_once()? {
             return Ok(());
         }
         self.take_kicks()?;
@@ -464,9 +473,9 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         self.disk.stream()?.write_all(&reply).map_err(|_| Stop::HungUp)
     }
 
-    /// Moves the drive to `at`, and interrupts the guest if that answered any request.
+    /// Advances the drive to `at`, and interrupts the guest if that completed a request.
     fn advance(&mut self, at: Time) -> Result<(), Stop> {
-        self.look_at = self.tick.map_or(self.look_at, |tick| self.look_at.max(at + tick));
+        self.check_at = self.tick.map_or(self.check_at, |tick| self.check_at.max(at + tick));
         if self.front.next_event().is_none_or(|event| event > at) {
             return Ok(());
         }
@@ -485,14 +494,15 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         }
     }
 
-    /// Sends an interrupt and waits until the guest has it; meanwhile it may ask for the time.
+    /// Sends an interrupt and waits for its acknowledgement; meanwhile the guest may ask for the
+    /// time.
     fn interrupt(&mut self, index: u16) -> Result<(), Stop> {
         let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
         socket.write_all(&call(index)).map_err(|_| Stop::HungUp)?;
         loop {
             let ready = self.wait()?;
             if ready.clock {
-                self.hear_clock()?;
+                self.receive_clock_message()?;
             }
             if ready.interrupts {
                 let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
@@ -501,13 +511,13 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
                 return if was_called(&bytes) { Ok(()) } else { Err(GuestError::Interrupt.into()) };
             }
             if ready.disk && !ready.clock {
-                self.hear_disk()?;
+                self.receive_driver_message()?;
             }
         }
     }
 
-    /// Waits for a guest that hung up to end; its exit status says later how it did.
-    fn farewell(&mut self) -> Result<End, GuestError> {
+    /// Waits for a guest that closed its connection to end; its exit status is read later.
+    fn wait_for_exit(&mut self) -> Result<End, GuestError> {
         let since = Instant::now();
         while since.elapsed() < GRACE {
             self.take_outputs()?;
@@ -518,6 +528,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             let open = self.outputs.iter().filter(|output| output.is_open);
             let mut fds: Vec<_> = open.map(|it| PollFd::new(it, PollFlags::IN)).collect();
             let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+            // Without an open console this is a sleep; an interrupted one only checks earlier.
             let _ = poll(&mut fds, Some(&pause));
         }
         Ok(End::TimedOut)

@@ -1,4 +1,4 @@
-//! A trim that is submitted and not yet completed.
+//! A submitted trim that has not completed yet.
 
 use drivelab_core::{Lba, Sectors};
 

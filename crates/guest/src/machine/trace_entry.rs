@@ -1,13 +1,13 @@
-//! What became of a request.
+//! An answered request in a trace.
 
 use drivelab_core::{Lba, Sectors, Time};
 
-/// What became of a request: one line of a trace.
+/// An answered request: one line of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done {
-    /// When the guest handed the request over.
+pub struct TraceEntry {
+    /// Time of the submission by the guest.
     pub submitted: Time,
-    /// When it was answered.
+    /// Time of the answer.
     pub at: Time,
     /// Behind virtio `virtio_blk_outhdr.type`: 0 read, 1 write, 4 flush, 8 identify, 11 discard, 13
     /// write zeroes. Behind AHCI and IDE the ATA command.

@@ -1,4 +1,4 @@
-//! The process of a guest: alone in its group, on one core, and never left behind.
+//! The process of a guest: alone in its process group, on one core, and killed with its owner.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -20,9 +20,9 @@ use sha2::{Digest as _, Sha256};
 use super::about::Line;
 use crate::trace::hex;
 
-/// A full pipe would make the guest wait, in real time, for us to read it.
+/// Size of a pipe for output. A full one would block the guest, in real time, until it is read.
 const PIPE_BYTES: usize = 1 << 20;
-/// What is kept of an output; the hash is of all of it.
+/// Maximum size of the kept output; the hash covers all of it.
 const OUTPUT_MAX: usize = 16 << 20;
 
 /// A running guest; it is killed when this is dropped.
@@ -53,15 +53,14 @@ impl Process {
         Ok(Self { child: command.spawn()?, reaped: None })
     }
 
-    /// Whether it has ended; the number of its group stays taken until [`Self::end`].
+    /// Returns whether it has ended; the number of its group stays reserved until [`Self::end`].
     pub(super) fn has_ended(&self) -> io::Result<bool> {
         let id = WaitId::Pid(Pid::from_child(&self.child));
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         Ok(self.reaped.is_some() || waitid(id, options)?.is_some())
     }
 
-    /// How long it and whatever it started have used a processor; nothing where the system does not
-    /// say.
+    /// Returns the processor time of it and its descendants; zero if the system does not report it.
     pub(super) fn processor_time(&self) -> Duration {
         let Ok(entries) = std::fs::read_dir("/proc") else { return Duration::ZERO };
         let stats = entries
@@ -70,7 +69,7 @@ impl Process {
         Duration::from_millis(ticks.saturating_mul(1000) / clock_ticks_per_second())
     }
 
-    /// Ends it and whatever it started, if it has not ended by itself; says how it ended.
+    /// Kills it and its descendants, if they have not ended, and returns its exit status.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.reaped {
             return Ok(status);
@@ -79,6 +78,7 @@ impl Process {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }
+        // Only now: before, the number of the group could not be taken by another process.
         let status = self.child.wait()?;
         self.reaped = Some(status);
         Ok(status)
@@ -91,8 +91,8 @@ impl Drop for Process {
     }
 }
 
-/// Processor time of a process of this group and of its children that have ended, of its `stat`
-/// (proc(5), fields 5 and 14 to 17).
+/// Reads the processor time of a process of this group, and of its children that have ended, from
+/// its `stat` (proc(5), fields 5 and 14 to 17).
 fn ticks_in_group(stat: &str, group: u32) -> Option<u64> {
     // The second field, a name in parentheses, holds anything.
     let (_, rest) = stat.rsplit_once(") ")?;
@@ -102,21 +102,21 @@ fn ticks_in_group(stat: &str, group: u32) -> Option<u64> {
     is_member.then(|| ticks.sum())
 }
 
-/// What a guest prints on one of its consoles.
+/// The output of a guest on one of its consoles.
 #[derive(Debug)]
 pub(super) struct Output {
     pipe: File,
     pub(super) bytes: Vec<u8>,
     hash: Sha256,
     pub(super) is_open: bool,
-    /// How much was there, and when that was noted.
+    /// Lengths of the output at past times.
     noted: Vec<(usize, Time)>,
-    /// Where the next line begins for who follows them, and how far its end was looked for.
+    /// Start of the observer's next line, and the offset up to which its end was searched.
     followed: (usize, usize),
 }
 
 impl Output {
-    /// An output, and the end of it that the guest gets.
+    /// An output, and the guest's end of its pipe.
     pub(super) fn new() -> io::Result<(Self, OwnedFd)> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         // Only ours: the guest sets its own as it likes.
@@ -128,7 +128,7 @@ impl Output {
         Ok((Self { pipe, bytes, hash, is_open: true, noted, followed }, write))
     }
 
-    /// Takes what is there.
+    /// Reads the available output.
     pub(super) fn take(&mut self) -> io::Result<()> {
         let mut buffer = [0; 1 << 14];
         while self.is_open {
@@ -136,6 +136,7 @@ impl Output {
                 Ok(0) => self.is_open = false,
                 Ok(length) => {
                     self.hash.update(&buffer[..length]);
+                    debug_assert!(self.bytes.len() <= OUTPUT_MAX, "no more is kept");
                     let room = OUTPUT_MAX - self.bytes.len();
                     self.bytes.extend_from_slice(&buffer[..length.min(room)]);
                 }
@@ -147,14 +148,18 @@ impl Output {
         Ok(())
     }
 
-    /// Notes that what is there was printed by `now`, while the guest stands still.
+    /// Records that the output so far was printed by `now`, while the guest is stopped.
     pub(super) fn note(&mut self, now: Time) {
         if self.bytes.len() > self.noted.last().map_or(0, |(length, _)| *length) {
+            debug_assert!(
+                self.noted.last().is_none_or(|(_, at)| *at <= now),
+                "virtual time does not run backwards"
+            );
             self.noted.push((self.bytes.len(), now));
         }
     }
 
-    /// The whole lines, with the time by which each was printed.
+    /// Returns the complete lines, with the time by which each was printed.
     pub(super) fn lines(&self) -> Vec<Line> {
         let (mut lines, mut noted, mut end) = (Vec::new(), self.noted.iter().peekable(), 0);
         for line in self.bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -167,7 +172,7 @@ impl Output {
         lines
     }
 
-    /// The next whole line for who follows them.
+    /// Returns the observer's next complete line.
     pub(super) fn next_line(&mut self) -> Option<String> {
         let (begin, looked) = self.followed;
         let length = self.bytes[looked..].iter().position(|byte| *byte == b'\n');
@@ -176,12 +181,12 @@ impl Output {
         length.map(|_| String::from_utf8_lossy(&self.bytes[begin..end - 1]).into_owned())
     }
 
-    /// What was printed since the last call, for one who reads along.
+    /// Takes the output since the last call, for a terminal.
     pub(super) fn drain(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// What was printed, and the hash of all of it.
+    /// Returns the kept output, and the hash of all of it.
     pub(super) fn finish(self) -> (String, String) {
         (String::from_utf8_lossy(&self.bytes).replace('\r', ""), hex(&self.hash.finalize()))
     }
@@ -201,18 +206,19 @@ pub(super) struct Pinned {
     core: usize,
 }
 
-/// Cores of which guests of this process have one each.
+/// Cores that guests of this process use.
 static TAKEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Pinned {
-    /// On the core that the thread runs on, or another where a guest has that already.
+    /// Pins to the current core of the thread, or to another if a guest uses that already.
     pub(super) fn here() -> io::Result<Self> {
         let before = sched_getaffinity(None)?;
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = sched_getcpu();
+        let current = sched_getcpu();
         let allowed = (0..CpuSet::MAX_CPU).filter(|core| before.is_set(*core));
-        let core = std::iter::once(own).chain(allowed).find(|core| !taken.contains(core));
-        let core = core.unwrap_or(own);
+        let core = std::iter::once(current).chain(allowed).find(|core| !taken.contains(core));
+        // With more guests than cores some share one.
+        let core = core.unwrap_or(current);
         let mut here = CpuSet::new();
         here.set(core);
         sched_setaffinity(None, &here)?;
@@ -225,8 +231,9 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         let _ = sched_setaffinity(None, &self.before);
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = taken.iter().position(|core| *core == self.core);
-        place.map(|place| taken.swap_remove(place));
+        if let Some(index) = taken.iter().position(|core| *core == self.core) {
+            taken.swap_remove(index);
+        }
     }
 }
 

@@ -10,11 +10,11 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout};
 
 use super::chain::{self, Chain};
-use super::done::Done;
 use super::queue::{Queue, QueueError};
+use super::trace_entry::TraceEntry;
 use crate::memory::{Memory, Outside};
 
-/// What ends a guest: it broke the protocol, or its drive cannot go on.
+/// The reason to end a guest: it broke the protocol, or its drive failed.
 #[derive(Debug, Error)]
 pub enum BlockError {
     /// The queue is broken.
@@ -34,7 +34,7 @@ pub enum BlockError {
     /// A queue is used that was not set up.
     #[error("the guest used its drive before it had set it up")]
     Early,
-    /// What holds the bytes of the drive failed.
+    /// The store of the drive's bytes failed.
     #[error("the drive's data cannot be kept")]
     Disk(#[from] io::Error),
 }
@@ -53,7 +53,7 @@ struct Header {
     sector: U64,
 }
 
-/// What a discard or write zeroes is about.
+/// The range of a discard or write zeroes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 struct Range {
@@ -75,7 +75,7 @@ const IO_ERROR: u8 = 1;
 const UNSUPPORTED: u8 = 2;
 
 const SECTOR_BYTES: u64 = 512;
-/// Far more than any driver asks for at once; a request above it fails.
+/// Largest accepted transfer, far above what any driver requests; a larger one fails.
 const REQUEST_MAX: Bytes = Bytes::mib(64);
 /// `VIRTIO_BLK_ID_BYTES`.
 const SERIAL: [u8; 20] = *b"drivelab\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -83,29 +83,31 @@ const SERIAL: [u8; 20] = *b"drivelab\0\0\0\0\0\0\0\0\0\0\0\0";
 #[derive(Debug)]
 struct Pending {
     chain: Chain,
-    done: Done,
+    done: TraceEntry,
 }
 
 impl Pending {
     /// The bytes that the guest expects, without the status.
     fn wanted_bytes(&self) -> u64 {
-        chain::length(&self.chain.writable) - 1
+        let writable = chain::length(&self.chain.writable);
+        debug_assert!(writable > 0, "a request without space for its status is malformed");
+        writable - 1
     }
 
-    /// Notes that the disk is not asked.
+    /// Sets the status of a request that does not reach the disk.
     fn refused(&mut self, status: u8) -> Option<Command> {
         self.done.status = status;
         None
     }
 }
 
-/// The device: it takes chains from a queue, and gives them back when the disk has answered.
+/// The device: it takes chains from a queue, and returns them when the disk has answered.
 #[derive(Debug)]
 pub struct Block<D> {
     disk: D,
     write_cache: bool,
     pending: BTreeMap<u16, Pending>,
-    /// What needs no disk, with the time of its answer.
+    /// Requests that do not reach the disk, with the times of their answers.
     ready: VecDeque<(Time, u16)>,
     answers: Vec<Answer>,
 }
@@ -127,17 +129,17 @@ impl<D: Disk> Block<D> {
         self.disk
     }
 
-    /// The disk, while nothing is asked of it.
+    /// The disk, while it has no request.
     pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
         self.pending.is_empty().then_some(&mut self.disk)
     }
 
-    /// The guest switches the write cache: without it a write is answered when it is durable.
+    /// Switches the write cache: without it a write is answered when it is durable.
     pub fn set_write_cache(&mut self, on: bool) {
         self.write_cache = on;
     }
 
-    /// When the device next has something to do.
+    /// Returns the time of the next event of the device.
     pub fn next_event(&self) -> Option<Time> {
         let ready = self.ready.front().map(|(at, _)| *at);
         self.disk.next_event().into_iter().chain(ready).min()
@@ -168,7 +170,8 @@ impl<D: Disk> Block<D> {
         let mut header = Header::new_zeroed();
         chain::gather(memory, &chain.readable, 0, header.as_mut_bytes())?;
         let (kind, lba) = (header.kind.get(), Lba::new(header.sector.get()));
-        let done = Done { submitted: now, at: now, kind, lba, sectors: Sectors::ZERO, status: OK };
+        let done =
+            TraceEntry { submitted: now, at: now, kind, lba, sectors: Sectors::ZERO, status: OK };
         let mut pending = Pending { chain, done };
         match self.command(memory, &mut pending)? {
             Some(command) => self.disk.submit(now, command)?,
@@ -178,7 +181,7 @@ impl<D: Disk> Block<D> {
         Ok(())
     }
 
-    /// What to ask of the disk; nothing where the answer is known already.
+    /// Returns the command for the disk; `None` if the answer is known already.
     fn command(
         &self,
         memory: &impl Memory,
@@ -207,6 +210,7 @@ impl<D: Disk> Block<D> {
         let is_too_large = moves_data && bytes > REQUEST_MAX.get();
         let end = lba.get().checked_add(sectors.get());
         let is_inside = end.is_some_and(|end| end <= self.disk.capacity().get());
+        // The standard leaves requests for no sectors undefined; Linux sends none.
         let is_empty = sectors == Sectors::ZERO && op != Op::Flush;
         if !bytes.is_multiple_of(SECTOR_BYTES) || !is_inside || is_too_large || is_empty {
             return Ok(pending.refused(IO_ERROR));
@@ -226,17 +230,17 @@ impl<D: Disk> Block<D> {
         Ok(Some(Command { token, op, lba, sectors, fua, submitter: 0, data }))
     }
 
-    /// Answers what is due at `now`; says whether the guest must be interrupted.
+    /// Answers the requests that are due at `now`; returns whether the guest must be interrupted.
     pub fn advance(
         &mut self,
         now: Time,
         queue: &mut Queue,
         memory: &mut impl Memory,
-        done: &mut Vec<Done>,
+        done: &mut Vec<TraceEntry>,
     ) -> Result<bool, BlockError> {
         let before = done.len();
         while self.ready.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, head) = self.ready.pop_front().expect("it was looked at");
+            let (_, head) = self.ready.pop_front().expect("the loop checked it");
             done.push(self.finish(now, head, queue, memory)?);
         }
         let mut answers = std::mem::take(&mut self.answers);
@@ -266,7 +270,7 @@ impl<D: Disk> Block<D> {
         head: u16,
         queue: &mut Queue,
         memory: &mut impl Memory,
-    ) -> Result<Done, BlockError> {
+    ) -> Result<TraceEntry, BlockError> {
         let pending = self.pending.remove(&head).expect("it was submitted");
         let (wanted, status) = (pending.wanted_bytes(), pending.done.status);
         let mut written = if pending.done.kind == IN && status == OK { wanted } else { 0 };
@@ -278,7 +282,7 @@ impl<D: Disk> Block<D> {
         chain::scatter(memory, &pending.chain.writable, wanted, &[status])?;
         let written = u32::try_from(written + 1).expect("at most the largest request");
         queue.push(memory, head, written)?;
-        Ok(Done { at: now, ..pending.done })
+        Ok(TraceEntry { at: now, ..pending.done })
     }
 }
 
