@@ -26,8 +26,10 @@ impl Chance {
     /// Draws the variation of the run with `seed`.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
+        // More processes than colours would only repeat the layouts.
         let processes = rng.below(COLOURS);
         let wait = Span::from_ms(rng.below(PERIOD.ns() / Span::from_ms(1).ns()));
+        debug_assert!(wait < PERIOD && processes < COLOURS, "one period, and one of each colour");
         Self { seed: rng.bits(), processes, wait }
     }
 

@@ -28,6 +28,7 @@ impl Mapping {
         let found = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0);
         let fits =
             usize::try_from(length).ok().filter(|length| *length > 0 && found >= *length as u64);
+        // Access beyond the end of the file would raise SIGBUS.
         let Some(length) = fits else {
             let what = format!("a file of {found} bytes cannot be mapped over {length} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));

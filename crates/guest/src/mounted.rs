@@ -111,6 +111,7 @@ const DEFAULTS: [&str; 8] =
 /// Returns whether the list has an option, or Linux's form of it: `compress=zstd` is listed with a
 /// level.
 fn has(list: &str, wanted: &str) -> bool {
+    // ext4 shows it under this name.
     let name = if wanted == "barrier=0" { "nobarrier" } else { wanted };
     list.split(',').any(|option| option == name || option.split(':').next() == Some(name))
 }

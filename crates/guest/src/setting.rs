@@ -62,6 +62,7 @@ impl QueueSetting {
     /// Returns the facts that the guest must report.
     fn expected(&self) -> impl Iterator<Item = (&'static str, Fact)> {
         let (tags, slots) = (u64::from(self.tags), u64::from(self.slots));
+        // Without a scheduler Linux reports the tags of the driver.
         let nr_requests = if self.scheduler == NO_SCHEDULER { slots } else { self.nr_requests };
         let driver = self.driver.map(|driver| ("driver", driver.into()));
         let cache = if self.write_cache { "write back" } else { "write through" };

@@ -1,12 +1,12 @@
-//! Identities without what they reveal.
+//! Fingerprints of identities.
 
 /// Sixteen digits that distinguish machines, disks or boots without revealing the identity itself;
 /// nothing for an empty one.
 ///
 /// FNV-1a, 64 bits (Fowler, Noll and Vo). Of 128 random bits it keeps 64, so 2^64 identities share
-/// a fingerprint and none can be derived from it; a serial number has fewer, and whoever knows it
-/// can compute its fingerprint. The prefix distinguishes it from other programs' hashes of the same
-/// identity.
+/// a fingerprint and none can be derived from it; a serial number has fewer bits, and anyone who
+/// knows it can compute its fingerprint. The prefix distinguishes it from other programs' hashes of
+/// the same identity.
 pub(crate) fn fingerprint(identity: &str) -> Option<String> {
     let identity = identity.trim();
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;

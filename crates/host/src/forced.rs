@@ -35,7 +35,7 @@ pub struct AtaUnit {
 pub struct Forced {
     /// As written: `libata.force=2.00:noncq`.
     pub option: String,
-    /// Where it was found.
+    /// The file in which it was found.
     pub source: String,
     /// The ATA port, and the drive on it, that it applies to; `None` for all.
     pub port: Option<(u32, Option<u32>)>,
@@ -44,7 +44,7 @@ pub struct Forced {
 }
 
 impl Forced {
-    /// Whether it changes ATA drives, and this one.
+    /// Returns whether it changes the ATA drive.
     pub fn applies_to_ata(&self, AtaUnit { port, device }: AtaUnit) -> bool {
         let name = &self.option;
         let ata = ["libata.", "ahci.", "ata_piix."].iter().any(|module| name.starts_with(module));
@@ -53,7 +53,7 @@ impl Forced {
         })
     }
 
-    /// Whether it turns native command queuing off.
+    /// Returns whether it turns native command queuing off.
     pub fn is_noncq(&self) -> bool {
         self.value == "noncq"
     }
@@ -84,12 +84,12 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
     if let Some(force) = parameters.and_then(|node| node.text("force"))
         && force != "(null)"
     {
-        let again = |new: &Forced| found.iter().any(|old: &Forced| old.option == new.option);
-        let new: Vec<Forced> = libata(&force, "/sys/module/libata/parameters/force")
-            .into_iter()
-            .filter(|new| !again(new))
-            .collect();
-        found.extend(new);
+        // The parameter repeats the command line, unless modprobe.d has set it.
+        for new in libata(&force, "/sys/module/libata/parameters/force") {
+            if !found.iter().any(|old: &Forced| old.option == new.option) {
+                found.push(new);
+            }
+        }
     }
     found
 }
@@ -97,8 +97,9 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
 /// The options of a kernel command line that concern disks; for a capture, which keeps nothing
 /// else.
 pub(crate) fn about_disks(line: &str) -> String {
-    let known = |option: &&str| OPTIONS.iter().any(|name| option.starts_with(name));
-    let kept: Vec<&str> = line.split_whitespace().filter(known).collect();
+    let options = line.split_whitespace();
+    let kept: Vec<&str> =
+        options.filter(|option| OPTIONS.iter().any(|name| option.starts_with(name))).collect();
     kept.join(" ") + "\n"
 }
 

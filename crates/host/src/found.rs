@@ -1,29 +1,29 @@
-//! What is wrong with a device, as data; the rules are in `finding`.
+//! Findings as data; their rules are in `finding`.
 
 use std::fmt;
 
 use drivelab_core::outline::Severity;
 use serde::{Deserialize, Serialize};
 
-/// Something wrong, or worth knowing.
+/// A fault of a device or its settings, or a fact worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Its id.
     pub id: FindingId,
-    /// How severe it is.
+    /// Its severity.
     pub severity: Severity,
     /// Its description, in a sentence.
     pub message: String,
-    /// Where it was read, and the text found there.
+    /// The sources, and the text found there.
     pub evidence: String,
-    /// What to do about it.
+    /// The remedy.
     pub fix: String,
 }
 
 impl Finding {
-    /// Whether `--strict` fails on it: it fails on errors and warnings, except on a volatile write
-    /// cache, which is the normal state of a desktop drive and not a fault as long as flushes reach
-    /// it.
+    /// Returns whether `--strict` fails on it: it fails on errors and warnings, except on a
+    /// volatile write cache, which is the normal state of a desktop drive and not a fault as long
+    /// as flushes reach it.
     pub fn is_misconfiguration(&self) -> bool {
         self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
     }

@@ -19,14 +19,14 @@ use crate::usage::cpu_governor;
 /// The schema that this version writes.
 pub const SCHEMA: &str = "drivelab.inspect/1";
 
-/// How to inspect.
+/// The options of an inspection.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The text of a kernel log; without it, `dmesg` below the root is read.
     pub log: Option<String>,
-    /// Whether serial numbers are wanted; a virtio disk requires a request to its host.
+    /// True if serial numbers are wanted; a virtio disk requires a request to its host.
     pub serials: bool,
-    /// Whether drives may receive a command for their temperature.
+    /// True if drives may receive a command for their temperature.
     pub temperature: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Inspection {
     pub environment: Environment,
     /// The devices, the requested ones first.
     pub devices: Vec<Device>,
-    /// What could not be read or understood.
+    /// Files that could not be read or understood.
     pub problems: Vec<Problem>,
 }
 
@@ -55,12 +55,12 @@ pub struct Environment {
     /// hold for one boot.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub boot: Option<String>,
-    /// How the processor chooses its clock: `performance`, `schedutil`.
+    /// The frequency governor of the processor: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,
-    /// Whether the tree lists block devices; otherwise only the log names drives.
+    /// True if the tree lists block devices; otherwise only the log names drives.
     #[serde(default)]
     pub block_devices: bool,
-    /// Whether a kernel log was read; without one, findings that need it are missing.
+    /// True if a kernel log was read; without one, findings that need it are missing.
     pub kernel_log: bool,
     /// Options of the kernel that change how disks are driven.
     pub forced: Vec<Forced>,
@@ -73,7 +73,7 @@ impl Inspection {
         findings.map(|finding| finding.severity).min()
     }
 
-    /// Whether `--strict` fails: see [`Finding::is_misconfiguration`].
+    /// Returns whether `--strict` fails: see [`Finding::is_misconfiguration`].
     pub fn has_misconfiguration(&self) -> bool {
         let mut findings = self.devices.iter().flat_map(|device| &device.findings);
         findings.any(Finding::is_misconfiguration)
@@ -88,7 +88,7 @@ pub fn inspect(
     wanted: &[Wanted],
     options: &Options,
 ) -> Result<Inspection, InspectError> {
-    let machine = machine(root, options);
+    let machine = read_machine(root, options);
     let all = all_devices(root, &machine);
     let mut devices = if wanted.is_empty() {
         let mut devices = usual(&all);
@@ -100,7 +100,8 @@ pub fn inspect(
     for device in &mut devices {
         device.findings = finding::check(&Context { device, all: &all, machine: &machine });
     }
-    let environment = environment(root, &machine);
+    let environment = read_environment(root, &machine);
+    // Last: every check above may have read files.
     let problems = root.problems();
     Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
 }
@@ -124,7 +125,7 @@ pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, Ins
     })?
 }
 
-fn environment(root: &Root, machine: &Machine) -> Environment {
+fn read_environment(root: &Root, machine: &Machine) -> Environment {
     let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
     let boot = root.text("proc/sys/kernel/random/boot_id", TABLE_BYTES_MAX);
     Environment {
@@ -137,7 +138,7 @@ fn environment(root: &Root, machine: &Machine) -> Environment {
     }
 }
 
-fn machine(root: &Root, options: &Options) -> Machine {
+fn read_machine(root: &Root, options: &Options) -> Machine {
     let text = options.log.clone().or_else(|| root.text("dmesg", LOG_BYTES_MAX));
     let arrays = root.text("proc/mdstat", TABLE_BYTES_MAX);
     Machine {
@@ -160,6 +161,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
                 continue;
             };
             // The single paths under a native NVMe multipath disk.
+            // They belong to the multipath disk, which is listed too.
             if block.flag("hidden") == Some(true) || block.text("partition").is_some() {
                 continue;
             }
@@ -174,7 +176,9 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
 /// The disks that a user expects: drives and devices built on them, without empty loop devices,
 /// memory and optical drives.
 fn usual(all: &BTreeMap<String, Device>) -> Vec<Device> {
-    let memory = |device: &Device| matches!(device.kind, Kind::Ram | Kind::Removable);
-    let empty = |device: &Device| device.capacity_bytes == Some(0) && !device.is_drive();
-    all.values().filter(|device| !memory(device) && !empty(device)).cloned().collect()
+    let shown = all.values().filter(|device| {
+        let is_empty = device.capacity_bytes == Some(0) && !device.is_drive();
+        !is_empty && !matches!(device.kind, Kind::Ram | Kind::Removable)
+    });
+    shown.cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! How a disk is attached, and what is wrong with it.
+//! Inspects the attachment of disks, and finds faults in it.
 //!
 //! Reads `/sys`, `/proc` and the kernel log below a root that is an argument, so a captured tree of
 //! another machine is read in the same way as this machine's. Nothing is written, no device is

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use drivelab_core::config;
+
 use crate::device::{Device, Mounts};
 use crate::root::{Root, Unanswered};
 
-/// Devices that a message names.
+/// Maximum number of devices that a message names.
 const NEAR_SHOWN: usize = 5;
-/// Number of letters by which a name may differ from the intended one.
-const SLIPS_MAX: usize = 1;
 
 /// A request for devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn device_number(number: u64) -> String {
     format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
 }
 
-/// Why a request cannot be answered.
+/// The reason why a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InspectError {
     /// There is no such device.
@@ -38,7 +38,7 @@ pub enum InspectError {
     NoSuchDevice {
         /// The requested name.
         name: String,
-        /// Existing devices: the most similar ones, then drives, then the others.
+        /// Existing devices: the most similar one, then drives, then the others.
         near: Vec<String>,
         /// The number of further devices.
         more: usize,
@@ -46,7 +46,7 @@ pub enum InspectError {
     /// There is no tree to search.
     #[error("cannot inspect any disk: {} is missing", base.join("sys/block").display())]
     NoTree {
-        /// The expected place of the tree.
+        /// The expected path of the tree.
         base: PathBuf,
     },
     /// Too much of the tree does not answer.
@@ -93,6 +93,7 @@ pub(crate) fn chosen(
             if !seen.insert(device.name.clone()) {
                 continue;
             }
+            // Reversed, because the last one pushed is the next one taken.
             let below = device.slaves.iter().rev();
             pending.extend(below.filter_map(|name| find(all, name)));
             chosen.push(device);
@@ -105,6 +106,7 @@ pub(crate) fn chosen(
 fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     let mapped = short.strip_prefix("mapper/").unwrap_or(short);
+    // The kernel writes `!` for a slash in a name, as in `cciss!c0d0`.
     let kernel = short.replace('/', "!");
     if let Some(device) = all.get(&kernel) {
         return Some(device.clone());
@@ -114,32 +116,37 @@ fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
             return Some(Device::of_partition(partition.clone(), disk));
         }
     }
-    let named = |device: &&Device| {
+    let mut devices = all.values();
+    let named = devices.find(|device| {
         device.dm.as_ref().and_then(|dm| dm.name.as_deref()).is_some_and(|name| name == mapped)
-    };
-    all.values().find(named).cloned()
+    });
+    named.cloned()
 }
 
 fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
     let short = name.rsplit('/').next().unwrap_or(name);
     // A name is truncated: one of kilobytes is similar to none.
     let short: String = short.chars().take(64).collect();
-    let rank = |device: &Device| {
-        let slips = strsim::levenshtein(&device.name, &short);
-        (slips > SLIPS_MAX, !device.is_drive(), slips, device.name.clone())
-    };
-    let mut near: Vec<_> = all.values().map(rank).collect();
-    near.sort();
+    let meant = config::nearest(&short, all.keys().map(String::as_str));
+    let mut near: Vec<&Device> = all.values().collect();
+    near.sort_by_key(|device| {
+        (Some(device.name.as_str()) != meant, !device.is_drive(), device.name.as_str())
+    });
     let more = near.len().saturating_sub(NEAR_SHOWN);
-    let near = near.into_iter().take(NEAR_SHOWN).map(|(.., name)| name).collect();
+    let near: Vec<String> =
+        near.into_iter().take(NEAR_SHOWN).map(|device| device.name.clone()).collect();
+    debug_assert!(near.len() <= NEAR_SHOWN && near.len() + more == all.len(), "all are counted");
     InspectError::NoSuchDevice { name: name.to_owned(), near, more }
 }
 
 /// The name of the block device with this number, from `sys/dev/block`.
 fn by_number(root: &Root, number: &str) -> Option<String> {
-    let whole = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let (major, minor) = number.split_once(':')?;
-    if !whole(major) || !whole(minor) || major == "0" {
+    // Major number 0 is that of file systems without a device.
+    let are_numbers = [major, minor]
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if !are_numbers || major == "0" {
         return None;
     }
     root.node(&format!("sys/dev/block/{number}")).map(|node| node.name().to_owned())

@@ -37,6 +37,7 @@ impl Speed {
         if fraction.len() > 3 || fraction.contains('.') {
             return None;
         }
+        debug_assert!(fraction.len() <= 3, "longer fractions were refused");
         let thousandths: u32 = format!("{fraction:0<3}").parse().ok()?;
         let mbps = whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(thousandths)?;
         (mbps > 0).then_some(Self { mbps })
@@ -62,8 +63,9 @@ impl Serialize for Speed {
 impl<'de> Deserialize<'de> for Speed {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         let gbps = f64::deserialize(source)?;
-        let wrong = || serde::de::Error::custom("a speed is a number of Gb/s with three decimals");
-        Self::of_giga(&format!("{gbps:.3}")).ok_or_else(wrong)
+        Self::of_giga(&format!("{gbps:.3}")).ok_or_else(|| {
+            serde::de::Error::custom("a speed is a number of Gb/s with three decimals")
+        })
     }
 }
 

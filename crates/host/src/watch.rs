@@ -65,7 +65,7 @@ pub struct Rate {
     pub write_lat_ns: Option<u64>,
     /// Share of the time in which any request was in flight.
     pub busy: f64,
-    /// Whether the kernel counts its requests; if it does not, all figures are 0.
+    /// True if the kernel counts its requests; if it does not, all figures are 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iostats: Option<bool>,
 }
@@ -121,6 +121,7 @@ impl Counters {
         for (column, (now, then)) in columns.iter_mut().zip(&then.columns).enumerate() {
             *now = match column {
                 READ_MS | WRITE_MS | BUSY_MS | WEIGHTED_MS => {
+                    // Correct across one wrap, which two samples seconds apart can have.
                     now.wrapping_sub(*then) & u64::from(u32::MAX)
                 }
                 _ => now.saturating_sub(*then),
@@ -133,20 +134,25 @@ impl Counters {
 #[expect(clippy::cast_precision_loss, reason = "rates are shown with three digits")]
 fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) -> Rate {
     let seconds = elapsed.ns().max(1) as f64 / 1e9;
-    let per_s = |count: u64| count as f64 / seconds;
     let columns = &done.columns;
-    let mean = |ms: usize, count: usize| (columns[ms] * 1_000_000).checked_div(columns[count]);
+    debug_assert!(seconds > 0.0, "at least a nanosecond");
+    let [reads_per_s, writes_per_s] =
+        [columns[READS], columns[WRITES]].map(|count| count as f64 / seconds);
+    let [read_bytes_per_s, write_bytes_per_s] = [columns[SECTORS_READ], columns[SECTORS_WRITTEN]]
+        .map(|sectors| sectors.saturating_mul(SECTOR_BYTES) as f64 / seconds);
+    let [read_lat_ns, write_lat_ns] = [(READ_MS, READS), (WRITE_MS, WRITES)]
+        .map(|(ms, count)| (columns[ms] * 1_000_000).checked_div(columns[count]));
     Rate {
         name: name.to_owned(),
         in_flight: done.in_flight,
         depth_used: columns[WEIGHTED_MS] as f64 / 1e3 / seconds,
         queue_depth,
-        reads_per_s: per_s(columns[READS]),
-        writes_per_s: per_s(columns[WRITES]),
-        read_bytes_per_s: per_s(columns[SECTORS_READ].saturating_mul(SECTOR_BYTES)),
-        write_bytes_per_s: per_s(columns[SECTORS_WRITTEN].saturating_mul(SECTOR_BYTES)),
-        read_lat_ns: mean(READ_MS, READS),
-        write_lat_ns: mean(WRITE_MS, WRITES),
+        reads_per_s,
+        writes_per_s,
+        read_bytes_per_s,
+        write_bytes_per_s,
+        read_lat_ns,
+        write_lat_ns,
         busy: (columns[BUSY_MS] as f64 / 1e3 / seconds).min(1.0),
         iostats: done.iostats,
     }

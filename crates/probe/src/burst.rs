@@ -71,7 +71,7 @@ mod tests {
     fn the_error_of_a_median_follows_from_its_neighbours() {
         let bursts = Bursts { writes: 64, capacity: Sectors::new(1 << 20), time: Span::ZERO };
         let times: Vec<Span> = (0..10_000).map(|at| Span::from_ns(30_000 + at)).collect();
-        let seen = bursts.seen(&times);
+        let seen = bursts.median(&times);
         assert!((seen.p50_ms - 0.035).abs() < 1e-9, "{seen:?}");
         // A hundred places on either side are 100 ns: two deviations.
         assert!((seen.error.unwrap() - 50.0 / 35_000.0).abs() < 1e-6, "{seen:?}");

@@ -47,14 +47,16 @@ impl RandomLoad {
         let mut sent = vec![Time::ZERO; self.iodepth as usize];
         for slot in 0..u64::from(self.iodepth) {
             sent[index(slot)] = session.now();
-            let request = self.request(slot, &mut session.rng);
-            session.send(request)?;
+            let next = self.request(slot, &mut session.rng);
+            session.send(next)?;
         }
         let (mut times, mut parts) = (Vec::new(), vec![0_u32; PARTS]);
         let mut last = start;
         while session.now() < end && !session.stop() {
             for answer in session.completed(end)? {
                 let slot = answer.id.0;
+                // Failed requests are counted by the session; their times say nothing about the
+                // drive.
                 if answer.result.is_ok() && answer.at >= start && answer.at < end {
                     times.push(answer.at.since(sent[index(slot)]));
                     // In 128 bits: an hour in ns times the number of parts is near 2^64.
@@ -64,8 +66,8 @@ impl RandomLoad {
                     last = last.max(answer.at);
                 }
                 sent[index(slot)] = session.now();
-                let request = self.request(slot, &mut session.rng);
-                session.send(request)?;
+                let next = self.request(slot, &mut session.rng);
+                session.send(next)?;
             }
         }
         debug_assert!(
@@ -80,6 +82,7 @@ impl RandomLoad {
 
     fn request(self, slot: u64, rng: &mut Rng) -> Request {
         let blocks = (self.span.get() / BLOCK.get()).max(1);
+        // Aligned to 4 KiB, so that no drive has to read before it writes.
         let lba = Lba::new(rng.below(blocks) * BLOCK.get());
         let op = if self.write { Op::Write } else { Op::Read };
         Request { id: RequestId(slot), op, lba, sectors: BLOCK, fua: false, submitter: 0 }

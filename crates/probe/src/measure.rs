@@ -1,7 +1,9 @@
 //! The measurement of a drive for `drive fit`: its steps, their durations and their order.
 
 use drivelab_core::Target;
-use drivelab_core::measurements::{DriveKind, FlashState, MeasuredStream, Measurements, Place};
+use drivelab_core::measurements::{
+    DriveKind, FlashState, MeasuredStream, Measurements, Place as Position,
+};
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Lba, Sectors, Span};
 
@@ -42,7 +44,7 @@ pub struct Step {
 enum Kind {
     Stream {
         write: bool,
-        place: Place,
+        position: Position,
     },
     Rotation,
     Load {
@@ -97,7 +99,7 @@ const STREAM_REGION: Sectors = Sectors::new(1 << 21);
 const RAMP: Span = Span::from_ms(200);
 
 /// Depths that show the parallelism of a solid-state drive, and the seconds for each: it completes
-/// so many requests in a second that a few seconds suffice.
+/// thousands of requests in a second, so a few seconds suffice.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const DEPTH_SECONDS: u64 = 4;
 
@@ -142,7 +144,8 @@ pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
 
 /// Returns the streams at the three positions.
 fn of_streams(write: bool) -> [(u64, Kind); 3] {
-    [Place::Outer, Place::Middle, Place::Inner].map(|place| (2, Kind::Stream { write, place }))
+    [Position::Outer, Position::Middle, Position::Inner]
+        .map(|position| (2, Kind::Stream { write, position }))
 }
 
 fn random_reads(seconds: u64, iodepth: u32, span: Option<Bytes>) -> (u64, Kind) {
@@ -187,14 +190,14 @@ fn of_writes(state: Option<FlashState>) -> Vec<(u64, Kind)> {
 impl Kind {
     fn words(self) -> String {
         match self {
-            Self::Stream { write, place } => {
+            Self::Stream { write, position } => {
                 let verb = if write { "writes" } else { "reads" };
-                let position = match place {
-                    Place::Outer => "at the outer edge",
-                    Place::Middle => "in the middle",
-                    Place::Inner => "at the inner edge",
+                let words = match position {
+                    Position::Outer => "at the outer edge",
+                    Position::Middle => "in the middle",
+                    Position::Inner => "at the inner edge",
                 };
-                format!("sequential {verb} {position}")
+                format!("sequential {verb} {words}")
             }
             Self::Rotation => "speed of rotation".into(),
             Self::Load { write, span, iodepth } => {
@@ -232,6 +235,7 @@ pub fn measure<T: Target>(
     let mut measurements = of_drive.map_err(ProbeError::Drive)?;
     measurements.kind = settings.solid_state.then_some(DriveKind::Ssd);
     let plan = steps(capacity, settings);
+    // Of the plan, not of the clock: progress must not jump when a step takes longer.
     let expected = plan.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
     let begin = target.now();
     let mut session = Session::new(target, watch, settings.seed, expected);
@@ -245,6 +249,7 @@ pub fn measure<T: Target>(
         carry_out(step, of, &mut session, (&mut measurements, &mut pieces))?;
         before += step.takes;
     }
+    // Also after a stop: what was measured is kept.
     mean_stream(&mut measurements);
     measurements.loads = pieces.loads();
     let marks = pieces.mark().into_iter().collect();
@@ -263,24 +268,25 @@ fn carry_out<T: Target>(
     debug_assert!(capacity.get() >= CAPACITY_MIN, "the caller refuses smaller targets");
     let time = step.takes;
     match step.kind {
-        Kind::Stream { write, place } => {
+        Kind::Stream { write, position } => {
             let region = STREAM_REGION.min(Sectors::new(sectors.get() / 8));
-            let from = match place {
-                Place::Outer => 0,
-                Place::Middle => sectors.get() / 2,
-                Place::Inner => sectors.get() - region.get(),
+            let from = match position {
+                Position::Outer => 0,
+                Position::Middle => sectors.get() / 2,
+                Position::Inner => sectors.get() - region.get(),
             };
+            // At a whole MiB, so that a stream crosses no physical sector.
             let from = Lba::new(from / 2048 * 2048);
             let stream = Stream { write, from, to: from + region, ramp: RAMP, time };
             if let Some(mb_per_s) = stream.run(session)? {
-                let (place, state) = (Some(place), None);
-                into.streams.push(MeasuredStream { write, place, state, mb_per_s });
+                let place = Some(position);
+                into.streams.push(MeasuredStream { write, place, state: None, mb_per_s });
             }
         }
         Kind::Rotation => {
             // A little way in: the first tracks are the busiest of a disk in use.
             let from = Lba::new((sectors.get() / 64).min(1 << 21) / 8 * 8);
-            into.rpm = rotation::rpm(session, from, into.stream_at(false, Place::Outer))?;
+            into.rpm = rotation::rpm(session, from, into.stream_at(false, Position::Outer))?;
         }
         Kind::Load { write, span, iodepth } => {
             // Writes fill the drive's cache first, reads the queue, whose oldest wait long.
@@ -305,8 +311,8 @@ fn carry_out<T: Target>(
             let (from, to) = (Lba::new(0), Lba::new(sectors.get()));
             let stream = Stream { write: true, from, to, ramp: FILL, time };
             if let Some(mb_per_s) = stream.run(session)? {
-                let (place, state) = (None, Some(state));
-                into.streams.push(MeasuredStream { write: true, place, state, mb_per_s });
+                let state = Some(state);
+                into.streams.push(MeasuredStream { write: true, place: None, state, mb_per_s });
             }
         }
         Kind::SustainedLoad { state } => {
@@ -322,12 +328,11 @@ fn carry_out<T: Target>(
 /// Adds the mean of the three positions, for files with a single rate.
 fn mean_stream(measured: &mut Measurements) {
     for write in [false, true] {
-        let rates = [Place::Outer, Place::Middle, Place::Inner]
-            .map(|place| measured.stream_at(write, place));
+        let rates = [Position::Outer, Position::Middle, Position::Inner]
+            .map(|position| measured.stream_at(write, position));
         if let [Some(outer), Some(middle), Some(inner)] = rates {
             let mb_per_s = (outer + middle + inner) / 3.0;
-            let (place, state) = (None, None);
-            measured.streams.push(MeasuredStream { write, place, state, mb_per_s });
+            measured.streams.push(MeasuredStream { write, place: None, state: None, mb_per_s });
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn rpm<T: Target>(
         if index % 2 == 1 {
             session.pause(DELAY)?;
         }
+        // From completion to completion: submission and wake-up would add the host's jitter.
         let Some((at, _)) = session.one(Request::read(0, lba, BLOCK))? else { break };
         gaps.extend(before.map(|before| at.since(before)));
         before = Some(at);

@@ -171,6 +171,7 @@ impl<'a, T: Target> Session<'a, T> {
             let until = self.now() + POLL_INTERVAL;
             self.wait_once(until)?;
         }
+        // Late answers belong to a step that has its figures.
         self.inbox.clear();
         Ok(())
     }
@@ -188,6 +189,7 @@ impl<'a, T: Target> Session<'a, T> {
         self.watch.at(&self.what, done.min(self.expected), self.expected);
         let new = &self.inbox[before..];
         self.outstanding = self.outstanding.saturating_sub(new.len() as u64);
+        debug_assert!(self.step[1] <= self.step[0], "failures are requests");
         if !new.is_empty() {
             self.last_completion = time;
         } else if self.outstanding > 0 && time.since(self.last_completion) > SILENCE {

@@ -43,6 +43,7 @@ impl Stream {
             }
         }
         session.drain()?;
+        debug_assert!(since.is_none_or(|since| since <= until), "counted after the ramp");
         let elapsed = since.map_or(Span::ZERO, |since| until.since(since));
         let bytes = float(counted * PIECE.bytes().get());
         Ok((counted >= 8).then(|| bytes / 1e6 / (float(elapsed.ns()) / 1e9)))

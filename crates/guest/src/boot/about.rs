@@ -145,6 +145,7 @@ pub(super) const ROOT: &str = "root";
 impl Guest<'_> {
     /// The kernel command line.
     pub(super) fn command_line(&self, hardware: &Hardware, is_attended: bool) -> Vec<String> {
+        // Without a terminal a shell that reads its input must see the end of it, not wait.
         let input = if is_attended { "fd:0" } else { "null" };
         let mut line = vec![
             format!("mem={}M", self.memory.get() >> 20),
@@ -159,6 +160,7 @@ impl Guest<'_> {
             "uml_dir=.".into(),
             "umid=guest".into(),
             "norandmaps".into(),
+            // Ends at once, so that a panic is seen as the end of the process.
             "panic=-1".into(),
         ];
         if matches!(hardware, Hardware::Block(_)) {

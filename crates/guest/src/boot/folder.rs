@@ -18,6 +18,7 @@ pub(super) struct RunFolder(Marked);
 impl RunFolder {
     /// Makes a folder among temporary files, and removes those of runs that were killed.
     pub(super) fn new() -> io::Result<Self> {
+        // The marker keeps the clean-up from a folder that only has such a name.
         Ok(Self(Marked::temporary(PREFIX, &MARKER)?))
     }
 

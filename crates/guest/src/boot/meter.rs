@@ -31,10 +31,12 @@ impl Meter {
             return None;
         }
         let (since, before) = self.begun;
+        debug_assert!(now >= since, "the clock is monotonic");
         let real = self.limit.real.saturating_sub(now.duration_since(since));
         if real.is_zero() {
             return Some(End::TimedOut);
         }
+        // Measured last: it reads every process of the machine.
         let processor = self.limit.processor.saturating_sub(used().saturating_sub(before));
         if processor.is_zero() {
             return Some(End::UsedUp);

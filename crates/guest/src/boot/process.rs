@@ -45,6 +45,7 @@ impl Process {
         let mut command = Command::new("setarch");
         command.args(["x86_64", "--addr-no-randomize", "setpriv", "--pdeathsig", "KILL"]);
         command.arg(kernel).args(arguments).current_dir(folder).process_group(0);
+        // A fixed environment, so that the guest does not depend on that of the user.
         command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
         command
             .stdin(input.map_or_else(Stdio::null, Stdio::from))
@@ -57,6 +58,7 @@ impl Process {
     pub(super) fn has_ended(&self) -> io::Result<bool> {
         let id = WaitId::Pid(Pid::from_child(&self.child));
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        // NOWAIT leaves the zombie, which keeps the process group's number from being reused.
         Ok(self.reaped.is_some() || waitid(id, options)?.is_some())
     }
 
@@ -74,6 +76,7 @@ impl Process {
         if let Some(status) = self.reaped {
             return Ok(status);
         }
+        // The whole group: UML runs the guest's programs as processes of the host.
         match kill_process_group(Pid::from_child(&self.child), Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
@@ -164,6 +167,8 @@ impl Output {
         let (mut lines, mut noted, mut end) = (Vec::new(), self.noted.iter().peekable(), 0);
         for line in self.bytes.split_inclusive(|byte| *byte == b'\n') {
             end += line.len();
+            // The first note at or after the end of the line is the first time at which it was
+            // complete.
             while noted.next_if(|(length, _)| *length < end).is_some() {}
             if let (Some((_, at)), Some(text)) = (noted.peek(), line.strip_suffix(b"\n")) {
                 lines.push(Line { at: *at, text: String::from_utf8_lossy(text).into_owned() });

@@ -211,6 +211,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let pinned = Pinned::here().ok();
         let kernel = std::path::absolute(guest.kernel);
         let kernel = kernel.map_err(GuestError::at("find the kernel"))?;
+        // Taken before the start, so that the guest inherits its end of the pipe.
         let input = observers.terminal.as_mut().and_then(Attached::guest_input);
         let line = guest.command_line(hardware, observers.terminal.is_some());
         let process = Process::start(&kernel, folder, &line, input, [out, err]);
@@ -249,9 +250,11 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
                 Err(Stop::Failed(error)) => return Err(error),
             }
         };
+        // Before `end`, which reaps the process and with it the record of its processor time.
         let (wall, processor) = (self.begun.elapsed(), self.process.processor_time());
         let status = self.process.end().map_err(GuestError::at("end the guest"))?;
         let how = match how {
+            // UML ends with success after a shutdown, and with a signal or an error after a panic.
             End::PoweredOff if !status.success() => End::Crashed(status),
             how => how,
         };
@@ -388,6 +391,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(GuestError::at("wait for the guest")(error.into())),
         }
+        debug_assert!((2..=3).contains(&sockets), "clock, disk and perhaps interrupts");
         let has_event: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         let (sockets, consoles) = has_event.split_at(sockets);
         // The socket for interrupts exists only after the guest's driver has passed it.
@@ -428,6 +432,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             return Ok(());
         }
         let now = self.page.now();
+        // In the order of the queues, so that a run can be repeated.
         for index in (0..u64::BITS).filter(|index| kicks & 1 << index != 0) {
             let index = u16::try_from(index).expect("below 64");
             self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
@@ -456,6 +461,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             Effect::Interrupts => self.interrupts = files.into_iter().next().map(Into::into),
             Effect::Queue(index, ring) => {
                 let queue = Queue::new(ring)?;
+                // The guest fills the queue of interrupts ahead of time; a kick for each buffer
+                // would cost a turn.
                 if self.front.is_silent(index) {
                     queue.silence(&mut self.memory)?;
                 }
@@ -475,6 +482,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
 
     /// Advances the drive to `at`, and interrupts the guest if that completed a request.
     fn advance(&mut self, at: Time) -> Result<(), Stop> {
+        // The next forced message is a tick after this turn, not a tick after the last message.
         self.check_at = self.tick.map_or(self.check_at, |tick| self.check_at.max(at + tick));
         if self.front.next_event().is_none_or(|event| event > at) {
             return Ok(());
@@ -508,6 +516,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
                 let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
                 let mut bytes = [0; CALLED_BYTES];
                 socket.read_exact(&mut bytes).map_err(|_| Stop::HungUp)?;
+                // Nothing else arrives here: the guest acknowledges one interrupt before the next
+                // is sent.
                 return if was_called(&bytes) { Ok(()) } else { Err(GuestError::Interrupt.into()) };
             }
             if ready.disk && !ready.clock {

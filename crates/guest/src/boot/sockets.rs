@@ -39,6 +39,7 @@ pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<Received>> {
     let files: Vec<OwnedFd> = files.collect();
     let got = complete(socket, &mut bytes, got, HEADER_BYTES)?;
     let header = Header::read_from_bytes(&bytes[..HEADER_BYTES]).expect("it has its length");
+    // The length comes from the guest, and the buffer has a fixed size.
     let Some(length) = header.payload_bytes() else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too long"));
     };
@@ -69,6 +70,7 @@ pub(super) fn send_with_file_twice(
 ) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    // The kernel expects the descriptors of its memory and of its log; see `Calendar::take`.
     let files = [file.as_fd(), file.as_fd()];
     assert!(ancillary.push(SendAncillaryMessage::ScmRights(&files)), "the space is for two files");
     let sent = sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;

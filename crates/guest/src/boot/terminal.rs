@@ -78,6 +78,7 @@ impl<'a> Attached<'a> {
     /// Waits at most `limit` for keys, and forwards as many as the guest's pipe has space for.
     pub(super) fn pass_on(&mut self, limit: Duration) -> io::Result<()> {
         let pause = timespec(limit.min(POLL_INTERVAL));
+        // A full pipe means that the guest does not read: its keys wait in the terminal.
         let mut room = [PollFd::new(&self.keys, PollFlags::OUT)];
         poll(&mut room, Some(&timespec(Duration::ZERO)))?;
         let has_room = room[0].revents() == PollFlags::OUT;
@@ -108,6 +109,7 @@ impl<'a> Attached<'a> {
         if self.input.is_some() || !has_room || is_recent {
             return Ok(());
         }
+        // Recorded before the write, so that a failing write is not repeated at once.
         self.ended = Some(Instant::now());
         self.keys.write_all(&[END_OF_INPUT])
     }

@@ -86,6 +86,7 @@ impl Calendar {
             }
             Op::Wait => return Err(CalendarError::NoSharedTime),
             Op::Request => {
+                // A guest that asks for a turn must not run past it, even if its limit was later.
                 page.set_request(Time::from_ns(message.time));
                 page.limit(Time::from_ns(message.time));
                 0
@@ -109,6 +110,7 @@ impl Calendar {
         event: Option<Time>,
     ) -> Result<(), CalendarError> {
         let Some(event) = event else { return Ok(()) };
+        // The new event lies in the past only if the guest ignored its limit.
         if event < page.now() {
             return Err(CalendarError::Overrun);
         }
@@ -133,6 +135,9 @@ impl Calendar {
     /// Interrupts a waiting guest for one of its queues: its turn is now.
     pub fn call<M: Memory>(&mut self, page: &mut Page<M>, queue: u16) {
         page.add_call(queue);
+        // The page holds one request: the present one replaces a later one, which the guest
+        // repeats.
+        debug_assert!(self.waits, "a running guest finds its interrupts by itself");
         page.set_request(page.now());
     }
 
@@ -157,6 +162,7 @@ impl Calendar {
         if !self.waits {
             return Ok(Turn::Guest);
         }
+        // The guest waits, so neither value can change while the decision is made.
         let (now, request) = (page.now(), page.request());
         page.set_running(CONTROLLER);
         match (event, request) {
@@ -179,6 +185,7 @@ impl Calendar {
                 page.set_free_until(event);
                 page.set_running(GUEST);
                 self.waits = false;
+
                 self.sequence = self.sequence.wrapping_add(1);
                 Ok(Turn::Run(Message { op: Op::Run, sequence: self.sequence, time: at.ns() }))
             }

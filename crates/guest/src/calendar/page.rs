@@ -92,6 +92,7 @@ impl<M: Memory> Page<M> {
 
     /// Lowers the limit, never raises it.
     pub(super) fn limit(&mut self, limit: Time) {
+        // A limit that rose here would let the guest pass an event that is already due.
         if limit.ns() < self.free_until() {
             self.set_free_until(Some(limit));
         }
@@ -134,6 +135,7 @@ impl<M: Memory> Page<M> {
 
     /// Returns the time at which the guest wants to run, if it wants to.
     pub(super) fn request(&self) -> Option<Time> {
+        // Linux clears the flag when it gets its turn.
         let wants = self.get::<u32>(client(GUEST) + FLAGS_AT) & WANTS_RUN != 0;
         wants.then(|| Time::from_ns(self.get(client(GUEST) + REQUEST_AT)))
     }

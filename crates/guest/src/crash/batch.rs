@@ -41,6 +41,7 @@ impl Mark {
         let mut words = line.strip_prefix(CHECKED)?.splitn(3, ' ');
         let number = words.next()?.parse().ok()?;
         let code = words.next()?.parse().ok()?;
+        // The rest of the line may contain spaces: it lists processes and mounts.
         let left = words.next().unwrap_or_default().trim();
         let left_behind = (!left.is_empty()).then(|| left.to_owned());
         Some(Self { number, finding: finding(code), left_behind })

@@ -57,6 +57,7 @@ fn last_line(output: &str) -> String {
 }
 
 fn found(ended: &RunResult) -> CheckResult {
+    // A guest that crashed after its check still has a result: the check's own exit code counts.
     let printed = initramfs::results(&ended.results);
     let (output, code) = match (ended.how, printed) {
         (End::Deadlocked, _) => {
@@ -70,6 +71,7 @@ fn found(ended: &RunResult) -> CheckResult {
     match code {
         0 => CheckResult { finding: finding(code), reason: String::new() },
         1 => CheckResult { finding: finding(code), reason: last_line(output) },
+        // mount(8) says only "Invalid argument"; the kernel's log has the cause.
         NOT_MOUNTED => corrupt(with_kernel(last_line(output), &ended.console)),
         2 | DAMAGED | FAILED => corrupt(last_line(output)),
         code => corrupt(format!("the check ended with exit code {code}")),

@@ -63,6 +63,7 @@ impl Scene<'_> {
     }
 
     fn lead(&self) -> String {
+        debug_assert!(!self.disk.contains('/'), "a name below /dev");
         let settings = self.settings.join("\n");
         format!(
             "{settings}\nexport DISK=/dev/{}\n\
@@ -90,6 +91,7 @@ impl Scene<'_> {
         if *kind == FileSystemKind::None {
             return String::new();
         }
+        // An `-o` without options would take the next word as one.
         let options = if mount.is_empty() { String::new() } else { format!("-o {mount} ") };
         format!(
             "mount -t {kind} {options}$DISK /mnt >&2 || fail {NOT_MOUNTED} \"the file system \

@@ -51,6 +51,7 @@ impl WorkloadError {
 /// Returns the lines of a console that programs printed; those of the kernel begin with a time.
 fn of_programs<'a>(console: &[&'a str]) -> Vec<&'a str> {
     let started = console.iter().position(|line| line.contains("] Run /init as init process"));
+    // Before init runs, only the kernel prints.
     let since = &console[started.map_or(0, |at| at + 1)..];
     let printed = since.iter().filter(|line| !line.trim().is_empty() && !is_of_kernel(line));
     printed.copied().collect()

@@ -61,6 +61,7 @@ fn end_of_segments(bytes: &[u8]) -> Option<usize> {
     let table = bytes.get(usize::try_from(header.segments_at.get()).ok()?..)?;
     let count = usize::from(header.segments.get());
     let (segments, _) = <[Segment]>::ref_from_prefix_with_elems(table, count).ok()?;
+    // Segments may overlap and come in any order: the highest end counts.
     let ends = segments.iter().map(|it| it.at.get().checked_add(it.file_bytes.get()));
     let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
     let end = usize::try_from(last).ok()?.max(size_of::<Header>());

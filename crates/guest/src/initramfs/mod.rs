@@ -107,7 +107,9 @@ impl Initramfs {
 
     /// Adds an entry and the folders above it.
     fn add(&mut self, name: &str, entry: Entry) {
+        debug_assert!(!name.starts_with('/'), "names are relative to the root");
         for (end, _) in name.match_indices('/') {
+            // The kernel creates no missing parents when it unpacks an archive.
             self.0.entry(name[..end].into()).or_insert(Entry::Folder);
         }
         self.0.insert(name.into(), entry);
@@ -116,6 +118,7 @@ impl Initramfs {
     /// The archive, in the format `newc`; all files belong to root and carry no time.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        // Sorted by name, so that a folder precedes its contents.
         for (inode, (name, entry)) in (1..).zip(&self.0) {
             entry.put(&mut out, inode, name);
         }
@@ -174,6 +177,7 @@ pub fn results(console: &str) -> Option<(&str, u8)> {
 
 /// Returns the shared libraries of a program, including its loader; none if it is static.
 fn libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
+    // ldd fails for a static program, and prints no path then.
     let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output()?;
     Ok(of_ldd(&String::from_utf8_lossy(&output.stdout)))
 }

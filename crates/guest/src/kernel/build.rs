@@ -107,7 +107,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Prefix of the folders of builds; the next build removes those of killed ones.
 const PREFIX: &str = "building-";
 static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
-/// Fixed values in place of the user, host and time of the build, so that the same source always
+/// Fixed values for the user, host and time of the build, so that the same source always
 /// gives the same kernel.
 const IDENTITY: [(&str, &str); 3] = [
     ("KBUILD_BUILD_USER", "drivelab"),
@@ -139,6 +139,7 @@ impl Build<'_> {
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Kernel, BuildError> {
         let folder = cache.folder()?;
+        // Held until the kernel is in the cache.
         let _lock = lock(&folder)?;
         let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
         let log = Log::new(&folder).map_err(at("write the log of the build"))?;
@@ -180,6 +181,7 @@ impl Build<'_> {
     fn configure(&self, steps: &Steps<'_>, tree: &Folder) -> Result<(), BuildError> {
         let written = tree.write_new("drivelab.config", CONFIG.as_bytes());
         written.map_err(at("write the configuration"))?;
+        // make silently drops options that it does not know or whose dependencies are missing.
         self.make(steps, tree, "allnoconfig")?;
         let config = fs::read_to_string(tree.path().join(".config"));
         let config = config.map_err(at("read the configuration"))?;
@@ -205,6 +207,7 @@ impl Build<'_> {
         }
         let package = format!("linux-source-{SERIES}");
         let archive = format!("usr/src/{package}.tar.xz");
+        // The installed package first: it needs no network.
         let installed = Path::new("/").join(&archive);
         if installed.exists() {
             let version = steps.output("dpkg-query", &["-W", "-f", "${Version}", &package])?;
@@ -270,7 +273,7 @@ struct Log {
 }
 
 impl Log {
-    /// Creates it in `folder`, in place of that of the last build.
+    /// Creates it in `folder`, and removes that of the last build.
     fn new(folder: &Path) -> io::Result<Self> {
         const NAME: &str = "build.log";
         let folder = Folder::open(folder)?;
@@ -346,6 +349,7 @@ impl Steps<'_> {
         let log = fs::read(&self.log.path).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines = log.lines().rev();
+        // A parallel make prints the failing command before those of the other jobs that still ran.
         let errors = lines.clone().find(|line| line.contains("error") || line.starts_with("E: "));
         errors.or_else(|| lines.clone().find(|line| !line.trim().is_empty())).unwrap_or("").into()
     }
@@ -363,6 +367,7 @@ impl Compiled {
     /// Counts from the current end of `log` on.
     fn new(log: &Path) -> Self {
         let mut file = File::open(log).ok();
+        // Earlier steps are in the same log.
         let at_end = file.as_mut().map(|file| file.seek(SeekFrom::End(0)));
         Self { log: file.filter(|_| matches!(at_end, Some(Ok(_)))), count: 0, rest: Vec::new() }
     }

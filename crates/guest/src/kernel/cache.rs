@@ -134,6 +134,7 @@ impl Cache {
     /// Keeps a kernel that was built elsewhere with the same recipe.
     pub fn import(&self, file: &Path) -> Result<Kernel, CacheError> {
         let release = release_of(file)?;
+        // Any kernel with another suffix lacks a patch or an option that guests need.
         let Some(version) = release.strip_suffix(&release_suffix()) else {
             return Err(CacheError::Recipe { path: file.to_owned(), release });
         };
@@ -166,6 +167,7 @@ fn replace_text(path: &Path, text: &str) -> Result<(), CacheError> {
 fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = drivelab_files::create(path)?;
     file.write_all(bytes)?;
+    // Before the rename of `finish`, so that no one finds a program without its mode.
     file.file().set_permissions(fs::Permissions::from_mode(0o755))?;
     file.finish()
 }

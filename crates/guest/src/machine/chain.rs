@@ -68,6 +68,7 @@ fn pieces(segments: &[Segment], skip: u64, length: usize) -> impl Iterator<Item 
         skip -= before;
         let length = (u64::from(segment.length) - before).min(left);
         left -= length;
+        // An address near the end of the range fails in `Memory`, which checks every access.
         let address = segment.address.wrapping_add(before);
         let length = u32::try_from(length).expect("at most that of the segment");
         (length > 0).then_some(Segment { address, length })

@@ -150,6 +150,7 @@ impl<D: Disk> Front<D> {
         memory: &mut impl Memory,
         done: &mut Vec<TraceEntry>,
     ) -> Result<Option<u16>, BlockError> {
+        // A device interrupts for one queue only, so a single index is enough.
         let (index, wanted) = match self {
             Self::Block(block) => {
                 (REQUESTS, block.advance(now, queues.get(REQUESTS)?, memory, done)?)

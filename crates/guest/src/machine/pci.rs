@@ -111,9 +111,11 @@ impl Configuration {
 
     /// Writes the writable bits.
     pub(super) fn write(&mut self, at: u64, from: &[u8]) {
+        // Read-only bits keep their value: a guest sizes a base address by writing ones to it.
         let Ok(begin) = usize::try_from(at) else { return };
         for (at, byte) in (begin..SPACE_BYTES).zip(from) {
             let writable = self.writable[at];
+            debug_assert!(at < SPACE_BYTES, "the range ends with the space");
             self.bytes[at] = self.bytes[at] & !writable | byte & writable;
         }
     }
@@ -128,6 +130,7 @@ impl Configuration {
             let off = self.field(COMMAND) & INTERRUPTS_OFF != 0;
             return (!off).then_some(Interrupt::Line);
         }
+        // The AHCI adapter interrupts by message only: Linux always asks it for MSI.
         let enabled = self.field(MSI) >> 16 & 1 == 1;
         let address = u64::from(self.field(MSI + 4)) | u64::from(self.field(MSI + 8)) << 32;
         let [low, high, ..] = self.field(MSI + 12).to_le_bytes();

@@ -124,6 +124,7 @@ impl<F: Function> PciDevice<F> {
         let (size, at) = (header.size.get() as usize, header.address.get());
         let reads = matches!(header.op, CONFIG_READ | MEMORY_READ);
         let room = if reads { writable } else { readable - HEADER_BYTES };
+        // Both sizes come from the guest.
         if size > ACCESS_MAX || room < size as u64 {
             return Err(BlockError::Malformed { readable, writable });
         }

@@ -92,8 +92,10 @@ impl Queue {
 
     /// Takes the next available chain, if there is one.
     pub fn pop(&mut self, memory: &impl Memory) -> Result<Option<Chain>, QueueError> {
+        // `flags` and `idx` are 16 bits each, then the entries (section 2.7.6).
         let available: U16 = get(memory, self.ring.available.wrapping_add(2))?;
         let waiting = available.get().wrapping_sub(self.next_available);
+        // Indices wrap at 2^16; a distance above the size means that the guest overwrote entries.
         if waiting > self.ring.size {
             return Err(QueueError::Overfull(waiting));
         }
@@ -125,6 +127,7 @@ impl Queue {
             let flags = descriptor.flags.get();
             if flags & INDIRECT != 0 {
                 let length = descriptor.length.get();
+                // Section 2.7.5.3.1: no table within a table, and none in the middle of a chain.
                 if is_inner || flags & NEXT != 0 || !length.is_multiple_of(DESCRIPTOR_BYTES) {
                     return Err(QueueError::Chain);
                 }
@@ -151,6 +154,7 @@ impl Queue {
         debug_assert!(self.ring.size.is_power_of_two(), "indices wrap around with the ring");
         let slot = u64::from(self.next_used % self.ring.size);
         let element = UsedElement { head: u32::from(head).into(), written: written.into() };
+        // The used ring begins with `flags` and `idx`, like the available ring (section 2.7.8).
         put(memory, self.ring.used.wrapping_add(4 + 8 * slot), &element)?;
         self.next_used = self.next_used.wrapping_add(1);
         // The guest must see the element before the index that hands it over.

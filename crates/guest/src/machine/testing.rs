@@ -65,9 +65,9 @@ impl Driver {
         let count = u16::try_from(readable.len() + writable.len()).unwrap();
         let head = self.next_descriptor % self.size;
         let all = readable.iter().map(|it| (it, 0)).chain(writable.iter().map(|it| (it, WRITE)));
-        for (place, (segment, flags)) in (0..count).zip(all) {
-            let index = (head + place) % self.size;
-            let more = if place + 1 < count { NEXT } else { 0 };
+        for (position, (segment, flags)) in (0..count).zip(all) {
+            let index = (head + position) % self.size;
+            let more = if position + 1 < count { NEXT } else { 0 };
             self.set_descriptor(index, *segment, flags | more, (index + 1) % self.size);
         }
         self.next_descriptor = (head + count) % self.size;
@@ -75,7 +75,7 @@ impl Driver {
         head
     }
 
-    /// Offers a chain whose descriptors lie in a table of their own.
+    /// Offers a chain whose descriptors are in an indirect table.
     pub(crate) fn offer_indirect(
         &mut self,
         table: u64,
@@ -84,10 +84,10 @@ impl Driver {
     ) {
         let all = readable.iter().map(|it| (it, 0)).chain(writable.iter().map(|it| (it, WRITE)));
         let count = readable.len() + writable.len();
-        for (place, (segment, flags)) in all.enumerate() {
-            let more = if place + 1 < count { NEXT } else { 0 };
-            let next = u16::try_from(place + 1).unwrap();
-            self.put_descriptor(table + 16 * place as u64, *segment, flags | more, next);
+        for (index, (segment, flags)) in all.enumerate() {
+            let more = if index + 1 < count { NEXT } else { 0 };
+            let next = u16::try_from(index + 1).unwrap();
+            self.put_descriptor(table + 16 * index as u64, *segment, flags | more, next);
         }
         let head = self.next_descriptor % self.size;
         let length = u32::try_from(16 * count).unwrap();
@@ -104,10 +104,6 @@ impl Driver {
 
     /// The chains that came back since the last call: their heads and what was written.
     pub(crate) fn used(&mut self) -> Vec<(u16, u32)> {
-        let word = |memory: &[u8], at: u64| {
-            let at = usize::try_from(at).unwrap();
-            u32::from_le_bytes(memory[at..at + 4].try_into().unwrap())
-        };
         let index = u16::try_from(word(&self.memory, USED) >> 16).unwrap();
         let mut found = Vec::new();
         while self.used != index {
@@ -118,4 +114,9 @@ impl Driver {
         }
         found
     }
+}
+
+fn word(memory: &[u8], at: u64) -> u32 {
+    let at = usize::try_from(at).unwrap();
+    u32::from_le_bytes(memory[at..at + 4].try_into().unwrap())
 }

@@ -171,6 +171,7 @@ impl Session {
         }
         let known = config.get(from..config.len().min(from.saturating_add(length)));
         answer.extend(known.unwrap_or_default());
+        debug_assert!(end <= PAYLOAD_MAX, "checked above");
         answer.resize(end, 0);
         Ok(answer)
     }
@@ -178,6 +179,7 @@ impl Session {
     fn write_config(&mut self, payload: &[u8]) -> Result<Effect, VhostError> {
         let short = VhostError::Short(wire::SET_CONFIG);
         let (head, bytes) = wire::ConfigHead::read_from_prefix(payload).map_err(|_| short)?;
+        // Everything else in the space is read-only.
         if head.offset.get() as usize != WRITE_CACHE_AT {
             return Ok(Effect::Nothing);
         }
@@ -192,6 +194,7 @@ impl Session {
         let (head, rest) = wire::TableHead::read_from_prefix(payload).map_err(|_| short)?;
         let regions = head.regions.get();
         let count = regions as usize;
+        // A region without its file could not be mapped, and a file without a region would leak.
         if count > FILES_MAX || count != files {
             return Err(VhostError::Regions { regions, files });
         }
@@ -211,6 +214,7 @@ impl Session {
         let short = VhostError::Short(wire::SET_VRING_ADDR);
         let (raw, _) = wire::VringAddresses::read_from_prefix(payload).map_err(|_| short)?;
         let index = queue_index(raw.index.get())?;
+        debug_assert!(usize::from(index) < Queues::COUNT, "checked with the message");
         let Declared { size, base } = self.queues[usize::from(index)];
         let ring = Ring {
             size,

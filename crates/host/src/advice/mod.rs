@@ -1,4 +1,4 @@
-//! Which traps of published comparisons of storage settings this machine would fall into.
+//! The traps of published comparisons of storage settings into which this machine would fall.
 //!
 //! Everything is derived from an [`Inspection`]: nothing else is read, and nothing is changed.
 
@@ -24,11 +24,11 @@ pub const ADVICE_SCHEMA: &str = "drivelab.advise/1";
 pub struct Advice {
     /// Always [`ADVICE_SCHEMA`].
     pub schema: String,
-    /// The drives, and what each is set to.
+    /// The drives and their settings.
     pub disks: Vec<Disk>,
     /// Every known trap, in the order of [`TrapId`].
     pub traps: Vec<Trap>,
-    /// Whether a kernel log was read; without one, a link that was slowed down may go unnoticed.
+    /// True if a kernel log was read; without one, a link that was slowed down may go unnoticed.
     pub kernel_log: bool,
 }
 
@@ -43,25 +43,25 @@ pub struct Disk {
     pub setting: String,
 }
 
-/// What is known to mislead here, and how to settle it.
+/// Derives the traps on this machine, with the commands that settle each.
 pub fn advise(inspection: &Inspection) -> Advice {
     let drives: Vec<_> = inspection.devices.iter().filter(|device| device.is_drive()).collect();
-    let disk = |device: &&crate::Device| Disk {
+    let disks = drives.iter().map(|device| Disk {
         name: device.name.clone(),
         path: device.path.clone(),
         setting: setting(device),
-    };
+    });
     let traps = TrapId::ALL.iter().map(|id| rules::trap(*id, &drives, inspection));
     Advice {
         schema: ADVICE_SCHEMA.to_owned(),
-        disks: drives.iter().map(disk).collect(),
+        disks: disks.collect(),
         traps: traps.collect(),
         kernel_log: inspection.environment.kernel_log,
     }
 }
 
 impl Advice {
-    /// Whether a setting of this machine is one of the traps.
+    /// Returns whether a setting of this machine is one of the traps.
     pub fn has_trap(&self) -> bool {
         self.traps.iter().any(|trap| trap.state == State::Applies)
     }

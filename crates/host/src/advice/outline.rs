@@ -4,7 +4,7 @@ use drivelab_core::outline::{Line, Severity, Tone};
 
 use super::{Advice, State, Trap};
 
-/// Columns by which what belongs to a trap is indented.
+/// Columns by which the details of a trap are indented.
 const MARGIN: usize = 4;
 
 /// The drives, what applies to them, what to observe, and what is clear.
@@ -42,11 +42,11 @@ fn section(lines: &mut Vec<Line>, advice: &Advice, state: State, head: &str) {
         return;
     }
     lines.extend([Line::default(), Line::default().part(Tone::Bold, head)]);
-    traps.for_each(|trap| told(lines, trap));
+    traps.for_each(|trap| add_trap(lines, trap));
 }
 
-/// A trap with its evidence and its commands, each command on a line of its own.
-fn told(lines: &mut Vec<Line>, trap: &Trap) {
+/// Adds a trap with its evidence and its commands, one per line.
+fn add_trap(lines: &mut Vec<Line>, trap: &Trap) {
     let articles: Vec<String> = trap.articles.iter().map(u32::to_string).collect();
     let word = if articles.len() == 1 { "article" } else { "articles" };
     let tone = match trap.state {

@@ -1,4 +1,4 @@
-//! Whether a trap applies: pure functions of what `inspect` found.
+//! The rules of the traps: pure functions of an inspection.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const CODED: (u64, u64) = (8, 10);
 /// Above this size the first 2 GiB are less than 2 % of a disk.
 const LARGE_BYTES: u64 = 100_000_000_000;
 
-/// One trap on this machine.
+/// Derives one trap on this machine.
 pub(super) fn trap(id: TrapId, drives: &[&Device], inspection: &Inspection) -> Trap {
     let found = match id {
         TrapId::IdeMode => of_findings(inspection, &[FindingId::IdeEmulation]),
@@ -34,13 +34,16 @@ pub(super) fn trap(id: TrapId, drives: &[&Device], inspection: &Inspection) -> T
         TrapId::OneAtATime => one_at_a_time(drives),
         TrapId::SingleRun => single_run(drives),
     };
+    // For the first drive: the others would be settled in the same way.
     let settle = found.first().map(|first| settle(id, first.device)).unwrap_or_default();
     let (state, message) = match found.first() {
         Some(first) => (first.state, first.message.clone()),
         None => (State::Clear, String::new()),
     };
     let found: Vec<Found<'_>> = found.into_iter().filter(|one| one.state == state).collect();
+    debug_assert!(state == State::Clear || !found.is_empty(), "a trap concerns a drive");
     let mut messages: Vec<String> = found.iter().map(|one| one.message.clone()).collect();
+    // Drives of one model give the same message.
     messages.dedup();
     Trap {
         id,
@@ -75,7 +78,7 @@ const LINKS: &[FindingId] = &[
     FindingId::PcieDowngraded,
 ];
 
-/// Errors and warnings of `inspect` with these ids, one for each device.
+/// Returns the errors and warnings of `inspect` with these ids, one for each device.
 fn of_findings<'a>(inspection: &'a Inspection, ids: &[FindingId]) -> Vec<Found<'a>> {
     found_where(inspection, |_, finding| {
         ids.contains(&finding.id) && finding.severity != Severity::Info
@@ -86,15 +89,15 @@ fn found_where<'a>(
     inspection: &'a Inspection,
     is_it: impl Fn(&Device, &Finding) -> bool,
 ) -> Vec<Found<'a>> {
-    let of_device = |device: &'a Device| {
+    let found = inspection.devices.iter().filter_map(|device| {
         let finding = device.findings.iter().find(|finding| is_it(device, finding))?;
         let (message, evidence) = (finding.message.clone(), finding.evidence.clone());
         Some(Found { device, state: State::Applies, message, evidence })
-    };
-    inspection.devices.iter().filter_map(of_device).collect()
+    });
+    found.collect()
 }
 
-/// Whether a shallow queue is the elevator's and not the drive's.
+/// Returns whether a shallow queue is the elevator's and not the drive's.
 fn holds_few(device: &Device) -> bool {
     let (held, depth) = (device.queue.nr_requests, device.queue_depth);
     held.zip(depth).is_some_and(|(held, depth)| held < depth.max(16))
@@ -128,6 +131,7 @@ fn shared_bus<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
     }
     let mut found = Vec::new();
     for (address, of_controller) in controllers {
+        debug_assert!(!of_controller.is_empty(), "an entry is made for a drive");
         let Some(message) = narrow_bus(address, &of_controller) else { continue };
         found.extend(of_controller.into_iter().map(|it| Found::beware(it, &message)));
     }
@@ -148,11 +152,8 @@ fn narrow_bus(address: &str, drives: &[&Device]) -> Option<String> {
             )
         });
     };
-    let rate = |device: &&Device| {
-        let link = device.link.speed_gbps.map(|it| u64::from(it.get()) * CODED.0 / CODED.1);
-        if device.is_known_to_rotate() { Some(link?.min(ROTATING_MBPS)) } else { link }
-    };
-    let wanted: u64 = drives.iter().map(rate).sum::<Option<u64>>()?;
+    // A single drive of unknown rate makes the sum unknown.
+    let wanted: u64 = drives.iter().map(|device| media_rate(device)).sum::<Option<u64>>()?;
     (drives.len() > 1 && wanted > u64::from(bus.get())).then(|| {
         format!(
             "{} drives share the PCIe link of {address}, {bus} Gb/s: all of them together are \
@@ -162,7 +163,14 @@ fn narrow_bus(address: &str, drives: &[&Device]) -> Option<String> {
     })
 }
 
-/// Functions of the chipset are on bus 0; cards of PCI Express report their link.
+/// Returns the rate in Mbit/s at which a drive can deliver data.
+fn media_rate(device: &Device) -> Option<u64> {
+    let link = device.link.speed_gbps.map(|it| u64::from(it.get()) * CODED.0 / CODED.1);
+    if device.is_known_to_rotate() { Some(link?.min(ROTATING_MBPS)) } else { link }
+}
+
+/// Returns whether a device is on conventional PCI. Functions of the chipset are on bus 0, and
+/// cards of PCI Express report their link.
 fn is_conventional_pci(address: &str, device: &Device) -> bool {
     let bus = address.split(':').nth(1);
     let is_card = bus.is_some_and(|bus| bus != "00");
@@ -179,7 +187,7 @@ fn write_cache<'a>(drives: &[&'a Device], inspection: &'a Inspection) -> Vec<Fou
     if !found.is_empty() {
         return found;
     }
-    let state = |device: &&'a Device| {
+    let states = drives.iter().filter_map(|device| {
         let message = if device.write_cache.device_caches()? {
             "the write cache is on: a write is acknowledged before it is safe, and a test without \
              flushes measures the cache"
@@ -188,22 +196,14 @@ fn write_cache<'a>(drives: &[&'a Device], inspection: &'a Inspection) -> Vec<Fou
              made with it on"
         };
         Some(Found::beware(device, message))
-    };
-    drives.iter().filter_map(state).collect()
+    });
+    states.collect()
 }
 
 /// Drives of one model whose caches are set differently.
 fn unequal_caches<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
-    let differs = |device: &&&'a Device| {
-        let (model, own) = (device.model.as_ref(), device.write_cache.device_caches());
-        model.is_some()
-            && own.is_some()
-            && drives.iter().any(|other| {
-                let theirs = other.write_cache.device_caches();
-                other.model.as_ref() == model && theirs.is_some() && theirs != own
-            })
-    };
-    let found = |device: &&'a Device| Found {
+    let unequal = drives.iter().filter(|device| has_unequal_twin(device, drives));
+    let found = unequal.map(|device| Found {
         device,
         state: State::Applies,
         message: "drives of one model have different write cache settings: arms on them differ in \
@@ -214,8 +214,19 @@ fn unequal_caches<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
             device.name,
             device.write_cache.device.as_deref().unwrap_or_default()
         ),
+    });
+    found.collect()
+}
+
+/// Returns whether a drive of the same model has another known cache setting.
+fn has_unequal_twin(device: &Device, drives: &[&Device]) -> bool {
+    let (Some(model), Some(caches)) = (&device.model, device.write_cache.device_caches()) else {
+        return false;
     };
-    drives.iter().filter(differs).map(found).collect()
+    drives.iter().any(|other| {
+        let theirs = other.write_cache.device_caches();
+        other.model.as_ref() == Some(model) && theirs.is_some_and(|theirs| theirs != caches)
+    })
 }
 
 fn page_cache<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
@@ -225,21 +236,20 @@ fn page_cache<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
 }
 
 fn first_gigabytes<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
-    let is_large = |device: &&&Device| {
-        device.is_known_to_rotate() && device.capacity_bytes.is_some_and(|it| it > LARGE_BYTES)
-    };
     let message = "a test of the first gigabytes of a rotating disk hardly moves the arm, and reads \
                    the fast zone";
-    drives.iter().filter(is_large).map(|device| Found::beware(device, message)).collect()
+    let rotating = drives.iter().filter(|device| device.is_known_to_rotate());
+    let large = rotating.filter(|device| device.capacity_bytes.is_some_and(|it| it > LARGE_BYTES));
+    large.map(|device| Found::beware(device, message)).collect()
 }
 
 fn one_at_a_time<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
-    let queues = |device: &&&Device| {
-        device.queue_depth.is_some_and(|depth| depth > 1) || device.kind == Kind::Nvme
-    };
     let message = "HD Tune, CrystalDiskMark 2.2 and a copy of files send one request at a time: \
                    they cannot show what a queue brings";
-    drives.iter().filter(queues).map(|device| Found::beware(device, message)).collect()
+    let queuing = drives.iter().filter(|device| {
+        device.queue_depth.is_some_and(|depth| depth > 1) || device.kind == Kind::Nvme
+    });
+    queuing.map(|device| Found::beware(device, message)).collect()
 }
 
 fn single_run<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
@@ -289,9 +299,12 @@ fn settle(id: TrapId, device: &Device) -> Vec<Step> {
             part.into_iter().chain(Step::read(device, run, "the whole disk")).collect()
         }
         TrapId::OneAtATime => {
-            let run = |depth| format!("--rw randread --bs 4k --iodepth {depth} --runtime 30s");
-            let one = Step::read(device, &run(1), "one request at a time");
-            one.into_iter().chain(Step::read(device, &run(32), "32 outstanding")).collect()
+            let steps =
+                [(1, "one request at a time"), (32, "32 outstanding")].map(|(depth, shows)| {
+                    let run = format!("--rw randread --bs 4k --iodepth {depth} --runtime 30s");
+                    Step::read(device, &run, shows)
+                });
+            steps.into_iter().flatten().collect()
         }
         TrapId::SingleRun => Step::equal_runs(device).unwrap_or_default(),
     }

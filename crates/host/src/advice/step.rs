@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
 
-/// A command, and what it does.
+/// A command and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The command.
     pub command: String,
-    /// What it shows.
+    /// The question that it answers.
     pub shows: String,
-    /// Whether it writes to a disk of this machine, in addition to its own results.
+    /// True if it writes to a disk of this machine, in addition to its own results.
     pub writes: bool,
 }
 
@@ -38,13 +38,15 @@ impl Step {
         Some(Self::new(format!("sudo drivelab run {path} {options}"), shows))
     }
 
-    /// The look at its attachment.
+    /// The inspection of its attachment.
     pub(super) fn inspect(device: &Device, shows: &str) -> Self {
         Self::new(format!("drivelab inspect {}", quoted(&device.name)), shows)
     }
 
     /// The measurement of a drive, its model, and a study of that model.
     pub(super) fn modelled(device: &Device, study: &str) -> Vec<Self> {
+        // The fit of a disk takes two minutes of reads; that of an SSD needs writes, which destroy
+        // data.
         let Some(path) = device.path.as_ref().filter(|_| device.is_known_to_rotate()) else {
             return Vec::new();
         };
@@ -69,15 +71,15 @@ impl Step {
     /// Six pairs of equal runs, and how much they differ.
     pub(super) fn equal_runs(device: &Device) -> Option<Vec<Self>> {
         let path = quoted(device.path.as_ref()?);
-        let run = |label| {
+        let [one, other] = ["one", "other"].map(|label| {
             format!(
                 "sudo drivelab run {path} --rw randread --bs 4k --iodepth 32 --runtime 10s \
                  --label {label}"
             )
-        };
+        });
         Some(vec![
             Self::new(
-                format!("for i in 1 2 3 4 5 6; do {}; {}; done", run("one"), run("other")),
+                format!("for i in 1 2 3 4 5 6; do {one}; {other}; done"),
                 "equal runs by turns, for two minutes",
             ),
             Self::new(
@@ -88,12 +90,13 @@ impl Step {
     }
 }
 
-/// A file on the drive's own file system, else in the current folder.
+/// Returns a file on the drive's file system, or else in the current folder.
 fn test_file(device: &Device) -> String {
-    let is_rw = |options: &[String]| options.iter().any(|option| option == "rw");
-    let points = device.all_mounts().filter(|mount| is_rw(&mount.options));
-    // A small file system that the firmware or the boot loader reads is no place for a test.
-    let point = points.map(|mount| mount.point.as_str()).find(|point| !point.starts_with("/boot"));
+    let writable =
+        device.all_mounts().filter(|mount| mount.options.iter().any(|option| option == "rw"));
+    // The file systems that the firmware or boot loader reads are small and must not fill up.
+    let mut points = writable.map(|mount| mount.point.as_str());
+    let point = points.find(|point| !point.starts_with("/boot"));
     match point {
         None => "./drivelab-testfile".to_owned(),
         // Every user may write there.
@@ -104,8 +107,9 @@ fn test_file(device: &Device) -> String {
 
 /// A word as a POSIX shell reads it.
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
+    let mut characters = word.chars();
+    let is_plain = characters.all(|c| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c));
+    if !word.is_empty() && !word.starts_with('-') && is_plain {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))

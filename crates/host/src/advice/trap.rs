@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::Step;
 
-/// A trap, and whether this machine is in it.
+/// A trap and its state on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trap {
     /// Its id.
     pub id: TrapId,
     /// The published comparisons that it concerns, as `show article:N` numbers them.
     pub articles: Vec<u32>,
-    /// Whether it applies.
+    /// Its state.
     pub state: State,
     /// The drives that it concerns.
     pub disks: Vec<String>,
-    /// What is set here, or what a measurement here must observe.
+    /// The setting that applies here, or the condition that a measurement must observe.
     pub message: String,
-    /// Where that was read.
+    /// The sources of the message.
     pub evidence: Vec<String>,
     /// Commands that settle the question on this machine.
     pub settle: Vec<Step>,
 }
 
-/// Whether a trap applies.
+/// The state of a trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {

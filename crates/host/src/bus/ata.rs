@@ -16,23 +16,23 @@ pub struct Ata {
     pub port: u32,
     /// The number of the drive on it: 0 for `ata1.00`.
     pub device: u32,
-    /// Whether the drive is SATA; `None` if unknown.
+    /// True if the drive is SATA; `None` if unknown.
     pub sata: Option<bool>,
-    /// Whether the drive has native command queuing.
+    /// True if the drive has native command queuing.
     pub ncq_supported: Option<bool>,
     /// Number of commands that the drive accepts at once.
     pub drive_queue_depth: Option<u32>,
-    /// Whether the drive's write cache is on, as the drive reported when it was attached.
+    /// True if the drive's write cache is on, as the drive reported when it was attached.
     pub write_cache: Option<bool>,
-    /// Whether the drive reads ahead.
+    /// True if the drive reads ahead.
     pub look_ahead: Option<bool>,
     /// Transfer mode: `UDMA/133`.
     pub transfer_mode: Option<String>,
-    /// How often the kernel slowed down the link.
+    /// Number of times that the kernel slowed down the link.
     pub downshifts: Option<u64>,
     /// Errors in the kernel's own list for the drive.
     pub errors_kept: Option<u64>,
-    /// Whether two drives share one emulated IDE port.
+    /// True if two drives share one emulated IDE port.
     pub shares_port: bool,
 }
 
@@ -43,7 +43,7 @@ impl Ata {
     }
 }
 
-/// Why native command queuing is off.
+/// The reason why native command queuing is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NcqOff {
@@ -98,9 +98,10 @@ pub(crate) fn read<'a>(
     let link_log = port_log.and_then(|port| port.link(device));
     facts.shares_port = port_log.is_some_and(super::super::log::AtaPortLog::shares_port);
     let attributes = names.folder(node, "ata_link", &names.link);
-    let link = link(attributes.as_ref(), identify.as_ref(), link_log);
+    let link = link_facts(attributes.as_ref(), identify.as_ref(), link_log);
     let device_log = port_log.and_then(|port| port.devices.get(&device));
     settle(&mut facts, identify.as_ref(), device_log, port_log.and_then(|p| p.line.as_deref()));
+    // Parallel ATA has no link speed.
     facts.sata = facts.sata.or(link.speed_gbps.map(|_| true));
     AtaView { facts, identify, log: device_log, link }
 }
@@ -121,7 +122,7 @@ pub(crate) fn from_log(number: u32, device: u32, log: &KernelLog) -> AtaView<'_>
     let device_log = port_log.and_then(|port| port.devices.get(&device));
     let mut facts = Ata { port: number, device, ..Ata::default() };
     facts.shares_port = port_log.is_some_and(super::super::log::AtaPortLog::shares_port);
-    let link = link(None, None, link_log);
+    let link = link_facts(None, None, link_log);
     settle(&mut facts, None, device_log, port_log.and_then(|p| p.line.as_deref()));
     facts.sata = facts.sata.or(link_log.map(|_| true));
     AtaView { facts, identify: None, log: device_log, link }
@@ -162,17 +163,19 @@ fn identity(attributes: &Node<'_>) -> Option<Identify> {
     identify
 }
 
-fn link(
+fn link_facts(
     attributes: Option<&Node<'_>>,
     identify: Option<&Identify>,
     log: Option<&AtaLinkLog>,
 ) -> Link {
-    let speed = |name| attributes.and_then(|node| node.text(name)).and_then(|t| Speed::parse(&t));
+    // The tree first: it shows the present state, and the log a past one.
+    let [speed, host, limit] = ["sata_spd", "hw_sata_spd_limit", "sata_spd_limit"]
+        .map(|name| attributes.and_then(|node| node.text(name)).and_then(|t| Speed::parse(&t)));
     Link {
-        speed_gbps: speed("sata_spd").or(log.and_then(|log| log.speed)),
+        speed_gbps: speed.or(log.and_then(|log| log.speed)),
         drive_gbps: identify.and_then(Identify::max_speed),
-        host_gbps: speed("hw_sata_spd_limit"),
-        limit_gbps: speed("sata_spd_limit").or(log.and_then(|log| log.limit)),
+        host_gbps: host,
+        limit_gbps: limit.or(log.and_then(|log| log.limit)),
         max_gbps: None,
     }
 }
@@ -206,20 +209,22 @@ pub(crate) struct NcqEvidence<'a> {
     pub(crate) facts: &'a Ata,
     pub(crate) log: Option<&'a AtaDeviceLog>,
     pub(crate) queue_depth: Option<u32>,
-    /// Whether the controller is in a mode without queues.
+    /// True if the controller is in a mode without queues.
     pub(crate) ide: bool,
     pub(crate) forced: &'a [Forced],
 }
 
-/// Whether native command queuing is on, and if not, why not.
+/// Returns whether native command queuing is on, and the reason if it is not.
 pub(crate) fn ncq(evidence: &NcqEvidence<'_>) -> (Option<bool>, Option<NcqOff>) {
     let logged = evidence.log.and_then(|log| log.ncq.as_ref());
+    // The present depth counts; the log only shows the state at boot.
     let on = match (evidence.queue_depth, logged) {
         (Some(depth), _) => Some(depth > 1),
         (None, Some(NcqLine::Depth { host, .. })) => Some(*host > 0),
         (None, Some(NcqLine::NotUsed)) => Some(false),
         (None, None) => None,
     };
+    // libata turns NCQ off after repeated time-outs (`ata_eh_speed_down`).
     let after_errors = evidence.log.is_some_and(|log| !log.ncq_disabled.is_empty());
     let on = if evidence.queue_depth.is_none() && after_errors { Some(false) } else { on };
     if on != Some(false) {
@@ -233,6 +238,7 @@ fn cause(
     logged: Option<&NcqLine>,
     after_errors: bool,
 ) -> Option<NcqOff> {
+    // From the most specific cause to the least: each could also look like a later one.
     if evidence.facts.ncq_supported == Some(false) {
         return Some(NcqOff::Drive);
     }

@@ -48,15 +48,16 @@ impl Identify {
     }
 
     fn bit(&self, index: usize, bit: u32) -> bool {
+        debug_assert!(bit < 16, "a word has 16 bits");
         self.word(index) >> bit & 1 == 1
     }
 
-    /// Whether it is a SATA drive: in any other drive word 76 is 0 or all ones.
+    /// Returns whether it is a SATA drive: in any other drive word 76 is 0 or all ones.
     pub fn is_sata(&self) -> bool {
         !matches!(self.word(76), 0 | 0xffff)
     }
 
-    /// Whether it supports native command queuing: word 76, bit 8.
+    /// Returns whether it supports native command queuing: word 76, bit 8.
     pub fn has_ncq(&self) -> bool {
         self.is_sata() && self.bit(76, 8)
     }
@@ -68,24 +69,27 @@ impl Identify {
 
     /// The fastest link that it supports: word 76, bits 1 to 3.
     pub fn max_speed(&self) -> Option<Speed> {
+        // Word 76 is reserved in parallel ATA.
         if !self.is_sata() {
             return None;
         }
+        // One bit for each generation, of which the highest counts.
         let speeds = [(3, 6000), (2, 3000), (1, 1500)];
         speeds.iter().find(|(bit, _)| self.bit(76, *bit)).map(|(_, mbps)| Speed::mbps(*mbps))
     }
 
-    /// Whether its write cache is on: word 85, bit 5; `None` if it has none (word 82, bit 5).
+    /// Returns whether its write cache is on: word 85, bit 5; `None` if it has none (word 82, bit
+    /// 5).
     pub fn write_cache(&self) -> Option<bool> {
         self.bit(82, 5).then(|| self.bit(85, 5))
     }
 
-    /// Whether it reads ahead: word 85, bit 6.
+    /// Returns whether it reads ahead: word 85, bit 6.
     pub fn look_ahead(&self) -> bool {
         self.bit(85, 6)
     }
 
-    /// Whether it supports SMART, and whether that is on: words 82 and 85, bit 0.
+    /// Returns whether it supports SMART, and whether SMART is on: words 82 and 85, bit 0.
     pub fn smart(&self) -> (bool, bool) {
         (self.bit(82, 0), self.bit(85, 0))
     }
@@ -104,8 +108,8 @@ impl Identify {
     /// Bytes of a physical sector: word 106 (valid if bits 15..14 are 01); bits 0 to 3 are the
     /// number of logical sectors in it as a power of two.
     pub fn physical_sector_bytes(&self) -> Option<u64> {
-        let word = self.word(106);
-        (word >> 14 == 1 && word & 0x2000 != 0).then(|| 512 << (word & 0xf))
+        let sizes = self.word(106);
+        (sizes >> 14 == 1 && sizes & 0x2000 != 0).then(|| 512 << (sizes & 0xf))
     }
 
     /// Its model: words 27 to 46, two characters each.
@@ -125,8 +129,10 @@ impl Identify {
 
     fn string(&self, words: std::ops::RangeInclusive<usize>) -> Option<String> {
         let bytes = self.words[words].iter().flat_map(|word| word.to_be_bytes());
-        let printable = |byte: u8| if (32..127).contains(&byte) { char::from(byte) } else { ' ' };
-        let text: String = bytes.map(printable).collect();
+        // The drive controls these bytes: nothing but printable ASCII reaches a terminal.
+        let characters =
+            bytes.map(|byte| if (32..127).contains(&byte) { char::from(byte) } else { ' ' });
+        let text: String = characters.collect();
         let text = text.trim();
         (!text.is_empty()).then(|| text.to_owned())
     }

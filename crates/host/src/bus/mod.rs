@@ -3,13 +3,13 @@
 pub mod ata;
 pub mod identify;
 pub mod nvme;
+mod path;
 pub mod pci;
 pub mod pcie;
 pub mod scsi;
 pub mod usb;
 pub mod virtio;
-mod way;
 
-pub use way::{Controller, Hop, HopKind, Link};
+pub use path::{Controller, Hop, HopKind, Link};
 
-pub(crate) use way::{functions, in_brackets, paravirtual};
+pub(crate) use path::{functions, in_brackets, paravirtual};

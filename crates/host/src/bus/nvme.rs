@@ -16,7 +16,7 @@ pub struct Nvme {
     pub transport: Option<String>,
     /// Number of queues, including the administration queue.
     pub queue_count: Option<u32>,
-    /// Commands in one queue, minus one (it is full with one place empty).
+    /// Commands in one queue, minus one: a full queue has one free slot.
     pub sqsize: Option<u32>,
 }
 
@@ -47,6 +47,8 @@ pub(crate) fn controller_of<'r>(block: &Node<'r>) -> Option<Node<'r>> {
     if let Some(node) = block.ancestors().skip(1).find(|node| is_controller(node.name())) {
         return Some(node);
     }
+    // With native multipath (Linux 4.15) a namespace is below its subsystem, not below a
+    // controller.
     let subsystem = block.parent()?;
     if !subsystem.name().starts_with("nvme-subsys") {
         return None;

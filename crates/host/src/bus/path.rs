@@ -1,11 +1,11 @@
-//! The stations between a disk and the processor, and the facts about each.
+//! The path between a disk and the processor: its stations, and the facts about each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::root::Node;
 use crate::speed::Speed;
 
-/// The controller of a disk. Absent facts are null, and the keys are always there.
+/// The controller of a disk. Absent facts are null; the keys are always present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controller {
     /// Its PCI address: `0000:00:1f.2`.
@@ -44,6 +44,7 @@ impl Link {
     pub(crate) fn settle(&mut self) {
         self.max_gbps = match (self.drive_gbps, self.host_gbps) {
             (Some(drive), Some(host)) => Some(drive.min(host)),
+            // With only one end known, its rate is an upper bound.
             (drive, host) => drive.or(host),
         };
     }
@@ -52,7 +53,7 @@ impl Link {
 /// One station on the path from the processor to the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
-    /// What it is.
+    /// Its kind.
     pub kind: HopKind,
     /// Its name in the tree.
     pub name: String,
@@ -87,29 +88,30 @@ pub(crate) fn functions<'r>(device: &Node<'r>) -> Vec<Node<'r>> {
 
 /// The paravirtual bus of the disk, if there is no PCI function.
 pub(crate) fn paravirtual(device: &Node<'_>) -> Option<(Controller, Hop)> {
-    let about = |node: &Node<'_>, mode: &str, meaning: &str| {
-        let driver = node.link_name("driver");
-        let about = format!("{meaning}{}", driver.as_deref().map(in_brackets).unwrap_or_default());
-        let hop = Hop { kind: HopKind::Virtual, name: node.name().to_owned(), about };
-        let (mode, meaning) = (Some(mode.to_owned()), Some(meaning.to_owned()));
-        (Controller { driver, mode, meaning, ..Controller::default() }, hop)
-    };
     for node in device.ancestors() {
         let name = node.name();
         if name.starts_with("vbd-") {
-            return Some(about(&node, "xen", "Xen virtual block device"));
+            return Some(virtual_bus(&node, "xen", "Xen virtual block device"));
         }
         if node.parent().is_some_and(|parent| parent.name().starts_with("VMBUS")) {
-            return Some(about(&node, "hyperv", "Hyper-V virtual storage"));
+            return Some(virtual_bus(&node, "hyperv", "Hyper-V virtual storage"));
         }
         if node.link_name("driver").as_deref() == Some("hv_storvsc") {
-            return Some(about(&node, "hyperv", "Hyper-V virtual storage"));
+            return Some(virtual_bus(&node, "hyperv", "Hyper-V virtual storage"));
         }
         if name.starts_with("mmc") && name.contains(':') {
-            return Some(about(&node, "mmc", "memory card or soldered flash"));
+            return Some(virtual_bus(&node, "mmc", "memory card or soldered flash"));
         }
     }
     None
+}
+
+fn virtual_bus(node: &Node<'_>, mode: &str, meaning: &str) -> (Controller, Hop) {
+    let driver = node.link_name("driver");
+    let about = format!("{meaning}{}", driver.as_deref().map(in_brackets).unwrap_or_default());
+    let hop = Hop { kind: HopKind::Virtual, name: node.name().to_owned(), about };
+    let (mode, meaning) = (Some(mode.to_owned()), Some(meaning.to_owned()));
+    (Controller { driver, mode, meaning, ..Controller::default() }, hop)
 }
 
 /// ` (text)`.
@@ -126,10 +128,9 @@ impl Controller {
 
     /// Class, subclass and interface as one number.
     pub fn class(&self) -> Option<u32> {
-        let part = |text: &Option<String>| {
-            u32::from_str_radix(text.as_deref()?.trim_start_matches("0x"), 16).ok()
-        };
-        Some(part(&self.pci_class)? << 8 | part(&self.prog_if).unwrap_or(0))
+        let [class, prog_if] = [&self.pci_class, &self.prog_if]
+            .map(|text| u32::from_str_radix(text.as_deref()?.trim_start_matches("0x"), 16).ok());
+        Some(class? << 8 | prog_if.unwrap_or(0))
     }
 
     /// The PCI vendor, in hexadecimal.

@@ -37,6 +37,7 @@ pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Controller {
         controller.set_class(class);
     }
     let mode = class.map(|class| meaning(class, log.id.map(|(vendor, _)| vendor)));
+    // The AHCI driver reports the mode from the controller's own registers.
     let raid = log.mode.as_deref() == Some("RAID");
     let raid_mode = ("raid", "RAID mode: the disks pass through RAID firmware".to_owned());
     if let Some((mode, meaning)) = if raid { Some(raid_mode) } else { mode } {
@@ -59,12 +60,13 @@ pub(crate) fn hop(controller: &Controller) -> Hop {
     Hop { kind: HopKind::Controller, name, about }
 }
 
-/// What a class code means, in a word and in a sentence.
+/// Returns the meaning of a class code, in a word and in a sentence.
 ///
 /// Codes: PCI Code and ID Assignment Specification 1.11, class 01h; IDE interface bits as in
 /// pci.ids: bit 0 and 2 native mode of the primary and secondary channel, 1 and 3 switchable,
 /// 7 bus master.
 pub(crate) fn meaning(class: u32, vendor: Option<u16>) -> (&'static str, String) {
+    // virtio devices have class codes of many kinds, which describe the host's choice.
     if vendor == Some(0x1af4) {
         return ("virtio", "virtio device of a virtual machine".into());
     }
@@ -92,6 +94,7 @@ pub(crate) fn meaning(class: u32, vendor: Option<u16>) -> (&'static str, String)
 }
 
 fn ide(prog_if: u32) -> (&'static str, String) {
+    debug_assert!(prog_if <= 0xff, "one byte of the class code");
     let native = match prog_if & 0b101 {
         0b101 => ("ide-native", "native mode"),
         0 => ("ide-compatibility", "compatibility mode"),

@@ -29,7 +29,7 @@ pub struct Pcie {
     pub bandwidth_gbps: Option<Speed>,
     /// The maximum bandwidth of the controller.
     pub max_bandwidth_gbps: Option<Speed>,
-    /// Whether the controller sleeps; its link is then not read, which would wake it.
+    /// True if the controller sleeps; its link is then not read, which would wake it.
     #[serde(default)]
     pub asleep: bool,
     /// The bridge above the narrowest link, if that is not the controller's own.
@@ -59,10 +59,11 @@ impl Pcie {
         if pcie.bandwidth_gbps.is_none() {
             return pcie;
         }
-        // The slot's own link is the controller's; the links above it may be narrower.
+        // The link of the slot is that of the controller; the links above it may be narrower.
         for bridge in bridges.iter().skip(1).filter(|bridge| bridge.is_awake()) {
             let link = (speed(bridge, "current_link_speed"), width(bridge, "current_link_width"));
             let carried = bandwidth(link.0, link.1);
+            // Virtual bridges report no link, which limits nothing.
             if carried.is_some() && carried < pcie.bandwidth_gbps {
                 pcie.bandwidth_gbps = carried;
                 pcie.limited_by = Some(bridge.name().to_owned());
@@ -83,7 +84,7 @@ impl Pcie {
 /// The bridges between the controller and the processor, uppermost first.
 pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
     let bridges = functions.iter().skip(1).rev();
-    let hop = |node: &Node<'_>| {
+    let hops = bridges.map(|node| {
         if !node.is_awake() {
             let about = "PCI bridge, asleep: its link was not read".to_owned();
             return Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about };
@@ -98,8 +99,8 @@ pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
             _ => "PCI bridge".into(),
         };
         Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about }
-    };
-    bridges.map(hop).collect()
+    });
+    hops.collect()
 }
 
 fn speed(node: &Node<'_>, name: &str) -> Option<Speed> {
@@ -125,6 +126,7 @@ pub(crate) fn bandwidth(speed: Option<Speed>, width: Option<u32>) -> Option<Spee
         5001..=32_000 => u32::try_from(u64::from(speed) * 128 / 130).ok()?,
         _ => speed,
     };
+    debug_assert!(lane <= speed, "line coding never adds bandwidth");
     lane.checked_mul(width?).map(Speed::mbps)
 }
 

@@ -17,7 +17,7 @@ pub struct Scsi {
     pub host_driver: Option<String>,
     /// Number of commands that the host accepts at once, over all its disks.
     pub host_queue_depth: Option<u32>,
-    /// Whether the drive is behind SAS.
+    /// True if the drive is behind SAS.
     pub sas: bool,
 }
 
@@ -34,6 +34,7 @@ impl Scsi {
             vendor: device.text("vendor"),
             host_driver: host.as_ref().and_then(|host| host.text("proc_name")),
             host_queue_depth: host.as_ref().and_then(|host| host.number("can_queue")),
+            // The SAS transport class puts an end device above each drive (`scsi_transport_sas.c`).
             sas: device.ancestors().any(|node| node.name().starts_with("end_device-")),
         })
     }
@@ -61,13 +62,14 @@ impl Scsi {
 /// Splits `0:0:1:0`.
 pub(crate) fn numbers(address: &str) -> Option<(u32, u32, u32, u64)> {
     let mut parts = address.split(':');
-    let mut next = || parts.next()?.parse().ok();
-    let found = (next()?, next()?, next()?);
+    let host = parts.next()?.parse().ok()?;
+    let channel = parts.next()?.parse().ok()?;
+    let target = parts.next()?.parse().ok()?;
     let unit = parts.next()?.parse().ok()?;
-    parts.next().is_none().then_some((found.0, found.1, found.2, unit))
+    parts.next().is_none().then_some((host, channel, target, unit))
 }
 
-/// How the drive reports its write cache: `class/scsi_disk/H:C:T:L/cache_type`.
+/// Returns the drive's report of its write cache: `class/scsi_disk/H:C:T:L/cache_type`.
 pub(crate) fn cache_type(device: &Node<'_>) -> Option<String> {
     let name = device.name();
     let class = device.root().node(&format!("sys/class/scsi_disk/{name}"));
@@ -77,16 +79,14 @@ pub(crate) fn cache_type(device: &Node<'_>) -> Option<String> {
 /// The rate of the SAS link, from the first phy of the port that leads to the drive.
 pub(crate) fn sas_link(device: &Node<'_>) -> Option<Link> {
     let port = device.ancestors().find(|node| node.name().starts_with("port-"))?;
+    // All phys of a wide port have one rate.
     let phy = port.folders().into_iter().find(|name| name.starts_with("phy-"))?;
     let class = port.root().node(&format!("sys/class/sas_phy/{phy}"));
     let phy = class.or_else(|| port.child(&format!("{phy}/sas_phy/{phy}")))?;
-    let rate = |name| phy.text(name).and_then(|text| Speed::parse(&text));
-    Some(Link {
-        speed_gbps: rate("negotiated_linkrate"),
-        host_gbps: rate("maximum_linkrate_hw"),
-        limit_gbps: rate("maximum_linkrate"),
-        ..Link::default()
-    })
+    let [speed_gbps, host_gbps, limit_gbps] =
+        ["negotiated_linkrate", "maximum_linkrate_hw", "maximum_linkrate"]
+            .map(|name| phy.text(name).and_then(|text| Speed::parse(&text)));
+    Some(Link { speed_gbps, host_gbps, limit_gbps, ..Link::default() })
 }
 
 #[cfg(test)]

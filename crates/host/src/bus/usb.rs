@@ -10,7 +10,8 @@ use crate::speed::Speed;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usb {
     /// Its location: `2-1` (bus and ports).
-    pub place: String,
+    #[serde(rename = "place")]
+    pub location: String,
     /// The driver of its interface: `usb-storage` (one command at a time) or `uas`.
     pub driver: Option<String>,
     /// The USB version that it reports: `3.20`.
@@ -23,12 +24,14 @@ pub struct Usb {
 
 impl Usb {
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
+        // The nearest interface: behind a hub there are others above it.
         let interface = device.ancestors().find(|node| is_interface(node.name()))?;
         let node = interface.parent()?;
-        let id = |name| node.text(name).filter(|text| text.len() == 4);
-        let pair = id("idVendor").zip(id("idProduct"));
+        let [vendor, product] =
+            ["idVendor", "idProduct"].map(|name| node.text(name).filter(|text| text.len() == 4));
+        let pair = vendor.zip(product);
         Some(Self {
-            place: node.name().to_owned(),
+            location: node.name().to_owned(),
             driver: interface.link_name("driver"),
             version: node.text("version"),
             vendor_product: pair.map(|(vendor, product)| format!("{vendor}:{product}")),
@@ -37,8 +40,8 @@ impl Usb {
         })
     }
 
-    /// Whether it is a USB 3 device that runs at the speed of USB 2: such a device reports version
-    /// 2.10 there, and 3.x at its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
+    /// Returns whether it is a USB 3 device that runs at the speed of USB 2: such a device reports
+    /// version 2.10 there, and 3.x at its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
     pub fn is_slowed_usb3(&self) -> bool {
         let says = self.version.as_deref().is_some_and(|text| text.starts_with("2.1"));
         says && self.speed_mbps.is_some_and(|mbps| mbps <= 480)
@@ -59,18 +62,19 @@ impl Usb {
         if let Some(driver) = &self.driver {
             about.push_str(&format!(", driver {driver}"));
         }
-        Hop { kind: HopKind::Usb, name: self.place.clone(), about }
+        Hop { kind: HopKind::Usb, name: self.location.clone(), about }
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// `2-1:1.0`, `2-1.4:1.0`: location, configuration and number of an interface.
 fn is_interface(name: &str) -> bool {
-    let Some((place, interface)) = name.split_once(':') else { return false };
-    let Some((bus, ports)) = place.split_once('-') else { return false };
-    let numbers = |text: &str, dots: bool| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || dots && b == b'.')
-    };
-    numbers(bus, false) && numbers(ports, true) && numbers(interface, true)
+    let Some((location, interface)) = name.split_once(':') else { return false };
+    let Some((bus, ports)) = location.split_once('-') else { return false };
+    is_number(bus) && [ports, interface].iter().all(|path| path.split('.').all(is_number))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub struct Virtio {
     pub name: String,
     /// Its driver: `virtio_blk`, `virtio_scsi`.
     pub driver: Option<String>,
-    /// Whether it supports flushes; only for a block device.
+    /// True if it supports flushes; only for a block device.
     pub flush: Option<bool>,
 }
 
@@ -23,6 +23,7 @@ impl Virtio {
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
         let node = device.ancestors().find(|node| is_virtio(node.name()))?;
         let driver = node.link_name("driver");
+        // The number of a feature depends on the kind of device.
         let block = driver.as_deref() == Some("virtio_blk");
         // One character per feature, number 0 first (`drivers/virtio/virtio.c`).
         let features = node.text("features").filter(|_| block);

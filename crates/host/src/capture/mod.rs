@@ -3,7 +3,7 @@
 //! It contains exactly what an inspection reads, so that reading it gives the same result. It
 //! contains nothing that identifies a single drive or machine, unless that is requested.
 
-mod places;
+mod names;
 
 use std::io::Write;
 
@@ -12,16 +12,16 @@ use crate::device::redacted_uuid;
 use crate::forced;
 use crate::log::KernelLog;
 use crate::root::{Item, Recording};
-use places::Places;
+use names::Names;
 
 /// The contents of an archive in addition to the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Capture {
-    /// What was read.
+    /// The files that were read.
     pub recording: Recording,
     /// The kernel log, where there is one.
     pub log: Option<String>,
-    /// Whether serial numbers, mount points, names of files and the like are kept.
+    /// True if serial numbers, mount points, names of files and the like are kept.
     pub serials: bool,
 }
 
@@ -31,7 +31,7 @@ impl Capture {
         let serials = self.serials;
         let mut recording = self.recording;
         if !serials {
-            Places::hide(&mut recording);
+            Names::hide(&mut recording);
         }
         let mut items = recording.items;
         if let Some(log) = self.log {
@@ -40,9 +40,11 @@ impl Capture {
                 if serials { log } else { KernelLog::parse(&log).understood.join("\n") + "\n" };
             items.insert("dmesg".into(), Item::File(kept.into_bytes()));
         }
+        // Sorted by path, so that the same tree gives the same archive.
         let count = items.len();
         let mut archive = tar::Builder::new(out);
         for (path, item) in items {
+            debug_assert!(!path.starts_with('/'), "an archive is unpacked below any folder");
             append(&mut archive, &path, item, serials)?;
         }
         archive.into_inner()?.flush()?;
@@ -57,6 +59,7 @@ fn append(
     serials: bool,
 ) -> std::io::Result<()> {
     let mut header = tar::Header::new_gnu();
+    // Neither owner nor time: both would identify the machine.
     header.set_mode(0o644);
     header.set_size(0);
     match item {
@@ -83,6 +86,7 @@ fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
     let name = path.rsplit('/').next().unwrap_or("");
     let kept = match name {
         "id" => Identify::parse(&text).map(|identify| identify.redacted()).unwrap_or_default(),
+        // Only device-mapper names its owners in a uuid, which the reading needs.
         "uuid" => redacted_uuid(&text),
         "serial" | "wwid" | "boot_id" | "wwn" | "eui" | "nguid" => String::new(),
         "cmdline" => forced::about_disks(&text),
@@ -92,10 +96,10 @@ fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
     masked(&kept).unwrap_or_else(|| kept.into_bytes())
 }
 
-/// Mounts of devices; other mounts are private.
+/// Returns the mounts of devices; other mounts are private.
 fn disks_only(text: &str) -> String {
-    let of_disk = |line: &&str| line.contains(" /dev/") || line.starts_with("/dev/");
-    text.lines().filter(of_disk).flat_map(|line| [line, "\n"]).collect()
+    let of_disks = text.lines().filter(|line| line.contains(" /dev/") || line.starts_with("/dev/"));
+    of_disks.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The text with zeros for the digits of each UUID in it; `None` if it contains none.
@@ -106,6 +110,7 @@ fn masked(text: &str) -> Option<Vec<u8>> {
         if is_uuid(&bytes[start..start + 36]) {
             found = true;
             for byte in &mut bytes[start..start + 36] {
+                // The length and the hyphens stay, so that a reader still recognises a UUID.
                 *byte = if *byte == b'-' { b'-' } else { b'0' };
             }
         }
@@ -115,6 +120,7 @@ fn masked(text: &str) -> Option<Vec<u8>> {
 
 /// `8-4-4-4-12` hexadecimal digits.
 fn is_uuid(bytes: &[u8]) -> bool {
+    debug_assert_eq!(bytes.len(), 36, "the length of a UUID");
     bytes.iter().enumerate().all(|(index, byte)| match index {
         8 | 13 | 18 | 23 => *byte == b'-',
         _ => byte.is_ascii_hexdigit(),

@@ -1,5 +1,5 @@
-//! Names of places in a file system, which identify the machine's owner: replaced, each by the same
-//! name wherever it occurs.
+//! Replaces the names of mount points and files, which can identify the machine's owner: each by
+//! the same name at every occurrence.
 
 use std::collections::BTreeMap;
 
@@ -28,39 +28,39 @@ const STANDARD: &[&str] = &[
 
 /// The replacement of each name.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Names {
     points: BTreeMap<String, String>,
     files: BTreeMap<String, String>,
 }
 
-impl Places {
-    /// Replaces the places in all tables of mounts and behind all loop devices.
+impl Names {
+    /// Replaces the names in all tables of mounts and of the files behind loop devices.
     pub(super) fn hide(recording: &mut Recording) {
-        let mut places = Self::default();
+        let mut names = Self::default();
         for (path, item) in &mut recording.items {
             let Item::File(bytes) = item else { continue };
             let text = String::from_utf8_lossy(bytes);
             let hidden = match path.rsplit('/').next() {
-                Some("mountinfo") => places.table(&text, &[3, 4]),
-                Some("mounts") => places.table(&text, &[1]),
-                Some("backing_file") => places.file(&text),
+                Some("mountinfo") => names.table(&text, &[3, 4]),
+                Some("mounts") => names.table(&text, &[1]),
+                Some("backing_file") => names.file(&text),
                 _ => continue,
             };
             *bytes = hidden.into_bytes();
         }
     }
 
-    /// A table of mounts: fields at `names` are places, and options may contain some.
-    fn table(&mut self, text: &str, names: &[usize]) -> String {
-        let field = |places: &mut Self, (index, field): (usize, &str)| {
-            if names.contains(&index) { places.point(field) } else { options(field) }
-        };
-        let mut line = |line: &str| {
-            let fields: Vec<String> =
-                line.split(' ').enumerate().map(|it| field(self, it)).collect();
-            fields.join(" ") + "\n"
-        };
-        text.lines().map(&mut line).collect()
+    /// Replaces names in a table of mounts: in the fields at `columns`, and in options.
+    fn table(&mut self, text: &str, columns: &[usize]) -> String {
+        let mut hidden = String::new();
+        for line in text.lines() {
+            let fields = line.split(' ').enumerate().map(|(index, field)| {
+                if columns.contains(&index) { self.point(field) } else { options(field) }
+            });
+            hidden.push_str(&fields.collect::<Vec<String>>().join(" "));
+            hidden.push('\n');
+        }
+        hidden
     }
 
     fn point(&mut self, name: &str) -> String {
@@ -81,13 +81,13 @@ impl Places {
     }
 }
 
-/// Options of a mount, without values that are paths of anything but a device.
+/// Returns the options of a mount, without values that are paths of anything but a device.
 fn options(field: &str) -> String {
-    let option = |option: &str| match option.split_once('=') {
+    let shown = field.split(',').map(|option| match option.split_once('=') {
         Some((key, value)) if value.contains('/') && !value.starts_with("/dev/") => {
             format!("{key}=hidden")
         }
         _ => option.to_owned(),
-    };
-    field.split(',').map(option).collect::<Vec<_>>().join(",")
+    });
+    shown.collect::<Vec<_>>().join(",")
 }

@@ -60,7 +60,8 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     device
 }
 
-/// What distinguishes a drive from others of its model: makers number each model by itself.
+/// Returns the identity that distinguishes a drive from others of its model: makers number each
+/// model separately.
 fn identity(device: &Device, own: &str) -> Option<String> {
     let model = device.model.as_deref().unwrap_or_default();
     if own.trim().is_empty() {
@@ -101,6 +102,7 @@ fn partitions(device: &mut Device, block: &Node<'_>, machine: &Machine) {
 
 /// Follows the path up, from the disk to the PCI function.
 fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, machine: &Machine) {
+    // A device built on others has no path; its components have.
     if !device.is_drive() && device.kind != Kind::Removable && device.kind != Kind::Other {
         return;
     }
@@ -131,6 +133,7 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     if machine.temperature && start.is_awake() {
         device.temperature_celsius = temperature(start);
     }
+    // NVMe and virtio have no such attribute: their queue's size counts.
     device.queue_depth =
         start.number("queue_depth").or_else(|| device.queue_depth.or(device.queue.tags));
     device.model = device.model.take().or_else(|| start.text("model"));
@@ -231,13 +234,14 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
         device.rpm = identify.rpm();
         let (supported, enabled) = identify.smart();
         device.smart = Smart { supported: Some(supported), enabled: Some(enabled) };
+        // USB bridges and RAID firmware often report 512 bytes for a drive with 4096.
         let physical = identify.physical_sector_bytes();
         let told = device.queue.physical_sector_bytes;
         device.queue.physical_sector_bytes = physical.max(told).or(told);
     }
     if device.write_cache.device.is_none() {
-        let text = |on| if on { "write back" } else { "write through" };
-        device.write_cache.device = facts.write_cache.map(|on| text(on).to_owned());
+        let text = facts.write_cache.map(|on| if on { "write back" } else { "write through" });
+        device.write_cache.device = text.map(str::to_owned);
     }
     if let Some(log) = log {
         device.model = device.model.take().or_else(|| log.model.clone());
@@ -275,14 +279,14 @@ fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
     hardware.or_else(|| block.text("serial")).or_else(|| block.text("wwid"))
 }
 
-/// What the kernel has read from a drive that is awake.
+/// Returns the serial number that the kernel has read from a drive that is awake.
 fn known_serial(hardware: Option<&Node<'_>>) -> Option<String> {
     let node = hardware.filter(|node| node.is_awake())?;
     node.text("serial").or_else(|| node.text("wwid"))
 }
 
 impl Device {
-    /// A partition as a device of its own, if it was requested.
+    /// A requested partition as a device.
     pub(crate) fn of_partition(partition: Partition, disk: &Self) -> Self {
         Self {
             name: partition.name.clone(),

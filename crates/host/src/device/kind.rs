@@ -13,7 +13,7 @@ macro_rules! kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
         pub enum Kind {
             $(#[doc = $words] #[serde(rename = $key)] $name,)+
-            /// Something else.
+            /// Any other block device.
             #[default]
             #[serde(rename = "other")]
             Other,
@@ -52,6 +52,12 @@ kinds! {
     Controller = "controller", "disk controller",
 }
 
+/// True for `usb2` with the prefix `usb`.
+fn is_numbered(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).unwrap_or("");
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl Kind {
     /// The kind of the block device in folder `block`, whose hardware is in folder `device`.
     pub(crate) fn of(block: &Node<'_>, device: Option<&Node<'_>>) -> Self {
@@ -76,6 +82,7 @@ impl Kind {
             ("xvd", Self::Xen),
             ("vd", Self::Virtio),
         ];
+        // Names of drivers with their own major numbers; `sd` is that of many transports.
         if let Some((_, kind)) = by_name.iter().find(|(start, _)| name.starts_with(start)) {
             return *kind;
         }
@@ -95,32 +102,31 @@ impl Kind {
 
     /// By the stations on the path to it.
     fn by_path(device: &Node<'_>) -> Self {
+        // From the root downwards, so that a station nearer to the disk replaces an earlier one.
         let mut found = Self::Other;
         for part in device.path().split('/') {
-            let numbered = |start: &str| {
-                let rest = part.strip_prefix(start);
-                rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
-            };
             found = match part {
-                _ if numbered("usb") => Self::Usb,
-                _ if numbered("virtio") => Self::Virtio,
-                _ if numbered("ata") && found == Self::Other => Self::Ata,
+                _ if is_numbered(part, "usb") => Self::Usb,
+                _ if is_numbered(part, "virtio") => Self::Virtio,
+                // SCSI hosts of libata, USB and SAS are below their own folder: the first station
+                // counts.
+                _ if is_numbered(part, "ata") && found == Self::Other => Self::Ata,
                 _ if part.starts_with("VMBUS") => Self::HyperV,
                 _ if part.starts_with("vbd-") => Self::Xen,
                 _ if part.starts_with("end_device-") => Self::Sas,
-                _ if numbered("host") && found == Self::Other => Self::Scsi,
+                _ if is_numbered(part, "host") && found == Self::Other => Self::Scsi,
                 _ => continue,
             };
         }
         found
     }
 
-    /// Whether it is a drive, real or virtual.
+    /// Returns whether it is a drive, real or virtual.
     pub fn is_drive(self) -> bool {
         self.is_physical() || matches!(self, Self::Virtio | Self::HyperV | Self::Xen)
     }
 
-    /// Whether it is a drive that can be touched.
+    /// Returns whether it is a physical drive, as opposed to one of a virtual machine.
     pub fn is_physical(self) -> bool {
         matches!(self, Self::Ata | Self::Sas | Self::Scsi | Self::Nvme | Self::Usb | Self::Mmc)
     }

@@ -42,7 +42,7 @@ pub struct Device {
     pub path: Option<String>,
     /// Its kind.
     pub kind: Kind,
-    /// Whether only the kernel log knows it.
+    /// True if only the kernel log knows it.
     pub log_only: bool,
     /// The drive's own name.
     pub model: Option<String>,
@@ -57,9 +57,9 @@ pub struct Device {
     pub identity: Option<String>,
     /// Its size.
     pub capacity_bytes: Option<u64>,
-    /// Whether it is read-only.
+    /// True if it is read-only.
     pub read_only: Option<bool>,
-    /// Whether the medium can be removed.
+    /// True if the medium can be removed.
     pub removable: Option<bool>,
     /// Its controller.
     pub controller: Controller,
@@ -69,9 +69,9 @@ pub struct Device {
     pub pcie: Pcie,
     /// Number of commands that it accepts at once.
     pub queue_depth: Option<u32>,
-    /// Whether native command queuing is on; null if it does not apply.
+    /// True if native command queuing is on; null if it does not apply.
     pub ncq: Option<bool>,
-    /// Why it is off.
+    /// The reason why it is off.
     pub ncq_off_cause: Option<NcqOff>,
     /// Its write cache.
     pub write_cache: WriteCache,
@@ -84,7 +84,7 @@ pub struct Device {
     pub power: Power,
     /// Its temperature, if requested.
     pub temperature_celsius: Option<i32>,
-    /// Whether it has self-monitoring (SMART).
+    /// Its self-monitoring (SMART).
     pub smart: Smart,
     /// The stations from the processor down to it.
     pub hops: Vec<Hop>,
@@ -120,7 +120,7 @@ pub struct Device {
     pub findings: Vec<Finding>,
 }
 
-/// How writes are cached, according to two sources.
+/// The caching of writes, according to two sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteCache {
     /// According to the device: `write back`, `write through`, `none`.
@@ -130,12 +130,13 @@ pub struct WriteCache {
 }
 
 impl WriteCache {
-    /// Whether the device keeps acknowledged writes in a cache; `None` if it does not report it.
+    /// Returns whether the device keeps acknowledged writes in a cache; `None` if it does not
+    /// report it.
     pub fn device_caches(&self) -> Option<bool> {
         self.device.as_deref().map(|text| text.starts_with("write back"))
     }
 
-    /// Whether the kernel sends flushes.
+    /// Returns whether the kernel sends flushes.
     pub fn kernel_flushes(&self) -> Option<bool> {
         self.kernel.as_deref().map(|text| text.starts_with("write back"))
     }
@@ -146,7 +147,7 @@ impl WriteCache {
 pub struct Power {
     /// Of the SATA link: `max_performance`, `med_power_with_dipm`, `min_power`.
     pub link_policy: Option<String>,
-    /// Whether the kernel may suspend the disk: `on` (may not), `auto`.
+    /// The kernel's permission to suspend the disk: `on` (none), `auto`.
     pub runtime_control: Option<String>,
     /// `active`, `suspended`, `unsupported`.
     pub runtime_status: Option<String>,
@@ -155,29 +156,30 @@ pub struct Power {
 /// Self-monitoring, as far as files report it: its presence, not its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Smart {
-    /// Whether the drive has it.
+    /// True if the drive has it.
     pub supported: Option<bool>,
-    /// Whether it is on.
+    /// True if it is on.
     pub enabled: Option<bool>,
 }
 
 impl Device {
-    /// Whether it is a drive, real or virtual, and not built on other devices or in memory.
+    /// Returns whether it is a drive, real or virtual, and not built on other devices or in memory.
     pub fn is_drive(&self) -> bool {
         self.kind.is_drive()
     }
 
-    /// Whether it is known to be a rotating disk: a drive that reports it, or a physical one that
-    /// the kernel treats as one.
+    /// Returns whether it is known to be a rotating disk: a drive that reports it, or a physical
+    /// one that the kernel treats as one.
     pub fn is_known_to_rotate(&self) -> bool {
         if let Some(rpm) = self.rpm {
             return rpm > 0;
         }
+        // USB bridges and virtual disks report any value for it.
         let sees = matches!(self.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
         sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
     }
 
-    /// Whether RAID firmware stands between the kernel and the drive.
+    /// Returns whether RAID firmware stands between the kernel and the drive.
     pub fn hidden_behind_raid(&self) -> bool {
         self.controller.mode.as_deref() == Some("raid") && self.ata.is_none()
     }

@@ -9,7 +9,7 @@ use crate::root::{Root, TABLE_BYTES_MAX};
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Where it is mounted.
+    /// The mount point.
     pub point: String,
     /// Its kind: `ext4`.
     pub file_system: String,
@@ -28,8 +28,8 @@ impl Mount {
 
     /// The option by which the file system sends no flushes.
     pub fn without_barriers(&self) -> Option<&str> {
-        let off = |option: &&String| matches!(option.as_str(), "nobarrier" | "barrier=0");
-        self.options.iter().find(off).map(String::as_str)
+        let mut options = self.options.iter().map(String::as_str);
+        options.find(|option| matches!(*option, "nobarrier" | "barrier=0"))
     }
 }
 
@@ -75,10 +75,11 @@ impl Mounts {
     }
 
     /// The mounts of the device with this number (`8:1`) or one of these names (`/dev/sda1`). A
-    /// file system that is mounted in several places counts once: at the first.
+    /// file system with several mount points counts once: at the first.
     pub fn of_device(&self, number: Option<&str>, names: &[String]) -> Vec<Mount> {
         let by_number = number.and_then(|number| self.by_number.get(number)).into_iter();
         let by_source = names.iter().filter_map(|name| self.by_source.get(name));
+        debug_assert!(self.by_number.values().flatten().all(|at| *at < self.lines.len()));
         let mut indices: Vec<usize> = by_number.chain(by_source).flatten().copied().collect();
         indices.sort_unstable();
         let mut found: Vec<Mount> = Vec::new();
@@ -104,7 +105,7 @@ impl Mounts {
         self.line_above(path).map(|line| &line.mount)
     }
 
-    /// The deepest mount above the path; of several in one place the last, which hides the others.
+    /// The deepest mount above the path; of several at one point the last, which hides the others.
     fn line_above(&self, path: &str) -> Option<&Line> {
         let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
         above.max_by_key(|line| line.mount.point.len())
@@ -118,6 +119,7 @@ fn is_below(path: &str, point: &str) -> bool {
 
 /// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard` (`proc_pid_mountinfo(5)`).
 pub(crate) fn mount_line(line: &str) -> Option<Line> {
+    // The hyphen ends the optional fields, whose number varies.
     let (mount, super_block) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);
     let number = mount.next()?;

@@ -13,7 +13,7 @@ pub struct Partition {
     pub name: String,
     /// The disk it is on.
     pub disk: String,
-    /// Where it starts.
+    /// Its start on the disk.
     pub start_bytes: Option<u64>,
     /// Its size.
     pub size_bytes: Option<u64>,
@@ -42,6 +42,8 @@ impl Alignment {
     pub fn misses_by(self, start_bytes: u64) -> u64 {
         let physical = u128::from(self.physical_bytes.max(1));
         let past = u128::from(start_bytes) + physical - u128::from(self.offset_bytes) % physical;
+        debug_assert!(past >= u128::from(start_bytes), "the offset is below one sector");
+        debug_assert!(physical > 0, "at least one byte");
         u64::try_from(past % physical).expect("less than a sector, which fits")
     }
 }
@@ -49,6 +51,7 @@ impl Alignment {
 impl Partition {
     pub(crate) fn read(node: &Node<'_>, disk: &str, mounts: &Mounts) -> Self {
         let name = node.name().to_owned();
+        // sysfs counts in sectors of 512 bytes, also on disks with 4096.
         let start = node.number::<u64>("start").map(Lba::new);
         let size = node.number::<u64>("size").map(Sectors::new);
         let number = node.text("dev");
@@ -65,8 +68,8 @@ impl Partition {
         }
     }
 
-    /// Whether it only contains a table of further partitions: such an extended partition shows two
-    /// sectors (`block/partitions/msdos.c`), and its start does not matter.
+    /// Returns whether it only contains a table of further partitions: such an extended partition
+    /// shows two sectors (`block/partitions/msdos.c`), and its start does not matter.
     pub fn is_container(&self) -> bool {
         self.size_bytes.is_some_and(|size| size <= 1024)
     }

@@ -7,7 +7,7 @@ use crate::root::Node;
 /// Settings of a queue, as in `queue/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Whether writes can be forced to the medium one by one.
+    /// True if writes can be forced to the medium one by one.
     pub fua: Option<bool>,
     /// The active scheduler: `mq-deadline`.
     pub scheduler: Option<String>,
@@ -29,7 +29,7 @@ pub struct Queue {
     pub rq_affinity: Option<u32>,
     /// Target latency of the writeback throttle; 0 is off.
     pub wbt_lat_usec: Option<u64>,
-    /// Whether the kernel treats it as a rotating disk.
+    /// True if the kernel treats it as a rotating disk.
     pub rotational: Option<bool>,
     /// Smallest unit that can be addressed.
     pub logical_sector_bytes: Option<u64>,
@@ -41,10 +41,10 @@ pub struct Queue {
     pub optimal_io_bytes: Option<u64>,
     /// Bytes by which the start of the disk misses a physical sector.
     pub alignment_offset_bytes: Option<i64>,
-    /// Whether the kernel counts its requests.
+    /// True if the kernel counts its requests.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub iostats: Option<bool>,
-    /// How a zoned disk is managed: `none`, `host-aware`, `host-managed`.
+    /// The zone model of the disk: `none`, `host-aware`, `host-managed`.
     pub zoned: Option<String>,
 }
 
@@ -106,8 +106,9 @@ impl InFlight {
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
-        let mut next = || words.next()?.parse().ok();
-        Some(Self { reads: Some(next()?), writes: Some(next()?) })
+        let reads = words.next()?.parse().ok()?;
+        let writes = words.next()?.parse().ok()?;
+        Some(Self { reads: Some(reads), writes: Some(writes) })
     }
 
     /// Both together.
@@ -118,16 +119,18 @@ impl InFlight {
 
 /// Splits `none [mq-deadline] kyber bfq`; a single name without brackets is the active one.
 fn schedulers(line: &str) -> (Option<String>, Vec<String>) {
-    let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
-    let all: Vec<String> = line.split_whitespace().map(bare).collect();
-    let chosen = line.split_whitespace().find(|word| word.starts_with('[') && word.ends_with(']'));
-    let only = if all.len() == 1 { all.first().cloned() } else { None };
-    (chosen.map(bare).or(only).filter(|name| !name.is_empty()), all)
+    let bare = line.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned());
+    let all: Vec<String> = bare.collect();
+    let mut words = line.split_whitespace();
+    let chosen = words.position(|word| word.starts_with('[') && word.ends_with(']'));
+    let active = chosen.or((all.len() == 1).then_some(0)).map(|index| all[index].clone());
+    (active.filter(|name| !name.is_empty()), all)
 }
 
 /// Hardware queues, and commands in the first, from `mq/`.
 fn hardware(block: &Node<'_>) -> (Option<u32>, Option<u32>) {
     let Some(queues) = block.child("mq") else { return (None, None) };
+    // One folder for each hardware queue (`block/blk-mq-sysfs.c`).
     let folders = queues.entries().into_iter().filter(|entry| entry.folder).count();
     let tags = queues.child("0").and_then(|first| first.number("nr_tags"));
     (u32::try_from(folders).ok(), tags)

@@ -13,7 +13,7 @@ pub struct Mapped {
     pub name: Option<String>,
     /// The owner, from the start of its uuid: `LVM`, `CRYPT-LUKS2`, `mpath`.
     pub owner: Option<String>,
-    /// Whether it is suspended.
+    /// True if it is suspended.
     pub suspended: Option<bool>,
 }
 
@@ -43,7 +43,7 @@ pub struct Raid {
 pub struct BackingFile {
     /// Its path.
     pub path: Option<String>,
-    /// Whether the loop device bypasses the page cache.
+    /// True if the loop device bypasses the page cache.
     pub direct_io: Option<bool>,
     /// Offset in the file at which the device starts.
     pub offset_bytes: Option<u64>,
@@ -142,6 +142,7 @@ pub(crate) fn parse_mdstat(text: &str) -> BTreeMap<String, Raid> {
 impl Raid {
     fn stat_line(&mut self, line: &str) {
         for word in line.split_whitespace() {
+            // `[2/1]`: disks of the array, and those that work; `[U_]` has no slash.
             let inside = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
             if let Some((disks, working)) = inside.and_then(|text| text.split_once('/'))
                 && let (Ok(disks), Ok(working)) = (disks.parse::<u32>(), working.parse::<u32>())

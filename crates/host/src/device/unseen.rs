@@ -1,7 +1,7 @@
 //! Drives and controllers that the tree does not show as disks: known only from the log, or hidden
 //! by a RAID mode.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{Machine, apply_ata};
 use super::{Device, Kind};
@@ -10,23 +10,21 @@ use crate::bus::{Controller, ata};
 use crate::log::{AtaPortLog, ControllerLog};
 use crate::root::Root;
 
-/// The ones that are not among the devices `seen`, by name.
+/// Returns the drives and controllers that are not among the devices `seen`, by name.
 pub(crate) fn unseen(
     root: &Root,
     seen: &BTreeMap<String, Device>,
     machine: &Machine,
 ) -> Vec<Device> {
     let mut found = logged_drives(seen, machine);
-    let used = |address: &str| {
-        let on = |device: &Device| device.controller.address.as_deref() == Some(address);
-        let above = |device: &Device| device.hops.iter().any(|hop| hop.name == address);
-        seen.values().chain(&found).any(|device| on(device) || above(device))
-    };
-    let mut controllers = hiding_controllers(root, &used);
+    let known: Vec<&Device> = seen.values().chain(&found).collect();
+    let mut controllers = hiding_controllers(root, &known);
     for (address, log) in &machine.log.controllers {
-        let known = controllers.iter().any(|device| device.name == *address) || used(address);
+        let is_known =
+            controllers.iter().any(|device| device.name == *address) || is_used(&known, address);
+        // A controller in the tree without disks has none attached, unless its mode hides them.
         let shown = is_in_tree(root, address) && log.remapped_nvme.is_empty();
-        if !known && !shown && is_of_disks(log) {
+        if !is_known && !shown && is_of_disks(log) {
             controllers.push(device_of(pci::from_log(address, log), true));
         }
     }
@@ -35,14 +33,14 @@ pub(crate) fn unseen(
 }
 
 fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Device> {
-    let taken = |unit: (u32, u32)| {
-        let at = |device: &Device| device.ata.as_ref().map(|ata| (ata.port, ata.device));
-        seen.values().any(|device| at(device) == Some(unit))
-    };
+    let units_seen: BTreeSet<(u32, u32)> = seen
+        .values()
+        .filter_map(|device| device.ata.as_ref().map(|ata| (ata.port, ata.device)))
+        .collect();
     let mut found = Vec::new();
     for (&number, port) in &machine.log.ports {
         for unit in units(port) {
-            if taken((number, unit)) {
+            if units_seen.contains(&(number, unit)) {
                 continue;
             }
             let mut device = Device {
@@ -66,9 +64,12 @@ fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Devi
 
 /// The drives that the lines on a port mention.
 fn units(port: &AtaPortLog) -> Vec<u32> {
-    let up = |link: &crate::log::AtaLinkLog| link.speed.is_some() || !link.downshifts.is_empty();
-    let links = port.links.iter().filter(|(_, link)| up(link)).map(|(unit, _)| unit.unwrap_or(0));
+    // A link that never came up has no drive.
+    let up =
+        port.links.iter().filter(|(_, link)| link.speed.is_some() || !link.downshifts.is_empty());
+    let links = up.map(|(unit, _)| unit.unwrap_or(0));
     let troubled = (!port.errors.is_empty() || !port.forced.is_empty()).then_some(0);
+    // A port with errors only has at least one drive, whose number is unknown.
     let mut units: Vec<u32> = port.devices.keys().copied().chain(links).collect();
     if units.is_empty() {
         units.extend(troubled);
@@ -79,17 +80,25 @@ fn units(port: &AtaPortLog) -> Vec<u32> {
 }
 
 /// RAID controllers of the tree without any disk under them.
-fn hiding_controllers(root: &Root, used: &dyn Fn(&str) -> bool) -> Vec<Device> {
+fn hiding_controllers(root: &Root, known: &[&Device]) -> Vec<Device> {
     let Some(functions) = root.node("sys/bus/pci/devices") else { return Vec::new() };
     let mut found = Vec::new();
     for name in functions.folders().into_iter().filter(|name| crate::log::is_address(name)) {
         let Some(node) = functions.child(&name) else { continue };
-        if node.hex("class").is_none_or(|class| class >> 8 != 0x0104) || used(&name) {
+        if node.hex("class").is_none_or(|class| class >> 8 != 0x0104) || is_used(known, &name) {
             continue;
         }
         found.push(device_of(pci::controller(&node), false));
     }
     found
+}
+
+/// Returns whether a device is attached to the PCI function, or below it.
+fn is_used(devices: &[&Device], address: &str) -> bool {
+    devices.iter().any(|device| {
+        device.controller.address.as_deref() == Some(address)
+            || device.hops.iter().any(|hop| hop.name == address)
+    })
 }
 
 fn device_of(controller: Controller, log_only: bool) -> Device {
@@ -103,13 +112,13 @@ fn device_of(controller: Controller, log_only: bool) -> Device {
     }
 }
 
-/// Whether a line of the log justifies an entry for a controller.
+/// Returns whether a line of the log justifies an entry for a controller.
 fn is_of_disks(log: &ControllerLog) -> bool {
     let class = log.class.or_else(|| log.driver.as_deref().and_then(pci::class_by_driver));
     !log.remapped_nvme.is_empty() || class.is_some_and(|class| class >> 16 == 1)
 }
 
-/// Whether the tree has the function; the log then adds no controller.
+/// Returns whether the tree has the function; the log then adds no controller.
 fn is_in_tree(root: &Root, address: &str) -> bool {
     root.node(&format!("sys/bus/pci/devices/{address}")).is_some()
 }

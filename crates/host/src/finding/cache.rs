@@ -93,7 +93,7 @@ fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
         );
 }
 
-/// The kernel could not ask the drive, and assumed the better case.
+/// Checks for a drive that the kernel could not ask, for which it assumed the better case.
 fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
     let log = context.machine.log.disks.get(&context.device.name);
     let Some(log) = log.filter(|log| !log.assumed_write_through.is_empty()) else { return };
@@ -113,7 +113,7 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
         );
 }
 
-/// A device built on others must flush if one of them must.
+/// Checks that a device built on others flushes if one of them must.
 fn stacked(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     if device.write_cache.kernel_flushes() != Some(false) || device.kind == Kind::Partition {
@@ -135,7 +135,7 @@ fn stacked(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
-/// Whether its maker promises that cached writes survive a power failure.
+/// Returns whether its maker promises that cached writes survive a power failure.
 fn is_protected(device: &Device) -> bool {
     let model = device.model.as_deref().unwrap_or("").to_uppercase();
     PROTECTED.iter().any(|start| model.starts_with(&start.to_uppercase()))

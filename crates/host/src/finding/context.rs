@@ -36,14 +36,14 @@ impl Finding {
         self
     }
 
-    /// Sets where it was read, and the text found there; empty parts are omitted.
+    /// Sets its evidence: sources, and the text found there. Empty parts are omitted.
     pub(super) fn seen(&mut self, evidence: Vec<String>) -> &mut Self {
         let parts: Vec<String> = evidence.into_iter().filter(|part| !part.is_empty()).collect();
         self.evidence = parts.join("; ");
         self
     }
 
-    /// Sets what to do about it.
+    /// Sets its remedy.
     pub(super) fn fix(&mut self, fix: impl Into<String>) {
         self.fix = fix.into();
     }

@@ -85,8 +85,8 @@ fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
     {
         evidence.push(format!("[{id}] is an Intel SATA controller in IDE mode"));
     }
-    let listed = |log: &ControllerLog| log.lines.first.iter().any(|line| line.contains("SATA"));
-    if device.kind == Kind::Controller && log.is_some_and(listed) {
+    let is_listed = log.is_some_and(|log| log.lines.first.iter().any(|line| line.contains("SATA")));
+    if device.kind == Kind::Controller && is_listed {
         evidence.push("its name says SATA".into());
     }
     if evidence.is_empty() {
@@ -192,7 +192,7 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
     if usb.driver.as_deref() != Some("usb-storage") {
         return;
     }
-    let unit = context.machine.log.units.get(&usb.place);
+    let unit = context.machine.log.units.get(&usb.location);
     let ignored = unit.filter(|unit| !unit.uas_ignored.is_empty());
     let quirk = context.machine.forced.iter().find(|forced| {
         matches!(forced.module(), "usb-storage" | "usb_storage")
@@ -200,7 +200,7 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
     });
     let fast = usb.speed_mbps.is_none_or(|mbps| mbps >= 5000);
     let certain = fast || ignored.is_some() || quirk.is_some();
-    let mut evidence = vec![format!("{}: driver usb-storage", usb.place)];
+    let mut evidence = vec![format!("{}: driver usb-storage", usb.location)];
     evidence.extend(ignored.map(|unit| format!("log: {}", unit.uas_ignored.evidence())));
     evidence.extend(quirk.map(|forced| format!("{}: {}", forced.source, forced.option)));
     evidence.extend(

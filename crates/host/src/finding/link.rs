@@ -96,9 +96,8 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
 fn is_forced(context: &Context<'_>) -> bool {
     let Some(ata) = context.device.ata.as_ref() else { return false };
     let unit = ata.unit();
-    let speed = |value: &str| value.ends_with("Gbps");
-    let forced = &context.machine.forced;
-    forced.iter().any(|forced| forced.applies_to_ata(unit) && speed(&forced.value))
+    let mut forced = context.machine.forced.iter();
+    forced.any(|forced| forced.applies_to_ata(unit) && forced.value.ends_with("Gbps"))
         || port(context).is_some_and(|port| port.forced.first.iter().any(|l| l.contains("PHY spd")))
 }
 
@@ -141,7 +140,7 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
     let kept = device.ata.as_ref().and_then(|ata| ata.errors_kept).filter(|count| *count > 0);
     evidence.extend(kept.map(|count| format!("ata_device/ering: {count} entries")));
     let units = [
-        device.usb.as_ref().map(|usb| &usb.place),
+        device.usb.as_ref().map(|usb| &usb.location),
         device.nvme.as_ref().map(|nvme| &nvme.controller),
     ];
     for unit in units.into_iter().flatten().filter_map(|name| log.units.get(name)) {

@@ -1,7 +1,7 @@
-//! The rules that find what is wrong: each finding with its evidence and a remedy.
+//! The rules of the findings: each has evidence and a remedy.
 //!
 //! One file per family. A check is a pure function from the facts to findings; it reports nothing
-//! without evidence. The page on each is `docs/findings/<id>.md`.
+//! without evidence. Each has a page, `docs/findings/<id>.md`.
 
 mod array;
 mod busy;
@@ -35,6 +35,10 @@ pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
     for check in checks {
         check(context, &mut findings);
     }
+    debug_assert!(
+        findings.found.iter().all(|finding| !finding.message.is_empty() && !finding.fix.is_empty()),
+        "a finding has a description and a remedy"
+    );
     findings.found.sort_by_key(|finding| (finding.severity, finding.id));
     findings.found
 }

@@ -9,8 +9,7 @@ use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
-    // A virtual link has no width of its own, and that of an onboard USB controller is fixed by its
-    // maker.
+    // A virtual link has no width, and that of an onboard USB controller is fixed by its maker.
     if matches!(device.kind, Kind::Virtio | Kind::Usb) {
         return;
     }

@@ -9,7 +9,7 @@ use crate::found::FindingId;
 /// A read-ahead beyond this is extreme: 32 times the kernel's default of 128 KiB
 /// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
 const READ_AHEAD_KB_MAX: u64 = 4096;
-/// The smallest write of flash, whatever sector size it reports.
+/// The smallest write of flash, regardless of the sector size that a drive reports.
 const FLASH_PAGE_BYTES: u64 = 4096;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {

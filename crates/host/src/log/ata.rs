@@ -14,7 +14,7 @@ pub struct AtaPortLog {
     pub line: Option<String>,
     /// The PCI function whose driver created the port.
     pub controller: Option<String>,
-    /// Whether a port multiplier is attached, so that `ata1.01` is a separate link.
+    /// True if a port multiplier is attached, so that `ata1.01` is a separate link.
     pub multiplier: bool,
     /// Links by number: `None` if the port has one, otherwise 0 for `ata1.00` and so on.
     pub links: BTreeMap<Option<u32>, AtaLinkLog>,
@@ -22,7 +22,7 @@ pub struct AtaPortLog {
     pub devices: BTreeMap<u32, AtaDeviceLog>,
     /// Exceptions, resets and bus errors.
     pub errors: Lines,
-    /// Those that name the medium: not a fault of the link.
+    /// Errors of the medium, which are not a fault of the link.
     pub medium_errors: u64,
     /// Lines about `libata.force`.
     pub forced: Lines,
@@ -64,7 +64,7 @@ pub struct AtaDeviceLog {
     pub model: Option<String>,
     /// Its capacity in 512-byte sectors.
     pub sectors: Option<u64>,
-    /// Whether it has queuing, and its depth.
+    /// True if it has queuing, and its depth.
     pub ncq: Option<NcqLine>,
     /// The line that reports it.
     pub ncq_line: Option<String>,
@@ -75,13 +75,13 @@ pub struct AtaDeviceLog {
 }
 
 impl AtaPortLog {
-    /// Whether it is a SATA port whose registers are those of an IDE channel.
+    /// Returns whether it is a SATA port whose registers are those of an IDE channel.
     pub fn is_sata_as_ide(&self) -> bool {
         let line = self.line.as_deref().unwrap_or("");
         (line.starts_with("SATA") && line.contains("bmdma")) || self.shares_port()
     }
 
-    /// Whether two SATA links appear as master and slave of this port.
+    /// Returns whether two SATA links appear as master and slave of this port.
     ///
     /// libata writes `ata2.00:` before a message about a *link* only if a port has several: with a
     /// port multiplier, or with SATA links emulating an IDE channel (`ata_link_printk`).
@@ -143,6 +143,7 @@ impl AtaPortLog {
         if let Some(up) = up {
             link.speed = Speed::parse(up);
             link.fastest = link.fastest.max(link.speed);
+            // `SControl` shows the limit in force, also after a reset.
             link.limit = control_limit(up);
             link.line = Some(message.to_owned());
         }
@@ -171,6 +172,7 @@ impl AtaPortLog {
     }
 
     fn error_line(&mut self, rest: &str, message: &str, at: Option<u64>) -> bool {
+        // A bad sector is reported on the port, but the link carried the report.
         if rest.contains("(media error)") || rest.starts_with("error: { UNC") {
             self.medium_errors += 1;
             return true;

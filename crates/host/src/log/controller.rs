@@ -1,4 +1,4 @@
-//! What the log, or a listing of `lspci -nnk` used instead of it, says about a PCI function.
+//! Lines about a PCI function in the log, or in a listing of `lspci -nnk` used instead of it.
 
 use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
@@ -39,6 +39,7 @@ impl KernelLog {
             return self.listed_function(address, rest, message);
         }
         let Some((driver, rest)) = message.split_once(' ') else { return false };
+        // `DRIVER ADDRESS: MESSAGE`, as `dev_printk` writes it.
         let Some((address, rest)) = rest.split_once(": ") else { return false };
         if !is_address(address) {
             return false;
@@ -71,6 +72,7 @@ impl KernelLog {
     fn listed_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
         let Some(class) = bracketed(rest).find_map(|text| hex(text, 4)) else { return false };
         self.speaking = None;
+        // Class 01h: mass storage.
         if class >> 8 != 1 {
             return false;
         }
@@ -131,14 +133,13 @@ fn listed(message: &str) -> Option<(&str, &str)> {
     (short || is_address(address)).then_some((address, rest))
 }
 
-/// Whether it is a PCI address: `0000:00:1f.2`, or with a longer domain, as behind a VMD.
+/// Returns whether it is a PCI address: `0000:00:1f.2`, or with a longer domain, as behind a VMD.
 pub(crate) fn is_address(text: &str) -> bool {
     let Some((domain, rest)) = text.split_once(':') else { return false };
-    let hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
     let [b1, b2, b':', d1, d2, b'.', function] = rest.as_bytes() else { return false };
+    let mut digits = domain.bytes().chain([*b1, *b2, *d1, *d2]);
     (4..=8).contains(&domain.len())
-        && hex(domain.as_bytes())
-        && hex(&[*b1, *b2, *d1, *d2])
+        && digits.all(|digit| digit.is_ascii_hexdigit())
         && (b'0'..=b'7').contains(function)
 }
 
@@ -155,8 +156,9 @@ fn hex(text: &str, digits: usize) -> Option<u32> {
 /// `8086:2820`.
 fn pair(text: &str) -> Option<(u16, u16)> {
     let (vendor, device) = text.split_once(':')?;
-    let part = |text| hex(text, 4).and_then(|number| u16::try_from(number).ok());
-    Some((part(vendor)?, part(device)?))
+    let [vendor, device] =
+        [vendor, device].map(|text| hex(text, 4).and_then(|number| u16::try_from(number).ok()));
+    vendor.zip(device)
 }
 
 #[cfg(test)]

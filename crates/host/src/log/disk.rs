@@ -74,8 +74,8 @@ impl KernelLog {
             _ => &[],
         };
         // A reset at the first enumeration is usual; only one of a running drive names its speed.
-        let fits = |text: &&&str| rest.starts_with(**text);
-        let failed = errors.iter().find(fits).is_some_and(|text| match *text {
+        let error = errors.iter().find(|text| rest.starts_with(**text));
+        let failed = error.is_some_and(|text| match *text {
             "reset " => rest.contains("speed") || rest.contains("Speed"),
             "I/O " => rest.contains("timeout"),
             _ => true,

@@ -38,19 +38,19 @@ fn after_kernel(line: &str) -> Option<&str> {
 fn after_kmsg(line: &str) -> Option<&str> {
     let (before, after) = line.split_once(';')?;
     let mut fields = before.split(',');
-    let mut number = || fields.next().is_some_and(digits);
-    (number() && number() && number() && fields.next().is_some()).then_some(after)
+    let numbers = fields.by_ref().take(3).filter(|field| digits(field)).count();
+    (numbers == 3 && fields.next().is_some()).then_some(after)
 }
 
 /// The text after `kern  :info  : `.
 fn after_facility(line: &str) -> Option<&str> {
     let (facility, rest) = line.split_once(':')?;
     let (level, rest) = rest.split_once(": ")?;
-    let word = |text: &str| {
+    let are_words = [facility, level].iter().all(|text| {
         let text = text.trim_end();
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
-    };
-    (facility.starts_with("kern") && word(facility) && word(level)).then_some(rest)
+    });
+    (facility.starts_with("kern") && are_words).then_some(rest)
 }
 
 /// The text after `<6>`.

@@ -38,6 +38,7 @@ pub struct Lines {
 
 impl Lines {
     fn add(&mut self, line: &str) {
+        debug_assert!(self.first.len() <= LINES_KEPT, "no more is kept");
         self.count += 1;
         if self.first.len() < LINES_KEPT {
             self.first.push(line.to_owned());
@@ -49,7 +50,7 @@ impl Lines {
         self.last_s = seconds.or(self.last_s);
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -57,6 +58,7 @@ impl Lines {
     /// The first lines and the number of further ones, as one line of evidence.
     pub fn evidence(&self) -> String {
         let mut text = self.first.join("; ");
+        debug_assert!(self.first.len() as u64 <= self.count, "every kept line is counted");
         let more = self.count - self.first.len() as u64;
         if more > 0 {
             text.push_str(&format!("; and {more} more"));
@@ -81,7 +83,7 @@ pub struct KernelLog {
     pub units: BTreeMap<String, UnitLog>,
     /// Lines that were understood, in order, for a capture.
     pub understood: Vec<String>,
-    /// Whether there were any lines.
+    /// True if there were any lines.
     pub present: bool,
     /// Time of the current line, in seconds since the boot.
     at_s: Option<u64>,
@@ -95,6 +97,7 @@ impl KernelLog {
         let mut log = Self::default();
         for line in text.lines() {
             let mut end = line.len().min(LINE_BYTES_MAX);
+            // Cutting within a character would panic.
             while !line.is_char_boundary(end) {
                 end -= 1;
             }
@@ -110,10 +113,12 @@ impl KernelLog {
     }
 
     fn line(&mut self, message: &str, indented: bool) {
+        debug_assert!(!message.contains('\n'), "one line of the log");
         if message.is_empty() {
             return;
         }
         if message.starts_with("Linux version ") {
+            // A log may contain several boots, of which the last is the present one.
             *self = Self { at_s: self.at_s, ..Self::default() };
         }
         self.present = true;
@@ -134,6 +139,7 @@ impl KernelLog {
 
 /// The entry of `name`, unless there are too many names already.
 fn entry<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, name: K) -> Option<&mut V> {
+    debug_assert!(map.len() <= NAMES_MAX, "no name is added beyond the limit");
     if map.len() >= NAMES_MAX && !map.contains_key(&name) {
         return None;
     }

@@ -14,6 +14,7 @@ const RECORD_BYTES_MAX: usize = 16 << 10;
 /// The present content of `/dev/kmsg`, one record per line; `None` if it cannot be read (a
 /// container, or `kernel.dmesg_restrict`) or is empty.
 pub fn ring(kmsg: &Path) -> Option<String> {
+    // Without NONBLOCK a read at the end of the ring waits for the next message.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut kmsg: File = rustix::fs::open(kmsg, flags, Mode::empty()).ok()?.into();
     let mut text = Vec::new();

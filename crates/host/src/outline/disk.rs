@@ -13,6 +13,9 @@ use crate::inspection::Inspection;
 
 /// Columns before the drawing: two, a mark, two.
 const MARGIN: usize = 9;
+
+// The mark in front of the drawing takes seven columns.
+const _: () = assert!(MARGIN >= 7);
 /// Maximum number of partitions drawn.
 const PARTITIONS_SHOWN: usize = 16;
 
@@ -23,8 +26,8 @@ pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
     let hops: Vec<_> =
         if device.kind == Kind::Controller { Vec::new() } else { device.hops.iter().collect() };
     for hop in hops {
-        let touched = |id| touches(id, hop.kind);
-        drawing.station(worst_of(device, touched), &hop.name, &hop.about);
+        let worst = worst_of(device, |id| touches(id, hop.kind));
+        drawing.station(worst, &hop.name, &hop.about);
     }
     let own = worst_of(device, |id| {
         !device.hops.iter().any(|hop| touches(id, hop.kind)) && id != FindingId::Misaligned
@@ -46,7 +49,7 @@ pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
         drawing.leaf(None, "...", &format!("and {more} more partitions"));
     }
     drawing.slaves(device, &by_name(all), &mut BTreeSet::from([device.name.clone()]));
-    lines.extend(device.findings.iter().flat_map(told));
+    lines.extend(device.findings.iter().flat_map(finding_lines));
 }
 
 fn tone(severity: Option<Severity>) -> Tone {
@@ -117,12 +120,11 @@ fn title(device: &Device) -> String {
 
 /// ` - 2 errors, 1 warning`.
 fn counts(device: &Device) -> String {
-    let of = |severity| device.findings.iter().filter(|f| f.severity == severity).count();
-    let parts: Vec<String> = [(of(Severity::Error), "error"), (of(Severity::Warn), "warning")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| plural(count, word))
-        .collect();
+    let mut parts = Vec::new();
+    for (severity, word) in [(Severity::Error, "error"), (Severity::Warn, "warning")] {
+        let count = device.findings.iter().filter(|f| f.severity == severity).count();
+        parts.extend((count > 0).then(|| plural(count, word)));
+    }
     if parts.is_empty() { String::new() } else { format!(" - {}", parts.join(", ")) }
 }
 
@@ -232,6 +234,7 @@ impl Drawing<'_> {
     /// A station below the last one, with nothing below it.
     fn leaf(&mut self, severity: Option<Severity>, name: &str, about: &str) {
         let branch = if self.depth == 0 { "" } else { "└ " };
+        // The first station has no branch, so its children are not indented further.
         let indent = MARGIN + 2 * self.depth.saturating_sub(1);
         let name = format!("{}{branch}{name}  ", " ".repeat(indent - 7));
         let line = Line::new(about, indent + 4).part(Tone::Plain, "  ");
@@ -250,8 +253,9 @@ impl Drawing<'_> {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let part = |disk: &&&Device| disk.partitions.iter().any(|part| part.name == *name);
-            let below = all.get(name.as_str()).or_else(|| all.values().find(part));
+            let below = all.get(name.as_str()).or_else(|| {
+                all.values().find(|disk| disk.partitions.iter().any(|part| part.name == *name))
+            });
             let Some(below) = below else {
                 self.leaf(None, name, "");
                 continue;
@@ -265,8 +269,8 @@ impl Drawing<'_> {
     }
 }
 
-/// A finding, its evidence, and its remedy.
-fn told(finding: &Finding) -> Vec<Line> {
+/// Returns the lines of a finding: message, evidence and remedy.
+fn finding_lines(finding: &Finding) -> Vec<Line> {
     let severity = Some(finding.severity);
     let head = Line::new(&finding.message, MARGIN)
         .part(Tone::Plain, "  ")

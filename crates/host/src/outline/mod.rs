@@ -36,11 +36,10 @@ pub fn outline(inspection: &Inspection) -> Vec<Line> {
 }
 
 fn summary(inspection: &Inspection) -> Line {
-    let count = |severity| {
+    let [errors, warnings] = [Severity::Error, Severity::Warn].map(|severity| {
         let findings = inspection.devices.iter().flat_map(|device| &device.findings);
         findings.filter(|finding| finding.severity == severity).count()
-    };
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warn));
+    });
     if let Some(worst) = inspection.worst().filter(|_| errors + warnings > 0) {
         let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
         let line = Line::new("; each is explained in docs/findings/", 0);
@@ -49,7 +48,7 @@ fn summary(inspection: &Inspection) -> Line {
     if inspection.environment.block_devices {
         return Line::default().part(Tone::Good, "no problems found");
     }
-    // Devices that the kernel log names may be healthy: nobody looked.
+    // Devices that the kernel log names were not inspected, so they may be faulty or healthy.
     let log = if inspection.devices.is_empty() { "" } else { "; the kernel log shows no problem" };
     Line::new(format!("no disk could be inspected: sys/block is missing{log}"), 0)
 }

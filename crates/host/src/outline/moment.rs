@@ -51,6 +51,7 @@ fn bar(rate: &Rate) -> String {
     let used = (1..=BAR)
         .zip(1_u32..)
         .filter(|(_, cell)| rate.depth_used >= (f64::from(*cell) - 0.5) * per_cell);
+    // Half a cell is the smallest depth that is drawn.
     let used = used.count();
     format!("{}{}", "#".repeat(used), ".".repeat(BAR - used))
 }

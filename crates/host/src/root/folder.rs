@@ -26,12 +26,12 @@ const LOOKUPS_FIRST: u8 = 2;
 pub(super) struct Folder {
     pub(super) fd: OwnedFd,
     names: HashMap<String, FileType>,
-    /// Names that are not text, as far as they can be shown.
+    /// Names that are not text, with replacement characters.
     pub(super) odd: Vec<String>,
     pub(super) is_cut: bool,
 }
 
-pub(super) enum Told {
+pub(super) enum Lookup {
     Kind(FileType),
     Missing,
     /// The file system does not report it, or the listing was truncated.
@@ -48,6 +48,7 @@ impl Folder {
         let mut listed = RawDir::new(&fd, &mut buffer);
         while let Some(entry) = listed.next() {
             let entry = entry?;
+            // A hostile tree could list for ever; what was read so far is used.
             if names.len() + odd.len() >= ENTRIES_MAX {
                 is_cut = true;
                 break;
@@ -63,12 +64,12 @@ impl Folder {
         Ok(Self { fd, names, odd, is_cut })
     }
 
-    pub(super) fn tell(&self, name: &str) -> Told {
+    pub(super) fn lookup(&self, name: &str) -> Lookup {
         match self.names.get(name) {
-            Some(FileType::Unknown) => Told::Unknown,
-            Some(kind) => Told::Kind(*kind),
-            None if self.is_cut => Told::Unknown,
-            None => Told::Missing,
+            Some(FileType::Unknown) => Lookup::Unknown,
+            Some(kind) => Lookup::Kind(*kind),
+            None if self.is_cut => Lookup::Unknown,
+            None => Lookup::Missing,
         }
     }
 
@@ -96,6 +97,7 @@ impl Folders {
             lookups.insert(path.to_owned(), 1);
             return None;
         };
+        debug_assert!(*count > 0, "the first look-up was counted");
         if *count < LOOKUPS_FIRST {
             *count += 1;
             return None;
@@ -113,9 +115,11 @@ impl Folders {
         if let Some(folder) = self.kept(path) {
             return Ok(folder);
         }
+        // Opened outside the borrow: the call may be slow, and reports its path.
         let folder = Rc::new(open()?);
         self.lookups.borrow_mut().insert(path.to_owned(), LOOKUPS_FIRST);
         let mut kept = self.open.borrow_mut();
+        debug_assert!(kept.len() <= OPEN_MAX, "each new folder closes the oldest one");
         if kept.len() >= OPEN_MAX {
             kept.pop_front();
         }
@@ -125,8 +129,8 @@ impl Folders {
 
     fn kept(&self, path: &str) -> Option<Rc<Folder>> {
         let mut open = self.open.borrow_mut();
-        let place = open.iter().rposition(|(known, _)| known == path)?;
-        let kept = open.remove(place)?;
+        let index = open.iter().rposition(|(known, _)| known == path)?;
+        let kept = open.remove(index)?;
         let folder = Rc::clone(&kept.1);
         open.push_back(kept);
         Some(folder)

@@ -29,7 +29,7 @@ use drivelab_core::usage::{DeviceNumber, Identity};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
-use folder::{Folder, Folders, Opened, Told};
+use folder::{Folder, Folders, Lookup, Opened};
 use path::{Ending, join, split};
 use waiting::{SILENCE, Waiting, silence};
 
@@ -41,11 +41,11 @@ pub const TABLE_BYTES_MAX: usize = 1 << 20;
 pub const LOG_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of recorded problems; one more line says that there are others.
 const PROBLEMS_MAX: usize = 200;
-/// The beginning of problems that are due to a limit of ours.
+/// The beginning of problems that are due to one of these limits.
 const TOO_LARGE: &str = "is larger than";
 const TOO_MANY: &str = "has over";
 
-/// Something that could not be read or understood.
+/// A file that could not be read or understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The path below the root.
@@ -55,12 +55,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Whether the file did not answer in time.
+    /// Returns whether the file did not answer in time.
     pub fn is_silence(&self) -> bool {
         self.message.starts_with(SILENCE)
     }
 
-    /// Whether part of the file or folder was omitted because it was too large.
+    /// Returns whether part of the file or folder was omitted because it was too large.
     pub fn is_cut(&self) -> bool {
         self.message.starts_with(TOO_LARGE) || self.message.starts_with(TOO_MANY)
     }
@@ -110,21 +110,21 @@ impl Root {
         Self { waiting, silent: silent.clone(), ..root }
     }
 
-    /// Every system call goes through here: a call that may never return first records its path.
+    /// Carries out a system call. All go through here: a call may never return, so its path is
+    /// recorded first, for the watchdog.
     fn ask<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
         self.waiting.for_path(path, ask)
     }
 
-    /// Whether this path, or a folder above it, has already failed to answer.
+    /// Returns whether this path, or a folder above it, has already failed to answer.
     fn is_silent(&self, path: &str) -> bool {
-        let above = |known: &String| {
+        self.silent.iter().any(|known| {
             path.strip_prefix(known.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        !self.silent.is_empty() && self.silent.iter().any(above)
+        })
     }
 
-    /// The same, with a copy of all that is read.
+    /// The tree below `base`, with a recording of all that is read.
     pub fn recording(base: impl Into<PathBuf>) -> Self {
         Self { recording: Some(RefCell::default()), ..Self::new(base) }
     }
@@ -134,7 +134,7 @@ impl Root {
         &self.base
     }
 
-    /// What could not be read so far, by path.
+    /// Returns the problems so far, by path.
     pub fn problems(&self) -> Vec<Problem> {
         let problems = self.problems.borrow();
         let entries = problems.iter();
@@ -143,7 +143,7 @@ impl Root {
             .collect()
     }
 
-    /// What was read so far, if this root records it.
+    /// Returns the recording of what was read so far, if there is one.
     pub fn into_recording(self) -> Recording {
         self.recording.map(RefCell::into_inner).unwrap_or_default()
     }
@@ -167,16 +167,16 @@ impl Root {
         }
         let (folder, name) = split(&resolved);
         let open = self.folder(folder);
-        self.content(Place { open: open.as_deref(), folder, name }, path, limit)
+        self.content(EntryPath { open: open.as_deref(), folder, name }, path, limit)
     }
 
     /// The text of the attribute `name` in `folder`, which is resolved and not itself a link.
     fn attribute(&self, folder: &str, name: &str) -> Option<String> {
         let open = self.folder(folder);
-        let place = Place { open: open.as_deref(), folder, name };
-        match self.kind(place) {
+        let entry = EntryPath { open: open.as_deref(), folder, name };
+        match self.kind(entry) {
             Ok(FileType::RegularFile) => {
-                self.content(place, &join(folder, name), ATTRIBUTE_BYTES_MAX)
+                self.content(entry, &join(folder, name), ATTRIBUTE_BYTES_MAX)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             // A link, or something that must be reported.
@@ -188,22 +188,23 @@ impl Root {
     /// server is contacted.
     pub fn identity(&self, path: &str) -> Option<Identity> {
         // Links below /proc/PID lead into other namespaces, which only the kernel can follow.
-        let place = if self.base == Path::new("/") { path.into() } else { self.follow(path)?.0 };
+        let entry = if self.base == Path::new("/") { path.into() } else { self.follow(path)?.0 };
         if self.is_silent(path) {
             return None;
         }
+        // DONT_SYNC: a dead network server must not be asked.
         let wanted = StatxFlags::TYPE | StatxFlags::INO;
         let found =
-            self.ask(path, || statx(CWD, self.base.join(&place), AtFlags::STATX_DONT_SYNC, wanted));
+            self.ask(path, || statx(CWD, self.base.join(&entry), AtFlags::STATX_DONT_SYNC, wanted));
         let found = found.ok()?;
-        let number = |major, minor| DeviceNumber { major, minor };
         match FileType::from_raw_mode(found.stx_mode.into()) {
             FileType::BlockDevice => {
-                Some(Identity::Device(number(found.stx_rdev_major, found.stx_rdev_minor)))
+                let (major, minor) = (found.stx_rdev_major, found.stx_rdev_minor);
+                Some(Identity::Device(DeviceNumber { major, minor }))
             }
             FileType::RegularFile => {
-                let device = number(found.stx_dev_major, found.stx_dev_minor);
-                Some(Identity::File { device, inode: found.stx_ino })
+                let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
+                Some(Identity::File { device: DeviceNumber { major, minor }, inode: found.stx_ino })
             }
             _ => None,
         }
@@ -233,8 +234,8 @@ impl Root {
     }
 
     /// The text of a regular file; `path` is the requested one.
-    fn content(&self, place: Place<'_>, path: &str, limit: usize) -> Option<String> {
-        let mut bytes = match self.read(place, limit) {
+    fn content(&self, entry: EntryPath<'_>, path: &str, limit: usize) -> Option<String> {
+        let mut bytes = match self.read(entry, limit) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => {
@@ -248,7 +249,7 @@ impl Root {
             self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was ignored"));
         }
         if let Some(recording) = &self.recording {
-            let path = join(place.folder, place.name);
+            let path = join(entry.folder, entry.name);
             recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
         }
         Some(String::from_utf8(bytes).unwrap_or_else(|error| {
@@ -265,6 +266,7 @@ impl Root {
     /// Records a problem with `path`.
     pub fn report(&self, path: &str, message: &str) {
         let mut problems = self.problems.borrow_mut();
+        debug_assert!(problems.len() <= PROBLEMS_MAX + 1, "one more line for the rest");
         if problems.len() < PROBLEMS_MAX {
             problems.entry(path.to_owned()).or_insert_with(|| message.to_owned());
         } else {
@@ -272,49 +274,52 @@ impl Root {
         }
     }
 
-    /// One byte more than `limit` if the file has it, so that the caller can detect it.
-    fn read(&self, place: Place<'_>, limit: usize) -> std::io::Result<Vec<u8>> {
+    /// Reads one byte more than `limit` if the file has it, so that the caller can detect a
+    /// truncation.
+    fn read(&self, entry: EntryPath<'_>, limit: usize) -> std::io::Result<Vec<u8>> {
+        // Even if a link or pipe replaces the file after its kind was checked, the open neither
+        // follows it nor waits.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let path = join(place.folder, place.name);
+        let path = join(entry.folder, entry.name);
         if self.is_silent(&path) {
             return Err(ErrorKind::NotFound.into());
         }
         self.ask(&path, || {
-            let file = match place.open {
-                Some(open) => rustix::fs::openat(&open.fd, place.name, flags, Mode::empty())?,
-                None => rustix::fs::open(self.path_of(place), flags, Mode::empty())?,
+            let file = match entry.open {
+                Some(open) => rustix::fs::openat(&open.fd, entry.name, flags, Mode::empty())?,
+                None => rustix::fs::open(self.path_of(entry), flags, Mode::empty())?,
             };
             read_up_to(file.into(), limit)
         })
     }
 
-    /// The kind of file at a place, without following a link.
-    fn kind(&self, place: Place<'_>) -> std::io::Result<FileType> {
-        match place.open.map(|open| open.tell(place.name)) {
-            Some(Told::Kind(kind)) => return Ok(kind),
-            Some(Told::Missing) => return Err(ErrorKind::NotFound.into()),
-            Some(Told::Unknown) | None => {}
+    /// Returns the kind of a file, without following a link.
+    fn kind(&self, entry: EntryPath<'_>) -> std::io::Result<FileType> {
+        match entry.open.map(|open| open.lookup(entry.name)) {
+            Some(Lookup::Kind(kind)) => return Ok(kind),
+            Some(Lookup::Missing) => return Err(ErrorKind::NotFound.into()),
+            Some(Lookup::Unknown) | None => {}
         }
-        let path = join(place.folder, place.name);
+        let path = join(entry.folder, entry.name);
         if self.is_silent(&path) {
             return Err(ErrorKind::NotFound.into());
         }
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let about = self.ask(&path, || match place.open {
-            Some(open) => rustix::fs::statat(&open.fd, place.name, flags),
-            None => rustix::fs::lstat(self.path_of(place)),
+        let about = self.ask(&path, || match entry.open {
+            Some(open) => rustix::fs::statat(&open.fd, entry.name, flags),
+            None => rustix::fs::lstat(self.path_of(entry)),
         })?;
         Ok(FileType::from_raw_mode(about.st_mode))
     }
 
-    fn path_of(&self, place: Place<'_>) -> PathBuf {
-        self.base.join(place.folder).join(place.name)
+    fn path_of(&self, entry: EntryPath<'_>) -> PathBuf {
+        self.base.join(entry.folder).join(entry.name)
     }
 }
 
-/// A name in a folder that is resolved and not itself a link.
+/// An entry of a folder that is resolved and not itself a link.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct EntryPath<'a> {
     /// The folder, if it is open.
     open: Option<&'a Folder>,
     folder: &'a str,
@@ -326,8 +331,11 @@ struct Place<'a> {
 fn read_up_to(mut file: File, limit: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut page = [0_u8; 4096];
+    // The last byte, beyond the limit, distinguishes a truncated file from one of exactly that
+    // size.
     while bytes.len() <= limit {
         let wanted = page.len().min(limit + 1 - bytes.len());
+        debug_assert!(wanted > 0, "a read of nothing would look like the end");
         match file.read(&mut page[..wanted]) {
             Ok(0) => break,
             Ok(count) => bytes.extend_from_slice(&page[..count]),

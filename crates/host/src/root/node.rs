@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 
 use super::folder::ENTRIES_MAX;
 use super::path::{join, parent};
-use super::{ATTRIBUTE_BYTES_MAX, Item, Place, Root, TOO_MANY, plain};
+use super::{ATTRIBUTE_BYTES_MAX, EntryPath, Item, Root, TOO_MANY, plain};
 
 /// A folder of the tree; its path contains no links.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Node<'r> {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Whether it is a folder, or a link (to a folder, in sysfs).
+    /// True for a folder, or a link (to a folder, in sysfs).
     pub folder: bool,
 }
 
@@ -98,8 +98,8 @@ impl<'r> Node<'r> {
         number
     }
 
-    /// Whether the kernel keeps it active: a sleeping device is not woken up. A kernel without
-    /// run-time power management reports nothing, and puts no device to sleep.
+    /// Returns whether the kernel keeps it active: a sleeping device is not woken up. A kernel
+    /// without run-time power management reports nothing, and puts no device to sleep.
     pub fn is_awake(&self) -> bool {
         let status = self.text("power/runtime_status");
         status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
@@ -107,6 +107,7 @@ impl<'r> Node<'r> {
 
     /// Reports an attribute with an unexpected value.
     pub fn misread(&self, name: &str, wanted: &str, text: &str) {
+        // Attributes come from devices and captures: a long one must not fill the screen.
         let shown: String = text.chars().take(40).collect();
         self.root.report(&join(&self.path, name), &format!("should hold {wanted}: `{shown}`"));
     }
@@ -136,18 +137,19 @@ impl<'r> Node<'r> {
         for name in &listed.odd {
             root.report(&join(&self.path, name), "has a name that is not text");
         }
-        let entry = |(name, kind): (&String, FileType)| {
+        let mut entries = Vec::new();
+        for (name, kind) in listed.names() {
             let kind = match kind {
                 FileType::Unknown => {
-                    let place = Place { open: Some(&listed), folder: &self.path, name };
-                    root.kind(place).unwrap_or(kind)
+                    let entry = EntryPath { open: Some(&listed), folder: &self.path, name };
+                    root.kind(entry).unwrap_or(kind)
                 }
                 kind => kind,
             };
             let folder = matches!(kind, FileType::Directory | FileType::Symlink);
-            Entry { name: name.clone(), folder }
-        };
-        let mut entries: Vec<Entry> = listed.names().map(entry).collect();
+            entries.push(Entry { name: name.clone(), folder });
+        }
+        // The order of a listing is arbitrary, and the output must not depend on it.
         entries.sort();
         self.record(&entries);
         entries
@@ -163,9 +165,9 @@ impl<'r> Node<'r> {
     fn record(&self, entries: &[Entry]) {
         let Some(recording) = &self.root.recording else { return };
         for entry in entries.iter().filter(|entry| entry.folder) {
-            let place = join(&self.path, &entry.name);
-            if self.root.read_link(&place).is_none() {
-                recording.borrow_mut().keep(&place, Item::Folder);
+            let entry = join(&self.path, &entry.name);
+            if self.root.read_link(&entry).is_none() {
+                recording.borrow_mut().keep(&entry, Item::Folder);
             }
         }
     }

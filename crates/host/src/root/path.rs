@@ -24,6 +24,7 @@ pub(super) fn parent(path: &str) -> Option<&str> {
 
 /// Extends `folder` by `name`.
 pub(super) fn push(folder: &mut String, name: &str) {
+    debug_assert!(!name.is_empty() && name != "..", "a name in the folder");
     if !folder.is_empty() {
         folder.push('/');
     }
@@ -32,5 +33,6 @@ pub(super) fn push(folder: &mut String, name: &str) {
 
 /// `name` in `folder`.
 pub(super) fn join(folder: &str, name: &str) -> String {
+    debug_assert!(!folder.ends_with('/'), "a folder without a trailing slash");
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use rustix::fs::FileType;
 
 use super::path::{Ending, join, parent, push, split};
-use super::{Item, Place, Root, plain};
+use super::{EntryPath, Item, Root, plain};
 
 /// Maximum number of links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`,
 /// `include/linux/namei.h`).
@@ -13,7 +13,7 @@ const LINKS_MAX: usize = 40;
 /// Longest path, links resolved; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// What exists at one place.
+/// The file found at a path.
 enum Found {
     Link(String),
     Ending(Ending),
@@ -32,6 +32,7 @@ impl Root {
             if matches!(part, "" | ".") {
                 continue;
             }
+            // Never above the root: a captured tree must not read this machine's files.
             if part == ".." {
                 let Some(parent) = parent(&here) else {
                     self.report(path, "leads outside the root; not followed");
@@ -57,7 +58,9 @@ impl Root {
                         self.report(path, "symbolic links form a loop; not followed");
                         return None;
                     }
+                    debug_assert!(before <= here.len(), "the name was appended to the folder");
                     here.truncate(if target.starts_with('/') { 0 } else { before });
+                    // The rest of the path continues behind the target of the link.
                     rest = join(&target, rest.get(at..).unwrap_or(""));
                     at = 0;
                 }
@@ -66,7 +69,7 @@ impl Root {
         Some((here, ending))
     }
 
-    /// Where to begin: after the longest part of `path` that was already seen.
+    /// Splits `path` after the longest part that was already resolved.
     fn start(&self, path: &str) -> (String, String) {
         let folders = self.known.borrow();
         for (at, _) in path.rmatch_indices('/') {
@@ -77,11 +80,11 @@ impl Root {
         (String::new(), path.to_owned())
     }
 
-    /// What exists at `place`, whose folder is already resolved; `None` if nothing does.
-    fn look(&self, asked: &str, place: &str) -> Option<Found> {
-        let (folder, name) = split(place);
+    /// Returns the file at `entry`, whose folder is already resolved; `None` if there is none.
+    fn look(&self, asked: &str, entry: &str) -> Option<Found> {
+        let (folder, name) = split(entry);
         let open = self.folder(folder);
-        let kind = match self.kind(Place { open: open.as_deref(), folder, name }) {
+        let kind = match self.kind(EntryPath { open: open.as_deref(), folder, name }) {
             Ok(kind) => kind,
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
@@ -91,12 +94,12 @@ impl Root {
             }
         };
         if kind == FileType::Symlink {
-            return self.read_link(place).map(Found::Link);
+            return self.read_link(entry).map(Found::Link);
         }
         if kind == FileType::Directory {
-            self.known.borrow_mut().insert(place.to_owned());
+            self.known.borrow_mut().insert(entry.to_owned());
             if let Some(recording) = &self.recording {
-                recording.borrow_mut().keep(place, Item::Folder);
+                recording.borrow_mut().keep(entry, Item::Folder);
             }
             return Some(Found::Ending(Ending::Folder));
         }
@@ -107,23 +110,23 @@ impl Root {
         }))
     }
 
-    /// The text of the link at `place`, whose folder is already resolved.
-    pub(super) fn read_link(&self, place: &str) -> Option<String> {
-        if self.is_silent(place) {
+    /// The text of the link at `entry`, whose folder is already resolved.
+    pub(super) fn read_link(&self, entry: &str) -> Option<String> {
+        if self.is_silent(entry) {
             return None;
         }
-        let (folder, name) = split(place);
+        let (folder, name) = split(entry);
         let target = match self.folder(folder) {
-            Some(open) => self.ask(place, || rustix::fs::readlinkat(&open.fd, name, Vec::new())),
-            None => self.ask(place, || rustix::fs::readlink(self.base.join(place), Vec::new())),
+            Some(open) => self.ask(entry, || rustix::fs::readlinkat(&open.fd, name, Vec::new())),
+            None => self.ask(entry, || rustix::fs::readlink(self.base.join(entry), Vec::new())),
         };
         let target = target.ok()?;
         let Ok(target) = target.to_str() else {
-            self.report(place, "links to a name that is not text");
+            self.report(entry, "links to a name that is not text");
             return None;
         };
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().keep(place, Item::Link(target.to_owned()));
+            recording.borrow_mut().keep(entry, Item::Link(target.to_owned()));
         }
         Some(target.to_owned())
     }

@@ -30,6 +30,7 @@ impl Waiting {
 
     fn set(&self, path: &str, waits: bool) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        debug_assert!(!(waits && now.waits), "one thread reads, one file at a time");
         now.count += 1;
         now.waits = waits;
         now.path.clear();

@@ -19,7 +19,7 @@ use super::waiting::Waiting;
 /// less than a user waits for a list of disks.
 pub const DEADLINE: Duration = Duration::from_secs(2);
 /// Number of checks per deadline.
-const LOOKS: u32 = 8;
+const POLLS: u32 = 8;
 /// Maximum number of skipped files; each of them occupies a thread.
 pub const SILENT_MAX: usize = 8;
 
@@ -49,13 +49,13 @@ impl Reader {
         Self { base: base.into(), records: false, deadline: DEADLINE, silent }
     }
 
-    /// The same, with roots that copy all that is read.
+    /// The reader with roots that record all that is read.
     #[must_use]
     pub fn recording(self) -> Self {
         Self { records: true, ..self }
     }
 
-    /// The same with another deadline.
+    /// The reader with another deadline.
     #[must_use]
     pub fn within(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
@@ -66,23 +66,23 @@ impl Reader {
         &self.base
     }
 
-    /// Runs `look` with a new root; repeats it if it met a file that does not answer, which is then
+    /// Runs `work` with a new root; repeats it if it met a file that does not answer, which is then
     /// a problem of that root. The receiver's time-out serves as the clock; no clock is read.
     pub fn read<T: Send + 'static>(
         &mut self,
-        look: impl Fn(Root) -> T + Send + Sync + 'static,
+        work: impl Fn(Root) -> T + Send + Sync + 'static,
     ) -> Result<T, Unanswered> {
-        let look = Arc::new(look);
+        let work = Arc::new(work);
         loop {
             let waiting = Arc::new(Waiting::default());
-            let (told, answer) = sync_channel(1);
-            let (work, base, records) = (Arc::clone(&look), self.base.clone(), self.records);
+            let (sender, answer) = sync_channel(1);
+            let (work, base, records) = (Arc::clone(&work), self.base.clone(), self.records);
             let (silent, waits) = (self.silent.clone(), Arc::clone(&waiting));
             let deadline = self.deadline;
             // Abandoned if it hangs: it ends with the process.
             let thread = std::thread::spawn(move || {
                 let root = Root::watched(base, records, waits, &silent, deadline);
-                let _ = told.send(work(root));
+                let _ = sender.send(work(root));
             });
             match self.wait(&answer, &waiting) {
                 Ok(found) => return Ok(found),
@@ -93,6 +93,7 @@ impl Reader {
                 Err(Some(path)) if self.silent.len() >= SILENT_MAX => {
                     return Err(Unanswered { base: self.base.clone(), last: path });
                 }
+                // From now on the file is skipped, also by the readings to come.
                 Err(Some(path)) => self.silent.insert(path),
             };
         }
@@ -105,16 +106,17 @@ impl Reader {
         answer: &std::sync::mpsc::Receiver<T>,
         waiting: &Waiting,
     ) -> Result<T, Option<String>> {
-        let (mut before, mut looks) = (waiting.moment(), 0);
+        let (mut before, mut polls) = (waiting.moment(), 0);
         loop {
-            match answer.recv_timeout(self.deadline / LOOKS) {
+            match answer.recv_timeout(self.deadline / POLLS) {
                 Ok(found) => return Ok(found),
                 Err(RecvTimeoutError::Disconnected) => return Err(None),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = waiting.moment();
-            looks = if now.waits && now == before { looks + 1 } else { 0 };
-            if looks >= LOOKS {
+            // The count distinguishes one long wait from many short ones for the same file.
+            polls = if now.waits && now == before { polls + 1 } else { 0 };
+            if polls >= POLLS {
                 return Err(Some(now.path));
             }
             before = now;

@@ -36,6 +36,10 @@ fn disk(node: &Node<'_>) -> Vec<BlockDevice> {
 /// The device in this folder; `None` if it has no number, like the single paths of a multipath
 /// disk.
 fn device(node: &Node<'_>, disk: Option<DeviceNumber>) -> Option<BlockDevice> {
+    debug_assert!(
+        disk.is_none() || node.text("partition").is_some(),
+        "only partitions have a disk"
+    );
     let number = DeviceNumber::parse(&node.text("dev")?)?;
     let holders = node.child("holders").map(|holders| holders.folders());
     Some(BlockDevice {
@@ -50,7 +54,7 @@ fn device(node: &Node<'_>, disk: Option<DeviceNumber>) -> Option<BlockDevice> {
     })
 }
 
-/// Sysfs counts in sectors of 512 bytes, whatever the disk's sector size is.
+/// Reads a number of sectors: sysfs counts in 512 bytes, regardless of the disk's sector size.
 fn sectors(node: &Node<'_>, name: &str) -> Option<u64> {
     node.number::<u64>(name)?.checked_mul(512)
 }

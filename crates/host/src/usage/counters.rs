@@ -25,10 +25,12 @@ fn ticks(stat: &str) -> Option<Ticks> {
     let numbers: Vec<u64> =
         line.split_ascii_whitespace().take(8).filter_map(|number| number.parse().ok()).collect();
     let idle = numbers.get(3)? + numbers.get(4)?;
+    debug_assert!(idle <= numbers.iter().sum::<u64>(), "idle time is a part of all");
     Some(Ticks { stolen: *numbers.get(7)?, idle, all: numbers.iter().sum() })
 }
 
-/// How often the control groups of this process, and those around them, used up their quota.
+/// Returns the number of times that the control groups of this process, and their parents, used up
+/// their quota.
 fn quotas(root: &Root) -> u64 {
     let list = root.text("proc/self/cgroup", TABLE_BYTES_MAX).unwrap_or_default();
     let files = list.lines().flat_map(statistics);
@@ -59,7 +61,7 @@ fn throttles(stat: &str) -> u64 {
     line.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// How often a core of this machine was too hot; x86 counts this.
+/// Returns the number of times that a core was throttled by heat; x86 counts this.
 fn heat(root: &Root) -> u64 {
     let Some(cpus) = root.node("sys/devices/system/cpu") else { return 0 };
     let nodes = cpus.folders().into_iter().filter_map(|name| cpus.child(&name));
@@ -69,8 +71,9 @@ fn heat(root: &Root) -> u64 {
 
 /// `iostats` of the queue; a partition has that of its disk.
 fn is_counted(device: &Node<'_>) -> Option<bool> {
-    let of = |node: &Node<'_>| node.child("queue")?.flag("iostats");
-    of(device).or_else(|| of(&device.parent()?))
+    // A partition has no queue.
+    let queue = device.child("queue").or_else(|| device.parent()?.child("queue"))?;
+    queue.flag("iostats")
 }
 
 /// Linux, `Documentation/block/stat.rst`: sectors of 512 bytes read and written.

@@ -8,14 +8,15 @@ use crate::root::{Root, TABLE_BYTES_MAX};
 
 /// The identity of the machine below any root; `unknown` if it is not available.
 pub(super) fn host(root: &Root) -> Host {
-    let text = |path: &str| root.text(path, TABLE_BYTES_MAX).unwrap_or_default();
-    let kernel = [text("proc/sys/kernel/ostype"), text("proc/sys/kernel/osrelease")];
+    let [kernel, release, cpus, id] =
+        ["proc/sys/kernel/ostype", "proc/sys/kernel/osrelease", "proc/cpuinfo", "etc/machine-id"]
+            .map(|path| root.text(path, TABLE_BYTES_MAX).unwrap_or_default());
     Host {
-        kernel: known(kernel.map(|part| part.trim().to_owned()).join(" ").trim()),
-        cpu: cpu_model(&text("proc/cpuinfo")),
+        kernel: known(format!("{} {}", kernel.trim(), release.trim()).trim()),
+        cpu: cpu_model(&cpus),
         cpus: usable_cpus(),
         memory_bytes: memory(root, "MemTotal:").unwrap_or_default().get(),
-        id: fingerprint(&text("etc/machine-id")).unwrap_or_else(|| known("")),
+        id: fingerprint(&id).unwrap_or_else(|| known("")),
     }
 }
 
@@ -24,6 +25,7 @@ fn known(text: &str) -> String {
 }
 
 fn usable_cpus() -> u32 {
+    // Not the number of processors: a container or `taskset` may allow fewer.
     rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count())
 }
 

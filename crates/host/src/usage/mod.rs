@@ -36,39 +36,36 @@ impl Linux {
         Self { reader: Mutex::new(Reader::new(&base)), base }
     }
 
-    /// The identity of the machine. What cannot be read is `unknown`: no reason not to measure.
+    /// Returns the identity of the machine. Unreadable facts are `unknown`, which does not prevent
+    /// a measurement.
     pub fn host(&self) -> Host {
         self.read(machine::host).unwrap_or_else(|| machine::host(&Root::new("/nowhere")))
     }
 
-    /// Memory that is free or can be freed; absent if the kernel does not report it.
-    pub fn memory_available(&self) -> Option<Bytes> {
-        self.read(|root| machine::memory(root, "MemAvailable:")).flatten()
-    }
-
     fn read<T: Send + 'static>(
         &self,
-        look: impl Fn(&Root) -> T + Send + Sync + 'static,
+        facts: impl Fn(&Root) -> T + Send + Sync + 'static,
     ) -> Option<T> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.read(move |root| look(&root)).ok()
+        reader.read(move |root| facts(&root)).ok()
     }
 
     /// Reads facts that must be complete: a file that does not answer, or of which part is omitted,
     /// may name the very user of a disk that is about to be written.
     fn read_whole<T: Send + 'static>(
         &self,
-        look: impl Fn(&Root) -> io::Result<T> + Send + Sync + 'static,
+        facts: impl Fn(&Root) -> io::Result<T> + Send + Sync + 'static,
     ) -> io::Result<T> {
-        let whole = move |root: Root| {
-            let found = look(&root)?;
+        let read = Reader::new(&self.base).read(move |root| {
+            let found = facts(&root)?;
             let problems = root.problems().into_iter();
+            // Every other problem is a fact about the tree, and leaves nothing out.
             match { problems }.find(|problem| problem.is_silence() || problem.is_cut()) {
                 Some(gap) => Err(io::Error::other(format!("{} {}", gap.path, gap.message))),
                 None => Ok(found),
             }
-        };
-        Reader::new(&self.base).read(whole).map_err(io::Error::other)?
+        });
+        read.map_err(io::Error::other)?
     }
 }
 
@@ -88,8 +85,8 @@ impl Census for Linux {
             if !devices.is_empty() {
                 return Usage { devices, ..Usage::default() };
             }
-            // Btrfs and overlayfs show a number of their own: the mount shows the device under
-            // them.
+            // Btrfs and overlayfs report a virtual device number: the mount shows the device
+            // under them.
             let devices = block::devices(root);
             let mounts = users::own_mounts(root, &devices).unwrap_or_default();
             Usage { devices, mounts, ..Usage::default() }

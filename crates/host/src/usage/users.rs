@@ -12,8 +12,10 @@ use crate::root::{LOG_BYTES_MAX, Root, TABLE_BYTES_MAX};
 fn identity(root: &Root, devices: &[BlockDevice], below: &str, path: &str) -> Option<Identity> {
     let name = path.strip_prefix('/')?;
     let found = root.identity(&format!("{below}{name}"));
-    let named = || devices.iter().find(|device| device.node() == path);
-    found.or_else(|| named().map(|device| Identity::Device(device.number)))
+    found.or_else(|| {
+        let named = devices.iter().find(|device| device.node() == path)?;
+        Some(Identity::Device(named.number))
+    })
 }
 
 fn processes(root: &Root) -> Vec<u32> {
@@ -26,12 +28,16 @@ fn process(root: &Root, id: u32) -> Process {
     Process { id, name: name.unwrap_or_default() }
 }
 
+fn mount_namespace(root: &Root, folder: &str) -> Option<String> {
+    root.node(&format!("{folder}/ns"))?.link_name("mnt")
+}
+
 /// The table of mounts of the process in `folder`, whose paths begin at its root.
 fn mount_table(root: &Root, folder: &str) -> Option<String> {
     root.text(&format!("{folder}/mountinfo"), LOG_BYTES_MAX)
 }
 
-/// The mounts of our own namespace.
+/// Returns the mounts of this process's namespace.
 ///
 /// # Errors
 /// They cannot be read.
@@ -41,24 +47,24 @@ pub(super) fn own_mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec
     Ok(mounts_in(root, devices, "proc/self", &own))
 }
 
-/// All visible mounts: those of our own namespace first, then those of every other namespace of a
-/// visible process.
+/// Returns all visible mounts: those of this process's namespace first, then those of every other
+/// namespace of a visible process.
 ///
 /// # Errors
 /// As [`own_mounts`].
 pub(super) fn mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mounted>> {
-    let namespace = |folder: &str| root.node(&format!("{folder}/ns"))?.link_name("mnt");
     let mut mounts = own_mounts(root, devices)?;
-    let mut seen: Vec<String> = namespace("proc/self").into_iter().collect();
+    let mut seen: Vec<String> = mount_namespace(root, "proc/self").into_iter().collect();
     for id in processes(root) {
         let folder = format!("proc/{id}");
         // Processes end during this, and without privileges some are not accessible.
-        let Some(name) = namespace(&folder).filter(|name| !seen.contains(name)) else { continue };
+        let name = mount_namespace(root, &folder).filter(|name| !seen.contains(name));
+        let Some(name) = name else { continue };
         seen.push(name);
         let Some(table) = mount_table(root, &folder) else { continue };
-        let process = process(root, id);
+        let seen_by = Some(process(root, id));
         let others = mounts_in(root, devices, &folder, &table).into_iter();
-        mounts.extend(others.map(|mount| Mounted { seen_by: Some(process.clone()), ..mount }));
+        mounts.extend(others.map(|mount| Mounted { seen_by: seen_by.clone(), ..mount }));
     }
     Ok(mounts)
 }
@@ -66,19 +72,20 @@ pub(super) fn mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mou
 /// The mounts of a table, whose paths begin at the root of the process in `folder`.
 fn mounts_in(root: &Root, devices: &[BlockDevice], folder: &str, table: &str) -> Vec<Mounted> {
     let below = format!("{folder}/root/");
-    let found = |path: &str| identity(root, devices, &below, path);
-    let mounted = |line: &str| {
+    let mounted = table.lines().filter_map(|line| {
         let line = mount_line(line)?;
         let values = line.mount.options.iter().filter_map(|option| option.split_once('='));
         Some(Mounted {
             device: DeviceNumber::parse(line.number.as_deref()?)?,
             seen_by: None,
-            source: found(&line.source),
-            others: values.filter_map(|(_, value)| found(&unescaped(value))).collect(),
+            source: identity(root, devices, &below, &line.source),
+            others: values
+                .filter_map(|(_, value)| identity(root, devices, &below, &unescaped(value)))
+                .collect(),
             at: line.mount.point,
         })
-    };
-    table.lines().filter_map(mounted).collect()
+    });
+    mounted.collect()
 }
 
 /// The swap areas; none on a kernel without swap.
@@ -100,14 +107,16 @@ pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
 }
 
 pub(super) fn openers(root: &Root, wanted: &[DeviceNumber]) -> Vec<Opener> {
-    let open = |id: u32| -> Vec<Opener> {
+    let mut openers = Vec::new();
+    for id in processes(root) {
         let folder = format!("proc/{id}/fd");
+        // Without privileges this fails for processes of other users.
         let names = root.node(&folder).map(|node| node.folders()).unwrap_or_default();
         let found = names.iter().filter_map(|name| root.identity(&format!("{folder}/{name}")));
         let numbers = found.filter_map(Identity::device).filter(|number| wanted.contains(number));
-        numbers.map(|device| Opener { device, process: process(root, id) }).collect()
-    };
-    processes(root).into_iter().flat_map(open).collect()
+        openers.extend(numbers.map(|device| Opener { device, process: process(root, id) }));
+    }
+    openers
 }
 
 /// The running process that holds a `flock(2)` lock on `file`: the kernel releases the files of a
@@ -126,12 +135,13 @@ fn lock(line: &str, file: Identity) -> Option<u32> {
     let Identity::File { device, inode } = file else { return None };
     let mut words = line.split_ascii_whitespace().skip(1);
     // `->` at this position marks a waiting process.
+    // POSIX locks and leases do not protect a file against another drivelab.
     if words.next()? != "FLOCK" {
         return None;
     }
     let process = words.nth(2)?.parse().ok()?;
-    let place = format!("{:02x}:{:02x}:{inode}", device.major, device.minor);
-    (words.next()? == place && process != 0).then_some(process)
+    let file_id = format!("{:02x}:{:02x}:{inode}", device.major, device.minor);
+    (words.next()? == file_id && process != 0).then_some(process)
 }
 
 #[cfg(test)]

@@ -110,6 +110,7 @@ fn work(
         let answer = Answer { token, due: Time::ZERO, result, op, lba, sectors };
         // The server may have ended; the result is then not needed.
         let _ = done.send(Finished { answer, data, epoch });
+        // After the result is in the channel, so that the loop never wakes up for nothing.
         let _ = rustix::io::write(wake, &1_u64.to_ne_bytes());
     }
 }
@@ -157,6 +158,7 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
 fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     match rustix::fs::fallocate(file, flags, at, length) {
+        // File systems without holes, and disks without discard.
         Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, at, length),
         other => Ok(other?),
     }

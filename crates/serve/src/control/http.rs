@@ -36,6 +36,7 @@ const HEADERS_MAX: usize = 64;
 pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut head = httparse::Request::new(&mut headers);
+    // At most the largest head: a client that sends more never completes it.
     let end = match head.parse(&bytes[..bytes.len().min(HEAD_BYTES_MAX)]) {
         Ok(httparse::Status::Complete(end)) => end,
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => return Ok(None),

@@ -181,6 +181,7 @@ impl ServedDrive {
             self.aborted -= 1;
             return Ok(());
         }
+        // A stall or slow-down delays the answer only: the data is where the device says it is.
         let due = plan.due(submitted, completion.at);
         self.hold(Answer { due, ..answer });
         Ok(())
@@ -202,6 +203,7 @@ impl ServedDrive {
     pub fn cut(&mut self, now: Time, choose: &mut dyn Choose) -> io::Result<Survival> {
         let faults = &mut self.faults;
         let survival = self.store.cut(choose, |lba, sectors| faults.torn(now, lba, sectors))?;
+        // The host learns nothing about these commands; the store has decided about their data.
         self.pending.clear();
         self.aborted = 0;
         self.waiting.clear();
@@ -254,6 +256,8 @@ impl Disk for ServedDrive {
         if op == Op::Flush {
             self.store.note(|| if plan.lies { Step::Lied } else { Step::Flush })?;
         }
+        // Only the host believes that such a flush was carried out: neither store nor device see
+        // it.
         if plan.lies {
             self.hold(Answer { due: plan.due(now, now), ..answer });
             return Ok(());

@@ -34,6 +34,7 @@ impl Device for Null {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+        debug_assert!(self.done.iter().is_sorted_by_key(|done| done.at), "time moves forward");
         let due = self.done.partition_point(|done| done.at <= now);
         completed.extend(self.done.drain(..due));
     }

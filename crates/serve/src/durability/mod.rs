@@ -85,6 +85,7 @@ pub fn write(
         promised += 1;
     }
     let took = target.now().since(began);
+    // The first failure counts: a drive that disappeared often takes the ledger with it.
     if let Err(error) = notes.close()
         && matches!(ended, Ended::Time | Ended::Stopped)
     {

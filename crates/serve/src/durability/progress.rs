@@ -36,6 +36,7 @@ pub fn unless_stuck<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                 let now = Instant::now();
+                // The thread stays behind: a system call that hangs cannot be interrupted.
                 if now >= *deadline.get_or_insert(now + GRACE) {
                     return Ok(None);
                 }

@@ -138,6 +138,7 @@ impl ModelledTarget {
 
     /// Cuts the power; the remaining data can be read.
     pub fn cut(&mut self, choose: &mut dyn Choose) -> io::Result<Survival> {
+        // From now on the target serves reads of the survivors.
         self.power_goes = None;
         let survival = self.drive.cut(self.now, choose)?;
         let extents = self.drive.store().extents(Lba::ZERO, self.drive.capacity(), usize::MAX)?;

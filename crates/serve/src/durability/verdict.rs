@@ -18,6 +18,7 @@ pub fn verify(
     let mut verdict = Judgement::default();
     let mut bytes = vec![0; PAGE_BYTES];
     let mut next = 0;
+    // Pages that were never written are checked too: a misdirected write may have landed there.
     while let Some(number) = next_page(target, ledger, next)? {
         if stop.load(Ordering::Relaxed) {
             return Err(TargetError::Stopped);
@@ -49,6 +50,7 @@ fn next_page(
 fn count(pages: &mut Judgement, found: &BlockContent, promise: &Promise, ledger: &Ledger) {
     let Promise { account, at } = *promise;
     // A write that is not in the ledger was begun after the end of the ledger was lost.
+    debug_assert!(account.durable <= account.newest, "a promise follows its write");
     let is_whole = !found.is_damaged && found.elsewhere.is_none();
     let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
     let overwriting = account.newest.max(newest) > account.durable;

@@ -118,6 +118,7 @@ impl Faults {
     }
 
     pub(crate) fn remove(&mut self, now: Time, id: FaultId) -> bool {
+        // Sectors that it has damaged on the medium stay damaged, as on a real drive.
         let Some(removed) = self.active.remove(&id) else { return false };
         self.note(now, id, format!("removed, {} strikes", removed.strikes));
         true
@@ -202,8 +203,8 @@ impl Faults {
             return lba;
         }
         let mut lands = lba;
-        let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Misdirected);
-        for (id, fault, strikes) in striking {
+        let strikes = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Misdirected);
+        for (id, fault, strikes) in strikes {
             let (first, end) = fault.within(capacity);
             // Aligned like the write, so that a page lands on another page and not across two.
             let slots = (end.get() - first.get()) / sectors.get().max(1);
@@ -222,8 +223,8 @@ impl Faults {
     /// Returns the number of new bytes in a physical sector of `sectors` that is being written at
     /// the power cut, if the write is torn.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
-        let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
-        let (id, _, strikes) = striking.into_iter().next()?;
+        let torn = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
+        let (id, _, strikes) = torn.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
         // At least one byte is new and one old, or it would not be torn.
         let bytes = active.rng.between(1, sectors.bytes().get() - 1);
@@ -241,6 +242,7 @@ impl Faults {
         medium: &mut dyn Medium,
     ) -> io::Result<Result<(), CommandError>> {
         let mut first_bad: Option<u64> = None;
+        // Logged after the loop, in which the faults are borrowed.
         let mut notes = Vec::new();
         for (id, active) in &mut self.active {
             let kind = active.fault.kind;
@@ -310,6 +312,7 @@ impl Active {
         debug_assert!(bit < 512 * 8, "a bit of the sector");
         bytes[bit / 8] ^= 1 << (bit % 8);
         medium.write(Lba::new(sector), &bytes)?;
+        // Only once: a second flip would repair the sector.
         self.settled.insert(sector, Sector::Rotten);
         Ok(bit)
     }

@@ -25,6 +25,7 @@ impl Holders {
     /// The living processes among `pids`, and the loop devices on `file`.
     pub(super) fn of(file: &Path, pids: impl Iterator<Item = u32>) -> Self {
         // The kernel reports the thread; a user knows its process.
+        debug_assert!(file.is_absolute(), "compared with paths that the kernel reports");
         let pids: BTreeSet<u32> = pids.filter_map(process_of).collect();
         let processes = pids.into_iter().filter_map(process_name).collect();
         Self { file: file.to_owned(), processes, loops: loops_on(file) }
@@ -75,6 +76,7 @@ pub(crate) struct WriteBack {
 
 impl WriteBack {
     fn begin(&mut self, command: &mut Command) {
+        // Its messages would mix with those of the server.
         match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
             Ok(child) => self.running.push(child),
             Err(_) => self.failed = true,

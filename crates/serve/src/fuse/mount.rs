@@ -101,6 +101,7 @@ fn vacate(path: &Path, as_root: bool) -> io::Result<()> {
     // A dead mount does not answer: check the path that leads to it.
     let name = path.file_name().unwrap_or_default();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Not the path itself: resolving a dead mount fails with ENOTCONN.
     let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else { return Ok(()) };
     let found = std::fs::metadata(path);
     let dead = found.is_err_and(|error| error.kind() == io::ErrorKind::NotConnected);
@@ -128,6 +129,7 @@ fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
         device.as_raw_fd()
     );
     let options = CString::new(options).expect("no zero byte in numbers");
+    // The file is data of a disk, never a program or a device.
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     match mount(mounts::SOURCE, path, mounts::FILE_SYSTEM, flags, options.as_c_str()) {
         // The kernel accepts the descriptor of no other device.

@@ -99,6 +99,7 @@ impl KernelSide for Mounted {
                     _ => return Err(error),
                 },
             };
+            // The kernel sends whole messages, each in one read.
             let Some((unique, message)) = Message::read(&self.message[..count], self.bytes) else {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "a short FUSE message"));
             };

@@ -60,6 +60,7 @@ impl Fork {
             let before = self.changed.range(..=at).next_back().filter(|(_, last)| **last > at);
             let next = self.changed.range(at..).next().map_or(end, |(first, _)| *first);
             let until = before.map_or(next, |(_, last)| *last).min(end);
+            debug_assert!(at < until, "every piece has a sector");
             let (lba, sectors) = (Lba::new(at), Sectors::new(until - at));
             at = until;
             Some(Piece { lba, sectors, is_changed: before.is_some() })
@@ -88,6 +89,7 @@ impl Medium for Fork {
     }
 
     fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        debug_assert!(data.len().is_multiple_of(SECTOR), "a medium has whole sectors");
         self.changes.write(lba, data)?;
         self.mark_changed(lba, Sectors::new((data.len() / SECTOR) as u64));
         Ok(())

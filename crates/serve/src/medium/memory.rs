@@ -108,6 +108,7 @@ impl Medium for Memory {
         let mut rest = data;
         for (page, offset, length) in Self::pieces(lba, (data.len() / SECTOR) as u64) {
             let (piece, after) = rest.split_at(length);
+            debug_assert_eq!(piece.len(), length, "the data of one page");
             if !self.pages.contains_key(&page) && self.pages.len() >= self.pages_max {
                 return Err(io::ErrorKind::StorageFull.into());
             }

@@ -111,7 +111,9 @@ impl Handshake {
         if length > OPTION_BYTES_MAX {
             return Err(Ended::Broken("an option is too long"));
         }
+        debug_assert!(length <= OPTION_BYTES_MAX, "checked above");
         let length = usize::try_from(length).expect("a small number");
+        // Taken as a whole only: an option that arrives in pieces is parsed once.
         let Some(message) = input.take(16 + length) else { return Ok(Step::NeedsInput) };
         self.option(header.option.get(), &message[16..], flags, out)
     }
@@ -159,6 +161,7 @@ impl Handshake {
         }
         out.extend(self.export.bytes.to_be_bytes());
         out.extend(self.transmission_flags().to_be_bytes());
+        // Old clients expect 124 reserved bytes.
         if flags & NO_ZEROES == 0 {
             out.extend([0; 124]);
         }
@@ -189,6 +192,7 @@ impl Handshake {
         info.extend(self.transmission_flags().to_be_bytes());
         answer(out, option, reply::INFO, &info);
         let mut info = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
+        // Minimum, preferred and maximum block size.
         for size in [BLOCK_BYTES, self.export.sector_bytes, BYTES_MAX] {
             info.extend(size.to_be_bytes());
         }

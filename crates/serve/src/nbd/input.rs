@@ -47,6 +47,7 @@ pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     pub(super) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        // Checked: lengths in a message are the client's claim.
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)

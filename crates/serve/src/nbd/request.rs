@@ -145,6 +145,7 @@ impl RequestHeader {
             return None;
         }
         let block = u64::from(BLOCK_BYTES);
+        // The minimum block size was announced, so a client must not send anything smaller.
         let aligned = self.offset.get().is_multiple_of(block)
             && self.length.get().is_multiple_of(BLOCK_BYTES);
         if self.length.get() == 0 || !aligned {
@@ -155,6 +156,7 @@ impl RequestHeader {
         }
         let writes = matches!(self.kind.get(), command::WRITE | command::WRITE_ZEROES);
         match self.offset.get().checked_add(u64::from(self.length.get())) {
+            // Beyond the end: the protocol asks for ENOSPC on writes and EINVAL on everything else.
             Some(end) if end <= export.bytes => None,
             _ if writes => Some(WireError::NoSpace),
             _ => Some(WireError::Invalid),

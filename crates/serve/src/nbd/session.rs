@@ -164,6 +164,7 @@ impl Session {
     /// The next request, if there is one and there is space for it.
     pub fn next_request(&mut self) -> Result<Option<Request>, Ended> {
         while self.has_room() {
+            // A client may send requests right after its last option, in one packet.
             let agreed = match &mut self.phase {
                 Phase::Transmission(agreed) => *agreed,
                 Phase::Handshake(handshake) => {

@@ -105,6 +105,7 @@ impl Client {
 
     /// Receives bytes from the client; returns whether it is still connected.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        // A turn at most, or one fast client would starve the others.
         let wanted = self.appetite().min(TURN).min(buffer.len());
         if wanted == 0 {
             return Ok(true);

@@ -121,6 +121,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
             folder.remove_file_if(name, found)?;
         }
     }
+    // The path is bound without a race: bind(2) fails if a file appeared since.
     let address = SocketAddrUnix::new(path)?;
     let socket = unix_socket()?;
     // Linux gives the file the mode of the socket, so it is never open to other users.

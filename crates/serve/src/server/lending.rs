@@ -23,6 +23,7 @@ impl<B: Backend> Server<B> {
             session.surplus();
             lent += session.lent();
         }
+        // Loans may exceed the sum for a while, when requests of disconnected clients are counted.
         self.memory.sum.saturating_sub(lent + self.memory.orphans)
     }
 
@@ -69,6 +70,7 @@ impl<B: Backend> Server<B> {
         waiting.sort_by_key(|(_, session)| session.shortage());
         for (slot, session) in waiting {
             let short = session.shortage();
+            // The others need as much or more: the list is sorted.
             if short > free {
                 self.memory.unfunded = true;
                 break;
@@ -87,6 +89,7 @@ impl<B: Backend> Server<B> {
             self.memory.orphans += bytes;
             self.memory.returned = true;
         }
+        // Dropping the stream closes it, which also removes it from the poll.
         self.clients[slot] = None;
     }
 

@@ -270,6 +270,7 @@ impl<B: Backend> Server<B> {
         if !awake {
             self.clock.set_alarm(next.map(|next| self.timing.spin.alarm(next)))?;
         }
+        debug_assert!((0..1_000_000_000).contains(&sleep_ns), "below a second");
         let timeout = Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: sleep_ns });
         match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -357,6 +358,7 @@ impl<B: Backend> Server<B> {
         let last_stats = self.stats();
         let cutting = self.cut.take().expect("the caller has checked");
         let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
+        // The statistics were read before: a cut is not part of the load.
         let survival = drive.cut(now, &mut cutting.cut.dice())?;
         self.report_incidents(report);
         if let Some(client) = self.client(cutting.client) {

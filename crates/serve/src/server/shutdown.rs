@@ -52,6 +52,7 @@ impl<B: Backend> Server<B> {
              (--grace); press Ctrl-C again to end it now"
         ));
         let mut write_back = holders.write_back();
+        // The kernel's write-back arrives as requests, so the loop must run meanwhile.
         let until = self.clock.now() + grace;
         let mut events = Vec::with_capacity(64);
         let mut written_back = false;

@@ -162,6 +162,7 @@ impl<B: Backend> Server<B> {
 
     fn control(&mut self, client: ClientId, via: Via, request: &HttpRequest) {
         let now = self.clock.now();
+        // Control requests are carried out between two steps of the drive, never within one.
         let response = match control::route(now, via, request) {
             Err(response) => response,
             Ok(Action::Stats) => Response::ok(&self.stats()),
@@ -186,6 +187,7 @@ impl<B: Backend> Server<B> {
 
     /// Sends pending output, and waits for the next possible event of each client.
     pub(super) fn settle_touched(&mut self) -> io::Result<()> {
+        // Memory that one client returned may let a waiting one continue, which then has output.
         while let Some(slot) = self.touched.pop().or_else(|| self.fund_next()) {
             let Some(client) = self.clients[slot].as_mut() else { continue };
             if client.send().is_err() || client.is_finished() {

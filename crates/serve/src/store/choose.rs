@@ -39,6 +39,7 @@ impl Dice {
 
 impl Choose for Dice {
     fn choose(&mut self, options: usize) -> usize {
+        debug_assert!(options > 0, "the durable value is always possible");
         if options < 2 || !self.rng.chance(self.survivors) {
             return 0;
         }
@@ -65,6 +66,7 @@ pub(super) struct Numbered(u64);
 impl Choose for Numbered {
     fn choose(&mut self, options: usize) -> usize {
         // The digits of the number, in the mixed radix of the numbers of options.
+        debug_assert!(options > 0, "the durable value is always possible");
         let options = options as u64;
         let chosen = self.0 % options;
         self.0 /= options;

@@ -82,6 +82,7 @@ impl Store {
         choose: &mut dyn Choose,
         mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,
     ) -> io::Result<Vec<Fate>> {
+        // Trims first: a write that was submitted later spares its sectors from them.
         for trim in std::mem::take(&mut self.trims) {
             self.cut_trim(&trim, choose)?;
         }
@@ -94,6 +95,7 @@ impl Store {
         for group in sectors.chunk_by(|one, two| one / atomic == two / atomic) {
             let until = self.choose_point(group, choose);
             let first = group[0] / atomic * atomic;
+            // A sector that keeps its durable value is not being written, so it cannot be torn.
             let changes = until > 0;
             let new = changes.then(|| torn(Lba::new(first), self.physical_sector)).flatten();
             for sector in group {

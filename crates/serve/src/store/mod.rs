@@ -126,6 +126,7 @@ impl Store {
     /// Completes a write: if `durable` it is on the medium, otherwise in the volatile cache.
     pub fn complete(&mut self, write: &Rc<Write>, durable: bool) -> io::Result<()> {
         let sequence = write.sequence;
+        debug_assert!(sequence <= self.sequence, "a write of this store");
         self.note(|| Step::Completed { write: sequence, durable })?;
         write.set_completed();
         if !durable {
@@ -227,6 +228,7 @@ impl Store {
 
     /// Fills `data` with the newest completed values from `lba` on.
     pub fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        debug_assert!(data.len().is_multiple_of(SECTOR), "whole sectors");
         self.medium.read(lba, data)?;
         if self.volatile.is_empty() {
             return Ok(());

@@ -87,7 +87,7 @@ impl<'a> Replay<'a> {
 
     /// Carries out the steps before an instant.
     pub fn advance(&mut self, until: Time) -> io::Result<()> {
-        // All of it is durable then, whatever the recording says of the cache.
+        // All of it is durable then, even if the recording has it in the cache.
         if !self.is_settled && self.recorded.durable_before <= until {
             self.steps_before(self.recorded.durable_before)?;
             self.store.cut(&mut KeepAll, |_, _| None)?;
@@ -142,6 +142,7 @@ impl<'a> Replay<'a> {
         at: Time,
         choose: &mut dyn Choose,
     ) -> io::Result<(Box<dyn Medium>, Vec<Fate>)> {
+        // New for every cut, so that each tears the same sectors no matter which were tried before.
         let mut faults = Faults::new(self.recorded.seed);
         for fault in &self.recorded.faults {
             faults.add(Time::ZERO, fault.clone());

@@ -39,6 +39,7 @@ impl Store {
     /// Frees the range of a trim, except what was written after it was submitted.
     pub(super) fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
         let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
+        debug_assert!(at <= end, "a range of sectors");
         let mut spared = trim.spared.clone();
         spared.sort_unstable();
         // Values that are newer than the trim survive it, in the cache as on the medium.

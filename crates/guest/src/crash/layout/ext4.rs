@@ -82,12 +82,14 @@ impl<'a> Disk<'a> {
     }
 
     fn bytes(&self, at: u64, length: usize) -> Option<Vec<u8>> {
+        // Not an error: what was found until then is still right.
         self.left.set(self.left.get().checked_sub(1)?);
         bytes(self.read, at, length)
     }
 
     /// Returns the blocks of a group's block bitmap, inode bitmap and inode table.
     fn descriptor(&self, group: u64) -> Option<[u64; 3]> {
+        // The table follows the block of the superblock.
         let at = (self.first + 1) * self.block + group * self.descriptor_bytes;
         let data = self.bytes(at, usize::try_from(self.descriptor_bytes).ok()?)?;
         let mut blocks = [0; 3];
@@ -100,7 +102,9 @@ impl<'a> Disk<'a> {
     }
 
     fn groups(&self, found: &mut Vec<Region>) {
+        // The last group may be shorter than the others.
         let groups = self.blocks.saturating_sub(self.first).div_ceil(self.group_blocks);
+        debug_assert!(self.group_blocks > 0, "checked with the superblock");
         let table = u64::from(self.group_inodes) * self.inode_bytes;
         for group in 0..groups.min(GROUPS_MAX) {
             let Some([blocks, inodes, inode_table]) = self.descriptor(group) else { return };
@@ -118,7 +122,9 @@ impl<'a> Disk<'a> {
     }
 
     fn inode(&self, number: u32) -> Option<Inode> {
+        // Inodes are numbered from 1.
         let index = number.checked_sub(1)?;
+        debug_assert!(self.group_inodes > 0, "checked with the superblock");
         let [.., table] = self.descriptor(u64::from(index / self.group_inodes))?;
         let within = u64::from(index % self.group_inodes) * self.inode_bytes;
         let at = table.checked_mul(self.block)?.checked_add(within)?;
@@ -153,6 +159,7 @@ impl<'a> Disk<'a> {
                     block.checked_mul(self.block)?,
                     usize::try_from(self.block).ok()?,
                 )?;
+                // Each level must be one lower, or a damaged tree could contain itself.
                 self.extents(&child, depth - 1, pieces)?;
             }
         }

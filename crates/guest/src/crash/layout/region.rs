@@ -24,6 +24,7 @@ impl Region {
 
 /// Reads bytes of a disk at any offset.
 pub(super) fn bytes(read: Read<'_>, at: u64, length: usize) -> Option<Vec<u8>> {
+    // A disk reads whole sectors.
     let before = usize::try_from(at % 512).ok()?;
     let mut buffer = vec![0; (before + length).next_multiple_of(512)];
     read(Lba::new(at / 512), &mut buffer).ok()?;

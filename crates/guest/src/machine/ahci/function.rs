@@ -35,6 +35,7 @@ impl<D: Disk> Function for Ahci<D> {
             return Ok(());
         }
         for (at, value) in (at..u64::from(ABAR_BYTES)).step_by(4).zip(from.chunks_exact(4)) {
+            // Linux writes registers as aligned double words.
             let value = u32::read_from_bytes(value).expect("four bytes");
             self.write_register(now, at, u32::from_le(value))?;
         }

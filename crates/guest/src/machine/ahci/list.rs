@@ -47,9 +47,11 @@ pub(super) fn read(memory: &impl Memory, list: u64, slot: u8) -> Result<Listed, 
     let mut fis = [0; REGISTER_BYTES];
     memory.read(table, &mut fis)?;
     let mut segments = Vec::new();
+    // The length of the table (PRDTL) is in the upper half of the first double word.
     for number in 0..u64::from(header.flags.get() >> 16) {
         let at = table.wrapping_add(ENTRIES_AT).wrapping_add(number * ENTRY_BYTES);
         let entry: Entry = get(memory, at)?;
+        // The field holds the number of bytes minus one (section 4.2.3.3).
         let length = (entry.length.get() & LENGTH) + 1;
         segments.push(Segment { address: entry.address.get(), length });
     }

@@ -117,6 +117,8 @@ impl<D: Disk> Ahci<D> {
         match self.port.write(now, offset & !3, value) {
             PortRequest::Nothing => {}
             PortRequest::Commands(slots) => {
+                // The processor may still wait for a register that it read: its write leaves after
+                // that.
                 let at = self.processor.max(now);
                 let slots = (0..32).filter(|slot| slots & 1 << slot != 0);
                 self.issued.extend(slots.map(|slot| Issued { slot, written: now, at }));
@@ -148,6 +150,7 @@ impl<D: Disk> Ahci<D> {
         memory: &mut impl Memory,
         done: &mut Vec<TraceEntry>,
     ) -> io::Result<bool> {
+        // The drive sends its signature as soon as the link is up.
         if self.port.connect(now) {
             self.receive(memory, fis::REGISTER_AT, &fis::register(SIGNATURE, false));
         }
@@ -320,6 +323,7 @@ impl<D: Disk> Ahci<D> {
         memory: &mut impl Memory,
         done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
+        // Queued commands carry the slot as their tag, so one number names both.
         let slot = u8::try_from(answer.token).expect("a token is a slot");
         // Commands that a failed one aborted are not answered.
         let Some(mut running) = self.running.remove(&slot) else { return Ok(()) };
@@ -331,6 +335,7 @@ impl<D: Disk> Ahci<D> {
             return self.disk.submit(now, request);
         }
         let Running { segments, command, done: line, .. } = running;
+        debug_assert!(command.tag.is_some() || self.alone == Some(slot), "others run alone");
         let line = TraceEntry { at: now, ..line };
         if let Err(error) = answer.result {
             done.push(TraceEntry { status: 1, ..line });
@@ -367,6 +372,7 @@ impl<D: Disk> Ahci<D> {
             self.refuse(slot, error, at.get(), memory);
             return Ok(());
         };
+        // The host reads the log of the error before it issues commands again.
         self.ata.failed(tag, FAILED, error, at);
         let frame = fis::device_bits(FAILED, error, self.finished);
         self.receive(memory, fis::DEVICE_BITS_AT, &frame);
@@ -398,6 +404,7 @@ impl<D: Disk> Ahci<D> {
         data: &[u8],
         memory: &mut impl Memory,
     ) -> Result<(), Outside> {
+        // A table that is too short receives as much as it holds, as from a real adapter.
         let room = usize::try_from(chain::length(segments)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(room)];
         chain::scatter(memory, segments, 0, data)?;

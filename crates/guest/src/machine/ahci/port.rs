@@ -126,6 +126,7 @@ impl Port {
         match offset {
             at::GHC if value & at::RESET != 0 => {
                 let speed = self.speed;
+                // A reset of the adapter restores the state after power-on.
                 *self = Self { link_at: Some(now + LINK), ..Self::new(speed) };
                 return PortRequest::Reset;
             }
@@ -171,6 +172,7 @@ impl Port {
     }
 
     fn write_command(&mut self, value: u32) -> PortRequest {
+        // Command list override clears BSY and DRQ.
         if value & at::OVERRIDE != 0 {
             self.task_file &= !0x88;
         }
@@ -189,6 +191,7 @@ impl Port {
 
     /// `PxSCTL`: 1 in its lowest bits resets the link, and 4 turns it off; back at 0 it comes up.
     fn write_control(&mut self, now: Time, value: u32) -> PortRequest {
+        // DET: 1 is COMRESET, 4 disables the interface (section 3.3.11).
         let (before, after) = (self.control & 0xF, value & 0xF);
         self.control = value & 0xFFF;
         if before == after {
@@ -227,6 +230,7 @@ impl Port {
 
     /// Plans an interrupt where the port has a new reason, or still has one after `again`.
     pub(super) fn interrupt_if_pending(&mut self, now: Time, again: bool) {
+        // Edge triggered: a bit that is already set raises no second message.
         let before = self.is;
         if self.pending() & self.enabled != 0 {
             self.is |= 1;

@@ -47,6 +47,7 @@ pub(in crate::machine) fn identify(
     describe(&mut words, config);
     features(&mut words, config, write_cache, smart);
     let mut bytes = [0; SECTOR_BYTES];
+    // Words are little-endian on the wire.
     for (at, word) in bytes.chunks_exact_mut(2).zip(words) {
         at.copy_from_slice(&word.to_le_bytes());
     }
@@ -56,6 +57,7 @@ pub(in crate::machine) fn identify(
 }
 
 fn describe(words: &mut [u16; WORDS], config: &AtaConfig) {
+    // A fixed device. The geometry is that of every drive above 8 GB.
     words[0] = 0x0040;
     (words[1], words[3], words[6]) = (16_383, 16, 63);
     put_text(&mut words[10..20], SERIAL);
@@ -64,6 +66,7 @@ fn describe(words: &mut [u16; WORDS], config: &AtaConfig) {
     let capacity = config.capacity.get();
     put_number(&mut words[60..62], capacity.min(LBA28_MAX));
     put_number(&mut words[100..104], capacity);
+    // Word 106 holds the exponent of logical sectors in a physical one.
     let exponent = config.physical_sector.get().max(1).ilog2();
     let exponent = u16::try_from(exponent).expect("at most 63");
     // Valid; several logical sectors in a physical one.

@@ -134,6 +134,8 @@ impl Ata {
     fn dma(&self, task: &TaskFile) -> Action {
         let op = if matches!(task.command, READ_DMA | READ_DMA_EXT) { Op::Read } else { Op::Write };
         let (lba, sectors) = if matches!(task.command, READ_DMA | WRITE_DMA) {
+            // 28-bit commands have address bits 24 to 27 in the device register, and 8 bits of
+            // count.
             let high = u64::from(task.device & 15) << 24;
             let count = u64::from(task.count & 0xFF);
             (task.lba & 0xFF_FFFF | high, if count == 0 { 256 } else { count })
@@ -181,6 +183,7 @@ impl Ata {
             ERROR_LOG => self.error_log.to_vec(),
             _ => return Action::Refused(ABORTED),
         };
+        // A host may read more pages than the log has: those are zero.
         log.resize(SECTOR_BYTES * usize::from(task.count.max(1)), 0);
         Action::DataIn(log)
     }
@@ -203,6 +206,7 @@ impl Ata {
         const DISABLE: u8 = 0xD9;
         const RETURN_STATUS: u8 = 0xDA;
         let sub = task.features.to_le_bytes()[0];
+        // ATA8-ACS, section 7.48: every SMART command has this key in its address registers.
         if task.lba & 0xFF_FF00 != SMART_KEY || !self.smart && sub != ENABLE {
             return Action::Refused(ABORTED);
         }

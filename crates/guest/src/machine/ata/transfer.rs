@@ -35,6 +35,7 @@ impl MediumCommand {
         let mut data = None;
         if op == Op::Write {
             let mut bytes = self.buffer();
+            // Copied once, now: the guest may change its buffer while the drive works.
             chain::gather(memory, segments, 0, &mut bytes)?;
             data = Some(Data::Bytes(bytes.into_boxed_slice()));
         }

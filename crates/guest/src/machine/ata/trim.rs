@@ -43,6 +43,8 @@ fn ranges(list: &[u8], capacity: Sectors) -> Ranges {
         if sectors == 0 {
             continue;
         }
+        debug_assert!(lba < 1 << 48 && sectors < 1 << 16, "fields of 48 and 16 bits");
+        // One bad range aborts the command, and nothing is trimmed.
         if lba + sectors > capacity.get() {
             return Err(NO_ADDRESS);
         }

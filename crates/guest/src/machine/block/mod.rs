@@ -164,10 +164,12 @@ impl<D: Disk> Block<D> {
             return Err(BlockError::Malformed { readable, writable });
         }
         let head = chain.head;
+        // The head names the request in the used ring, so two in flight would be one answer.
         if self.pending.contains_key(&head) {
             return Err(BlockError::InUse(head));
         }
         let mut header = Header::new_zeroed();
+        // The header may be split over descriptors in any way (section 2.7.4).
         chain::gather(memory, &chain.readable, 0, header.as_mut_bytes())?;
         let (kind, lba) = (header.kind.get(), Lba::new(header.sector.get()));
         let done =
@@ -187,6 +189,7 @@ impl<D: Disk> Block<D> {
         memory: &impl Memory,
         pending: &mut Pending,
     ) -> Result<Option<Command>, BlockError> {
+        debug_assert!(chain::length(&pending.chain.readable) >= HEADER_BYTES, "checked before");
         let out_bytes = chain::length(&pending.chain.readable) - HEADER_BYTES;
         let in_bytes = pending.wanted_bytes();
         let (op, lba, bytes) = match pending.done.kind {
@@ -225,6 +228,7 @@ impl<D: Disk> Block<D> {
             WRITE_ZEROES => Some(Data::Zeros(sectors)),
             _ => None,
         };
+        // virtio has no FUA: without the cache every write is durable when it is answered.
         let fua = op == Op::Write && !self.write_cache;
         let token = u64::from(pending.chain.head);
         Ok(Some(Command { token, op, lba, sectors, fua, submitter: 0, data }))
@@ -279,6 +283,7 @@ impl<D: Disk> Block<D> {
             chain::scatter(memory, &pending.chain.writable, 0, &SERIAL[..length])?;
             written = length as u64;
         }
+        // The status is the last byte of the last buffer.
         chain::scatter(memory, &pending.chain.writable, wanted, &[status])?;
         let written = u32::try_from(written + 1).expect("at most the largest request");
         queue.push(memory, head, written)?;

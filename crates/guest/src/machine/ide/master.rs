@@ -122,8 +122,10 @@ impl Master {
     /// Reads the table.
     pub(super) fn table(&self, memory: &impl Memory) -> Result<Table, Outside> {
         let mut table = Table { segments: Vec::new(), bytes: 0 };
+        // A table without a last entry ends at its 64 KiB.
         for number in 0..ENTRIES_MAX {
             let entry: Entry = get(memory, u64::from(self.table) + number * ENTRY_BYTES)?;
+            // Bit 0 of length and address is reserved, and zero.
             let length = match entry.length.get() & 0xFFFE {
                 0 => 1 << 16,
                 length => length,

@@ -123,6 +123,7 @@ impl<D: Disk> Ide<D> {
         if self.registers.is_absent() || self.registers.is_busy() {
             return;
         }
+        // A new command withdraws the interrupt of the one before (ATA/ATAPI-7, volume 2).
         (self.line, self.interrupt, self.data) = (false, None, DataIn::default());
         let task = self.registers.task(code);
         let action = match self.ata.decode(&task) {
@@ -163,6 +164,7 @@ impl<D: Disk> Ide<D> {
             (true, false) => self.registers.sign(),
             _ => {}
         }
+        // An interrupt that `nIEN` held back leaves when it is cleared.
         if was_silent && self.line {
             self.raise(now);
         }
@@ -204,6 +206,7 @@ impl<D: Disk> Ide<D> {
             *byte = self.data.bytes.get(self.data.taken).copied().unwrap_or(0);
             self.data.taken = (self.data.taken + 1).min(self.data.bytes.len());
         }
+        debug_assert!(self.data.taken <= self.data.bytes.len(), "nothing is read beyond the data");
         let DataIn { bytes, taken } = &self.data;
         if bytes.is_empty() || !(*taken as u64).is_multiple_of(SECTOR_BYTES) {
             return;
@@ -291,6 +294,7 @@ impl<D: Disk> Ide<D> {
             self.unreachable();
             return Ok(());
         };
+        // A longer table leaves the bus master active, as SFF-8038i specifies.
         if table.bytes == bytes {
             self.master.finished();
         }

@@ -157,6 +157,7 @@ impl Registers {
 
     /// Holds the drive in reset, and selects the first drive.
     pub(super) fn hold(&mut self) {
+        // SRST resets both drives and selects the first.
         (self.status, self.error, self.device) = (IS_BUSY, 0, 0);
     }
 

@@ -172,6 +172,7 @@ impl Job {
                 self.put_back(edge, found);
                 if edge + 1 < count { Step::ReadEdge(edge + 1) } else { Step::Body }
             }
+            // The edges of a request for zeros are written one by one, before its whole sectors.
             Step::WriteEdge(edge) if edge + 1 < count => Step::ReadEdge(edge + 1),
             Step::WriteEdge(_) if self.whole_sectors().is_empty() => return None,
             Step::WriteEdge(_) => Step::Body,
@@ -228,6 +229,7 @@ impl Job {
                 let whole = self.whole_sectors();
                 let start = whole.start + self.zeroed / SECTOR_BYTES;
                 let piece = start..whole.end.min(start + PIECE / SECTOR_BYTES);
+                debug_assert!(piece.start < piece.end, "the last piece ended the job");
                 let zeros = Data::Zeros(Sectors::new(piece.end - piece.start));
                 self.of(token, Op::Write, piece, Some(zeros))
             }

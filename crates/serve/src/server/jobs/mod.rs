@@ -49,6 +49,7 @@ impl<B: Backend> Server<B> {
         limit: usize,
     ) -> io::Result<()> {
         let lba = Lba::at_byte(Bytes::new(request.offset));
+        // Answered at once, without the drive's queue: it costs no access to the medium.
         let sectors = Sectors::holding(Bytes::new(u64::from(request.length)));
         let extents = self.drive.extents(lba, sectors, limit)?;
         if let Some(session) = self.client(client).and_then(|client| client.session()) {
@@ -113,6 +114,7 @@ impl<B: Backend> Server<B> {
             self.memory.forget(nbd::weight(request));
             return Ok(());
         };
+        // The lateness of an answer is known only when its last byte is in the socket.
         client.due.push(answer.due);
         let session = client.session().expect("only a session asks for blocks");
         match answer.result {

@@ -23,6 +23,7 @@ pub(in crate::server) struct CpuLatencyRequest {
 
 impl CpuLatencyRequest {
     pub(in crate::server) fn new(wanted: bool) -> Self {
+        // Tried once: opening the file needs a privilege that does not come later.
         Self { asks: wanted && hold().is_some(), held: None, last_request: Time::ZERO }
     }
 

@@ -38,6 +38,7 @@ pub(in crate::server) struct Lateness {
 
 impl Lateness {
     pub(in crate::server) fn new(bound: LatenessBound, fifo: bool) -> Self {
+        // Below the floor nearly every answer of an idle host would count as late.
         let floor = if fifo { FLOOR_FIFO } else { FLOOR_NORMAL };
         let exceeds_share = match bound {
             LatenessBound::Fixed(_) | LatenessBound::OfTypicalRead(Span::ZERO) => false,

@@ -152,6 +152,7 @@ impl SpinPolicy {
             // request follows.
             self.followed = self.followed.saturating_sub(1);
         }
+        debug_assert!(self.followed <= FOLLOWED_MAX, "a bounded score");
         self.answers += 1;
         self.answered = Some(now);
         let pays = self.followed >= FOLLOWED_MIN;
