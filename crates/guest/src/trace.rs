@@ -34,6 +34,7 @@ impl<'a> Trace<'a> {
         let (submitted, at) = (done.submitted.ns(), done.at.ns());
         let (lba, sectors) = (done.lba.get(), done.sectors.get());
         let line = format!("{submitted} {at} {} {lba} {sectors} {}\n", done.kind, done.status);
+        // The file gets the bytes that are hashed: `sha256sum` of it gives the same hash.
         self.hash.update(&line);
         self.requests += 1;
         match &mut self.file {

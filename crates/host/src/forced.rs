@@ -113,6 +113,7 @@ fn libata(text: &str, source: &str) -> Vec<Forced> {
             Some((id, value)) => (Some(id), value.trim()),
             None => (None, part),
         };
+        // Without an ID the value applies to the port of the one before.
         if let Some(id) = id {
             port = unit(id);
         }

@@ -92,6 +92,7 @@ impl Sample {
             let mut words = line.split_whitespace().skip(2);
             let name = words.next()?.to_owned();
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+            // Newer kernels append columns for discards (4.18) and flushes (5.5).
             let columns = numbers.first_chunk().copied()?;
             Some((name, Counters { columns, ..Counters::default() }))
         });

@@ -172,6 +172,7 @@ impl<'a, T: Target> Session<'a, T> {
             self.wait_once(until)?;
         }
         // Late answers belong to a step that has its figures.
+        debug_assert!(self.outstanding == 0 || self.stopped, "only a stop leaves requests behind");
         self.inbox.clear();
         Ok(())
     }

@@ -66,6 +66,7 @@ fn find_program(root: &Path, name: &str) -> Option<PathBuf> {
 /// Returns the command that installs the missing packages.
 pub fn install_command(missing: &[Missing]) -> Option<String> {
     let mut packages: Vec<&str> = missing.iter().map(|missing| missing.package).collect();
+    // One package may contain several of the programs.
     packages.sort_unstable();
     packages.dedup();
     let packages = packages.join(" ");

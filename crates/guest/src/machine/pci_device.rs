@@ -177,6 +177,7 @@ impl<F: Function> PciDevice<F> {
             let (readable, writable) = (0, chain::length(&chain.writable));
             return Err(BlockError::Malformed { readable, writable });
         }
+        debug_assert!(message.len() as u64 <= HEADER_BYTES + 2, "a header and two bytes of data");
         chain::scatter(memory, &chain.writable, 0, &message)?;
         let written = u32::try_from(message.len()).expect("a few bytes");
         interrupts.push(memory, chain.head, written)?;

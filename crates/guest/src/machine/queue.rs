@@ -104,6 +104,7 @@ impl Queue {
         }
         // The entry was written before the index that makes it available.
         fence(Ordering::Acquire);
+        debug_assert!(self.ring.size > 0, "checked when the queue was set up");
         let slot = u64::from(self.next_available % self.ring.size);
         let head: U16 = get(memory, self.ring.available.wrapping_add(4 + 2 * slot))?;
         self.next_available = self.next_available.wrapping_add(1);

@@ -85,6 +85,7 @@ impl Mounts {
         let mut found: Vec<Mount> = Vec::new();
         for index in indices {
             let mount = &self.lines[index].mount;
+            // Equal options: another mount point of one file system.
             if !found.iter().any(|seen| seen.options == mount.options) {
                 found.push(mount.clone());
             }

@@ -62,6 +62,7 @@ fn after_level(line: &str) -> &str {
 /// The text after `[    1.234567]`, `[Mon Sep 13 12:00:00 2009]`, and the thread or processor that
 /// newer kernels add, `[    T1]`.
 fn after_stamp(mut line: &str) -> &str {
+    // The time, and the thread or processor.
     for _ in 0..2 {
         let Some((stamp, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         else {

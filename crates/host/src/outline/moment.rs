@@ -53,6 +53,7 @@ fn bar(rate: &Rate) -> String {
         .filter(|(_, cell)| rate.depth_used >= (f64::from(*cell) - 0.5) * per_cell);
     // Half a cell is the smallest depth that is drawn.
     let used = used.count();
+    debug_assert!(used <= BAR, "one cell for each step of the bar");
     format!("{}{}", "#".repeat(used), ".".repeat(BAR - used))
 }
 

@@ -174,6 +174,7 @@ impl Root {
     fn attribute(&self, folder: &str, name: &str) -> Option<String> {
         let open = self.folder(folder);
         let entry = EntryPath { open: open.as_deref(), folder, name };
+        debug_assert!(!name.contains('/'), "the name of an attribute, not a path");
         match self.kind(entry) {
             Ok(FileType::RegularFile) => {
                 self.content(entry, &join(folder, name), ATTRIBUTE_BYTES_MAX)

@@ -33,6 +33,5 @@ pub(super) fn push(folder: &mut String, name: &str) {
 
 /// `name` in `folder`.
 pub(super) fn join(folder: &str, name: &str) -> String {
-    debug_assert!(!folder.ends_with('/'), "a folder without a trailing slash");
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

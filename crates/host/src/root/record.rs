@@ -23,6 +23,7 @@ pub struct Recording {
 impl Recording {
     /// Records the item at a path; a folder only if nothing else is recorded for it.
     pub(super) fn keep(&mut self, path: &str, item: Item) {
+        debug_assert!(!path.starts_with('/'), "paths are relative to the root");
         if item != Item::Folder || !self.items.contains_key(path) {
             self.items.insert(path.to_owned(), item);
         }

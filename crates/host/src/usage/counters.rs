@@ -47,6 +47,7 @@ fn statistics(line: &str) -> Vec<String> {
     if !unified && !controllers.split(',').any(|controller| controller == "cpu") {
         return Vec::new();
     }
+    // Where distributions mount the unified hierarchy, and version 1.
     let hierarchies = if unified { ["", "unified"] } else { ["cpu", "cpu,cpuacct"] };
     let files = hierarchies.iter().flat_map(|hierarchy| {
         let above = Path::new(group).ancestors().filter_map(Path::to_str);

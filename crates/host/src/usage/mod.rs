@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use drivelab_core::record::Host;
-use drivelab_core::units::Bytes;
 use drivelab_core::usage::{
     Census, Counters, DeviceNumber, Identity, Machine, Opener, Process, Usage,
 };

@@ -56,7 +56,10 @@ impl Response {
             404 => "Not Found",
             405 => "Method Not Allowed",
             409 => "Conflict",
-            _ => "Content Too Large",
+            status => {
+                debug_assert_eq!(status, 413, "every status has its phrase");
+                "Content Too Large"
+            }
         };
         let Self { status, body } = self;
         // The line feed after the document belongs to the body.

@@ -243,6 +243,7 @@ impl<R: io::Read> Lines<R> {
                 String::from_utf8(line).map_err(|_| invalid(format!("line {number}: not text"))),
             );
         }
+        // A writer that lost its power leaves a part of a line, or a block of zeros.
         let cut_off = (line.len() as u64) < LINE_MAX || line.iter().all(|byte| *byte == 0);
         if cut_off {
             return None;

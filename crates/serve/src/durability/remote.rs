@@ -74,6 +74,7 @@ fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStr
             Ok((stream, _)) => {
                 stream.set_nonblocking(false)?;
                 stream.set_nodelay(true)?;
+                // The stop flag must be seen even if the writer sends nothing.
                 stream.set_read_timeout(Some(POLL_INTERVAL))?;
                 return Ok(Some(stream));
             }

@@ -15,6 +15,7 @@ pub(super) fn overlay(below: &[Extent], first: u64, cached: &[u64]) -> Vec<Exten
             at = end;
             continue;
         }
+        // Only holes need the cache: cached sectors above data are data anyway.
         let within = cached.partition_point(|sector| *sector < at)
             ..cached.partition_point(|sector| *sector < end);
         for sector in &cached[within] {

@@ -65,6 +65,7 @@ impl Recording {
             Step::Write { data: Data::Bytes(bytes), .. } => bytes.len(),
             _ => 0,
         };
+        // The step itself counts as well, or many small ones would exceed the limit.
         let taken = (data + size_of::<(Time, Step)>()) as u64;
         self.room = self.room.checked_sub(taken).ok_or(io::ErrorKind::StorageFull)?;
         debug_assert!(

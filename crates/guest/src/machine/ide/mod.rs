@@ -137,6 +137,7 @@ impl<D: Disk> Ide<D> {
         };
         let kind = u32::from(code);
         let line = TraceEntry { submitted: now, at: now, kind, lba, sectors, status: 0 };
+        debug_assert!(self.running.is_none(), "the drive is busy until its command ends");
         self.registers.begin();
         self.given = Some(PendingCommand { action, line, at: None });
         self.hand_over(now);

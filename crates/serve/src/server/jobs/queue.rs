@@ -45,6 +45,7 @@ impl JobQueue {
 
     fn begin(&mut self, job: Job) -> Command {
         // The index in the slab is the token of all commands of the job, one after the other.
+        debug_assert!(self.edged == 0 || !self.is_excluded(&job), "two that exclude each other");
         let token = self.jobs.insert(job) as u64;
         self.job(token).command(token)
     }
