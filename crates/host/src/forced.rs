@@ -45,7 +45,7 @@ pub struct Forced {
 
 impl Forced {
     /// Returns whether it changes the ATA drive.
-    pub fn applies_to_ata(&self, AtaUnit { port, device }: AtaUnit) -> bool {
+    pub(crate) fn applies_to_ata(&self, AtaUnit { port, device }: AtaUnit) -> bool {
         let name = &self.option;
         let ata = ["libata.", "ahci.", "ata_piix."].iter().any(|module| name.starts_with(module));
         ata && self.port.is_none_or(|(forced, drive)| {
@@ -54,7 +54,7 @@ impl Forced {
     }
 
     /// Returns whether it turns native command queuing off.
-    pub fn is_noncq(&self) -> bool {
+    pub(crate) fn is_noncq(&self) -> bool {
         self.value == "noncq"
     }
 

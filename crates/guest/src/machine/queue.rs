@@ -165,7 +165,7 @@ impl Queue {
     }
 
     /// Returns whether the guest wants to be interrupted for what was given back.
-    pub fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, QueueError> {
+    pub(crate) fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, QueueError> {
         let flags: U16 = get(memory, self.ring.available)?;
         Ok(flags.get() & NO_INTERRUPT == 0)
     }

@@ -21,7 +21,7 @@ pub struct Header {
 
 impl Header {
     /// The length of the payload; `None` where it exceeds [`PAYLOAD_MAX`].
-    pub fn payload_bytes(self) -> Option<usize> {
+    pub(crate) fn payload_bytes(self) -> Option<usize> {
         usize::try_from(self.length.get()).ok().filter(|length| *length <= PAYLOAD_MAX)
     }
 }

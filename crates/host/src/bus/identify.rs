@@ -25,7 +25,7 @@ impl Identify {
 
     /// The words as the kernel prints them, eight per line, without the words that identify a
     /// single drive.
-    pub fn redacted(&self) -> String {
+    pub(crate) fn redacted(&self) -> String {
         let mut text = String::new();
         for (index, word) in self.words.iter().enumerate() {
             let secret = SERIAL.contains(&index) || WORLD_WIDE_NAME.contains(&index);
@@ -58,7 +58,7 @@ impl Identify {
     }
 
     /// Returns whether it supports native command queuing: word 76, bit 8.
-    pub fn has_ncq(&self) -> bool {
+    pub(crate) fn has_ncq(&self) -> bool {
         self.is_sata() && self.bit(76, 8)
     }
 
@@ -68,7 +68,7 @@ impl Identify {
     }
 
     /// The fastest link that it supports: word 76, bits 1 to 3.
-    pub fn max_speed(&self) -> Option<Speed> {
+    pub(crate) fn max_speed(&self) -> Option<Speed> {
         // Word 76 is reserved in parallel ATA.
         if !self.is_sata() {
             return None;

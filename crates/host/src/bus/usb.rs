@@ -42,7 +42,7 @@ impl Usb {
 
     /// Returns whether it is a USB 3 device that runs at the speed of USB 2: such a device reports
     /// version 2.10 there, and 3.x at its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
-    pub fn is_slowed_usb3(&self) -> bool {
+    pub(crate) fn is_slowed_usb3(&self) -> bool {
         let says = self.version.as_deref().is_some_and(|text| text.starts_with("2.1"));
         says && self.speed_mbps.is_some_and(|mbps| mbps <= 480)
     }

@@ -127,7 +127,7 @@ impl Kind {
     }
 
     /// Returns whether it is a physical drive, as opposed to one of a virtual machine.
-    pub fn is_physical(self) -> bool {
+    pub(crate) fn is_physical(self) -> bool {
         matches!(self, Self::Ata | Self::Sas | Self::Scsi | Self::Nvme | Self::Usb | Self::Mmc)
     }
 }

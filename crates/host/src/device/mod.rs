@@ -132,12 +132,12 @@ pub struct WriteCache {
 impl WriteCache {
     /// Returns whether the device keeps acknowledged writes in a cache; `None` if it does not
     /// report it.
-    pub fn device_caches(&self) -> Option<bool> {
+    pub(crate) fn device_caches(&self) -> Option<bool> {
         self.device.as_deref().map(|text| text.starts_with("write back"))
     }
 
     /// Returns whether the kernel sends flushes.
-    pub fn kernel_flushes(&self) -> Option<bool> {
+    pub(crate) fn kernel_flushes(&self) -> Option<bool> {
         self.kernel.as_deref().map(|text| text.starts_with("write back"))
     }
 }
@@ -170,7 +170,7 @@ impl Device {
 
     /// Returns whether it is known to be a rotating disk: a drive that reports it, or a physical
     /// one that the kernel treats as one.
-    pub fn is_known_to_rotate(&self) -> bool {
+    pub(crate) fn is_known_to_rotate(&self) -> bool {
         if let Some(rpm) = self.rpm {
             return rpm > 0;
         }
@@ -180,7 +180,7 @@ impl Device {
     }
 
     /// Returns whether RAID firmware stands between the kernel and the drive.
-    pub fn hidden_behind_raid(&self) -> bool {
+    pub(crate) fn hidden_behind_raid(&self) -> bool {
         self.controller.mode.as_deref() == Some("raid") && self.ata.is_none()
     }
 

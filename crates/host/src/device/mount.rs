@@ -27,7 +27,7 @@ impl Mount {
     }
 
     /// The option by which the file system sends no flushes.
-    pub fn without_barriers(&self) -> Option<&str> {
+    pub(crate) fn without_barriers(&self) -> Option<&str> {
         let mut options = self.options.iter().map(String::as_str);
         options.find(|option| matches!(*option, "nobarrier" | "barrier=0"))
     }

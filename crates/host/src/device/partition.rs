@@ -39,7 +39,7 @@ impl Alignment {
     /// Bytes by which something that starts at `start_bytes` misses the start of a physical sector:
     /// `(start - offset) mod physical`, as in `queue_limit_alignment_offset`
     /// (`block/blk-settings.c`).
-    pub fn misses_by(self, start_bytes: u64) -> u64 {
+    pub(crate) fn misses_by(self, start_bytes: u64) -> u64 {
         let physical = u128::from(self.physical_bytes.max(1));
         let past = u128::from(start_bytes) + physical - u128::from(self.offset_bytes) % physical;
         debug_assert!(past >= u128::from(start_bytes), "the offset is below one sector");
@@ -70,7 +70,7 @@ impl Partition {
 
     /// Returns whether it only contains a table of further partitions: such an extended partition
     /// shows two sectors (`block/partitions/msdos.c`), and its start does not matter.
-    pub fn is_container(&self) -> bool {
+    pub(crate) fn is_container(&self) -> bool {
         self.size_bytes.is_some_and(|size| size <= 1024)
     }
 }

@@ -97,7 +97,7 @@ impl Raid {
     }
 
     /// Its background operation; `None` if there is none.
-    pub fn busy_with(&self) -> Option<&str> {
+    pub(crate) fn busy_with(&self) -> Option<&str> {
         self.sync_action.as_deref().filter(|action| !matches!(*action, "idle" | "frozen"))
     }
 }

@@ -76,7 +76,7 @@ pub struct AtaDeviceLog {
 
 impl AtaPortLog {
     /// Returns whether it is a SATA port whose registers are those of an IDE channel.
-    pub fn is_sata_as_ide(&self) -> bool {
+    pub(crate) fn is_sata_as_ide(&self) -> bool {
         let line = self.line.as_deref().unwrap_or("");
         (line.starts_with("SATA") && line.contains("bmdma")) || self.shares_port()
     }

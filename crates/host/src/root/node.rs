@@ -106,14 +106,14 @@ impl<'r> Node<'r> {
     }
 
     /// Reports an attribute with an unexpected value.
-    pub fn misread(&self, name: &str, wanted: &str, text: &str) {
+    pub(crate) fn misread(&self, name: &str, wanted: &str, text: &str) {
         // Attributes come from devices and captures: a long one must not fill the screen.
         let shown: String = text.chars().take(40).collect();
         self.root.report(&join(&self.path, name), &format!("should hold {wanted}: `{shown}`"));
     }
 
     /// The last part of the target of the link `name`, whether or not that exists.
-    pub fn link_name(&self, name: &str) -> Option<String> {
+    pub(crate) fn link_name(&self, name: &str) -> Option<String> {
         let target = self.root.read_link(&join(&self.path, name))?;
         Some(printable(target.trim_end_matches('/').rsplit('/').next().unwrap_or("")))
     }

@@ -90,12 +90,12 @@ fn body_length(value: &[u8]) -> Result<usize, Bad> {
 impl HttpRequest {
     /// Checks that it was addressed to this machine and, if a browser sent it, does not come from a
     /// page of another server.
-    pub fn check_local(&self) -> Result<(), Refused> {
+    pub(crate) fn check_local(&self) -> Result<(), Refused> {
         self.head().check()
     }
 
     /// Checks that it names one host, as every request of HTTP/1.1 must.
-    pub fn check_host(&self) -> Result<(), Refused> {
+    pub(crate) fn check_host(&self) -> Result<(), Refused> {
         self.head().host().map(|_| ())
     }
 

@@ -22,7 +22,7 @@ impl PowerCut {
     }
 
     /// Counts a submitted write.
-    pub fn saw_write(&mut self) {
+    pub(crate) fn saw_write(&mut self) {
         if let Some(writes) = &mut self.writes {
             *writes = writes.saturating_sub(1);
         }

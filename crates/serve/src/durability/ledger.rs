@@ -33,7 +33,7 @@ pub struct Note {
 
 impl Note {
     /// Returns its line in a ledger.
-    pub fn to_line(self) -> String {
+    pub(crate) fn to_line(self) -> String {
         let kind = if self.promised { "kept" } else { "begun" };
         sealed(&format!("{kind} {} {} {}", self.page, self.sequence, self.at.ns()))
     }
@@ -136,14 +136,14 @@ impl Ledger {
     }
 
     /// Reads the first line.
-    pub fn from_head(line: &str) -> Option<Self> {
+    pub(crate) fn from_head(line: &str) -> Option<Self> {
         let numbers = unsealed(line.trim_end())?.strip_prefix("drivelab-durability 2 ")?;
         let (run, pages) = numbers.split_once(' ')?;
         Some(Self::new(run.parse().ok()?, pages.parse().ok()?))
     }
 
     /// Reads a note; `None` if it is damaged.
-    pub fn note_of(line: &str) -> Option<Note> {
+    pub(crate) fn note_of(line: &str) -> Option<Note> {
         Note::from_words(unsealed(line)?)
     }
 

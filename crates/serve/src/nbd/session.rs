@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Returns whether the handshake is over.
-    pub fn is_serving(&self) -> bool {
+    pub(crate) fn is_serving(&self) -> bool {
         matches!(self.phase, Phase::Transmission(_))
     }
 
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Bytes of data of the requests in progress.
-    pub fn in_flight_bytes(&self) -> usize {
+    pub(crate) fn in_flight_bytes(&self) -> usize {
         self.bytes
     }
 

@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Like [`Self::cut`], but returns the result for each write, in the order of submissions.
-    pub fn cut_in_detail(
+    pub(crate) fn cut_in_detail(
         &mut self,
         choose: &mut dyn Choose,
         mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,

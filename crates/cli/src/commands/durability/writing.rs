@@ -10,7 +10,7 @@ use drivelab_engine::Room;
 use drivelab_load::Control;
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
 use drivelab_serve::durability::{
-    self, Ended, Keeper, Ledger, PAGE_BYTES, PlaceError, Progress, RealFile, Writing,
+    self, Ended, Ledger, LedgerSink, PAGE_BYTES, Progress, RealFile, TargetError, Writing,
 };
 
 use super::answer::{show, unless_stuck};
@@ -21,7 +21,7 @@ use drivelab_lab::interrupt;
 use drivelab_lab::measure::{self, LINUX};
 
 pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
-    if let Keeper::File(ledger) = &config.keeper {
+    if let LedgerSink::File(ledger) = &config.keeper {
         drivelab_lab::paths::refuse_device(ledger)?;
         durability::check_ledger(ledger)?;
     }
@@ -42,15 +42,17 @@ pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
         ui.warn(&format!("{} did not respond to the request to stop", path.display()));
         (progress.pace(), Ended::Stopped)
     };
-    let went_away = Some(matches!(ended, Ended::Place(_)));
+    let went_away = Some(matches!(ended, Ended::Target(_)));
     let findings = Findings { pace, went_away, pages: None, rpm: config.rpm };
     let target = path.display().to_string();
     let text = match &config.keeper {
-        Keeper::File(ledger) => {
+        LedgerSink::File(ledger) => {
             let ledger = ledger.display().to_string();
             words::of_writing(&pace, &target, LedgerPlace::File(&ledger))
         }
-        Keeper::Server(address) => words::of_writing(&pace, &target, LedgerPlace::Server(address)),
+        LedgerSink::Server(address) => {
+            words::of_writing(&pace, &target, LedgerPlace::Server(address))
+        }
     };
     conclude(findings, ended, &text, ui)
 }
@@ -64,7 +66,7 @@ fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
             show(findings, text, ui)?;
             return Ok(Exit::Interrupted);
         }
-        Ended::Place(error) => {
+        Ended::Target(error) => {
             let full = is_full(&error);
             ui.warn(&format!("it ended early: {:#}", Refusal::machine_error(error)));
             full.then(|| Refusal::machine("no space left for the pages"))
@@ -79,9 +81,9 @@ fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
 }
 
 /// Whether it was no drive that went away, but a file system that has no room.
-fn is_full(error: &PlaceError) -> bool {
+fn is_full(error: &TargetError) -> bool {
     let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
-    matches!(error, PlaceError::Io { source, .. } if full.contains(&source.kind()))
+    matches!(error, TargetError::Io { source, .. } if full.contains(&source.kind()))
 }
 
 fn write(
@@ -114,9 +116,9 @@ fn write(
 }
 
 /// Refuses to keep the promises in the file that they are about.
-fn refuse_target(path: &Path, keeper: &Keeper) -> Result<(), Refusal> {
+fn refuse_target(path: &Path, keeper: &LedgerSink) -> Result<(), Refusal> {
     let of = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-    let Keeper::File(ledger) = keeper else { return Ok(()) };
+    let LedgerSink::File(ledger) = keeper else { return Ok(()) };
     if of(path).is_none() || of(path) != of(ledger) {
         return Ok(());
     }
