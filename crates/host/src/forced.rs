@@ -21,6 +21,21 @@ const OPTIONS: &[&str] = &[
     "dm_mod.use_blk_mq",
 ];
 
+/// Parameters of modules that change how disks are driven, each with the value that a kernel has by
+/// itself: `modprobe.d` sets them without a trace on the command line.
+const PARAMETERS: &[(&str, &str, &str)] = &[
+    ("libata", "dma", "7"),
+    ("libata", "noacpi", "0"),
+    ("libata", "ignore_hpa", "0"),
+    ("nvme_core", "default_ps_max_latency_us", "100000"),
+    ("nvme_core", "force_apst", "N"),
+    ("nvme_core", "io_timeout", "30"),
+    ("usb_storage", "quirks", ""),
+];
+/// Options of the legacy request queues, which Linux 5.0 removed (`block/elevator.c`,
+/// `drivers/scsi/scsi.c`, `drivers/md/dm-rq.c`).
+const LEGACY: &[&str] = &["elevator", "scsi_mod.use_blk_mq", "dm_mod.use_blk_mq"];
+
 /// A drive on an ATA port: 2 and 1 for `ata2.01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtaUnit {
@@ -58,6 +73,11 @@ impl Forced {
         self.value == "noncq"
     }
 
+    /// True for an option that only kernels before 5.0 obey.
+    pub fn is_legacy(&self) -> bool {
+        LEGACY.iter().any(|name| self.option.split('=').next() == Some(name))
+    }
+
     /// The module that it applies to: `nvme_core`, or `elevator` for all disks.
     pub fn module(&self) -> &str {
         self.option.split(['.', '=']).next().unwrap_or("")
@@ -80,16 +100,41 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
             });
         }
     }
-    let parameters = root.node("sys/module/libata/parameters");
-    if let Some(force) = parameters.and_then(|node| node.text("force"))
-        && force != "(null)"
-    {
-        // The parameter repeats the command line, unless modprobe.d has set it.
-        for new in libata(&force, "/sys/module/libata/parameters/force") {
-            if !found.iter().any(|old: &Forced| old.option == new.option) {
-                found.push(new);
-            }
+    for new in libata_parameter(root).into_iter().chain(parameters(root)) {
+        let name = spelling(&new.option);
+        if !found.iter().any(|old| spelling(&old.option) == name) {
+            found.push(new);
         }
+    }
+    found
+}
+
+/// Returns an option as modules spell it, with underscores for hyphens.
+fn spelling(option: &str) -> String {
+    option.replace('-', "_")
+}
+
+fn libata_parameter(root: &Root) -> Vec<Forced> {
+    let node = root.node("sys/module/libata/parameters");
+    let force = node.and_then(|node| node.text("force")).filter(|force| force != "(null)");
+    force.map(|force| libata(&force, "/sys/module/libata/parameters/force")).unwrap_or_default()
+}
+
+/// Returns the parameters of modules that differ from the kernel's own values.
+fn parameters(root: &Root) -> Vec<Forced> {
+    let mut found = Vec::new();
+    for (module, name, usual) in PARAMETERS {
+        let folder = format!("sys/module/{module}/parameters");
+        let value = root.node(&folder).and_then(|node| node.text(name));
+        let Some(value) = value.filter(|value| value != usual && value != "(null)") else {
+            continue;
+        };
+        found.push(Forced {
+            option: format!("{module}.{name}={value}"),
+            source: format!("/{folder}/{name}"),
+            port: None,
+            value,
+        });
     }
     found
 }

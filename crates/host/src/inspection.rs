@@ -126,16 +126,28 @@ pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, Ins
 }
 
 fn read_environment(root: &Root, machine: &Machine) -> Environment {
-    let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
+    let release = release(root);
     let boot = root.text("proc/sys/kernel/random/boot_id", TABLE_BYTES_MAX);
     Environment {
         boot: boot.and_then(|text| fingerprint(&text)),
-        kernel: release.map(|text| text.trim().to_owned()),
+        kernel: release,
         cpu_governor: cpu_governor(root),
         block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,
         forced: machine.forced.clone(),
     }
+}
+
+fn release(root: &Root) -> Option<String> {
+    let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
+    release.map(|text| text.trim().to_owned())
+}
+
+/// Returns the first two numbers of a kernel's release: 6 and 1 of `6.1.0-18-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next()?.parse().ok();
+    Some((next()?, next()?))
 }
 
 fn read_machine(root: &Root, options: &Options) -> Machine {
@@ -145,6 +157,7 @@ fn read_machine(root: &Root, options: &Options) -> Machine {
         log: text.map(|text| KernelLog::parse(&text)).unwrap_or_default(),
         mounts: Mounts::read(root),
         forced: forced::read(root),
+        kernel: release(root).and_then(|text| version(&text)),
         arrays: arrays.map(|text| parse_mdstat(&text)).unwrap_or_default(),
         serials: options.serials,
         temperature: options.temperature,

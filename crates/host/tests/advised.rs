@@ -81,6 +81,10 @@ fn cards_share_their_bus_and_functions_of_the_chipset_do_not() {
 #[test]
 fn drives_of_one_model_with_different_caches_are_unequal_arms() {
     let tree = Tree::named("shared-ide-port");
+    tree.add(
+        "sys/class/ata_device/dev2.1/id = !identify model=ST250DM000-1BD141 75=001f 76=050e \
+         82=0021 85=0041 217=1c20",
+    );
     tree.add("sys/class/scsi_disk/1:0:0:0/cache_type = write back");
     tree.add("sys/class/scsi_disk/1:0:1:0/cache_type = write through");
     let advice = advise(&tree.inspect());

@@ -1,7 +1,7 @@
 //! Each finding, from a tree that has it and one that has not.
 
 use drivelab_host::FindingId::{self, *};
-use drivelab_host::Severity;
+use drivelab_host::{Finding, Severity};
 
 use crate::tree::Tree;
 
@@ -123,11 +123,17 @@ fn queues() {
 
 #[test]
 fn write_caches() {
-    let off = "D/scsi_disk/0:0:0:0/cache_type = write through\nB/queue/write_cache = write through";
-    assert_eq!(changed(off), [WriteCacheOff]);
+    let id = "L/dev1.0/ata_device/dev1.0/id = !identify model=ST31000333AS 75=001f 76=0106 82=0021";
+    let drive_off =
+        format!("D/scsi_disk/0:0:0:0/cache_type = write through\n{id} 85=0041 217=1c20");
+    let off = format!("{drive_off}\nB/queue/write_cache = write through");
+    assert_eq!(changed(&off), [WriteCacheOff]);
     check("B/queue/write_cache = write through", WriteCacheViewDiffers);
-    let needless = changed("D/scsi_disk/0:0:0:0/cache_type = write through");
-    assert_eq!(needless, [WriteCacheViewDiffers, WriteCacheOff]);
+    assert_eq!(changed(&drive_off), [WriteCacheViewDiffers, WriteCacheOff]);
+    // The kernel's copy says off, the drive's identity says on.
+    let stale =
+        "D/scsi_disk/0:0:0:0/cache_type = write through\nB/queue/write_cache = write through";
+    assert_eq!(changed(stale), [WriteCacheViewDiffers, WriteCacheVolatile]);
     // A drive whose maker promises that cached writes survive.
     let protected = "!identify model=INTEL_SSDSC2BA400G3 75=001f 76=0106 82=0021 85=0061 217=0001";
     let change = format!("L/dev1.0/ata_device/dev1.0/id = {protected}\nB/queue/rotational = 0");
@@ -146,6 +152,8 @@ fn settings() {
     check("B/queue/read_ahead_kb = 65536", ReadaheadExtreme);
     check_none("B/queue/read_ahead_kb = 4096");
     check("proc/cmdline = libata.force=udma6", KernelForced);
+    check("sys/module/libata/parameters/noacpi = 1", KernelForced);
+    check_none("sys/module/libata/parameters/noacpi = 0");
     check_none("proc/cmdline = libata.force=2:udma6");
     check("B/inflight =        3        1", DeviceBusy);
     check("B/queue/iostats = 0", IostatsOff);
@@ -156,6 +164,57 @@ fn settings() {
          = [bfq]",
     );
     assert!(nvme.findings("nvme0n1").contains(&SchedulerUnfit));
+}
+
+/// Returns the first finding `id` of disk `name` of a tree after a change.
+fn finding(tree: &str, change: &str, name: &str, id: FindingId) -> Option<Finding> {
+    let found = Tree::named(tree).add(change).device(name).findings;
+    found.into_iter().find(|finding| finding.id == id)
+}
+
+#[test]
+fn remedies_suit_the_bus() {
+    let check = |tree, change: &str, name, id, expected: &str| {
+        let fix = finding(tree, change, name, id).unwrap().fix;
+        assert!(fix.contains(expected), "{expected}: {fix}");
+    };
+    check("ich8-ahci", "", "sda", WriteCacheVolatile, "`sudo hdparm -W0 /dev/sda`");
+    let nvme = "`sudo nvme set-feature /dev/nvme0 --feature-id=6 --value=0`";
+    check("nvme-x2", "", "nvme0n1", WriteCacheVolatile, nvme);
+    check("usb", "", "sde", WriteCacheVolatile, "if the bridge passes it on");
+    check("stex", "", "sdc", WriteCacheOff, "the controller's own tool");
+    let driver = "sys/devices/pci0000:00/0000:00:03.0/0000:02:00.0/class = 0x010700";
+    let sas = "`echo 'write back' | sudo tee /sys/class/scsi_disk/6:0:0:0/cache_type`";
+    check("stex", driver, "sdc", WriteCacheOff, sas);
+    let through = format!("{DEVICE}/block/sda/queue/write_cache = write through");
+    check("ich8-ahci", &through, "sda", WriteCacheViewDiffers, "read it back");
+    let array = "sys/devices/virtual/block/md0/queue/write_cache = write through";
+    check("stacked", array, "md0", WriteCacheViewDiffers, "set the device up again");
+    let stripes = "sys/devices/virtual/block/md0/queue/optimal_io_size = 1048576\n\
+                   sys/devices/virtual/block/md0/queue/read_ahead_kb = 0";
+    check("stacked", stripes, "md0", ReadaheadExtreme, "echo 2048 | sudo tee");
+}
+
+#[test]
+fn options_of_legacy_queues_are_a_note_on_kernels_that_ignore_them() {
+    let check = |release: &str, expected| {
+        let change = format!("proc/cmdline = elevator=noop\nproc/sys/kernel/osrelease = {release}");
+        let found = finding("ich8-ahci", &change, "sda", KernelForced).unwrap();
+        assert_eq!(found.severity, expected, "{release}: {}", found.message);
+    };
+    check("4.19.0-5-amd64", Severity::Warn);
+    check("5.0.0", Severity::Info);
+    check("6.1.0-18-amd64", Severity::Info);
+}
+
+#[test]
+fn quirks_from_modprobe_d_are_found() {
+    let quirks = "sys/module/usb_storage/parameters/quirks = 174c:55aa:u";
+    let found = finding("usb", quirks, "sde", KernelForced).unwrap();
+    assert!(found.evidence.contains("/sys/module/usb_storage/parameters/quirks"), "{found:?}");
+    assert_eq!(finding("usb", "", "sde", KernelForced), None);
+    let slow = "sys/module/nvme_core/parameters/default_ps_max_latency_us = 0";
+    assert!(finding("nvme-x2", slow, "nvme0n1", KernelForced).is_some());
 }
 
 #[test]

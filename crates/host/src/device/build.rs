@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     pub(crate) log: KernelLog,
     pub(crate) mounts: Mounts,
     pub(crate) forced: Vec<Forced>,
+    /// Version of the kernel: 6 and 1 for `6.1.0-18-amd64`.
+    pub(crate) kernel: Option<(u32, u32)>,
     pub(crate) arrays: BTreeMap<String, Raid>,
     pub(crate) serials: bool,
     pub(crate) temperature: bool,

@@ -179,6 +179,13 @@ impl Device {
         sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
     }
 
+    /// Returns the state of the drive's write cache: the drive's own statement (identity word 85)
+    /// where there is one, otherwise the cache mode that the kernel read.
+    pub(crate) fn caches_writes(&self) -> Option<bool> {
+        let identity = self.ata.as_ref().and_then(|ata| ata.write_cache);
+        identity.or_else(|| self.write_cache.device_caches())
+    }
+
     /// Returns whether RAID firmware stands between the kernel and the drive.
     pub(crate) fn hidden_behind_raid(&self) -> bool {
         self.controller.mode.as_deref() == Some("raid") && self.ata.is_none()

@@ -26,8 +26,9 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                 format!("disks in it: {}", context.device.slaves.join(", ")),
             ])
             .fix(format!(
-                "find the missing disk with `mdadm --detail /dev/{name}`, replace it, and add \
-                     it with `mdadm --add`; measure after the rebuild"
+                "find the missing disk with `mdadm --detail /dev/{name}`; `mdadm --re-add` takes \
+                 back one that was only disconnected, otherwise replace it and use `mdadm --add`; \
+                 measure after the rebuild"
             ));
     }
     if let Some(action) = array.busy_with() {
@@ -39,6 +40,9 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                 format!("/sys/block/{name}/md/sync_action: {action}"),
                 done.map(|done| format!("done: {done}")).unwrap_or_default(),
             ])
-            .fix("wait until /proc/mdstat shows no more progress line, then measure");
+            .fix(format!(
+                "wait until /proc/mdstat shows no more progress line, then measure; `echo idle | \
+                 sudo tee /sys/block/{name}/md/sync_action` interrupts a check"
+            ));
     }
 }

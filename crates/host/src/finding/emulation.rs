@@ -163,8 +163,9 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
     findings.add(FindingId::RaidMode, severity).says(message).seen(evidence).fix(
         "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
-              firmware setup (back up first: an array on it is lost); otherwise measure the volume \
-              as such, and query its drives and caches with the controller's tool",
+         firmware setup (back up first: a RAID controller may lose its arrays, and Windows on the \
+         same machine needs its AHCI driver enabled first, or it will not boot); otherwise \
+         measure the volume as such, and query its drives and caches with the controller's tool",
     );
 }
 
@@ -218,8 +219,9 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
             }
             _ => {
                 "the kernel is configured not to use UAS with this bridge: remove the `:u` entry \
-                  from usb-storage.quirks if there is one, and watch the log for resets; otherwise \
-                  use another bridge"
+                 from usb-storage.quirks (command line, /etc/modprobe.d), or override the kernel's \
+                 own list with an entry without flags (VENDOR:PRODUCT:), and watch the log for \
+                 resets; otherwise use another bridge"
             }
         });
 }

@@ -8,8 +8,10 @@ use crate::forced::Forced;
 use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
-    let applying: Vec<&Forced> =
-        context.machine.forced.iter().filter(|forced| applies(context, forced)).collect();
+    let found = context.machine.forced.iter().filter(|forced| applies(context, forced));
+    let (ignored, applying): (Vec<&Forced>, Vec<&Forced>) =
+        found.partition(|forced| forced.is_legacy() && !has_legacy_queues(context));
+    without_effect(&ignored, findings);
     let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
     let logged = port.filter(|port| !port.forced.is_empty());
     if applying.is_empty() && logged.is_none() {
@@ -22,16 +24,36 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
     findings
         .add(FindingId::KernelForced, Severity::Warn)
-        .says(format!(
-            "a boot or module option overrides how the kernel drives this disk: \
-                              {what}"
-        ))
+        .says(format!("a boot or module option overrides how the kernel drives this disk: {what}"))
         .seen(evidence)
         .fix(
             "if there is no known reason for it, remove the option from the kernel command \
-                  line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
-                  of a comparison",
+             line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
+             of a comparison",
         );
+}
+
+/// Reports options that this kernel accepts and ignores, as a note.
+fn without_effect(ignored: &[&Forced], findings: &mut Findings) {
+    let options: Vec<&str> = ignored.iter().map(|forced| forced.option.as_str()).collect();
+    if options.is_empty() {
+        return;
+    }
+    let evidence = ignored.iter().map(|forced| format!("{}: {}", forced.source, forced.option));
+    findings
+        .add(FindingId::KernelForced, Severity::Info)
+        .says(format!("`{}` has had no effect since Linux 5.0", options.join(" ")))
+        .seen(evidence.collect())
+        .fix(
+            "remove it; queue/scheduler shows the scheduler in use, and a udev rule makes another \
+             one permanent",
+        );
+}
+
+/// True for kernels that may still have request queues without blk-mq; those of unknown version
+/// count as current.
+fn has_legacy_queues(context: &Context<'_>) -> bool {
+    context.machine.kernel.is_some_and(|version| version < (5, 0))
 }
 
 fn applies(context: &Context<'_>, forced: &Forced) -> bool {

@@ -77,13 +77,23 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     let severity = if usb.is_some() { Severity::Warn } else { severity };
     findings
         .add(FindingId::LinkBelowCapability, severity)
-        .says(format!("the link runs at {speed} Gb/s, but {expected} Gb/s is possible{unsure}"))
+        .says(match usb {
+            // A USB 2 device with link power management reports 2.10 as well.
+            Some(_) => format!(
+                "the link runs at {speed} Gb/s, but {expected} Gb/s may be possible: the device \
+                 reports a version that USB 3 devices report on a slow port"
+            ),
+            None => {
+                format!("the link runs at {speed} Gb/s, but {expected} Gb/s is possible{unsure}")
+            }
+        })
         .seen(evidence)
         .fix(match (usb, is_forced(context)) {
-            (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
+            (Some(_), _) => {
+                "if it is a USB 3 device, plug it into a USB 3 port, with a USB 3 cable"
+            }
             (None, true) => {
-                "remove the limit (libata.force) from the kernel command line, and \
-                                 reboot"
+                "remove the limit (libata.force) from the kernel command line, and reboot"
             }
             (None, false) => {
                 "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
@@ -118,8 +128,8 @@ fn downshift(context: &Context<'_>, findings: &mut Findings) {
         .seen(evidence)
         .fix(
             "replace the cable, and route it away from power cables; if errors persist, try \
-                 another port and another drive to find the faulty end. A reboot restores the \
-                 speed until errors return",
+                 another port and another drive to find the faulty end. Attaching the drive again \
+                 restores the speed until errors return, and so does a reboot",
         );
 }
 

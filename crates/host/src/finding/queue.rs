@@ -58,7 +58,7 @@ fn words(cause: NcqOff) -> (&'static str, &'static str) {
         ),
         NcqOff::Runtime => (
             "queue_depth was set to 1",
-            "write 31 to /sys/block/DISK/device/queue_depth (32 on kernels since 4.19), and find \
+            "write 31 to /sys/block/DISK/device/queue_depth (32 on kernels since 4.18), and find \
              what sets it to 1 (udev rules, hdparm.conf, tuned)",
         ),
     }
@@ -118,14 +118,10 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
             .fix(write(context, "queue/nr_requests", "64"));
     }
     let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
-    // 31 of 32 is the depth that libata used until Linux 4.18.
+    // 31 of 32 is the depth that libata used until Linux 4.17.
     let cut = takes.filter(|takes| depth > 1 && depth + 1 < *takes);
-    let cut = cut.map(|takes| {
-        format!(
-            "{depth} commands at a time reach a drive that supports \
-                                       {takes}"
-        )
-    });
+    let cut =
+        cut.map(|takes| format!("{depth} commands at a time reach a drive that supports {takes}"));
     let scsi = matches!(device.kind, Kind::Sas | Kind::Scsi);
     let unknown = device.kind == Kind::Ata
         && device.ncq_off_cause.is_none()

@@ -6,9 +6,10 @@ use super::context::{Context, Findings, attribute, write};
 use crate::device::{Alignment, Kind};
 use crate::found::FindingId;
 
-/// A read-ahead beyond this is extreme: 32 times the kernel's default of 128 KiB
-/// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
-const READ_AHEAD_KB_MAX: u64 = 4096;
+/// The kernel's default (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
+const READ_AHEAD_KB: u64 = 128;
+/// A read-ahead beyond this is extreme.
+const READ_AHEAD_KB_MAX: u64 = 32 * READ_AHEAD_KB;
 /// The smallest write of flash, regardless of the sector size that a drive reports.
 const FLASH_PAGE_BYTES: u64 = 4096;
 
@@ -80,6 +81,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     // The kernel itself gives an array two full stripes (`blk_apply_bdi_limits`).
     let stripes = device.queue.optimal_io_bytes.unwrap_or(0) / 1024 * 2;
     let most = READ_AHEAD_KB_MAX.max(stripes);
+    let usual = READ_AHEAD_KB.max(stripes);
     let message = if read_ahead == 0 {
         "the page cache does not read ahead: sequential reads of files go page by page".to_owned()
     } else if read_ahead > most {
@@ -98,8 +100,8 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
         .says(message)
         .seen(vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())])
         .fix(format!(
-            "{} (the default), or measure with O_DIRECT, which does not use it",
-            write(context, "queue/read_ahead_kb", "128")
+            "{} (the kernel's own value for it), or measure with O_DIRECT, which does not use it",
+            write(context, "queue/read_ahead_kb", &usual.to_string())
         ));
 }
 
@@ -144,8 +146,9 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
                 shift.clone(),
             ])
             .fix(
-                "save the data and recreate the partition at a multiple of 1 MiB, the default \
-                      of partitioning tools since about 2010",
+                "save the data, then recreate the partition at a multiple of 1 MiB, the default of \
+                 partitioning tools since about 2010, or move it (`sfdisk --move-data`, GParted); a \
+                 power failure during the move loses data",
             );
     }
 }

@@ -42,7 +42,7 @@ fn summary(inspection: &Inspection) -> Line {
     });
     if let Some(worst) = inspection.worst().filter(|_| errors + warnings > 0) {
         let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
-        let line = Line::new("; each is explained in docs/findings/", 0);
+        let line = Line::new("; `drivelab inspect --explain ID` explains each", 0);
         return line.part(Tone::Wrong(worst), counts);
     }
     if inspection.environment.block_devices {

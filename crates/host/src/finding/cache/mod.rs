@@ -1,6 +1,8 @@
 //! Write caches: volatile, off, or different from the kernel's view; file systems that send no
 //! flushes.
 
+mod remedy;
+
 use drivelab_core::outline::Severity;
 
 use super::context::{Context, Findings, attribute};
@@ -10,18 +12,23 @@ use crate::found::FindingId;
 /// Prefixes of the names of drives whose data sheets promise to protect cached writes against power
 /// failure.
 const PROTECTED: &[&str] = &[
-    // Intel and Solidigm data centre drives (product briefs of each series).
+    // Intel and Solidigm data centre drives (product briefs of each series). Client drives share
+    // the first letters: `INTEL SSDPEK...` (600p, 660p, 670p), `SOLIDIGM SSDPFK...` (P41 Plus, P44
+    // Pro).
     "INTEL SSDSC2BA",
     "INTEL SSDSC2BB",
     "INTEL SSDSC2BX",
     "INTEL SSDSC2KB",
     "INTEL SSDSC2KG",
-    "INTEL SSDPE",
-    "INTEL SSDPF",
-    "SOLIDIGM SSDPF",
+    "INTEL SSDPE2",
+    "INTEL SSDPED",
+    "INTEL SSDPEL",
+    "INTEL SSDPF2",
+    "SOLIDIGM SSDPF2",
     "SOLIDIGM SB",
-    // Samsung SM863/PM863/PM883/PM893 and SM963/PM963/PM983/PM9A3.
+    // Samsung SM863/SM883/PM863/PM883/PM893 and SM963/PM963/PM983/PM9A3.
     "SAMSUNG MZ7KM",
+    "SAMSUNG MZ7KH",
     "SAMSUNG MZ7LM",
     "SAMSUNG MZ7LH",
     "SAMSUNG MZ7L3",
@@ -30,7 +37,7 @@ const PROTECTED: &[&str] = &[
     "SAMSUNG MZWL",
     "SAMSUNG MZPLL",
     "SAMSUNG MZ1L",
-    // Micron 5100 to 5400, 7300 to 7500, 9300 to 9400.
+    // Micron 5100 to 5400, 7300 to 7500, 9200 to 9400. A bare `MTFDDAK` is on client drives too.
     "Micron_5100",
     "Micron_5200",
     "Micron_5300",
@@ -39,10 +46,16 @@ const PROTECTED: &[&str] = &[
     "Micron_7400",
     "Micron_7450",
     "Micron_7500",
+    "Micron_9200",
     "Micron_9300",
     "Micron_9400",
-    // Kingston DC500, DC600, DC1500, DC2000; Kioxia CD and CM.
-    "KINGSTON SEDC",
+    // Kingston DC500 to DC3000, not DC400 and DC450; Kioxia CD and CM.
+    "KINGSTON SEDC500",
+    "KINGSTON SEDC600",
+    "KINGSTON SEDC1000",
+    "KINGSTON SEDC1500",
+    "KINGSTON SEDC2000",
+    "KINGSTON SEDC3000",
     "KIOXIA KCD",
     "KIOXIA KCM",
     "KCD",
@@ -60,18 +73,24 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let cache = &device.write_cache;
     let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
-    let said = format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"));
-    match (cache.device_caches(), cache.kernel_flushes()) {
-        (Some(true), Some(false)) => lost_flushes(findings, vec![said, kernel]),
+    let mut seen =
+        vec![format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"))];
+    // What sd reports is its copy, which goes stale behind some adapters.
+    if device.caches_writes() != cache.device_caches() {
+        let on = if device.caches_writes() == Some(true) { "on" } else { "off" };
+        seen.push(format!("the drive's identity (word 85): {on}"));
+    }
+    seen.push(kernel.clone());
+    match (device.caches_writes(), cache.kernel_flushes()) {
+        (Some(true), Some(false)) => lost_flushes(findings, seen, &remedy::send_flushes(device)),
         (Some(false), Some(true)) => {
             findings
                 .add(FindingId::WriteCacheViewDiffers, Severity::Warn)
                 .says("the kernel flushes a cache that the device reports as off")
-                .seen(vec![said, kernel])
+                .seen(seen)
                 .fix(format!(
-                    "harmless but slow; to make both agree, write the device's state to \
-                     /sys/block/{}/queue/write_cache, or rescan the device",
-                    device.name
+                    "harmless but slow; to make both agree, {}",
+                    remedy::read_cache_mode_again(device)
                 ));
         }
         _ => assumed(context, findings, kernel),
@@ -79,18 +98,18 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     stacked(context, findings);
 }
 
-fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
+fn lost_flushes(findings: &mut Findings, evidence: Vec<String>, remedy: &str) {
     findings
         .add(FindingId::WriteCacheViewDiffers, Severity::Error)
         .says(
             "the device caches writes, but the kernel sends it no flushes: a power failure \
-                  loses data that fsync had returned for",
+             loses data that fsync had returned for",
         )
         .seen(evidence)
-        .fix(
-            "write `write back` to queue/write_cache and find what changed it (udev rules, tuned, \
-              a boot script); fsync measurements made in this state are invalid",
-        );
+        .fix(format!(
+            "{remedy}; find what changed it (udev rules, tuned, a boot script): fsync measurements \
+             made in this state are invalid"
+        ));
 }
 
 /// Checks for a drive that the kernel could not ask, for which it assumed the better case.
@@ -107,10 +126,13 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
                   it does not, and sends no flushes",
         )
         .seen(vec![format!("log: {}", log.assumed_write_through.evidence()), kernel])
-        .fix(
-            "ask the drive itself (hdparm -W, smartctl -g wcache) if the bridge passes commands \
-              on; if it caches, write `temporary write back` to its scsi_disk/cache_type",
-        );
+        .fix(format!(
+            "ask the drive itself (`sudo hdparm -W /dev/{name}`, `sudo smartctl -g wcache \
+             /dev/{name}`) if the bridge passes commands on; if it caches, `echo 'temporary write \
+             back' | sudo tee {}`",
+            remedy::cache_type(context.device),
+            name = context.device.name,
+        ));
 }
 
 /// Checks that a device built on others flushes if one of them must.
@@ -132,12 +154,18 @@ fn stacked(context: &Context<'_>, findings: &mut Findings) {
             attribute(context, "queue/write_cache", "write through"),
             format!("/sys/block/{}/queue/write_cache: write back", disk.name),
         ],
+        "set the device up again (stop and assemble the array, deactivate and activate the volume, \
+         or reboot): writing its queue/write_cache does nothing where it began without a cache",
     );
 }
 
 /// Returns whether its maker promises that cached writes survive a power failure.
 fn is_protected(device: &Device) -> bool {
-    let model = device.model.as_deref().unwrap_or("").to_uppercase();
+    device.model.as_deref().is_some_and(is_protected_model)
+}
+
+fn is_protected_model(model: &str) -> bool {
+    let model = model.to_uppercase();
     PROTECTED.iter().any(|start| model.starts_with(&start.to_uppercase()))
 }
 
@@ -148,7 +176,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     }
     // NVMe reports only to the kernel whether it has a volatile cache.
     let nvme = device.kind == Kind::Nvme && device.write_cache.kernel_flushes() == Some(true);
-    if device.write_cache.device_caches() != Some(true) && !nvme {
+    if device.caches_writes() != Some(true) && !nvme {
         return;
     }
     let own = device.write_cache.device.as_deref();
@@ -161,10 +189,10 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     let alike = "none needed if programs fsync important data; keep it the same in all arms of a \
                  comparison. To make every write safe:";
     let (severity, message, fix) = if physical {
-        let off = if nvme { "nvme set-feature -f 6 -v 0" } else { "hdparm -W0" };
         let lost = "the write cache is on, without known power-loss protection: a power failure loses \
                  unflushed writes";
-        (Severity::Warn, lost, format!("{alike} {off}, or a drive with power-loss protection"))
+        let off = remedy::set_write_cache(device, false);
+        (Severity::Warn, lost, format!("{alike} {off}; or use a drive with power-loss protection"))
     } else {
         let message = "the host caches writes: what survives a power failure depends on the host";
         let fix = "ask the host's administrator what the disk is and how it is cached: every figure \
@@ -182,7 +210,7 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     // A USB bridge often reports a value without asking the drive; RAID firmware has its own cache.
     let asks = matches!(device.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
-    if !asks || device.write_cache.device_caches() != Some(false) {
+    if !asks || device.caches_writes() != Some(false) {
         return;
     }
     let has = device.ata.as_ref().is_none_or(|ata| ata.write_cache.is_some() || device.log_only);
@@ -201,10 +229,10 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
             "the device reports: {}",
             device.write_cache.device.as_deref().unwrap_or("")
         )])
-        .fix(
-            "to turn it on: hdparm -W1, or write `write back` to the disk's scsi_disk/cache_type; \
-              in a comparison, keep it the same in all arms",
-        );
+        .fix(format!(
+            "to turn it on: {}; in a comparison, keep it the same in all arms",
+            remedy::set_write_cache(device, true)
+        ));
 }
 
 fn barriers(context: &Context<'_>, findings: &mut Findings) {
@@ -219,7 +247,44 @@ fn barriers(context: &Context<'_>, findings: &mut Findings) {
             .seen(vec![format!("options of {}: {}", mount.point, mount.options.join(","))])
             .fix(
                 "remove the option from /etc/fstab and remount; with power-loss protection, \
-                  flushes cost next to nothing anyway",
+                 flushes cost next to nothing anyway",
             );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_drives_are_not_taken_for_protected_ones() {
+        for client in [
+            "INTEL SSDPEKNW512G8",
+            "INTEL SSDPEKKW512G8",
+            "INTEL SSDPEKNU512GZ",
+            "SOLIDIGM SSDPFKKW010X7",
+            "SOLIDIGM SSDPFKNU010TZ",
+            "KINGSTON SEDC400S37480G",
+            "KINGSTON SEDC450R480G",
+            "MTFDDAK256TBN",
+        ] {
+            assert!(!is_protected_model(client), "{client}");
+        }
+    }
+
+    #[test]
+    fn data_centre_drives_are_protected() {
+        for protected in [
+            "INTEL SSDPE2KX040T8",
+            "INTEL SSDPEDMD400G4",
+            "INTEL SSDPELKX020T8",
+            "INTEL SSDPF2KX038TZ",
+            "SOLIDIGM SSDPF2KX038T1",
+            "KINGSTON SEDC600M960G",
+            "SAMSUNG MZ7KH960HAJR-00005",
+            "Micron_9200_MTFDHAL3T8TCT",
+        ] {
+            assert!(is_protected_model(protected), "{protected}");
+        }
     }
 }
