@@ -5,9 +5,10 @@ use super::row::Row;
 use super::value::Value;
 use drivelab_core::record::{Label, Nature, ReadBack, Remark};
 
-/// KiB/s above which no single device answered: 15.75 GB/s is the maximum of four lanes of PCI
-/// Express 5.0.
-const DEVICE_MAX: f64 = 15.75e9 / 1024.0;
+use crate::found;
+
+/// KiB/s above which no single device answered.
+const DEVICE_MAX: f64 = found::DEVICE_MAX / 1024.0;
 
 /// What a phase measures, and why.
 pub(super) struct Meaning {
@@ -31,6 +32,8 @@ pub(super) struct Run {
     /// Files of the file phases contain data.
     filled: bool,
     counts_seek_cpu_double: bool,
+    /// Characters go through the buffer of the C library.
+    is_buffered: bool,
 }
 
 impl Run {
@@ -49,6 +52,7 @@ impl Run {
             concurrent: setup("concurrency").parse().is_ok_and(|count: u32| count > 1),
             filled: !matches!(setup("max_size"), "" | "0" | "-1" | "-2"),
             counts_seek_cpu_double: row.tool_version.starts_with('2') || row.tool_version == "1.98",
+            is_buffered: is_buffered(&row.tool_version),
         }
     }
 
@@ -76,6 +80,10 @@ impl Run {
         let not_disk = |why: &str| Remark::new(Label::NotDisk, why);
         let of = |nature, why: &str| Remark::new(Label::Nature(nature), why);
         match work {
+            Work::Bytes if self.is_buffered => {
+                let why = format!("one library call per byte{load}: it measures the processor");
+                is(Nature::Cpu, vec![of(Nature::Cpu, &why), not_disk("it measured the CPU")])
+            }
             Work::Bytes => is(
                 Nature::Cpu,
                 vec![
@@ -116,4 +124,11 @@ impl Run {
             Work::Chunks | Work::Seeks => is(Nature::Disk, Vec::new()),
         }
     }
+}
+
+/// True for versions whose characters go through `putc` and `getc`: 1.92 replaced them by a system
+/// call per byte (its `changelog.txt`).
+fn is_buffered(version: &str) -> bool {
+    let minor = version.strip_prefix("1.").map(|rest| rest.get(..2).unwrap_or(rest));
+    minor.and_then(|minor| minor.parse().ok()).is_some_and(|minor: u32| minor < 92)
 }

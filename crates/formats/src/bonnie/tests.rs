@@ -63,6 +63,18 @@ fn the_published_lines_are_read_whole() {
 }
 
 #[test]
+fn characters_of_old_versions_are_library_calls() {
+    let why = |line: &str| {
+        let all = metrics(&parse(line).unwrap());
+        let putc = all.iter().find(|figure| figure.name == "putc").unwrap();
+        putc.remarks.iter().map(|remark| remark.why.clone()).collect::<Vec<_>>()
+    };
+    assert!(why(V103)[0].starts_with("one library call per byte (99 % CPU)"), "{:?}", why(V103));
+    assert_eq!(why(V103)[1], "it measured the CPU");
+    assert!(why(PIIX)[0].starts_with("one system call per byte"), "{:?}", why(PIIX));
+}
+
+#[test]
 fn columns_are_named_for_what_they_are() {
     let imported = parse(PIIX).unwrap();
     let check =
@@ -157,7 +169,7 @@ fn tables_and_headers_around_it_are_passed_over() {
 
 #[test]
 fn impossible_rates_are_the_page_cache() {
-    let line = PIIX.replace(",62782,4,", ",20000000,4,");
+    let line = PIIX.replace(",62782,4,", ",40000000,4,");
     let expected = [Label::Nature(Nature::PageCache), Label::NotDisk, Label::SingleRun];
     assert_eq!(labels(&parse(&line).unwrap(), "get_block"), expected);
     let line = PIIX.replace(",62782,4,", ",62782,97,");

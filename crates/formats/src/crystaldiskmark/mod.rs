@@ -90,6 +90,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             "The text has the form of CrystalDiskMark's; another program measured."
         };
         found.note(note.to_owned());
+        if is_its_own && found.is_of_version("2.") {
+            let note = "CrystalDiskMark 2 sends one request at a time, so it cannot show what a \
+                        queue brings; its writes end in the drive's cache where that is on.";
+            found.note(note.to_owned());
+        }
     }
     found.finish("save the result as text after the test finished")
 }

@@ -205,3 +205,9 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn version_2_is_known_to_send_one_request_at_a_time() {
+    let notes = parse(V22).unwrap().notes;
+    assert!(notes[1].contains("one request at a time"), "{notes:?}");
+}

@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 fn defect(row: &Row) -> Option<Remark> {
     let bytes_per_s = row.iops? * row.request_bytes?;
     let ratio = row.rate * 1e6 / bytes_per_s;
-    let why = "the rate is fio's KiB/s divided by 1000, which is 2.4 % less than MB/s";
+    let why = "the rate is fio's KiB/s divided by 1000, which is 2.3 % less than MB/s";
     ((ratio - SLIP).abs() < SLIP_TOLERANCE).then(|| Remark::new(Label::ToolDefect, why))
 }
 
