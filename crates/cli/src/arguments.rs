@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use drivelab_core::{Refusal, shown_in_line};
 
 use crate::commands;
+use crate::exit::Exit;
 use crate::ui::Show;
 
 /// A laboratory for disks: measure, compare and model storage.
 #[derive(Debug, Parser)]
 #[command(name = "drivelab", version = env!("DRIVELAB_VERSION"))]
-#[command(max_term_width = 100, after_help = AFTER_HELP)]
+#[command(max_term_width = 100, after_help = after_help())]
 pub(crate) struct Arguments {
     /// Print one JSON document instead of text.
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -24,10 +25,10 @@ pub(crate) struct Arguments {
     pub(crate) progress: Show,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Verb,
 }
 
-const AFTER_HELP: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   drivelab study ahci-or-ide                         is it worth enabling AHCI? (virtual time)
   drivelab study buffered-or-direct --target FILE    the same method on a real file
@@ -45,18 +46,61 @@ Examples:
   drivelab advise                                    what would mislead a benchmark here
   drivelab articles                                  five published comparisons, run again
   drivelab sweep sweep.toml                          which of many settings matters
-  drivelab fleet outliers                            disks that differ from their peers
-
-Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
-4 inconclusive; 5 some hosts or ranks failed; 70 a bug in drivelab; 130 interrupted (partial
-results kept).";
+  drivelab fleet outliers                            disks that differ from their peers";
 
 /// The heading of what every verb takes.
 const GLOBAL: &str = "Global options";
 
+/// The verbs in groups, by what a user wants; any other verb is listed behind them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Measure", &["run", "inspect", "advise", "sweep", "fleet"]),
+    ("Conclude", &["study", "compare", "articles", "import", "show"]),
+    ("Model", &["drive", "replay", "guest"]),
+    ("Break", &["serve", "durability", "crash"]),
+    ("Keep", &["history", "label", "delete", "archive", "report", "export", "view"]),
+];
+
+fn after_help() -> String {
+    let exits = Exit::ALL.map(|(exit, meaning)| format!("  {:<4} {meaning}", exit as u8));
+    format!("{EXAMPLES}\n\nExit codes:\n{}", exits.join("\n"))
+}
+
+/// The whole command line, whose help lists the verbs in groups.
+pub(crate) fn whole() -> Command {
+    let command = Arguments::command();
+    let list = verbs_in_groups(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{GLOBAL}:\n{{options}}\n\n\
+         {{after-help}}"
+    ))
+}
+
+/// Reads a command line, whose first word is the program.
+pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    Arguments::from_arg_matches(&whole().try_get_matches_from(words)?)
+}
+
+fn verbs_in_groups(command: &Command) -> String {
+    let all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+    let mut others = all.clone();
+    others.retain(|name| !grouped.contains(name));
+    let mut list = String::new();
+    for (title, verbs) in GROUPS.into_iter().chain([("Other", others.as_slice())]) {
+        list.push_str(&format!("{title}:\n"));
+        for name in verbs.iter().filter(|name| all.contains(name)) {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            list.push_str(&format!("  {name:<12} {about}\n"));
+        }
+        list.push('\n');
+    }
+    list
+}
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum Verb {
     Study(commands::study::StudyArgs),
     Run(Box<commands::run::RunArgs>),
     Compare(commands::compare::CompareArgs),
@@ -159,7 +203,7 @@ pub(crate) fn shown_plainly(
         Some(text) => shown_in_line(text).into_owned().into(),
         None => word,
     });
-    Arguments::try_parse_from(plainly).err().unwrap_or(error)
+    parse(plainly).err().unwrap_or(error)
 }
 
 #[cfg(test)]

@@ -34,6 +34,19 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
+    /// Each with its meaning: the table of the help; `docs/reference/exit-codes.md` begins its rows
+    /// with the same words.
+    pub(crate) const ALL: [(Self, &'static str); 8] = [
+        (Self::Done, "done, and no regression"),
+        (Self::No, "the answer is no"),
+        (Self::BadRequest, "a bad request"),
+        (Self::CannotHere, "this machine cannot do it"),
+        (Self::Inconclusive, "inconclusive"),
+        (Self::HostsLost, "some of many hosts were lost"),
+        (Self::Bug, "a bug in drivelab"),
+        (Self::Interrupted, "interrupted; partial results are kept"),
+    ];
+
     /// What a comparison says to a script that gates on it.
     pub(crate) fn of(comparison: &Comparison) -> Self {
         match comparison.verdict {

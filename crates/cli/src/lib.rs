@@ -12,11 +12,10 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
 use drivelab_core::RefusalKind;
 use drivelab_lab::interrupt;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Verb};
 use crate::commands::{
     archive, compare, crash, drive, durability, fleet as fleets, generate, guest, import, inspect,
     replay, report, run, serve, show, study, sweep, view,
@@ -28,7 +27,7 @@ use crate::ui::Ui;
 pub fn main() -> ExitCode {
     ui::show_panics();
     drivelab_engine::expect_children();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
             let negative = arguments::negative(&error, std::env::args_os());
@@ -53,7 +52,7 @@ fn begin(arguments: Arguments) -> Outcome {
     ui::show(arguments.progress);
     ui::signals::listen();
     // A server runs until a signal ends it: what fails then fails for its own reason.
-    let ends_by_signal = matches!(arguments.command, Command::Serve(_) | Command::View(_));
+    let ends_by_signal = matches!(arguments.command, Verb::Serve(_) | Verb::View(_));
     let outcome = carry_out(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
@@ -66,34 +65,32 @@ fn begin(arguments: Arguments) -> Outcome {
 }
 
 /// Carries out one verb.
-fn carry_out(command: Command, ui: Ui) -> Outcome {
+fn carry_out(command: Verb, ui: Ui) -> Outcome {
     match command {
-        Command::Study(arguments) => study::run(&arguments, ui),
-        Command::Run(arguments) => run::run(*arguments, ui),
-        Command::Compare(arguments) => compare::run(&arguments, ui),
-        Command::Import(arguments) => import::import(&arguments, ui),
-        Command::Export(arguments) => import::export(&arguments, ui),
-        Command::Show(arguments) => show::run(&arguments, ui),
-        Command::Report(arguments) => report::run(&arguments, ui),
-        Command::Serve(arguments) => serve::run(&arguments, ui),
-        Command::Durability(arguments) => durability::run(&arguments, ui),
-        Command::Crash(arguments) => crash::run(&arguments, ui),
-        Command::Drive(arguments) => drive::run(arguments, ui),
-        Command::Inspect(arguments) => inspect::run(&arguments, ui),
-        Command::Articles(arguments) => study::articles::run(&arguments, ui),
-        Command::Advise(arguments) => inspect::advise::run(&arguments, ui),
-        Command::Sweep(arguments) => sweep::run(arguments, ui),
-        Command::Fleet(arguments) => fleets::run(arguments, ui),
-        Command::Replay(arguments) => replay::run(&arguments, ui),
-        Command::Guest(arguments) => guest::run(arguments, ui),
-        Command::History(arguments) => archive::history::run(arguments, ui),
-        Command::Label(arguments) => archive::label::run(&arguments, ui),
-        Command::Delete(arguments) => archive::delete::run(&arguments, ui),
-        Command::Archive(arguments) => archive::run(&arguments, ui),
-        Command::View(arguments) => view::run(&arguments, ui),
-        Command::Completions(arguments) => {
-            generate::completions(&arguments, Arguments::command(), ui)
-        }
-        Command::Man(arguments) => generate::man(&arguments, Arguments::command(), ui),
+        Verb::Study(arguments) => study::run(&arguments, ui),
+        Verb::Run(arguments) => run::run(*arguments, ui),
+        Verb::Compare(arguments) => compare::run(&arguments, ui),
+        Verb::Import(arguments) => import::import(&arguments, ui),
+        Verb::Export(arguments) => import::export(&arguments, ui),
+        Verb::Show(arguments) => show::run(&arguments, ui),
+        Verb::Report(arguments) => report::run(&arguments, ui),
+        Verb::Serve(arguments) => serve::run(&arguments, ui),
+        Verb::Durability(arguments) => durability::run(&arguments, ui),
+        Verb::Crash(arguments) => crash::run(&arguments, ui),
+        Verb::Drive(arguments) => drive::run(arguments, ui),
+        Verb::Inspect(arguments) => inspect::run(&arguments, ui),
+        Verb::Articles(arguments) => study::articles::run(&arguments, ui),
+        Verb::Advise(arguments) => inspect::advise::run(&arguments, ui),
+        Verb::Sweep(arguments) => sweep::run(arguments, ui),
+        Verb::Fleet(arguments) => fleets::run(arguments, ui),
+        Verb::Replay(arguments) => replay::run(&arguments, ui),
+        Verb::Guest(arguments) => guest::run(arguments, ui),
+        Verb::History(arguments) => archive::history::run(arguments, ui),
+        Verb::Label(arguments) => archive::label::run(&arguments, ui),
+        Verb::Delete(arguments) => archive::delete::run(&arguments, ui),
+        Verb::Archive(arguments) => archive::run(&arguments, ui),
+        Verb::View(arguments) => view::run(&arguments, ui),
+        Verb::Completions(arguments) => generate::completions(&arguments, arguments::whole(), ui),
+        Verb::Man(arguments) => generate::man(&arguments, arguments::whole(), ui),
     }
 }

@@ -8,13 +8,46 @@ fn the_first_help_shows_every_verb_with_examples() {
     insta::assert_snapshot!(drivelab(folder.path(), &["--help"]).out);
 }
 
-/// The names in the list of verbs of a help.
+/// The names in the lists of verbs of a help: of the program in groups, of a verb in one list.
 fn verbs(help: &str) -> Vec<String> {
-    let listed = help.split("Commands:\n").nth(1).unwrap_or_default();
-    let listed = listed.lines().take_while(|line| !line.is_empty());
-    let first_lines = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = first_lines.filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    let titles = ["Measure:", "Conclude:", "Model:", "Break:", "Keep:", "Other:", "Commands:"];
+    let mut names = Vec::new();
+    for title in titles {
+        let listed = help.split(&format!("\n{title}\n")).nth(1).unwrap_or_default();
+        let listed = listed.lines().take_while(|line| !line.is_empty());
+        let first_lines = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        names.extend(first_lines.filter_map(|line| line.split_whitespace().next()));
+    }
+    names.into_iter().filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn exit_codes_of_the_help_are_those_of_the_documentation() {
+    let folder = folder();
+    let help = drivelab(folder.path(), &["--help"]).out;
+    let page = include_str!("../../../docs/reference/exit-codes.md");
+    let listed = help.split("Exit codes:\n").nth(1).unwrap();
+    let mut count = 0;
+    for line in listed.lines() {
+        let (code, meaning) = line.trim().split_once(' ').unwrap();
+        let row = format!("| {code} | {}", meaning.trim());
+        assert!(page.contains(&row), "no row begins with: {row}");
+        count += 1;
+    }
+    assert_eq!(page.lines().filter(|line| line.starts_with("| ")).count(), count + 1);
+}
+
+#[test]
+fn a_finding_is_explained_without_the_repository() {
+    let folder = folder();
+    let page = drivelab(folder.path(), &["inspect", "--explain", "ncq-off"]);
+    assert_eq!(page.out, include_str!("../../../docs/findings/ncq-off.md"));
+    let json = drivelab(folder.path(), &["inspect", "--explain", "ncq-off", "--json"]).json();
+    assert_eq!(json["id"], "ncq-off");
+    let unknown = drivelab(folder.path(), &["inspect", "--explain", "ncq"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("unknown finding `ncq`"), "{}", unknown.err);
+    assert!(unknown.err.contains("ncq-off, link-below-capability"), "{}", unknown.err);
 }
 
 #[test]
@@ -118,7 +151,7 @@ fn options_stand_below_a_heading_of_their_own() {
         ),
     ];
     let help = drivelab(folder.path(), &["--help"]).out;
-    assert!(help.contains("5 some hosts or ranks failed"), "{help}");
+    assert!(help.contains("5    some of many hosts were lost"), "{help}");
     for verb in verbs(&help) {
         let help = drivelab(folder.path(), &[&verb, "--help"]).out;
         for (heading, options) in headings(&help) {

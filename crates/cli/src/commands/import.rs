@@ -14,7 +14,9 @@ use crate::exit::Outcome;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
 
-/// Read another tool's results, and say what each number measures.
+/// Read another tool's results and say what each number measures; keeps nothing.
+///
+/// `archive import` keeps them.
 ///
 /// Reads bonnie++ (CSV and tables), fio (JSON, JSON+, logs), the Phoronix Test Suite,
 /// `CrystalDiskMark`, `KDiskMark`, HD Tune, `fs_mark`, tiotest, blogbench, ab, wrk, sysbench,

@@ -49,7 +49,7 @@ enum Verb {
         /// The other archive: a file, or `postgres://USER@HOST/DATABASE`.
         file: PathBuf,
     },
-    /// Keep runs that were written to files: what is there already is not kept again.
+    /// Read runs from files and keep them: what is there already is not kept again.
     Import {
         /// Files of `run --json`, results folders of studies, files of other tools.
         #[arg(required = true)]

@@ -1,6 +1,7 @@
 //! `inspect`: how disks are attached, and what is wrong with them.
 
 pub(crate) mod advise;
+mod pages;
 mod scope;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use drivelab_host::{Inspection, Options, Reader};
 use drivelab_report::text::{json_text, outline};
 
 use self::scope::{Scope, refused};
+use crate::commands::completion::Offer;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
@@ -29,6 +31,7 @@ Examples:
   drivelab inspect                                  every disk of this machine
   drivelab inspect sda --temperature                one disk, with its temperature
   drivelab inspect --strict                         exit code 1 where something is misconfigured
+  drivelab inspect --explain ncq-off                what a finding means, and what to do
   drivelab inspect --capture tree.tar               what an inspection reads, for another machine
   drivelab inspect --root tree                      that capture, unpacked there")]
 pub(crate) struct InspectArgs {
@@ -38,6 +41,11 @@ pub(crate) struct InspectArgs {
     /// Exit with 1 on an error or a warning (a volatile write cache alone counts as neither)
     #[arg(long)]
     strict: bool,
+
+    /// Explain the finding ID and inspect nothing
+    #[arg(long, value_name = "ID", value_parser = Offer(pages::ids), hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["devices", "root", "capture", "watch"])]
+    explain: Option<String>,
 
     /// Write everything an inspection reads to a tar archive, for --root on another machine
     #[arg(long, value_name = "FILE")]
@@ -61,6 +69,9 @@ pub(crate) struct InspectArgs {
 
 /// Inspects, captures or watches.
 pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
+    if let Some(id) = &arguments.explain {
+        return pages::explain(id, ui);
+    }
     let (serials, temperature) = (arguments.serials, arguments.temperature);
     let options = Options { log: arguments.scope.log()?, serials, temperature };
     if let Some(file) = &arguments.capture {

@@ -1,0 +1,61 @@
+//! The pages that explain findings, which an installed program carries along.
+
+use drivelab_core::Refusal;
+use drivelab_host::FindingId;
+use drivelab_report::text::json_text;
+use serde_json::json;
+
+use crate::exit::Outcome;
+use crate::ui::Ui;
+
+macro_rules! page {
+    ($id:literal) => {
+        include_str!(concat!("../../../../../docs/findings/", $id, ".md"))
+    };
+}
+
+/// Prints the page of a finding.
+pub(super) fn explain(name: &str, ui: Ui) -> Outcome {
+    let id = FindingId::ALL.iter().find(|id| id.to_string() == name);
+    let Some(id) = id else {
+        let refusal = Refusal::request(format!("unknown finding `{name}`"));
+        return Err(refusal.hint(format!("the findings are {}", ids().join(", "))));
+    };
+    let page = page(*id);
+    if ui.json {
+        let document = json!({ "schema": "drivelab.inspect-explain/1", "id": id, "page": page });
+        return ui.result(&json_text(&document));
+    }
+    ui.document(page)
+}
+
+/// Returns the ids of all findings.
+pub(crate) fn ids() -> Vec<String> {
+    FindingId::ALL.iter().map(ToString::to_string).collect()
+}
+
+fn page(id: FindingId) -> &'static str {
+    match id {
+        FindingId::IdeEmulation => page!("ide-emulation"),
+        FindingId::NcqOff => page!("ncq-off"),
+        FindingId::LinkBelowCapability => page!("link-below-capability"),
+        FindingId::LinkDownshift => page!("link-downshift"),
+        FindingId::LinkErrors => page!("link-errors"),
+        FindingId::RaidMode => page!("raid-mode"),
+        FindingId::PcieDowngraded => page!("pcie-downgraded"),
+        FindingId::Misaligned => page!("misaligned"),
+        FindingId::UsbStorage => page!("usb-storage"),
+        FindingId::WriteCacheViewDiffers => page!("write-cache-view-differs"),
+        FindingId::WriteCacheVolatile => page!("write-cache-volatile"),
+        FindingId::WriteCacheOff => page!("write-cache-off"),
+        FindingId::SchedulerUnfit => page!("scheduler-unfit"),
+        FindingId::ReadaheadExtreme => page!("readahead-extreme"),
+        FindingId::QueueShallow => page!("queue-shallow"),
+        FindingId::MdDegraded => page!("md-degraded"),
+        FindingId::MdResyncing => page!("md-resyncing"),
+        FindingId::Nobarrier => page!("nobarrier"),
+        FindingId::KernelForced => page!("kernel-forced"),
+        FindingId::DeviceBusy => page!("device-busy"),
+        FindingId::IostatsOff => page!("iostats-off"),
+    }
+}
