@@ -1,24 +1,20 @@
 //! The articles as a document.
 
-use super::{Again, Answered, Counts, Repeated, answers, notes_head, runs, together};
-use crate::figures;
+use super::{Again, Answered, CANNOT_TELL, Counts, Repeated, answers, runs, together};
 
 const HEAD: &str = "\
 # Five published comparisons, run again
 
 Someone changed one storage setting, ran a benchmark and drew a conclusion: five such comparisons
 are the reason for drivelab. Each is a study here, with the arms and workloads of its author as far
-as a modelled drive in virtual time can run them. Every published number is a claim with one of
-three answers: it *holds*, it *does not hold*, or drivelab *cannot tell*, with the reason. Figures
-are ratios or medians with 95 % intervals that hold together for a study; where a profile leaves
-numbers open, the interval for one more such drive follows.
+as a modelled drive in virtual time can run them, at stage simulate as requests and at stage kernel
+by the tools themselves under a [real Linux kernel](internals/kernel-stage.md). Every published
+number is a claim that *holds*, *does not hold*, or of which drivelab *cannot tell*, with the
+reason. Figures are ratios or medians with 95 % intervals that hold together for a study.
 
-At stage simulate a study sends the requests of the author's tools; at stage kernel the tools run
-themselves, on a file system of a real Linux kernel ([how](internals/kernel-stage.md)). The column
-`stage` says which of them gave an answer.
-
-`drivelab articles` makes this page; two runs give the same bytes. The drives are models: how good
-they are is in [validation](reference/validation.md).
+`drivelab articles` makes this page, and another with pictures, every interval and the notes; two
+runs give the same bytes. `drivelab show article:N` prints what may be concluded from the published
+figures, and what the author missed.
 
 ";
 
@@ -45,27 +41,54 @@ fn section(stages: &[Repeated]) -> String {
     let one = &stages[0];
     let article = &one.article;
     let mut text = format!("\n## Article {}: {}\n\n", one.number, article.title);
-    text += &format!("**Question.** {}\n\n", article.question);
-    text += &format!("**Source.** {}. {}.\n\n", article.source, figures::capital(&article.method));
-    text += &format!("**The author concluded:** {}\n\n", article.concluded);
+    text += &format!(
+        "**Question.** {} *The author concluded:* {}\n\n",
+        article.question, article.concluded
+    );
+    text += &format!("**Source.** {}.\n\n", article.source);
     text += &format!("**Run again** as `drivelab study {}`: {}.\n\n", one.study, runs(stages));
-    text += "| claim | published | stage | here | |\n|---|---|---|---|---|\n";
-    for answer in answers(stages) {
-        text += &row(&answer);
+    let (open, decided): (Vec<_>, Vec<_>) =
+        answers(stages).into_iter().partition(|answer| answer.finding.answer() == CANNOT_TELL);
+    if !decided.is_empty() {
+        text += "| claim | published | stage | here | |\n|---|---|---|---|---|\n";
     }
-    text.push('\n');
+    for answer in &decided {
+        text += &row(answer);
+    }
+    text += &cannot_tell(&open);
     for interaction in stages.iter().filter_map(|one| one.interaction.as_ref()) {
-        text += &format!("**Together.** {}\n\n", together(interaction));
+        text += &format!("\n**Together.** {}\n", together(interaction));
     }
-    text += &figures_of(one);
-    text += &list("May be concluded from what was published", &article.may);
-    text += &list("What the article missed", &article.may_not);
-    for one in stages {
-        text += &list(&notes_head(stages, one), &one.notes);
+    text
+}
+
+/// The claims without an answer, those of one reason in one item.
+fn cannot_tell(open: &[Answered<'_>]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for answer in open {
+        let finding = answer.finding;
+        let why = finding.why.as_deref().unwrap_or("the 95 % interval crosses a bound");
+        let known = reasons.iter().position(|(known, _)| *known == why);
+        let at = known.unwrap_or_else(|| {
+            reasons.push((why, Vec::new()));
+            reasons.len() - 1
+        });
+        if !reasons[at].1.contains(&finding.name.as_str()) {
+            reasons[at].1.push(&finding.name);
+        }
     }
-    text += &list("What to do today", &article.today);
-    text.truncate(text.trim_end().len());
-    text.push('\n');
+    let mut text = String::new();
+    if !reasons.is_empty() {
+        text += "\n**Cannot tell:**\n\n";
+    }
+    for (why, claims) in reasons {
+        let others = match claims.len() {
+            1 => String::new(),
+            2 => " and one more claim".to_owned(),
+            count => format!(" and {} more claims", count - 1),
+        };
+        text += &format!("- {}{others}: {why}\n", claims[0]);
+    }
     text
 }
 
@@ -75,11 +98,7 @@ fn row(answer: &Answered<'_>) -> String {
     let against =
         if bounds.is_empty() { String::new() } else { format!("; held against {bounds}") };
     let why = finding.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let claim = if answer.is_more {
-        "| |".to_owned()
-    } else {
-        format!("| {} | {}", cell(&finding.name), cell(&finding.published))
-    };
+    let claim = format!("| {} | {}", cell(&finding.name), cell(&finding.published));
     format!(
         "{claim} | {} | {} | **{}**{} |\n",
         answer.stages.join(", "),
@@ -87,26 +106,6 @@ fn row(answer: &Answered<'_>) -> String {
         finding.answer(),
         cell(&why)
     )
-}
-
-/// The published figures that are doubted, with the labels that an import gives such results.
-fn figures_of(one: &Repeated) -> String {
-    let doubted = one.article.figures.iter().filter(|figure| !figure.why.is_empty());
-    let line = |figure: &super::super::Published| {
-        let values: Vec<String> = figure.values.iter().map(|it| figures::plain(*it)).collect();
-        let labels: Vec<&str> =
-            figure.labels.iter().map(|label| drivelab_core::config::Choice::name(*label)).collect();
-        let labels = labels.join(", ");
-        format!("{}, {} {}: {labels}; {}", figure.test, values.join(", "), figure.unit, figure.why)
-    };
-    list("Published figures with a label", &doubted.map(line).collect::<Vec<_>>())
-}
-
-fn list(head: &str, lines: &[String]) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    format!("**{head}**\n\n- {}\n\n", lines.join("\n- "))
 }
 
 /// Text within a table.

@@ -18,6 +18,9 @@ use crate::text::{Align, Look, Table};
 /// The schema that this version writes.
 pub const ARTICLES_SCHEMA: &str = "drivelab.articles/1";
 
+/// The words for a claim without an answer.
+const CANNOT_TELL: &str = "cannot tell";
+
 /// All that were repeated: the JSON of `drivelab articles`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Again {
@@ -292,7 +295,7 @@ impl Checked {
         match self.verdict.as_str() {
             "holds" => "holds",
             "does-not-hold" => "does not hold",
-            _ => "cannot tell",
+            _ => CANNOT_TELL,
         }
     }
 
