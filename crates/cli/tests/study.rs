@@ -48,7 +48,7 @@ fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     the_page_for_readers_has_these_figures(&result);
 }
 
-/// Holds the table of `is-ahci-worth-it.md` against the study: median rates, ratio, prediction.
+/// Holds the table of `is-ahci-worth-it.md` against the study: mean rates, ratio, prediction.
 fn the_page_for_readers_has_these_figures(result: &Value) {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/is-ahci-worth-it.md");
     let page = fs::read_to_string(page).unwrap();
@@ -64,17 +64,16 @@ fn the_page_for_readers_has_these_figures(result: &Value) {
         let begin = format!("| {line} |");
         let row = page.lines().find_map(|it| it.strip_prefix(&begin)).expect("a row of the page");
         let found = metric(result, name, "ahci-ncq");
-        let median = |arm: usize| {
+        let mean = |arm: usize| {
             let values = found["values"][arm].as_array().unwrap().iter();
-            let mut values: Vec<f64> = values.map(|value| value.as_f64().unwrap()).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            let half = values.len() / 2;
-            f64::midpoint(values[half - 1], values[half])
+            let logs: Vec<f64> = values.map(|value| value.as_f64().unwrap().ln()).collect();
+            let count = f64::from(u32::try_from(logs.len()).unwrap());
+            (logs.iter().sum::<f64>() / count).exp()
         };
         let unit = if name.ends_with("bytes_per_s") { 1e6 } else { 1.0 };
         let number = |value: &Value| value.as_f64().unwrap();
         let ends = [&found["prediction95"][0], &found["prediction95"][1]].map(number);
-        let mut figures = vec![median(0) / unit, median(1) / unit, number(&found["ratio"])];
+        let mut figures = vec![mean(0) / unit, mean(1) / unit, number(&found["ratio"])];
         figures.extend(ends);
         let is_figure = |word: &&str| word.contains(|sign: char| sign.is_ascii_digit());
         for (word, figure) in row.split(' ').filter(is_figure).zip(figures) {
