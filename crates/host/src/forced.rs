@@ -74,7 +74,7 @@ impl Forced {
     }
 
     /// True for an option that only kernels before 5.0 obey.
-    pub fn is_legacy(&self) -> bool {
+    pub(crate) fn is_legacy(&self) -> bool {
         LEGACY.iter().any(|name| self.option.split('=').next() == Some(name))
     }
 

@@ -126,11 +126,10 @@ pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, Ins
 }
 
 fn read_environment(root: &Root, machine: &Machine) -> Environment {
-    let release = release(root);
     let boot = root.text("proc/sys/kernel/random/boot_id", TABLE_BYTES_MAX);
     Environment {
         boot: boot.and_then(|text| fingerprint(&text)),
-        kernel: release,
+        kernel: release(root),
         cpu_governor: cpu_governor(root),
         block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,

@@ -21,12 +21,12 @@ pub(super) fn explain(name: &str, ui: Ui) -> Outcome {
         let refusal = Refusal::request(format!("unknown finding `{name}`"));
         return Err(refusal.hint(format!("the findings are {}", ids().join(", "))));
     };
-    let page = page(*id);
     if ui.json {
-        let document = json!({ "schema": "drivelab.inspect-explain/1", "id": id, "page": page });
+        let document =
+            json!({ "schema": "drivelab.inspect-explain/1", "id": id, "page": page(*id) });
         return ui.result(&json_text(&document));
     }
-    ui.document(page)
+    ui.document(page(*id))
 }
 
 /// Returns the ids of all findings.

@@ -18,7 +18,7 @@ pub(super) fn set_write_cache(device: &Device, on: bool) -> String {
     }
     let text = if on { "write back" } else { "write through" };
     match device.kind {
-        // These disks have no ATA commands of their own, and the kernel has to be informed as well.
+        // These disks take no ATA commands, and the kernel has to be informed as well.
         Kind::Sas | Kind::Scsi => {
             let attribute = cache_type(device);
             format!("`echo '{text}' | sudo tee {attribute}`, which sets the drive and the kernel")
