@@ -20,7 +20,7 @@ const NATURE: &str = "takes one command at a time over a parallel SCSI bus";
 const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
                         slipped sector in the middle of a transfer does not lengthen it";
 
-/// Whether `file` has the name of a `DiskSim` parameter file, which ends in `.parv`.
+/// Returns true if `file` has the extension of a `DiskSim` parameter file, `.parv`.
 pub fn is_parameter_file(file: &str) -> bool {
     file.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("parv"))
 }
@@ -29,20 +29,19 @@ pub fn is_parameter_file(file: &str) -> bool {
 /// that it names, first in the folder of `file`, then as named.
 ///
 /// # Errors
-/// What cannot be read, or is not modelled, with file, line and what would be accepted.
+/// Syntax errors and parameters that are not modelled, with file, line and accepted values.
 pub fn profile(
     file: &str,
     text: &str,
     resolve: &dyn Fn(&str) -> Option<BaseText>,
 ) -> Result<Profile, DiskSimError> {
-    // What it includes is part of it.
+    // Included files are part of the profile's identity.
     let all = RefCell::new(text.to_owned());
-    let included = |name: &str| {
+    let Description { model, params } = parameters::read(file, text, &|name: &str| {
         let found = resolve(name);
         all.borrow_mut().extend(found.as_ref().map(|base| base.text.as_str()));
         found
-    };
-    let Description { model, params } = parameters::read(file, text, &included)?;
+    })?;
     let source = format!("{file}, a parameter file of DiskSim 4.0");
     Ok(Profile::of_blueprint(
         model,
@@ -86,6 +85,7 @@ impl Blueprint for ScsiDisk {
         }
         let segment = params.buffer.segment_size * SECTOR_BYTES;
         let sector_ns = params.bus.read_sector.ns();
+        // Only one command is on the bus at a time, so tags and queuing are off.
         let attached = Attachment {
             controller: Controller::Scsi,
             dispatch: Dispatch::Single,

@@ -61,6 +61,7 @@ impl<E: Copy> EventQueue<E> {
         let mask = self.ring.len() - 1;
         debug_assert!(self.ring.len().is_power_of_two() && self.count <= mask);
         let mut slot = self.first + self.count;
+        // Shift later events back until the slot of the new one is found.
         while slot > self.first {
             let before = self.ring[(slot - 1) & mask];
             if before.0 <= time {

@@ -107,6 +107,7 @@ impl<D: Device> Replay<D> {
             waiting.accepted = self.now;
         }
         if self.kind == Loop::Closed {
+            // A closed loop has one request under way: wait for its answer.
             while self.waiting.back().is_some_and(|waiting| waiting.done.is_none()) {
                 self.step();
             }

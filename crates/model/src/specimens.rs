@@ -48,6 +48,7 @@ impl Specimens {
     pub fn of(&self, index: usize, profile: &Profile, number: u32) -> Profile {
         let row = &self.quantiles[number as usize];
         let quantiles: Vec<f64> = self.columns[index].iter().map(|column| row[*column]).collect();
+        // Without unknowns all specimens are the same drive, and need no number.
         if quantiles.is_empty() {
             return profile.clone();
         }

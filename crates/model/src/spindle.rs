@@ -6,9 +6,8 @@ use drivelab_core::{Span, Time};
 pub type Angle = u64;
 
 /// Distance at which a head still counts as on the sector, in nanoseconds.
-///
-/// Times are rounded up to whole nanoseconds, so a head that follows a track is up to one
-/// nanosecond past the next sector; it has not missed it.
+// Times are rounded up to whole nanoseconds, so a head that follows a track is up to one nanosecond
+// past the next sector; it has not missed it.
 const TOLERANCE_NS: u64 = 3;
 
 /// A spindle at constant speed.
@@ -36,6 +35,7 @@ impl Spindle {
         const MINUTE: u128 = 60_000_000_000_000;
         debug_assert!((100_000..=100_000_000).contains(&milli_rpm), "{milli_rpm} milli-rpm");
         let speed = u128::from(milli_rpm);
+        // Rounded to the nearest unit: over 584 years the error stays below a nanosecond.
         let per_ns = ((speed << 96) + MINUTE / 2) / MINUTE;
         let per_ns_short = u64::try_from(per_ns >> 32).expect("below 10^5 revolutions per minute");
         let revolution = ((MINUTE << 32) + speed / 2) / speed;
@@ -95,6 +95,7 @@ impl Spindle {
     #[inline]
     pub fn time_for(&self, angle: u128) -> Span {
         const UNIT: u128 = 1 << 96;
+        // Rounded up, since a head must not be ahead of its sector.
         Span::from_ns(low64((angle * self.revolution + (UNIT - 1)) >> 96))
     }
 }

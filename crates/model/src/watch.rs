@@ -27,7 +27,7 @@ pub enum Step {
     Begun {
         /// Time of the step.
         at: Time,
-        /// What it does.
+        /// The access.
         access: Access,
     },
     /// The current access has finished.

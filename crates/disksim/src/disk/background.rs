@@ -5,7 +5,7 @@ use drivelab_model::mechanics::Arm;
 
 use super::pass::Pass;
 
-/// What happens to the most recently used segment while no command is being served.
+/// The activity of the most recently used segment while no command is being served.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Background {
     Idle,

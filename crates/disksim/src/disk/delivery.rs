@@ -17,12 +17,12 @@ struct Run {
     sector: Angle,
 }
 
-/// When the sectors of one read arrive in the buffer, in order.
+/// Arrival times of a read's sectors in the buffer, in order.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     /// Sectors of the request that have arrived, or will arrive with the runs.
     total: u64,
-    /// Number of sectors that are there from the beginning.
+    /// Number of sectors in the buffer at the beginning.
     buffered: u64,
     runs: Vec<Run>,
 }
@@ -51,16 +51,21 @@ impl Arrivals {
     /// Adds sectors that begin to pass at `begin`.
     pub(super) fn push(&mut self, begin: Time, sector: Angle, parts: Split) {
         let Split { in_order, at_once } = parts;
+        debug_assert!(
+            self.runs.last().is_none_or(|run| run.begin <= begin),
+            "runs pass the head in order"
+        );
         self.runs.push(Run { before: self.total, count: in_order, begin, sector });
         self.total += in_order + at_once;
     }
 
-    /// When the first `count` sectors are there; `None` if they were there from the beginning.
+    /// The arrival of the first `count` sectors; `None` if they were there from the beginning.
     pub(super) fn when(&self, count: u64, spindle: &Spindle) -> Option<Time> {
         if count <= self.buffered {
             return None;
         }
         let index = self.runs.partition_point(|run| run.before < count) - 1;
+        // The sectors of a run that passed early count as arrived with its last one in order.
         let run = &self.runs[index];
         Some(
             run.begin
@@ -70,8 +75,8 @@ impl Arrivals {
         )
     }
 
-    /// Number of sectors that are there at `now`.
-    fn there(&self, now: Time, spindle: &Spindle) -> u64 {
+    /// Number of sectors that have arrived by `now`.
+    fn arrived_by(&self, now: Time, spindle: &Spindle) -> u64 {
         let mut there = self.buffered;
         for (index, run) in self.runs.iter().enumerate() {
             if now < run.begin {
@@ -87,15 +92,17 @@ impl Arrivals {
         there
     }
 
-    /// When the last of them has crossed the bus, which is ready for data at `ready`.
+    /// The end of the transfer over the bus, which is ready for data at `ready`.
     pub(super) fn delivered(&self, ready: Time, protocol: Protocol, spindle: &Spindle) -> Time {
         let costless = protocol.disconnect == 0 && protocol.reconnect == 0 && protocol.mark <= 1;
+        // Without overhead it makes no difference when the bus is given up.
         if protocol.held || costless {
             return self.delivered_without_pause(ready, protocol.sector, spindle);
         }
         let (mut now, mut moved) = (ready, 0);
         loop {
-            let there = self.there(now, spindle);
+            // Transfer what has arrived, then disconnect until the mark is reached again.
+            let there = self.arrived_by(now, spindle);
             if there > moved {
                 now += protocol.sector * (there - moved);
                 moved = there;
@@ -105,6 +112,7 @@ impl Arrivals {
                 continue;
             }
             let since = now;
+            debug_assert!(moved < self.total, "all sectors have been transferred");
             let wanted = (moved + protocol.mark.max(1)).min(self.total);
             let trigger = self.when(wanted, spindle).unwrap_or(now);
             now = later(later(now, protocol.disconnect).max(trigger), protocol.reconnect);

@@ -12,7 +12,7 @@ pub(crate) enum Heads {
     /// Alternating: odd cylinders of a zone run from the last head to the first, so a cylinder
     /// switch stays on its surface.
     SerpentineInZone,
-    /// The same, counted over the whole drive.
+    /// Like `SerpentineInZone`, counted over the whole drive.
     SerpentineOverall,
 }
 
@@ -40,6 +40,10 @@ pub(crate) struct Layout {
 impl Layout {
     pub(crate) fn new(zones: Vec<Zone>, heads: u32, order: Heads) -> Self {
         let capacity = zones.last().map_or(0, |zone| zone.end);
+        debug_assert!(
+            zones.is_sorted_by(|one, next| one.end == next.first),
+            "the addresses of zones are contiguous"
+        );
         Self { zones, heads, order, capacity }
     }
 
@@ -54,6 +58,7 @@ impl Layout {
 
     /// The position of the sector `lba`, which is below the capacity.
     pub(crate) fn spot(&self, lba: u64) -> Spot {
+        debug_assert!(lba < self.capacity, "{lba} is beyond the end");
         let zone = &self.zones[self.zones.partition_point(|zone| zone.end <= lba)];
         let physical = zone.physical(lba - zone.first);
         let (track, sector) = (physical / zone.per_track, physical % zone.per_track);

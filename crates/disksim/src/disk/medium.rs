@@ -20,6 +20,8 @@ impl Disk {
 
     /// Computes what has happened up to `now`.
     pub(super) fn settle(&mut self, now: Time) {
+        // Lazily: read-ahead and destaging need no events, since nothing depends on them until the
+        // next command.
         match self.background {
             Background::Idle => {}
             Background::Reading(pass) => self.read_ahead(pass, now),
@@ -33,7 +35,7 @@ impl Disk {
         }
     }
 
-    /// The data of the most recently used segment is on the medium.
+    /// Handles the end of destaging the most recently used segment.
     pub(super) fn written_out(&mut self) {
         let buffer = &self.params.buffer;
         if !(buffer.caches && buffer.hits_on_written) {
@@ -83,7 +85,7 @@ impl Disk {
         self.follows(pass.arm, next.arm).then_some(next)
     }
 
-    /// Whether read-ahead continues from one track to another.
+    /// Returns true if read-ahead continues from one track to another.
     pub(super) fn follows(&self, from: Arm, to: Arm) -> bool {
         match self.params.buffer.read_on {
             ReadOn::ToTrackEnd => from == to,
@@ -105,6 +107,7 @@ impl Disk {
         let Background::Reading(pass) = self.background else { return now };
         self.background = Background::Idle;
         self.arm = pass.arm;
+        // A seek under way cannot be cancelled.
         if now < pass.on_track {
             return pass.on_track;
         }

@@ -35,7 +35,7 @@ pub(crate) struct Disk {
     background: Background,
     /// The previous command was a write.
     after_write: bool,
-    /// Scratch space: when the sectors of a read leave the medium.
+    /// Scratch space for the arrival times of a read's sectors.
     arrivals: Arrivals,
     /// Data that leaves the buffer, and when it is on the medium, which may be in the future;
     /// recorded from the first query on.
@@ -60,11 +60,12 @@ impl Disk {
         }
     }
 
-    /// Takes the only command; returns when the host is informed of its completion, and what served
+    /// Serves the only command; returns its completion at the host, and the component that served
     /// it.
     fn answer(&mut self, now: Time, request: &Request) -> (Time, ServedBy) {
         self.counters.count(request.op);
         let begun = later(now, self.params.overheads.per_request);
+        // First bring the state up to date: the command must not see the past.
         self.settle(begun);
         let (done, served_by) = self.serve(begun, request);
         if request.op == Op::Write && served_by == ServedBy::DriveWriteCache {
@@ -80,6 +81,10 @@ impl Disk {
             (&mut self.destaged, &self.background)
         {
             let (lba, sectors) = (request.lba, request.sectors);
+            debug_assert!(
+                records.last().is_none_or(|record| record.at <= destage.until),
+                "data reaches the medium in order"
+            );
             records.push(Destaged { lba, sectors, taken, at: destage.until });
         }
     }
@@ -123,12 +128,13 @@ impl Mechanism for Disk {
 
     fn accept(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let (done, served_by) = self.answer(now, request);
+        debug_assert!(done >= now, "an answer before its request");
         events.push(done, Event::Done { tag, served_by });
     }
 
     fn drain_destaged(&mut self, now: Time, records: &mut Vec<Destaged>) {
         let kept = self.destaged.get_or_insert_default();
-        // One arm writes one thing after the other.
+        // There is one arm, so the records are in order of time.
         let there = kept.partition_point(|record| record.at <= now);
         records.extend(kept.drain(..there));
     }

@@ -85,7 +85,7 @@ impl Bus {
     }
 }
 
-/// How far a drive continues to read after a read.
+/// The extent of read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadOn {
     Not,
@@ -97,17 +97,17 @@ pub(crate) enum ReadOn {
     OneTrackAhead,
 }
 
-/// When a waiting command takes the medium from read-ahead.
+/// The point at which a waiting command interrupts read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// At once, even within a sector.
+    /// Immediately, even within a sector.
     WithinSector,
     /// After the sector, or the wait for it, that is in progress.
     AfterSector,
 }
 
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own in the files")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate parameter of the files")]
 pub(crate) struct Buffer {
     pub(crate) segments: usize,
     pub(crate) segment_size: u64,

@@ -14,9 +14,9 @@ pub(super) struct Pass {
     /// The address after the last one on this track.
     pub(super) track_end: u64,
     pub(super) track_first: u64,
-    /// When the head is on the track.
+    /// Arrival of the head on the track.
     pub(super) on_track: Time,
-    /// When the first requested sector begins to pass.
+    /// Time at which the first requested sector begins to pass.
     pub(super) begin: Time,
     angle: Angle,
     sector: Angle,
@@ -26,14 +26,14 @@ pub(super) struct Pass {
     on_arrival: bool,
 }
 
-/// Number of sectors that pass in order, and number that are there as soon as these are.
+/// Number of sectors that pass in order, and number of those that have passed before them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
     pub(super) in_order: u64,
     pub(super) at_once: u64,
 }
 
-/// How a head reaches a track.
+/// The manner in which a head reaches a track.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) write: bool,
@@ -52,6 +52,8 @@ impl Mechanics {
         let seek = self.seeks.time(from.cylinder.abs_diff(to.cylinder));
         let switch = if from.head == to.head { Span::ZERO } else { self.head_switch };
         let moved = seek.max(switch);
+        // The head is selected while the arm moves, so the longer of both counts. The settling of a
+        // write is a residual, which may be negative.
         if write && !moved.is_zero() {
             Span::from_ns(moved.ns().saturating_add_signed(self.write_settle))
         } else {
@@ -62,6 +64,7 @@ impl Mechanics {
     /// Sends the head to the track of `lba`.
     pub(super) fn go(&self, now: Time, arm: Arm, lba: u64, way: Way) -> Pass {
         let spot = self.layout.spot(lba);
+        debug_assert!(spot.track_first <= lba && lba < spot.track_end, "{lba} is not on its track");
         let on_track = now + self.reach(arm, spot.arm, way.write).max(way.shortest);
         let head = self.spindle.angle_at(on_track);
         let begin = on_track + self.spindle.wait(head, spot.angle);
@@ -99,12 +102,12 @@ impl Mechanics {
         self.spindle.time_for(u128::from(sectors) * u128::from(pass.sector))
     }
 
-    /// When everything of `pass` up to `end` has been read.
+    /// The end of reading `pass` up to `end`.
     pub(super) fn read_up_to(&self, pass: &Pass, end: u64) -> Time {
         pass.begin + self.passing(pass, pass.in_order(end) - pass.lba)
     }
 
-    /// Up to which of the sectors of `pass`, requested up to `end`, have been read at `now`.
+    /// The address up to which `pass`, requested up to `end`, has been read at `now`.
     pub(super) fn reached(&self, pass: &Pass, end: u64, now: Time) -> u64 {
         if now <= pass.begin {
             return pass.lba;
@@ -112,13 +115,14 @@ impl Mechanics {
         let elapsed = now.since(pass.begin);
         let last = pass.in_order(end);
         if elapsed >= self.spindle.period() {
+            // `turned_in` wraps after a revolution, by which the whole track has passed.
             return end;
         }
         let passed = pass.lba + self.spindle.turned_in(elapsed) / pass.sector;
         if passed >= last { end } else { passed }
     }
 
-    /// When the sector, or the wait for one, that is in progress at `now` ends.
+    /// The end of the sector, or the wait for one, that is in progress at `now`.
     pub(super) fn sector_ends(&self, pass: &Pass, now: Time, reads_at_once: bool) -> Time {
         let head = self.spindle.angle_at(now);
         let into = head.wrapping_sub(pass.angle) % pass.sector;
@@ -141,6 +145,7 @@ impl Pass {
 
     pub(super) fn split(&self, end: u64) -> Split {
         let last = self.in_order(end);
+        debug_assert!(self.lba <= last && last <= end, "the parts of a split add up");
         Split { in_order: last - self.lba, at_once: end - last }
     }
 
@@ -152,6 +157,7 @@ impl Pass {
     /// Continues from `lba` on the same track at `now`, without a landing.
     pub(super) fn continued(mut self, lba: u64, mechanics: &Mechanics, now: Time) -> Self {
         self.angle = self.angle.wrapping_add((lba - self.lba).wrapping_mul(self.sector));
+        // Sectors before `lba` have passed already, so none of them counts as landed on.
         self.lba = lba;
         self.landed = lba;
         self.on_track = now;

@@ -19,7 +19,7 @@ impl Disk {
         let miss = self.by_previous(overheads.read_miss);
         let disconnect = self.by_previous(overheads.read_disconnect);
         let (mut index, mut found) = self.find(lba, end);
-        // The medium may be requested once the command is decoded.
+        // The medium is only requested once the command is decoded.
         let understood = later(now, miss);
         let mut medium = now;
         let waits_for_write = match self.background {
@@ -32,6 +32,7 @@ impl Disk {
         if let Some(written) = waits_for_write {
             self.settle(written);
             medium = written;
+            // The end of the write may have freed the segment that held the data.
             (index, found) = self.find(lba, end);
         }
         let at_once = waits_for_write.is_none() && self.answers_at_once(found, index, lba, count);
@@ -41,7 +42,7 @@ impl Disk {
 
         let overheads = &self.params.overheads;
         let spindle = &self.params.mechanics.spindle;
-        let mark = self.mark(count);
+        let mark = self.watermark(count);
         let ready = if connected {
             let command = if found == Lookup::Nothing { miss } else { hit };
             later(medium.max(later(now, command)), overheads.data_preparation)
@@ -60,6 +61,7 @@ impl Disk {
             mark,
         };
         let delivered = self.arrivals.delivered(ready, protocol, spindle);
+        debug_assert!(delivered >= ready, "data crosses the bus before it is ready");
         if self.params.buffer.drops_taken {
             let segment = self.segments.last();
             segment.start = segment.start.max(end);
@@ -86,14 +88,14 @@ impl Disk {
         }
     }
 
-    /// Whether data is transferred without a disconnect.
+    /// Returns true if data is transferred without a disconnect.
     fn answers_at_once(&self, found: Lookup, index: usize, lba: u64, count: u64) -> bool {
         match found {
             Lookup::Whole => true,
             Lookup::Nothing => false,
             Lookup::Partial => {
                 let there = self.segments.get(index).end - lba;
-                let enough = self.mark(count).min(count);
+                let enough = self.watermark(count).min(count);
                 self.params.buffer.partial_hits_at_once || (there > 0 && there >= enough)
             }
         }
@@ -106,7 +108,7 @@ impl Disk {
         clippy::cast_precision_loss,
         reason = "a share of a segment, which is far below 2^52 sectors"
     )]
-    fn mark(&self, count: u64) -> u64 {
+    fn watermark(&self, count: u64) -> u64 {
         let buffer = &self.params.buffer;
         if buffer.marks_by_request {
             let whole = count.min(buffer.segment_size);
@@ -116,8 +118,8 @@ impl Disk {
         }
     }
 
-    /// Reads missing sectors from the medium and lets read-ahead continue from there; `medium` is
-    /// when the medium is available, `understood` when the command is decoded.
+    /// Reads missing sectors from the medium and lets read-ahead continue from there; the medium is
+    /// available at `medium`, and the command is decoded at `understood`.
     fn gather(
         &mut self,
         medium: Time,
@@ -131,12 +133,12 @@ impl Disk {
             && self.segments.is_last(index)
             && self.activity() == Activity::Reading;
         // Overtaking a write in progress touches nothing but the buffer.
-        let beside_write = matches!(self.background, Background::Destaging(_));
-        if beside_write {
+        if matches!(self.background, Background::Destaging(_)) {
             self.arrivals.start(end - lba);
             return;
         }
         let free = if takes_over { medium } else { self.stop_reading(medium) };
+        // Decoding and stopping read-ahead both count from the release of the medium, as in DiskSim.
         let start = medium + until(medium, understood) + until(medium, free);
         let segment = self.segments.use_now(index);
         segment.in_use = true;
@@ -144,8 +146,9 @@ impl Disk {
         if found == Lookup::Nothing {
             (segment.start, segment.end, segment.limit) = (lba, lba, 0);
         }
+        // A stream that is taken over may have been promised more than this read would ask for.
         let (from, have) = (segment.start, segment.end);
-        let limit = self.limit(from, lba, end);
+        let limit = self.read_ahead_limit(from, lba, end);
         let segment = self.segments.last();
         segment.limit = segment.limit.max(limit);
         let limit = segment.limit;
@@ -161,6 +164,7 @@ impl Disk {
             return;
         }
         let first = match self.background {
+            // Read-ahead that is taken over is on its way already: no seek, no rotation.
             Background::Reading(pass) => pass,
             _ => self.first_pass(start, have, found),
         };
@@ -186,6 +190,7 @@ impl Disk {
             let on_track = end.min(pass.track_end);
             let in_order = pass.split(on_track).in_order;
             let passed = have - pass.lba;
+            debug_assert!(pass.lba <= have && have < on_track, "{have} is not on this pass");
             let begin = pass.begin + self.params.mechanics.passing(&pass, passed);
             let left = on_track - have;
             let ordered = in_order.saturating_sub(passed).clamp(1, left);
@@ -203,8 +208,8 @@ impl Disk {
         }
     }
 
-    /// How far the stream of a segment that begins at `from` may be read ahead.
-    fn limit(&self, from: u64, lba: u64, end: u64) -> u64 {
+    /// The limit of read-ahead for the stream of a segment that begins at `from`.
+    fn read_ahead_limit(&self, from: u64, lba: u64, end: u64) -> u64 {
         let buffer = &self.params.buffer;
         let layout = &self.params.mechanics.layout;
         let size = buffer.segment_size;

@@ -8,7 +8,7 @@ pub(super) struct Segment {
     pub(super) in_use: bool,
     /// Its last use was a write.
     pub(super) written: bool,
-    /// How far its stream may be read ahead.
+    /// Limit of read-ahead for its stream.
     pub(super) limit: u64,
     for_writes: bool,
 }
@@ -44,15 +44,19 @@ pub(super) struct Segments {
 
 impl Segments {
     pub(super) fn new(count: usize, size: u64, separate: bool) -> Self {
-        let empty = |for_writes| Segment {
-            start: 0,
-            end: 0,
-            in_use: false,
-            written: false,
-            limit: 0,
-            for_writes,
-        };
-        let list = (0..count).map(|index| empty(separate && index == 0)).collect();
+        assert!(count > usize::from(separate), "reads need a segment");
+        let mut list = Vec::with_capacity(count);
+        for index in 0..count {
+            let for_writes = separate && index == 0;
+            list.push(Segment {
+                start: 0,
+                end: 0,
+                in_use: false,
+                written: false,
+                limit: 0,
+                for_writes,
+            });
+        }
         Self { list, size, separate }
     }
 
@@ -69,6 +73,7 @@ impl Segments {
         rules: HitRules,
     ) -> (usize, Lookup) {
         let mut best = (0, self.list.len() - 1, Lookup::Nothing);
+        // The values only rank the candidates; their order is that of DiskSim's buffer code.
         for (index, segment) in self.list.iter().enumerate() {
             if segment.for_writes {
                 continue;
@@ -108,6 +113,7 @@ impl Segments {
     /// The segment for a write of `start..end`, if none is being written.
     pub(super) fn for_write(&self, start: u64, end: u64, reading: bool) -> usize {
         let mut best = (0, self.list.len() - 1);
+        // Overlapping segments first: their data is about to become stale anyway.
         for (index, segment) in self.list.iter().enumerate() {
             if self.separate {
                 if segment.for_writes {
@@ -142,6 +148,7 @@ impl Segments {
 
     /// Makes the segment at `index` the most recently used one.
     pub(super) fn use_now(&mut self, index: usize) -> &mut Segment {
+        debug_assert!(index < self.list.len(), "segment {index} of {}", self.list.len());
         self.list[index..].rotate_left(1);
         self.last()
     }
@@ -162,5 +169,6 @@ impl Segments {
         let segment = self.last();
         segment.end = segment.end.max(end);
         segment.start = segment.start.max(segment.end.saturating_sub(size));
+        debug_assert!(segment.end - segment.start <= size, "a segment holds more than its size");
     }
 }

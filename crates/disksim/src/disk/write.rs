@@ -12,7 +12,7 @@ use super::pass::{Pass, Split, Way};
 struct Inflow {
     first: u64,
     count: u64,
-    /// When the bus begins to transfer it.
+    /// Beginning of its transfer over the bus.
     begins: Time,
     sector: Span,
     /// The first sector goes to the medium only once this many are buffered.
@@ -20,8 +20,8 @@ struct Inflow {
 }
 
 /// Drives with an extra disconnect let the bus get ahead of the medium: a write begins once ten of
-/// its sectors are buffered, or fifteen if it has 45 or more. The measured HP 97556 and C2247A do
-/// so (`DiskSim` 4.0 has the same constants).
+/// its sectors are buffered, or fifteen if it has 45 or more.
+// The measured HP 97556 and C2247A do so (`DiskSim` 4.0 has the same constants).
 const HEAD_START: u64 = 10;
 const LONG_WRITE: u64 = 45;
 const LONG_HEAD_START: u64 = 15;
@@ -31,8 +31,12 @@ impl Inflow {
         self.begins + self.sector * self.count
     }
 
-    /// When the sector at `lba` may be written.
+    /// Time from which the sector at `lba` may be written.
     fn there(&self, lba: u64) -> Time {
+        debug_assert!(
+            self.first <= lba && lba < self.first + self.count,
+            "{lba} is not part of it"
+        );
         let buffered = (lba - self.first + 1).max(self.head_start);
         self.begins + self.sector * buffered
     }
@@ -57,7 +61,7 @@ impl Disk {
                 && self.segments.last().end == lba
                 && lba + count - destage.first <= size;
             if joins {
-                let inflow = self.inflow(lba, count, later(understood, preparation));
+                let inflow = self.new_inflow(lba, count, later(understood, preparation));
                 return self.join(destage, understood, inflow);
             }
             let disconnected =
@@ -66,7 +70,7 @@ impl Disk {
             let ready = later(later(reconnected, overheads.first_reselect), preparation);
             self.settle(destage.until);
             let start = destage.until + until(destage.until, understood);
-            let inflow = self.inflow(lba, count, ready);
+            let inflow = self.new_inflow(lba, count, ready);
             self.take_segment(lba, count);
             return self.put(start, inflow, immediate, None);
         }
@@ -83,7 +87,7 @@ impl Disk {
             None => (understood, understood),
         };
         let start = now + until(now, understood) + until(now, free);
-        let inflow = self.inflow(lba, count, later(ready, preparation));
+        let inflow = self.new_inflow(lba, count, later(ready, preparation));
         self.take_segment(lba, count);
         self.put(start, inflow, immediate, extra)
     }
@@ -92,8 +96,8 @@ impl Disk {
         matches!(self.background, Background::Reading(_))
     }
 
-    /// Whether the drive makes its extra disconnect in a write to `lba` that will use the segment
-    /// at `index`: a write immediately after a write elsewhere.
+    /// Returns the extra disconnect for a write to `lba` in the segment at `index`, which some drives
+    /// make directly after a write to another address.
     fn extra_disconnect(&self, index: usize, lba: u64) -> Option<ExtraDisconnect> {
         let extra = self.params.overheads.extra_disconnect?;
         let segment = self.segments.get(index);
@@ -102,7 +106,7 @@ impl Disk {
         (follows && elsewhere && !self.params.bus.never_disconnects).then_some(extra)
     }
 
-    fn inflow(&self, first: u64, count: u64, begins: Time) -> Inflow {
+    fn new_inflow(&self, first: u64, count: u64, begins: Time) -> Inflow {
         let head_start = match self.params.overheads.extra_disconnect {
             None => 1,
             Some(_) if count < LONG_WRITE => HEAD_START.min(count),
@@ -167,13 +171,14 @@ impl Disk {
         (done, ServedBy::DriveWriteCache)
     }
 
-    /// When all of `inflow` is on the medium, and the position of the arm then.
+    /// The time at which all of `inflow` is on the medium, and the position of the arm then.
     fn onto_medium(&self, mut start: Time, mut shortest: Span, inflow: Inflow) -> (Time, Arm) {
         let end = inflow.first + inflow.count;
         let (mut lba, mut arm) = (inflow.first, self.arm);
         while lba < end {
             let way = Way { write: true, shortest, on_arrival: self.params.writes.on_arrival };
             let pass = self.params.mechanics.go(start, arm, lba, way);
+            debug_assert!(pass.track_end > lba, "an empty track makes no progress");
             let on_track = end.min(pass.track_end);
             start = self.written_on_track(&pass, on_track, inflow);
             (arm, shortest, lba) = (pass.arm, Span::ZERO, on_track);
@@ -181,7 +186,7 @@ impl Disk {
         (start, arm)
     }
 
-    /// When the sectors of `pass` up to `end` have been written.
+    /// The end of writing the sectors of `pass` up to `end`.
     fn written_on_track(&self, pass: &Pass, end: u64, inflow: Inflow) -> Time {
         let mechanics = &self.params.mechanics;
         let period = mechanics.spindle.period();
@@ -200,6 +205,7 @@ impl Disk {
         loop {
             let there = inflow.there(lba);
             if there > now {
+                // A sector that arrives late has to come round again: whole revolutions.
                 let turns = there.since(now).ns().div_ceil(period.ns());
                 now += period * turns;
             }
@@ -209,18 +215,19 @@ impl Disk {
             if lba == end {
                 return now;
             }
-            // The next sector was not there in time: it may be, one revolution later.
+            // The next sector was late; the next turn of the loop waits for it.
         }
     }
 }
 
-/// Number of sectors from `lba` on, the first of which passes at `now`, that are there in time.
+/// Number of sectors from `lba` on, the first of which passes at `now`, that arrive in time.
 fn keeps_up(inflow: Inflow, lba: u64, end: u64, now: Time, sector: Span) -> u64 {
     let left = end - lba;
     if inflow.sector <= sector || inflow.there(end - 1) <= now {
         return left;
     }
     let arrived = inflow.begins + inflow.sector * (lba - inflow.first + 1);
+    // The lead over the medium shrinks by the difference of both paces with every sector.
     let lead = now.since(arrived).ns();
     (lead / (inflow.sector.ns() - sector.ns()) + 1).min(left)
 }

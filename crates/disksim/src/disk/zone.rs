@@ -2,7 +2,7 @@
 
 use drivelab_model::mechanics::Angle;
 
-/// Which part of a zone has its own spares, and where slipped sectors go.
+/// The part of a zone that has spares, and the destination of slipped sectors.
 ///
 /// The schemes are those of `DiskSim` 4.0 (reference manual CMU-PDL-08-101, disk model parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub(crate) enum Sparing {
     PerTrack,
     /// Sectors at the end of every cylinder.
     PerCylinder,
-    /// The same, but a slip moves everything up to the end of the zone.
+    /// Like `PerCylinder`, but a slip moves everything up to the end of the zone.
     PerCylinderSlipToEnd,
     /// Sectors at the front of every cylinder.
     PerCylinderAtFront,
-    /// The same, but a slip moves everything up to the end of the zone.
+    /// Like `PerCylinderAtFront`, but a slip moves everything up to the end of the zone.
     PerCylinderAtFrontSlipToEnd,
     /// Sectors at the end of the drive.
     AtEnd,
@@ -45,7 +45,7 @@ impl Sparing {
         matches!(self, Self::PerCylinderAtFront | Self::PerCylinderAtFrontSlipToEnd)
     }
 
-    /// Whether a slip also moves the beginning of the following tracks.
+    /// Returns true if a slip also moves the beginning of the following tracks.
     fn moves_skew(self) -> bool {
         matches!(
             self,
@@ -72,9 +72,9 @@ pub(crate) struct ZoneShape {
     pub(crate) reserved: u64,
     pub(crate) spares: u64,
     pub(crate) sparing: Sparing,
-    /// Defective places that are skipped: sectors, or tracks if tracks are spared.
+    /// Defects that are skipped: sectors, or tracks if tracks are spared.
     pub(crate) slips: Vec<u64>,
-    /// Defective places and their spares.
+    /// Defects and their spares.
     pub(crate) remapped: Vec<(u64, u64)>,
 }
 
@@ -92,8 +92,8 @@ pub(crate) struct Zone {
     usable: u64,
     /// The zone is one such part.
     whole: bool,
-    /// The last physical sector: it takes whatever does not fit because a file lists more defects
-    /// than spares.
+    /// The last physical sector, to which all overflow maps if a file lists more defects than
+    /// spares.
     last: u64,
     /// For slips to the end: the usable index of each slip, minus the number of slips before it.
     thresholds: Vec<u64>,
@@ -125,21 +125,19 @@ impl Zone {
             | Sparing::AtEnd => shape.slips.len() as u64,
             _ => 0,
         };
-        // A range that is cut off by the end of the zone has no spares of its own.
+        // A range that is cut off by the end of the zone has no spares.
         let data = all.checked_sub((all / part) * spares)?;
         let data = data.checked_sub(shape.reserved + lost_to_slips).filter(|data| *data > 0)?;
         shape.slips.sort_unstable();
         let units = if shape.sparing == Sparing::Tracks { per_track } else { 1 };
         let whole = matches!(shape.sparing, Sparing::None | Sparing::PerZone | Sparing::Tracks);
-        let usable_index = |place: u64| {
-            if whole { place } else { (place / part) * usable + (place % part).min(usable) }
-        };
-        let thresholds = (0..).zip(&shape.slips);
-        let thresholds = thresholds
-            .map(|(before, slip)| {
-                usable_index(slip.saturating_mul(units)).saturating_sub(before * units)
-            })
-            .collect();
+        let mut thresholds = Vec::with_capacity(shape.slips.len());
+        for (before, slip) in (0..).zip(&shape.slips) {
+            let sector = slip.saturating_mul(units);
+            let usable_index =
+                if whole { sector } else { (sector / part) * usable + (sector % part).min(usable) };
+            thresholds.push(usable_index.saturating_sub(before * units));
+        }
         Some(Self {
             first,
             end: first + data,
@@ -163,14 +161,15 @@ impl Zone {
 
     /// The physical sector, counted from the front of the zone, of its `index`th address.
     pub(crate) fn physical(&self, index: u64) -> u64 {
-        let place = self.slipped(index + self.shape.reserved).min(self.last);
+        debug_assert!(index < self.end - self.first, "address {index} is beyond the zone");
+        let sector = self.slipped(index + self.shape.reserved).min(self.last);
         if self.shape.remapped.is_empty() {
-            return place;
+            return sector;
         }
         let unit = if self.shape.sparing == Sparing::Tracks { self.per_track } else { 1 };
-        match self.shape.remapped.iter().find(|(bad, _)| *bad == place / unit) {
-            Some((_, spare)) => (spare.saturating_mul(unit) + place % unit).min(self.last),
-            None => place,
+        match self.shape.remapped.iter().find(|(bad, _)| *bad == sector / unit) {
+            Some((_, spare)) => (spare.saturating_mul(unit) + sector % unit).min(self.last),
+            None => sector,
         }
     }
 
@@ -187,6 +186,7 @@ impl Zone {
             return (moved / self.usable) * self.part + moved % self.usable + front;
         }
         let (part, mut within) = (index / self.usable, index % self.usable);
+        // Only the slips of this part count; each moves the rest of the part by one sector.
         let begin = part * self.part;
         let from = self.shape.slips.partition_point(|slip| *slip < begin);
         for slip in &self.shape.slips[from..] {
@@ -198,28 +198,30 @@ impl Zone {
         begin + within + front
     }
 
+    /// Returns true if the `index`th address is on `track`, before remapping.
+    fn is_on_track(&self, index: u64, track: u64) -> bool {
+        self.slipped(index + self.shape.reserved) / self.per_track == track
+    }
+
     /// The first address on the track that contains the `index`th address at `sector`, and the
-    /// address after the last; remapped sectors count where they belong.
+    /// address after the last; remapped sectors count at their original position.
     pub(crate) fn track_bounds(&self, index: u64, track: u64, sector: u64) -> (u64, u64) {
-        let on_track = |index: u64| {
-            let place = self.slipped(index + self.shape.reserved);
-            place / self.per_track == track
-        };
-        if !on_track(index) {
+        if !self.is_on_track(index, track) {
             return (index, index + 1);
         }
         let mut first = index.saturating_sub(sector);
         let mut end = (index + self.per_track - sector).min(self.end - self.first);
         if !self.shape.sparing.slips_to_end() {
-            // No track reaches beyond the part with its own spares.
+            // No track reaches beyond a part with spares.
             let part = (index + self.shape.reserved) / self.usable;
             first = first.max((part * self.usable).saturating_sub(self.shape.reserved));
             end = end.min((part + 1) * self.usable - self.shape.reserved);
         }
-        while first < index && !on_track(first) {
+        while first < index && !self.is_on_track(first, track) {
+            // The estimates include spares and slips, which have no address: narrow them down.
             first += 1;
         }
-        while end > index + 1 && !on_track(end - 1) {
+        while end > index + 1 && !self.is_on_track(end - 1, track) {
             end -= 1;
         }
         (first, end)

@@ -14,15 +14,15 @@ use crate::disk::params::{
 pub(super) fn read(block: Block, bus: Bus, resolve: Resolve) -> DiskSimResult<Params> {
     let mut fields = Fields::of(block);
     let mut model = fields.block("Model", "dm_disk")?;
-    let bus = bus_of(&mut fields, bus)?;
-    queue(&mut fields)?;
-    let buffer = buffer(&mut fields)?;
+    let bus = read_bus(&mut fields, bus)?;
+    check_queue(&mut fields)?;
+    let buffer = read_buffer(&mut fields)?;
     let writes = Writes {
         immediate_report: fields.number("Fast write level", 0..=2)? > 0,
         joins_sequential: fields.switch("Combine seq writes")?,
         on_arrival: fields.number("Immediate buffer write", 0..=2)? > 0,
     };
-    let overheads = overheads(&mut fields)?;
+    let overheads = read_overheads(&mut fields)?;
     let shortest_write_seek = Span::from_ns(fields.time("Minimum seek delay")?);
     // "Avg sectors per cylinder" is a hint to a host's scheduler; "Calc sector by sector" changes
     // the speed of DiskSim, not its results; a write always stops read-ahead of its sectors.
@@ -47,7 +47,7 @@ pub(super) fn read(block: Block, bus: Bus, resolve: Resolve) -> DiskSimResult<Pa
     Ok(Params { mechanics, overheads, bus, buffer, writes })
 }
 
-fn bus_of(fields: &mut Fields, mut bus: Bus) -> DiskSimResult<Bus> {
+fn read_bus(fields: &mut Fields, mut bus: Bus) -> DiskSimResult<Bus> {
     let own = Span::from_ns(fields.time("Bulk sector transfer time")?);
     bus.slow_down(own, own);
     fields.ignore(&["Hold bus entire write xfer"]);
@@ -57,7 +57,7 @@ fn bus_of(fields: &mut Fields, mut bus: Bus) -> DiskSimResult<Bus> {
 }
 
 /// Parameters that matter only with several commands in the drive are accepted if it accepts one.
-fn queue(fields: &mut Fields) -> DiskSimResult<()> {
+fn check_queue(fields: &mut Fields) -> DiskSimResult<()> {
     let length = fields.value("Max queue length")?;
     if length.number("Max queue length", 0..=1000)? > 1 {
         return Err(length.at.error(
@@ -78,7 +78,7 @@ fn queue(fields: &mut Fields) -> DiskSimResult<()> {
     Ok(())
 }
 
-fn buffer(fields: &mut Fields) -> DiskSimResult<Buffer> {
+fn read_buffer(fields: &mut Fields) -> DiskSimResult<Buffer> {
     let segments = fields.number("Number of buffer segments", 1..=1024)?;
     fields.number("Maximum number of write segments", 1..=segments)?;
     let separate_write_segment = fields.switch("Use separate write segment")?;
@@ -118,7 +118,7 @@ fn buffer(fields: &mut Fields) -> DiskSimResult<Buffer> {
     })
 }
 
-fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
+fn read_overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
     let scale = fields.number("Time scale for overheads", 0.0..=1000.0)?;
     let mut scaled = OverheadReader { fields, scale };
     let extra = ExtraDisconnect {

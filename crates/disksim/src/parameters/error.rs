@@ -1,4 +1,4 @@
-//! Why a parameter file is unusable.
+//! Errors of reading a parameter file.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub struct DiskSimError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong and what would be accepted.
+    /// The error, and the accepted values.
     pub message: String,
 }
 

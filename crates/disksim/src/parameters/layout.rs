@@ -15,7 +15,7 @@ pub(super) fn read(mut fields: Fields, heads: u32) -> DiskSimResult<Layout> {
     };
     let scheme = fields.number("Sparing scheme used", 0..=10)?;
     let range = fields.number("Rangesize for sparing", 1..=1 << 22)?;
-    let unit = skew_unit(&mut fields)?;
+    let unit = read_skew_unit(&mut fields)?;
     let zones = fields.value("Zones")?;
     fields.finish()?;
     let rules = Rules { scheme, range, heads, unit };
@@ -54,12 +54,10 @@ impl Rules {
             return Err(at.error("this zone starts before the previous one ends"));
         }
         let per_track = fields.number("Blocks per track", 1..=1 << 16)?;
-        let unit = skew_unit(&mut fields)?;
-        let angle = match unit.as_deref().or(self.unit.as_deref()) {
-            None | Some("sectors") => |number: f64, per_track: u32| {
-                whole_sectors(number).wrapping_mul(u64::MAX / u64::from(per_track))
-            },
-            Some("revolutions") => |number: f64, _| revolutions(number),
+        let unit = read_skew_unit(&mut fields)?;
+        let in_sectors = match unit.as_deref().or(self.unit.as_deref()) {
+            None | Some("sectors") => true,
+            Some("revolutions") => false,
             Some(other) => {
                 return Err(at.error(format!(
                     "`Skew units = {other}`: expected `sectors` or `revolutions`"
@@ -70,8 +68,15 @@ impl Rules {
         let origin = fields.number("Offset of first block", turn.clone())?;
         let track = fields.number("Skew for track switch", turn.clone())?;
         let cylinder = fields.number("Skew for cylinder switch", turn)?;
-        let slips = places(&mut fields, "slips")?;
-        let remapped = places(&mut fields, "defects")?;
+        let [origin, track_skew, cylinder_skew] = [origin, track, cylinder].map(|number| {
+            if in_sectors {
+                whole_sectors(number).wrapping_mul(u64::MAX / u64::from(per_track))
+            } else {
+                revolutions(number)
+            }
+        });
+        let slips = read_defects(&mut fields, "slips")?;
+        let remapped = read_defects(&mut fields, "defects")?;
         if remapped.len() % 2 == 1 {
             return Err(at.error("`defects`: expected pairs of a bad place and its spare"));
         }
@@ -83,9 +88,9 @@ impl Rules {
             first_cylinder: first,
             cylinders: last - first + 1,
             per_track,
-            origin: angle(origin, per_track),
-            track_skew: angle(track, per_track),
-            cylinder_skew: angle(cylinder, per_track),
+            origin,
+            track_skew,
+            cylinder_skew,
             reserved: fields.number("Empty space at zone front", 0..=1 << 40)?,
             spares,
             sparing: self.sparing(),
@@ -114,13 +119,13 @@ impl Rules {
     }
 }
 
-fn skew_unit(fields: &mut Fields) -> DiskSimResult<Option<String>> {
+fn read_skew_unit(fields: &mut Fields) -> DiskSimResult<Option<String>> {
     let Some(unit) = fields.optional("Skew units") else { return Ok(None) };
     Ok(Some(unit.words("Skew units")?.to_owned()))
 }
 
-fn places(fields: &mut Fields, key: &'static str) -> DiskSimResult<Vec<u64>> {
-    fields.value(key)?.list(key)?.iter().map(|place| place.number(key, 0..=1 << 40)).collect()
+fn read_defects(fields: &mut Fields, key: &'static str) -> DiskSimResult<Vec<u64>> {
+    fields.value(key)?.list(key)?.iter().map(|value| value.number(key, 0..=1 << 40)).collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "limited to 10^6 sectors")]

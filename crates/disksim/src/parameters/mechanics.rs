@@ -32,7 +32,7 @@ pub(super) fn read(
         reason = "between 10^5 and 10^8"
     )]
     let spindle = Spindle::new((rpm * 1000.0 + 0.5) as u64);
-    let points = seek(&mut fields, cylinders, resolve)?;
+    let points = read_seeks(&mut fields, cylinders, resolve)?;
     let mechanics = Mechanics {
         spindle,
         layout,
@@ -58,7 +58,7 @@ pub(super) fn read(
 
 type Points = Vec<(u32, Span)>;
 
-fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<Points> {
+fn read_seeks(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<Points> {
     let kind = fields.value("Seek type")?;
     match kind.words("Seek type")? {
         "extracted" => {
@@ -69,7 +69,7 @@ fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<
                     "there is no seek curve file `{name}`; put it next to this file"
                 )));
             };
-            extracted(&found)
+            read_seek_file(&found)
         }
         "hpl" => Ok(Equation::read(fields, false)?.points(cylinders, &[])),
         "hplplus10" => {
@@ -122,7 +122,7 @@ impl ThreePoints {
         Ok(Self { single, average, full })
     }
 
-    /// Straight lines; the average belongs to a third of the stroke.
+    /// Straight lines; a random seek covers a third of the stroke on average.
     fn line(&self, cylinders: u32) -> Points {
         let (third, last) = ((cylinders / 3).max(2), (cylinders - 1).max(3));
         let points = [(1, self.single), (third, self.average), (last, self.full)];
@@ -136,11 +136,12 @@ impl ThreePoints {
         let all = f64::from(cylinders.max(2));
         let root = (-10.0 * single + 15.0 * average - 5.0 * full) / (3.0 * all.sqrt());
         let line = (7.0 * single - 15.0 * average + 8.0 * full) / (3.0 * all);
-        let at = |distance: u32| {
-            let x = f64::from(distance - 1);
-            milliseconds((single + root * x.sqrt() + line * x).max(0.0))
-        };
-        (1..=cylinders.max(2)).map(|distance| (distance, at(distance))).collect()
+        (1..=cylinders.max(2))
+            .map(|distance| {
+                let x = f64::from(distance - 1);
+                (distance, milliseconds((single + root * x.sqrt() + line * x).max(0.0)))
+            })
+            .collect()
     }
 }
 
@@ -154,7 +155,7 @@ struct Equation {
     line_from: f64,
     root: (f64, f64),
     line: (f64, f64),
-    /// One cylinder, if it is given separately.
+    /// The seek to the adjacent cylinder, if it is given separately.
     single: Option<f64>,
 }
 
@@ -180,23 +181,23 @@ impl Equation {
     }
 
     fn points(&self, cylinders: u32, first: &[f64]) -> Points {
-        let at = |distance: u32| {
+        let mut points = Vec::new();
+        for distance in 1..=cylinders.max(2) {
             let x = f64::from(distance);
-            match (first.get(distance as usize - 1), self.single) {
+            let time = match (first.get(distance as usize - 1), self.single) {
                 (Some(time), _) => *time,
                 (None, Some(time)) if distance == 1 => time,
                 _ if x < self.line_from => self.root.0 + self.root.1 * x.sqrt(),
                 _ => self.line.0 + self.line.1 * x,
-            }
-        };
-        let point =
-            |distance| (distance, Span::from_ns(nanoseconds(at(distance)).max(0).unsigned_abs()));
-        (1..=cylinders.max(2)).map(point).collect()
+            };
+            points.push((distance, Span::from_ns(nanoseconds(time).max(0).unsigned_abs())));
+        }
+        points
     }
 }
 
 /// A `.seek` file: a heading, then `distance, ms` with ascending distances.
-fn extracted(file: &BaseText) -> DiskSimResult<Points> {
+fn read_seek_file(file: &BaseText) -> DiskSimResult<Points> {
     let mut points: Points = Vec::new();
     for (line, text) in (1..).zip(file.text.lines()) {
         let at = At { file: file.file.as_str().into(), line };

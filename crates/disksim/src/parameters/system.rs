@@ -48,9 +48,9 @@ pub(super) fn read(file: &At, items: Vec<Item>, resolve: Resolve) -> DiskSimResu
         }
         let fields = Fields::of(block.clone());
         match kind.as_str() {
-            "disksim_iodriver" => driver(fields)?,
-            "disksim_bus" => wire(fields, &mut bus)?,
-            "disksim_ctlr" => controller(fields, &mut bus)?,
+            "disksim_iodriver" => check_driver(fields)?,
+            "disksim_bus" => read_bus(fields, &mut bus)?,
+            "disksim_ctlr" => read_controller(fields, &mut bus)?,
             "disksim_disk" => disk = Some(block.clone()),
             other => return Err(at.error(format!("a `{other}` is not modelled"))),
         }
@@ -103,7 +103,7 @@ impl System {
 }
 
 /// The host's driver: it takes no time, and passes requests on in order.
-fn driver(mut fields: Fields) -> DiskSimResult<()> {
+fn check_driver(mut fields: Fields) -> DiskSimResult<()> {
     fields.only("type", 1.0)?;
     fields.only("Constant access time", 0.0)?;
     let mut scheduler = fields.block("Scheduler", "disksim_ioqueue")?;
@@ -112,7 +112,7 @@ fn driver(mut fields: Fields) -> DiskSimResult<()> {
     fields.finish()
 }
 
-fn wire(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
+fn read_bus(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
     fields.only("type", 1.0)?;
     fields.only("Arbitration time", 0.0)?;
     fields.ignore(&["Arbitration type", "Print stats"]);
@@ -122,7 +122,7 @@ fn wire(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
     fields.finish()
 }
 
-fn controller(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
+fn read_controller(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
     fields.only("type", 1.0)?;
     fields.only("Scale for delays", 0.0)?;
     let sector = Span::from_ns(fields.time("Bulk sector transfer time")?);

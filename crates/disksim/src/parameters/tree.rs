@@ -1,4 +1,4 @@
-//! The grammar: blocks of `key = value`, lists, and files that are included where they are named.
+//! The grammar: blocks of `key = value`, lists, and included files.
 
 use std::iter::Peekable;
 use std::rc::Rc;
@@ -206,8 +206,7 @@ impl<'a> Reader<'a> {
             if entries.iter().any(|(known, _)| *known == key) {
                 return Err(key_at.error(format!("`{key}` is given twice")));
             }
-            let value = self.value(source)?;
-            entries.push((key, value));
+            entries.push((key, self.value(source)?));
             if !source.takes(',') && source.peek() != Some(Token::Sign('}')) {
                 return Err(source.at().error("expected `,` or `}` after this value"));
             }
@@ -245,8 +244,8 @@ impl<'a> Reader<'a> {
         }
         if source.takes('{') {
             let (what, name) = words.split_once(' ').unwrap_or((&words, ""));
-            let block = self.block(source, what.to_owned(), name.to_owned())?;
-            return Ok(Value { at, kind: Kind::Block(block) });
+            let kind = Kind::Block(self.block(source, what.to_owned(), name.to_owned())?);
+            return Ok(Value { at, kind });
         }
         if let Some(name) = words.strip_prefix("source ") {
             let mut items = self.file(&at, name)?;

@@ -25,9 +25,10 @@ pub(super) struct Front {
     pub(super) write_cache_bytes: Option<Bytes>,
 }
 
-/// Linux gives a queue twice as many requests as the device takes commands: 2 on a port with one
-/// command (`blk_mq_init_sched`, and so measured here), 64 where the host adapter takes 32,
-/// whatever the drive on it does.
+/// Requests of the elevator for each slot of the host adapter.
+// Linux allows twice as many requests as the device has slots: 2 on a port with one command
+// (`blk_mq_init_sched`, confirmed by measurement), 64 on an adapter with 32, independent of the
+// drive on it.
 const REQUESTS_PER_SLOT: usize = 2;
 const AHCI_SLOTS: usize = 32;
 /// Maximum commands that a SCSI host adapter keeps on the wire to one drive.
@@ -45,6 +46,7 @@ pub(super) fn negotiate(
 ) -> Result<Attachment, BuildError> {
     let controller = compatible_controller(model, front.interface, options)?;
     let ncq = options.ncq.map(Switch::is_on);
+    // Command queuing needs tags on the wire, which a taskfile does not have.
     if controller == Controller::Ide && ncq == Some(true) {
         return Err(BuildError::NoQueuing);
     }
@@ -56,6 +58,7 @@ pub(super) fn negotiate(
     };
     let limit = options.tags.map_or(usize::MAX, |tags| tags as usize);
     let single = options.dispatch == Some(Dispatch::Single) || ncq == Some(false);
+    // A controller without NCQ sends one command at a time, regardless of the drive's queue depth.
     let tags = if single { 1 } else { slots.min(front.queue_depth).min(limit) };
     let alone = if tags == 1 { Dispatch::Single } else { Dispatch::Shared };
     let queue_pairs = requested_queue_pairs(model, front, controller, options)?;
@@ -64,9 +67,11 @@ pub(super) fn negotiate(
     // commands depends on the host's elevator.
     let default = if tags == 1 && !several { Scheduler::Deadline } else { Scheduler::None };
     let scheduler = options.scheduler.unwrap_or(default);
+    // Linux attaches no elevator to several hardware queues by default either.
     if several && scheduler != Scheduler::None {
         return Err(BuildError::Queues("an elevator sorts for one queue: omit `scheduler`"));
     }
+    // An NVMe queue has no more requests than entries; the other stacks keep a reserve to sort.
     let per_slot = if controller == Controller::Nvme { 1 } else { REQUESTS_PER_SLOT };
     let nr_requests = options.nr_requests.map_or(slots * per_slot, |asked| asked as usize);
     let link = negotiated_link(model, front, options)?;
@@ -119,6 +124,7 @@ fn negotiated_link(
     options: &Options,
 ) -> Result<Option<Link>, BuildError> {
     let own = front.link;
+    // The host's side is not the limit unless the options say so.
     let fastest = match front.interface {
         Interface::Scsi => return Ok(None),
         Interface::Sata => Link::Sata3,

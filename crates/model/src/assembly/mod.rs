@@ -22,10 +22,10 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
     if let Some(tier) = options.tier {
         return tier::build(profile, tier, options, seed);
     }
-    if let Some(key) = options.of_tier() {
+    if let Some(key) = options.tier_option() {
         return Err(BuildError::NoTier(key));
     }
-    if options.is_of_one() {
+    if options.is_single_drive() {
         single::build(profile, options, seed)
     } else {
         shelf::build(profile, options, seed)
@@ -39,7 +39,7 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
 /// Options that this drive cannot have.
 pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
     let options = Options { scheduler: Some(Scheduler::None), ..*options };
-    if options.tier.is_none() && options.of_tier().is_none() && options.is_of_one() {
+    if options.tier.is_none() && options.tier_option().is_none() && options.is_single_drive() {
         single::on_host(profile, &options, seed, HostSide::Real)
     } else {
         build(profile, &options, seed)

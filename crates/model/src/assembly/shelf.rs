@@ -18,13 +18,14 @@ use crate::shelf::{Member, Sharing, Shelf};
 const MAX_SECTORS: u64 = 1024;
 /// md's chunk since mdadm 3.1 of 2009; before it was 64 KiB (mdadm's manual, `--chunk`).
 const CHUNK: u64 = 1024;
-/// Queue depth of a drive without a controller. Our choice: deep enough that it limits no load.
+/// Queue depth of a drive without a controller.
+// Our choice: deep enough that it limits no load.
 const DEPTH: usize = 64;
 
 pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
     let shape = array_shape(options)?;
     let drives = options.drives.unwrap_or(1);
-    let own = options.of_one();
+    let own = options.single_drive();
     let seed = options.seed.unwrap_or(seed);
     let mut members = Vec::new();
     for index in 0..u64::from(drives) {
@@ -32,6 +33,7 @@ pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<D
         let seed = if drives == 1 { seed } else { Rng::for_part(seed, index).bits() };
         members.push(member(single::build(profile, &own, seed)?));
     }
+    // Equal attachments: the first member describes them all.
     let about = members[0].device.about();
     let (model, attached) = (about.model.clone(), about.attached.clone());
     let piece = options.max_sectors_kb.map_or(MAX_SECTORS, |kib| u64::from(kib) * 2);

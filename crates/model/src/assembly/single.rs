@@ -74,6 +74,7 @@ fn build_disk(
     let port = build_port(&front, &attached, host);
     // On ATA a flush is not a queued command.
     let flush_alone = hdd.interface == Interface::Sata;
+    // The cache may be off in the options, while its size is a property of the drive.
     let write_cache = hdd.parts.write_cache.filter(|_| attached.write_cache_bytes.is_some());
     let disk = Disk::new(Parts { write_cache, ..hdd.parts.clone() }, port, seed);
     let stack = Box::new(Stack::new(&attached, flush_alone, disk));
@@ -107,6 +108,7 @@ fn build_ssd(
     seed: u64,
     host: HostSide,
 ) -> Result<Drive, BuildError> {
+    // With capacitors there is no volatile cache to switch off.
     let cacheless = ssd.protected && options.write_cache.is_some();
     refuse(&model, "has power-loss protection", &[("write-cache", cacheless)])?;
     let front = Front {

@@ -11,7 +11,8 @@ use crate::options::{Options, Switch, Tier, TierKind};
 use crate::profile::{self, Profile};
 use crate::tier::{Swapcache, Tiered, Writeback};
 
-/// Default page cache of a swapcache, in bytes. Our choice: a small machine of its time.
+/// Default page cache of a swapcache, in bytes.
+// Our choice: a small machine of its time.
 const PAGE_CACHE: u64 = 1 << 30;
 const PAGE: u64 = 4096;
 
@@ -30,7 +31,7 @@ pub(super) fn build(
         return Err(BuildError::Shelf("`page-cache` needs `tier=swapcache:NAME`"));
     }
     let seed = options.seed.unwrap_or(seed);
-    let slow = if slow_options.is_of_one() {
+    let slow = if slow_options.is_single_drive() {
         single::build(profile, &slow_options, seed)?
     } else {
         shelf::build(profile, &slow_options, seed)?
@@ -45,6 +46,7 @@ pub(super) fn build(
         warm,
         drive: fast.about().clone(),
     };
+    // The slow drive names the device; the tier is an attribute of it.
     let mut whole = slow.about().clone();
     whole.tier = Some(Box::new(about));
     let body = match tier.kind {

@@ -62,6 +62,7 @@ impl Link {
     /// Returns the fastest link that both ends support; `None` if the kinds differ.
     pub(crate) fn common(self, other: Self) -> Option<Self> {
         match (self, other) {
+            // A link trains to the lower generation and width of its two ends.
             (Self::Pcie { generation, lanes }, Self::Pcie { generation: g, lanes: l }) => {
                 Some(pcie(generation.min(g), lanes.min(l)))
             }

@@ -88,6 +88,7 @@ impl Priorities {
 
 impl Value for Priorities {
     fn read(text: &str) -> Result<Self, String> {
+        // A fixed array keeps the options `Copy`, which all of their users rely on.
         let mut found = Self { of: [Priority::Medium; QUEUES_MAX as usize], count: 0 };
         for name in text.split('/') {
             let next = found.of.get_mut(found.count);

@@ -19,6 +19,7 @@ impl Disk {
             Op::Write => self.accept_write(now, tag, request, events),
             Op::Flush => self.accept_flush(now, tag, events),
             Op::Trim => {
+                // Trimmed data in the cache need not reach the medium, so it may free space and end flushes.
                 if let Some(cache) = &mut self.writes {
                     let range = request.lba..request.end();
                     cache.drop_range(range, self.port.quiet(), &self.parts.mechanics);
@@ -30,7 +31,7 @@ impl Disk {
         }
     }
 
-    fn candidate(&self, now: Time, tag: Tag, request: &Request) -> Candidate {
+    fn new_candidate(&self, now: Time, tag: Tag, request: &Request) -> Candidate {
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
@@ -58,6 +59,7 @@ impl Disk {
         };
         if let Some(served_by) = hit {
             self.counters.cache_hits += 1;
+            // A hit moves the limit of read-ahead, as a read from the medium would.
             self.extend_read_ahead(now, end);
             let processing = self.parts.overheads.read_hit;
             let done = self.port.exchange(now, processing, request.sectors);
@@ -65,7 +67,7 @@ impl Disk {
             return;
         }
         let ready = now + self.parts.overheads.read_miss;
-        let candidate = Candidate { ready, ..self.candidate(now, tag, request) };
+        let candidate = Candidate { ready, ..self.new_candidate(now, tag, request) };
         self.enqueue(candidate, events);
     }
 
@@ -76,7 +78,7 @@ impl Disk {
         }
         // The medium may get the new data later; until then the buffer must not answer with the old.
         self.reads.forget(request.lba, request.end());
-        let candidate = self.candidate(now, tag, request);
+        let candidate = self.new_candidate(now, tag, request);
         match &self.writes {
             Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {
                 // Behind earlier waiting writes, since the cache keeps its runs in order of arrival.
@@ -87,6 +89,7 @@ impl Disk {
                 }
             }
             _ => {
+                // Data that arrives is on its way to a segment of the cache, not to the medium.
                 let first_frame = self.port.receive(now, request.sectors);
                 let ready = first_frame + self.parts.overheads.write_miss;
                 self.enqueue(Candidate { ready, ..candidate }, events);

@@ -103,6 +103,7 @@ impl Geometry {
             };
             first = zone.end;
             first_cylinder += shape.cylinders;
+            // The next zone begins where a stream out of this one arrives after a cylinder switch.
             origin = zone.track_start(u64::from(shape.cylinders), 0, heads);
             zones.push(zone);
         }
@@ -130,7 +131,7 @@ impl Geometry {
             lba.get() < self.zones.last().map_or(0, |zone| zone.end),
             "{lba} is beyond the end"
         );
-        let zone = self.zone(lba.get());
+        let zone = self.zone_of(lba.get());
         let offset = lba.get() - zone.first;
         let (track, sector) = (offset / zone.per_track, offset % zone.per_track);
         let (cylinder, head) = (track / self.heads, track % self.heads);
@@ -144,7 +145,7 @@ impl Geometry {
     }
 
     #[inline]
-    fn zone(&self, lba: u64) -> &Zone {
+    fn zone_of(&self, lba: u64) -> &Zone {
         let index = self.zones.partition_point(|zone| zone.end <= lba);
         &self.zones[index]
     }

@@ -108,6 +108,7 @@ impl Mechanics {
             if left == 0 {
                 return TransferEnd { at, arm, next: stream.location.after(piece) };
             }
+            // Skews leave room for this switch, so in an unbroken stream no rotation is lost.
             stream = self.stream_from(at, arm, stream.lba + Sectors::new(piece));
         }
     }

@@ -30,8 +30,9 @@ use read_cache::ReadCache;
 use write_cache::WriteCache;
 
 /// Age at which cached data competes with waiting reads even while the cache is far from full, so
-/// that a stream of reads cannot keep it off the medium forever. Our choice: the read expiry of
-/// Linux' mq-deadline, and well below the 2 s of the firmware's ageing.
+/// that a stream of reads cannot keep it off the medium forever.
+// Our choice: the read expiry of Linux' mq-deadline, and well below the 2 s of the firmware's
+// ageing.
 const LATE_DESTAGE: Span = Span::from_ms(500);
 
 #[derive(Debug, Clone, Copy)]
@@ -121,6 +122,7 @@ impl Disk {
     /// Takes the best access out of the queue or the write cache; the flag marks cached data.
     fn choose(&mut self, heads: Heads, order: Order) -> Option<(Candidate, bool)> {
         let mut choosing = Choosing::new(&self.parts.mechanics, order, heads);
+        // Writes that bypass the cache keep their order in some firmware, reads never do.
         let queued = if self.parts.uncached_writes == UncachedWrites::InOrder {
             choosing.best_with_writes_in_order(&self.queue)
         } else {
@@ -182,6 +184,7 @@ impl Disk {
             (now, ended)
         } else {
             let mechanics = &self.parts.mechanics;
+            // Directly behind the last transfer the head needs no search for the track.
             let at = if self.next_lba == Some(work.lba) {
                 mechanics.arrive_next(now, self.arm, work.location, work.write)
             } else {
@@ -191,6 +194,7 @@ impl Disk {
                 Stream { lba: work.lba, location: work.location, at: at + self.retry_time() };
             (at, self.parts.mechanics.transfer(stream, work.sectors))
         };
+        // The arm moves away: the stream is over.
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
         self.access = Some(Access { work, cached, begun: now, streaming_since, ended });

@@ -78,6 +78,7 @@ impl Margin {
             return Self::default();
         };
         let least_ns = guard.ns();
+        // Half a revolution at most: with a larger guard every target would count as missed.
         let most_ns = if guard_growth == 0 { least_ns } else { least_ns.max(period.ns() / 2) };
         Self { least_ns, most_ns, growth: guard_growth, from_ns: guard_from.ns() }
     }
@@ -90,8 +91,9 @@ impl Margin {
     }
 }
 
-/// Age limit of cached data, as a multiple of that of a command. Our choice: a hundred cached
-/// writes take about a second, and a limit near that would turn the sorting off.
+/// Age limit of cached data, as a multiple of that of a command.
+// Our choice: a hundred cached writes take about a second, and a limit near that would turn the
+// sorting off.
 const CACHED_PATIENCE: u64 = 5;
 
 /// The best candidate of any number of lists.
@@ -149,6 +151,7 @@ impl<'a> Choosing<'a> {
         let age_limit_ns = positioning.map_or(0, |it| (it.age_limit * patience).ns());
         for (index, candidate) in list.iter().enumerate() {
             let out_of_order = only_write.is_some_and(|only| candidate.sequence != only);
+            // Not an early exit: a later candidate may be older than the age limit.
             if candidate.ready > now || (out_of_order && candidate.write) {
                 continue;
             }
@@ -213,6 +216,7 @@ impl<'a> Positioning<'a> {
         }
         let bonus = (waited_ns.saturating_mul(self.ageing) >> 20).cast_signed();
         let (lba, (from, to)) = (candidate.lba.get(), self.ahead);
+        // A sector under the head costs nothing, nor does one that read-ahead is about to pass.
         if lba == self.next || (!candidate.write && from <= lba && lba <= to) {
             return -bonus;
         }

@@ -31,6 +31,7 @@ impl ReadAhead {
         if limit <= read.end {
             return None;
         }
+        // The transfer may have ended on a track boundary, where the head has to switch.
         let stream = match ended.next {
             Some(location) => Stream { lba: read.end, location, at: ended.at },
             None => mechanics.stream_from(ended.at, ended.arm, read.end),
@@ -72,6 +73,7 @@ impl ReadAhead {
         size: Sectors,
     ) {
         let limit = mechanics.geometry.end().min(end + size);
+        // A jump of the host beyond the buffered sectors is another stream.
         if end < self.buffered || self.limit < end || limit <= self.limit {
             return;
         }

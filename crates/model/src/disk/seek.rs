@@ -134,6 +134,7 @@ impl SeekTable {
             let right = after.clamp(1, points.len() - 1);
             let (x0, y0) = points[right - 1];
             let (x1, y1) = points[right];
+            // Only the slope between two neighbours counts, so integers suffice.
             let rise = i128::from(y1.ns()) - i128::from(y0.ns());
             let along = i128::from(distance) - i128::from(x0);
             let y = i128::from(y0.ns()) + rise * along / i128::from(x1 - x0);

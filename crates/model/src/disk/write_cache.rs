@@ -9,9 +9,8 @@ use super::parts::WriteCacheLimits;
 use super::queue::Candidate;
 
 /// Maximum length of a run.
-///
-/// Long enough that a sequential stream loses nothing between runs, short enough that no read
-/// waits half a second behind one.
+// Long enough that a sequential stream loses nothing between runs, short enough that no read waits
+// half a second behind one.
 const LONGEST_RUN: Sectors = Sectors::new(2048);
 
 /// Acknowledged runs of sectors waiting for the medium; no two overlap.
@@ -131,6 +130,7 @@ impl WriteCache {
         self.keep(Candidate {
             sectors: joined.sectors + write.sectors,
             newest: write.newest,
+            // The age decides when a run must go, so merging keeps the older one.
             sequence: joined.sequence.min(write.sequence),
             arrived: joined.arrived.min(write.arrived),
             ..joined
@@ -178,6 +178,7 @@ impl WriteCache {
                 index += 1;
                 continue;
             }
+            // Cut out the middle: the head of the run keeps its slot, the tail is a new run behind it.
             let before = start - run.lba;
             let after = run_end - end;
             self.dirty = Sectors::new(self.dirty.get() - run.sectors.get());

@@ -64,6 +64,7 @@ impl Device for Fixed {
         assert!(self.done.next_time().is_none_or(|due| due >= now), "an event was passed over");
         self.clock = now;
         let last = Lba::ZERO + self.capacity;
+        // Also out of range: the answer takes no server, so it must not count as service.
         if request.op.transfers() && (request.lba > last || last - request.lba < request.sectors) {
             self.done.push(now, (request, false));
         } else if self.busy < self.servers {
@@ -93,6 +94,7 @@ impl Device for Fixed {
             completed.push(Completion { id, at, result: Ok(()), served_by: ServedBy::Medium });
             debug_assert!(self.busy > 0, "a request completes without a server");
             self.busy -= 1;
+            // The freed server continues at the time of the completion, not at the end of this call.
             if let Some(next) = self.waiting.pop_front() {
                 self.serve(at, next);
             }

@@ -11,9 +11,8 @@ const MINOR_INTERVAL: u32 = 5;
 /// Contiguous writes that may pass then, 262,144 bytes (`bioq_reorder_minor_bytes`).
 const MINOR_SECTORS: Sectors = Sectors::new(512);
 /// Value at which the counter of passing reads restarts (`bioq_reorder_burst_interval`).
-///
-/// The kernel's burst of 3,000,000 bytes at this point depends on a shortage of buffers and is
-/// omitted: there are no buffers in front of this model.
+// The kernel's burst of 3,000,000 bytes at this point depends on a shortage of buffers and is
+// omitted: there are no buffers in front of this model.
 const BURST_INTERVAL: u32 = 60;
 
 /// One queue with reads in front of the first waiting write.

@@ -114,6 +114,7 @@ impl Deadline {
         let continues = self.batch_continues(class);
         if !continues {
             let writes_wait = !self.writes.sorted.is_empty();
+            // Starvation counts batches, not requests, as in the kernel.
             self.starved = match class {
                 Class::Read if writes_wait => self.starved + 1,
                 _ => 0,

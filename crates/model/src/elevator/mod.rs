@@ -104,6 +104,7 @@ impl HostQueue {
         self.held += 1;
         debug_assert!(self.held <= self.nr_requests, "more than nr_requests are held");
         self.max_held = self.max_held.max(self.held);
+        // A flush has no address to sort by.
         if request.op.transfers() {
             match &mut self.elevator {
                 Elevator::Fifo(elevator) => elevator.push(request),

@@ -1,4 +1,4 @@
-//! What a simulation would give, from a few hundred of them: a parabola in every unknown.
+//! An emulator of the simulation from a few hundred runs: a parabola in every unknown.
 
 use super::linear::least_squares;
 
@@ -7,38 +7,43 @@ use super::linear::least_squares;
 pub(super) struct Emulator {
     centre: Vec<f64>,
     scale: Vec<f64>,
-    /// A row a figure.
+    /// One row for each figure.
     coefficients: Vec<Vec<f64>>,
-    /// The variance of the error of each figure: what chance in the simulations leaves in the
+    /// The variance of the error of each figure, due to random errors of the simulations in the
     /// coefficients.
     variances: Vec<f64>,
 }
 
 impl Emulator {
-    /// The polynomials nearest to `figures`, a row of them for each row of `terms`.
+    /// The least-squares polynomials through `figures`, with one row for each row of `terms`.
     pub(super) fn new(terms: &[Vec<f64>], figures: &[Vec<f64>]) -> Self {
         let n = float(terms.len());
+        debug_assert_eq!(terms.len(), figures.len(), "one row of figures for each drive");
         let width = terms.first().map_or(0, Vec::len);
-        let mean = |at: usize| terms.iter().map(|row| row[at]).sum::<f64>() / n;
-        let centre: Vec<f64> = (0..width).map(mean).collect();
-        let spread = |at: usize| {
-            let off = |row: &Vec<f64>| (row[at] - centre[at]) * (row[at] - centre[at]);
-            libm::sqrt(terms.iter().map(off).sum::<f64>() / n).max(1e-6)
-        };
-        let scale: Vec<f64> = (0..width).map(spread).collect();
-        let mut made = Self { centre, scale, coefficients: Vec::new(), variances: Vec::new() };
-        let rows: Vec<Vec<f64>> = terms.iter().map(|row| made.products(row)).collect();
-        made.coefficients = least_squares(&rows, figures);
-        let free = float(rows.len().saturating_sub(rows[0].len()).max(1));
-        let variance = |(figure, coefficients): (usize, &Vec<f64>)| {
-            let off = rows.iter().zip(figures).map(|(row, values)| {
+        let centre: Vec<f64> =
+            (0..width).map(|term| terms.iter().map(|row| row[term]).sum::<f64>() / n).collect();
+        // A common scale of all terms keeps the normal equations well conditioned.
+        let scale: Vec<f64> = (0..width)
+            .map(|term| {
+                let squares =
+                    terms.iter().map(|row| (row[term] - centre[term]) * (row[term] - centre[term]));
+                libm::sqrt(squares.sum::<f64>() / n).max(1e-6)
+            })
+            .collect();
+        let mut emulator = Self { centre, scale, coefficients: Vec::new(), variances: Vec::new() };
+        let rows: Vec<Vec<f64>> = terms.iter().map(|row| emulator.products(row)).collect();
+        emulator.coefficients = least_squares(&rows, figures);
+        let degrees_of_freedom = float(rows.len().saturating_sub(rows[0].len()).max(1));
+        for (figure, coefficients) in emulator.coefficients.iter().enumerate() {
+            let squares = rows.iter().zip(figures).map(|(row, values)| {
                 let error = dot(row, coefficients) - values[figure];
                 error * error
             });
-            off.sum::<f64>() / free * float(coefficients.len()) / n
-        };
-        made.variances = made.coefficients.iter().enumerate().map(variance).collect();
-        made
+            // The residual variance times the mean leverage of a point.
+            let residual = squares.sum::<f64>() / degrees_of_freedom;
+            emulator.variances.push(residual * float(coefficients.len()) / n);
+        }
+        emulator
     }
 
     /// The figures at `terms`.
@@ -54,6 +59,7 @@ impl Emulator {
     fn products(&self, terms: &[f64]) -> Vec<f64> {
         let scaled = terms.iter().zip(&self.centre).zip(&self.scale);
         let x: Vec<f64> = scaled.map(|((term, centre), scale)| (term - centre) / scale).collect();
+        // Constant, linear and all quadratic terms.
         let mut row = vec![1.0];
         row.extend(&x);
         for (at, left) in x.iter().enumerate() {
@@ -64,6 +70,7 @@ impl Emulator {
 }
 
 fn dot(left: &[f64], right: &[f64]) -> f64 {
+    debug_assert_eq!(left.len(), right.len(), "vectors of different lengths");
     left.iter().zip(right).map(|(left, right)| left * right).sum()
 }
 

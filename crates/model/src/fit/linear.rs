@@ -7,12 +7,13 @@ pub(super) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors `matrix`; where it is not positive, as much is added to its diagonal as it takes.
+    /// Factors `matrix`, after an increase of its diagonal if it is not positive definite.
     pub(super) fn of(matrix: &[Vec<f64>]) -> Self {
         let largest = (0..matrix.len()).map(|at| matrix[at][at]).fold(1e-300, f64::max);
         let mut added = 0.0;
         loop {
             if let Some(rows) = factor(matrix, added) {
+                // Rounding makes nearly singular matrices fail; the least increase changes them least.
                 return Self { rows };
             }
             added = f64::max(added * 10.0, largest * 1e-12);
@@ -22,6 +23,7 @@ impl Cholesky {
     /// `L^-1 values`.
     pub(super) fn whitened(&self, values: &[f64]) -> Vec<f64> {
         let mut white: Vec<f64> = Vec::with_capacity(values.len());
+        debug_assert_eq!(self.rows.len(), values.len(), "one value for each row");
         for (row, value) in self.rows.iter().zip(values) {
             let before: f64 = row.iter().zip(&white).map(|(factor, known)| factor * known).sum();
             white.push((value - before) / row[row.len() - 1]);
@@ -31,16 +33,17 @@ impl Cholesky {
 
     /// `L values`.
     pub(super) fn coloured(&self, values: &[f64]) -> Vec<f64> {
-        let product = |row: &Vec<f64>| row.iter().zip(values).map(|(factor, x)| factor * x).sum();
-        self.rows.iter().map(product).collect()
+        let rows = self.rows.iter();
+        rows.map(|row| row.iter().zip(values).map(|(factor, x)| factor * x).sum()).collect()
     }
 
     /// The solution of `matrix x = values`.
     fn solve(&self, values: &[f64]) -> Vec<f64> {
         let mut x = self.whitened(values);
         for at in (0..x.len()).rev() {
-            let behind = (at + 1..x.len()).map(|row| self.rows[row][at] * x[row]).sum::<f64>();
-            x[at] = (x[at] - behind) / self.rows[at][at];
+            // Back substitution with the transposed factor.
+            let known = (at + 1..x.len()).map(|row| self.rows[row][at] * x[row]).sum::<f64>();
+            x[at] = (x[at] - known) / self.rows[at][at];
         }
         x
     }
@@ -61,6 +64,7 @@ fn factor(matrix: &[Vec<f64>], added: f64) -> Option<Vec<Vec<f64>>> {
             row.push((wanted[column] - before) / above[column]);
         }
         let left = wanted[at] + added - row.iter().map(|value| value * value).sum::<f64>();
+        // Rounding can make the last pivots zero, negative or NaN.
         if left.is_nan() || left <= 0.0 {
             return None;
         }
@@ -70,9 +74,10 @@ fn factor(matrix: &[Vec<f64>], added: f64) -> Option<Vec<Vec<f64>>> {
     Some(rows)
 }
 
-/// The coefficients with which `terms` come nearest to each column of `values`, by least squares.
+/// Returns the least-squares coefficients of `terms` for each column of `values`.
 pub(super) fn least_squares(terms: &[Vec<f64>], values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let count = terms.first().map_or(0, Vec::len);
+    // The normal equations: their condition suffices for the scaled terms of an emulator.
     let mut products = vec![vec![0.0; count]; count];
     for row in terms {
         for (left, products) in row.iter().zip(&mut products) {
@@ -83,16 +88,17 @@ pub(super) fn least_squares(terms: &[Vec<f64>], values: &[Vec<f64>]) -> Vec<Vec<
     }
     let factor = Cholesky::of(&products);
     let columns = values.first().map_or(0, Vec::len);
-    let of_column = |column: usize| {
-        let mut right = vec![0.0; count];
-        for (row, values) in terms.iter().zip(values) {
-            for (term, sum) in row.iter().zip(&mut right) {
-                *sum += term * values[column];
+    (0..columns)
+        .map(|column| {
+            let mut right = vec![0.0; count];
+            for (row, values) in terms.iter().zip(values) {
+                for (term, sum) in row.iter().zip(&mut right) {
+                    *sum += term * values[column];
+                }
             }
-        }
-        factor.solve(&right)
-    };
-    (0..columns).map(of_column).collect()
+            factor.solve(&right)
+        })
+        .collect()
 }
 
 #[cfg(test)]

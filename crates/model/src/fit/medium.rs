@@ -1,23 +1,23 @@
-//! Whether a measurement is of a disk or of a solid-state drive.
+//! Distinction of disks and solid-state drives.
 
 use drivelab_core::Refusal;
 use drivelab_core::measurements::{DriveKind, MeasuredLoad, Measurements};
 
-/// What the drive keeps its data on.
+/// The kind of storage medium.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Medium {
     Disk { rpm: f64 },
     Flash,
 }
 
-/// No read of flash takes so long at depth 1, and only a disk at 15,000 rpm is not much slower.
+/// Upper limit of a read from flash at depth 1; only a disk of 15,000 rpm comes near it.
 const SLOWEST_FLASH_MS: f64 = 1.5;
 
 impl Medium {
-    /// What `[drive]` says, held against the time of a read.
+    /// Returns the medium stated in `[drive]`, after a check against the time of a read.
     ///
     /// # Errors
-    /// It does not say, contradicts itself, or is contradicted by the figures.
+    /// A missing or contradictory statement, also one that contradicts the figures.
     pub(super) fn of(measurements: &Measurements) -> Result<Self, Refusal> {
         match (measurements.kind, measurements.rpm) {
             (Some(DriveKind::Ssd), Some(rpm)) => Err(Refusal::request(format!(
@@ -25,7 +25,7 @@ impl Medium {
                  drive turns"
             ))
             .hint("remove the line that is wrong")),
-            (Some(DriveKind::Ssd), None) => flash(measurements),
+            (Some(DriveKind::Ssd), None) => checked_flash(measurements),
             (_, Some(rpm)) => Ok(Self::Disk { rpm }),
             (Some(DriveKind::Hdd), None) => Err(Refusal::request(
                 "`rpm` is missing in `[drive]`: a disk is fitted only where its speed is known",
@@ -42,10 +42,10 @@ impl Medium {
 
 const RPM: &str = "add `rpm = 7200`, or what the data sheet of the drive says";
 
-fn flash(measurements: &Measurements) -> Result<Medium, Refusal> {
-    let one = |load: &&MeasuredLoad| !load.write && load.iodepth == 1;
-    let times = measurements.loads.iter().filter(one).filter_map(MeasuredLoad::iops);
-    let quickest = times.map(|rate| 1000.0 / rate).fold(f64::INFINITY, f64::min);
+fn checked_flash(measurements: &Measurements) -> Result<Medium, Refusal> {
+    let single_reads = measurements.loads.iter().filter(|load| !load.write && load.iodepth == 1);
+    let rates = single_reads.filter_map(MeasuredLoad::iops);
+    let quickest = rates.map(|rate| 1000.0 / rate).fold(f64::INFINITY, f64::min);
     if quickest.is_finite() && quickest > SLOWEST_FLASH_MS {
         return Err(Refusal::request(format!(
             "`kind = \"ssd\"`, but a random read takes {quickest:.2} ms: that is the time of a disk"

@@ -1,13 +1,12 @@
-//! From measurements to a profile with what they leave open.
+//! Fits a profile, with a posterior of its unknowns, to measurements.
 //!
-//! What is unknown of a drive has a prior. What drives of such numbers do is simulated, under the
-//! very loads that were measured, for many drives drawn around where the answer must lie; a
-//! polynomial in the unknowns stands for the simulation between them (an emulator, O'Hagan 2006).
-//! The posterior is drawn from it by random walks, and what it shows decides where the next drives
-//! are drawn. Same measurements and seed, same profile.
+//! Every unknown of a drive has a prior. Many drives near the expected answer are simulated under
+//! the measured loads; a polynomial in the unknowns interpolates between them (an emulator, O'Hagan
+//! 2006). Random walks draw the posterior from it, and its location determines the drives of the
+//! next round. Same measurements and seed, same profile.
 //!
-//! How far the model is off a real drive is found from the figures themselves, so that a drive that
-//! no model meets has a wider posterior.
+//! The error of the model itself is estimated from the figures, so that a drive that no model
+//! matches has a wider posterior.
 
 mod disk;
 mod doubt;
@@ -31,14 +30,14 @@ pub use posterior::OFF;
 pub use round::Standing;
 
 use medium::Medium;
-use outcome::Asked;
+use outcome::FitRequest;
 
-/// Fits a profile called `model` to `measurements`; `command` is what its header says made it, and
-/// `watch` learns how far it is.
+/// Fits a profile with the name `model` to `measurements`; `command` goes into its heading, and
+/// `watch` receives the progress.
 ///
 /// # Errors
-/// The measurements hold nothing to fit to or are not of the drive, or no drive can be built near
-/// them.
+/// The measurements have nothing to fit or do not describe the drive, or no drive near them can be
+/// built.
 pub fn fit(
     model: &str,
     command: &str,
@@ -47,9 +46,9 @@ pub fn fit(
     watch: &dyn Fn(Standing),
 ) -> Result<Fit, Refusal> {
     let notes = doubt::notes(&measurements.marks)?;
-    let asked = Asked { model, command, measurements, seed, notes };
+    let request = FitRequest { model, command, measurements, seed, notes };
     match Medium::of(measurements)? {
-        Medium::Disk { rpm } => disk::fit(asked, rpm, watch),
-        Medium::Flash => ssd::fit(asked, watch),
+        Medium::Disk { rpm } => disk::fit(request, rpm, watch),
+        Medium::Flash => ssd::fit(request, watch),
     }
 }

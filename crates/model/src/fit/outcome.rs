@@ -1,24 +1,24 @@
-//! What a fit is asked, and what it came to.
+//! Input and result of a fit.
 
 use drivelab_core::measurements::Measurements;
 
-/// What a fit is asked.
+/// Input of a fit.
 #[derive(Debug, Clone)]
-pub(super) struct Asked<'a> {
-    /// What the drive is called.
+pub(super) struct FitRequest<'a> {
+    /// Name of the drive.
     pub(super) model: &'a str,
-    /// What the header of the profile says made it.
+    /// The command in the heading of the profile.
     pub(super) command: &'a str,
     pub(super) measurements: &'a Measurements,
     pub(super) seed: u64,
-    /// What the marks of the measurements say.
+    /// Notes from the marks of the measurements.
     pub(super) notes: Vec<String>,
 }
 
-/// One figure: what it is called, what was measured and what the median drive gives.
+/// A figure, measured and of the median drive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedFigure {
-    /// The key in the measurements file, with the load where it is not the plain one.
+    /// The key in the measurements file, with the load unless it is the plain one.
     pub name: String,
     /// In the unit of the key.
     pub measured: f64,
@@ -26,7 +26,7 @@ pub struct FittedFigure {
     pub fitted: f64,
 }
 
-/// What a fit came to.
+/// Result of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// The profile, as a file with the source of each number.
@@ -35,24 +35,24 @@ pub struct Fit {
     pub figures: Vec<FittedFigure>,
     /// Root mean square of the logarithms of (fitted / measured).
     pub rms_log_error: f64,
-    /// What the median drive gains at depth 32.
+    /// Gain of the median drive at depth 32.
     pub gain: f64,
-    /// What is left of each unknown: its key, and where 95 of 100 draws lie.
+    /// The posterior range of each unknown.
     pub left_open: Vec<LeftOpen>,
-    /// What these measurements cannot show, and what stands in for it.
+    /// Properties that these measurements cannot show, with their assumed values.
     pub not_identified: Vec<String>,
-    /// Marks of the measurements, and what the fit makes of those that cast doubt on the figures.
+    /// Marks of the measurements, with their effect on the fit.
     pub notes: Vec<String>,
 }
 
-/// What is left open of one number.
+/// The posterior range of a number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftOpen {
     /// Its key in the profile.
     pub key: &'static str,
-    /// Half of the draws lie below.
+    /// Median of the draws.
     pub median: f64,
-    /// Between these lie 95 draws of 100.
+    /// The middle 95 % of the draws.
     pub range95: [f64; 2],
     /// `ms`, `us`, or nothing.
     pub unit: &'static str,

@@ -1,48 +1,48 @@
-//! Draws from what is known of the unknowns once the figures are.
+//! Draws from the posterior of the unknowns.
 
 use drivelab_core::Rng;
 
 use super::linear::Cholesky;
 
-/// How far the model may be off the quantiles of a real drive, or off its rates at depth, as
-/// standard deviations of logarithms: the figures themselves show it. Before they are known each is
-/// as likely as the others.
+/// Possible errors of the model in the quantiles of a real drive or in its rates at depth, as
+/// standard deviations of logarithms. Each has the same prior probability; the figures decide.
 pub const OFF: [f64; 5] = [0.0, 0.01, 0.02, 0.04, 0.08];
 const CHAINS: u64 = 4;
 const STEPS: usize = 6_000;
-/// Of which so many are thrown away: the chains begin anywhere.
+/// Discarded steps at the beginning of a chain, before it has reached the posterior.
 const BURN_IN: usize = 1_500;
 
-/// Figures that the model may be off together.
+/// Figures with a common error of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
-    places: Vec<usize>,
-    /// The factor of their covariance for each deviation that the model may be off by.
+    indices: Vec<usize>,
+    /// The factor of their covariance for each possible error of the model.
     factors: Vec<Cholesky>,
 }
 
 impl Group {
-    /// The figures at `places`, with errors of measurement and of the emulator, and each that
-    /// `may_be_off` off by any of `off`.
+    /// The figures at `indices`, with errors of measurement and of the emulator, and an error of the
+    /// model from `off` for each figure that `may_be_off`.
     pub(super) fn new(
-        places: Vec<usize>,
+        indices: Vec<usize>,
         off: &[f64],
         covariance: &[Vec<f64>],
         variances: &[f64],
         may_be_off: impl Fn(usize) -> bool,
     ) -> Self {
-        let factor = |off: &f64| {
-            let row = |(own, at): (usize, &usize)| {
+        let mut factors = Vec::with_capacity(off.len());
+        for off in off {
+            let mut matrix = Vec::with_capacity(indices.len());
+            for (diagonal, figure) in indices.iter().enumerate() {
                 let mut row: Vec<f64> =
-                    places.iter().map(|other| covariance[*at][*other]).collect();
-                row[own] += variances[*at];
-                row[own] += if may_be_off(*at) { off * off } else { 0.0 };
-                row
-            };
-            Cholesky::of(&places.iter().enumerate().map(row).collect::<Vec<_>>())
-        };
-        let factors = off.iter().map(factor).collect();
-        Self { places, factors }
+                    indices.iter().map(|other| covariance[*figure][*other]).collect();
+                row[diagonal] += variances[*figure];
+                row[diagonal] += if may_be_off(*figure) { off * off } else { 0.0 };
+                matrix.push(row);
+            }
+            factors.push(Cholesky::of(&matrix));
+        }
+        Self { indices, factors }
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Posterior<'a> {
     /// The figures of a drive at these scores.
     figures: &'a dyn Fn(&[f64]) -> Vec<f64>,
     measured: Vec<f64>,
-    /// The lowest and the highest score of each unknown that was simulated.
+    /// Range of the simulated scores of each unknown; the emulator does not extrapolate.
     bounds: Vec<[f64; 2]>,
     groups: Vec<Group>,
 }
@@ -66,33 +66,42 @@ impl<'a> Posterior<'a> {
         Self { figures, measured, bounds, groups }
     }
 
-    /// Up to a constant; nothing where nothing was simulated.
+    /// The logarithm, up to a constant; `None` outside the simulated range.
     fn log(&self, scores: &[f64]) -> Option<f64> {
-        let inside = |(score, [low, high]): (&f64, &[f64; 2])| (low..=high).contains(&score);
-        if !scores.iter().zip(&self.bounds).all(inside) {
+        let mut ranges = scores.iter().zip(&self.bounds);
+        if !ranges.all(|(score, [low, high])| (low..=high).contains(&score)) {
             return None;
         }
         let prior: f64 = scores.iter().map(|score| log_prior(*score)).sum();
         let found = (self.figures)(scores);
-        let group = |Group { places, factors }: &Group| {
-            let off: Vec<f64> =
-                places.iter().map(|place| self.measured[*place] - found[*place]).collect();
-            let likely = factors.iter().map(|factor| {
-                let white = factor.whitened(&off);
-                let squares: f64 = white.iter().map(|x| x * x).sum();
-                -0.5 * (squares + factor.log_determinant())
-            });
-            let likely: Vec<f64> = likely.collect();
-            let most = likely.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            most + libm::log(likely.iter().map(|one| libm::exp(one - most)).sum())
-        };
-        Some(prior + self.groups.iter().map(group).sum::<f64>())
+        let likelihood: f64 =
+            self.groups.iter().map(|group| self.log_likelihood(group, &found)).sum();
+        Some(prior + likelihood)
     }
 
-    /// `count` draws, by random walks (Metropolis et al. 1953) that begin at `start` and whose
-    /// steps adapt to how often they are taken.
+    /// The log likelihood of a group, averaged over the possible errors of the model.
+    fn log_likelihood(&self, group: &Group, found: &[f64]) -> f64 {
+        let residuals: Vec<f64> =
+            group.indices.iter().map(|figure| self.measured[*figure] - found[*figure]).collect();
+        let logs: Vec<f64> = group
+            .factors
+            .iter()
+            .map(|factor| {
+                let white = factor.whitened(&residuals);
+                let squares: f64 = white.iter().map(|x| x * x).sum();
+                -0.5 * (squares + factor.log_determinant())
+            })
+            .collect();
+        // The largest term is factored out, so that the exponentials cannot all underflow.
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        largest + libm::log(logs.iter().map(|log| libm::exp(log - largest)).sum())
+    }
+
+    /// `count` draws, by random walks (Metropolis et al. 1953) from `start`, with steps adapted to
+    /// the rate of acceptance.
     pub(super) fn draws(&self, start: &[f64], count: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut kept = Vec::new();
+        // Four chains from one start: they differ only in their random numbers.
         for chain in 0..CHAINS {
             kept.extend(self.chain(start, seed, chain));
         }
@@ -103,27 +112,27 @@ impl<'a> Posterior<'a> {
     fn chain(&self, start: &[f64], seed: u64, chain: u64) -> Vec<Vec<f64>> {
         let mut rng = Rng::for_part(seed, 100 + chain);
         let mut at: Vec<f64> = start.to_vec();
-        let mut likely = self.log(&at).unwrap_or(f64::NEG_INFINITY);
+        let mut log = self.log(&at).unwrap_or(f64::NEG_INFINITY);
+        // Narrow during the first half of the burn-in, in the shape of the prior.
         let (mut width, mut walked) = (0.5, Vec::new());
-        let identity = |n: usize| -> Vec<Vec<f64>> {
-            (0..n).map(|row| (0..n).map(|x| f64::from(u8::from(x == row))).collect()).collect()
-        };
         let mut form = Cholesky::of(&identity(at.len()));
         for step in 0..STEPS {
-            let normal: Vec<f64> = at.iter().map(|_| normal(&mut rng)).collect();
-            let moved = form.coloured(&normal);
+            let deviates: Vec<f64> = at.iter().map(|_| normal(&mut rng)).collect();
+            let moved = form.coloured(&deviates);
             let next: Vec<f64> = at.iter().zip(moved).map(|(x, by)| x + width * by).collect();
             let found = self.log(&next).unwrap_or(f64::NEG_INFINITY);
-            let taken = libm::log(rng.unit().max(1e-300)) < found - likely;
-            if taken {
-                (at, likely) = (next, found);
+            let accepted = libm::log(rng.unit().max(1e-300)) < found - log;
+            if accepted {
+                (at, log) = (next, found);
             }
             if step < BURN_IN {
-                // One in four is about best in a few dimensions (Roberts et al. 1997).
-                width *= if taken { 1.06 } else { 0.98 };
+                // These factors balance at one accepted step in four, about the optimum in a few
+                // dimensions (Roberts et al. 1997).
+                width *= if accepted { 1.06 } else { 0.98 };
             }
             walked.push(at.clone());
             if step == BURN_IN / 2 {
+                // From here steps have the shape of the posterior, as far as it was walked.
                 form = Cholesky::of(&spread(&walked[BURN_IN / 4..]));
                 width = 1.0;
             }
@@ -132,8 +141,8 @@ impl<'a> Posterior<'a> {
     }
 }
 
-/// The logarithm of a prior: normal up to two deviations, and less steep beyond. A drive that is so
-/// far from all that the prior was made from is of another kind, and what it shows counts.
+/// The logarithm of a prior: normal up to two deviations, and exponential beyond. A drive that far
+/// from the ones behind the prior is of another kind, and its measurements should outweigh it.
 fn log_prior(score: f64) -> f64 {
     let far = score.abs();
     if far < 2.0 { -0.5 * far * far } else { 2.0 - 2.0 * far }
@@ -141,28 +150,45 @@ fn log_prior(score: f64) -> f64 {
 
 /// The covariance of draws.
 pub(super) fn spread(draws: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let centre = centre(draws);
+    let centre = mean(draws);
     let n = super::simulate::float(draws.len() as u64);
-    let entry = |row: usize, column: usize| {
-        let off = |draw: &Vec<f64>| (draw[row] - centre[row]) * (draw[column] - centre[column]);
-        draws.iter().map(off).sum::<f64>() / n + if row == column { 1e-6 } else { 0.0 }
-    };
-    let all = centre.len();
-    (0..all).map(|row| (0..all).map(|column| entry(row, column)).collect()).collect()
+    let width = centre.len();
+    let mut matrix = vec![vec![0.0; width]; width];
+    for (row, entries) in matrix.iter_mut().enumerate() {
+        for (column, entry) in entries.iter_mut().enumerate() {
+            let products = draws
+                .iter()
+                .map(|draw| (draw[row] - centre[row]) * (draw[column] - centre[column]));
+            // The diagonal stays positive even if all draws agree in an unknown.
+            *entry = products.sum::<f64>() / n + if row == column { 1e-6 } else { 0.0 };
+        }
+    }
+    matrix
+}
+
+/// The identity matrix.
+pub(super) fn identity(width: usize) -> Vec<Vec<f64>> {
+    let mut matrix = vec![vec![0.0; width]; width];
+    for (index, row) in matrix.iter_mut().enumerate() {
+        row[index] = 1.0;
+    }
+    matrix
 }
 
 /// The mean square distance of draws from `centre`, per unknown, in deviations of `form`.
 pub(super) fn distance(draws: &[Vec<f64>], centre: &[f64], form: &Cholesky) -> f64 {
-    let square = |draw: &Vec<f64>| {
-        let off: Vec<f64> = draw.iter().zip(centre).map(|(x, centre)| x - centre).collect();
-        form.whitened(&off).iter().map(|x| x * x).sum::<f64>()
-    };
     let n = super::simulate::float((draws.len() * centre.len()) as u64);
-    draws.iter().map(square).sum::<f64>() / n
+    draws.iter().map(|draw| squared_distance(draw, centre, form)).sum::<f64>() / n
+}
+
+/// The square distance of a draw from `centre`, in deviations of `form`.
+pub(super) fn squared_distance(draw: &[f64], centre: &[f64], form: &Cholesky) -> f64 {
+    let off: Vec<f64> = draw.iter().zip(centre).map(|(x, centre)| x - centre).collect();
+    form.whitened(&off).iter().map(|x| x * x).sum::<f64>()
 }
 
 /// The mean of draws.
-pub(super) fn centre(draws: &[Vec<f64>]) -> Vec<f64> {
+pub(super) fn mean(draws: &[Vec<f64>]) -> Vec<f64> {
     let n = super::simulate::float(draws.len() as u64);
     let width = draws.first().map_or(0, Vec::len);
     (0..width).map(|at| draws.iter().map(|draw| draw[at]).sum::<f64>() / n).collect()

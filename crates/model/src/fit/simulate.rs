@@ -1,4 +1,4 @@
-//! What a drive of given numbers does under the loads that were measured.
+//! Simulation of a drive under the measured loads.
 
 use drivelab_core::{Device, Lba, Op, Request, RequestId, Rng, Sectors, Span, Time};
 
@@ -6,7 +6,7 @@ use crate::drive::Drive;
 use crate::options::Options;
 use crate::profile::Profile;
 
-/// Requests behind the scatter that errors follow from, and of the figures that are shown.
+/// Requests of the simulations for the scatter of times and for the reported figures.
 pub(super) const MANY: u64 = 20_000;
 
 /// One load of a measurement.
@@ -16,13 +16,20 @@ pub(super) enum Task {
     Random { write: bool, span: Option<u64>, depth: u64, sectors: u64 },
     /// Flushes behind random writes.
     Flush { writes: u64 },
-    /// Writes that go on for long: what fills a buffer is not counted, `ramp` requests.
+    /// Long writes; `ramp` requests that fill the buffer do not count.
     Sustained { sequential: bool, depth: u64, sectors: u64, ramp: u64 },
-    /// Random writes one at a time, few behind each flush: the buffer takes them over.
+    /// Bursts of single random writes after a flush, which fit into the buffer.
     Burst { writes: u64 },
 }
 
-/// What was seen of a task.
+impl Task {
+    /// Random reads of 4 KiB over the whole drive.
+    pub(super) const fn random_reads(depth: u64) -> Self {
+        Self::Random { write: false, span: None, depth, sectors: 8 }
+    }
+}
+
+/// The observation of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     /// Milliseconds of each request, or of each flush, sorted.
@@ -34,6 +41,7 @@ pub(super) struct Seen {
 
 impl Seen {
     fn of(mut times: Vec<f64>, per_s: f64) -> Self {
+        debug_assert!(!times.is_empty(), "an observation without requests");
         times.sort_unstable_by(f64::total_cmp);
         let mean = times.iter().sum::<f64>() / float(times.len() as u64);
         Self { sorted: times, mean, per_s }
@@ -46,15 +54,15 @@ impl Seen {
     )]
     pub(super) fn quantile(&self, share: f64) -> f64 {
         let last = self.sorted.len() - 1;
-        let place = (share * float(last as u64)).max(0.0);
-        let below = (place as usize).min(last);
+        let position = (share * float(last as u64)).max(0.0);
+        let below = (position as usize).min(last);
         let above = (below + 1).min(last);
-        let part = place - float(below as u64);
+        let part = position - float(below as u64);
         self.sorted[below] * (1.0 - part) + self.sorted[above] * part
     }
 }
 
-/// Carries out `tasks` one after the other on the drive of `profile`, each with about `requests`.
+/// Runs `tasks` in sequence on the drive of `profile`, each with about `requests` requests.
 pub(super) fn observe(
     profile: &str,
     tasks: &[Task],
@@ -62,11 +70,11 @@ pub(super) fn observe(
     seed: u64,
 ) -> Result<Vec<Seen>, String> {
     let profile = Profile::parse("fit.toml", profile, &|_| None).map_err(|e| e.to_string())?;
-    on(&profile, &Options::default(), tasks, requests, seed)
+    observe_with(&profile, &Options::default(), tasks, requests, seed)
 }
 
-/// The same on a drive that is attached as `options` say.
-pub(super) fn on(
+/// Like [`observe`], for a drive with `options`.
+pub(super) fn observe_with(
     profile: &Profile,
     options: &Options,
     tasks: &[Task],
@@ -74,29 +82,32 @@ pub(super) fn on(
     seed: u64,
 ) -> Result<Vec<Seen>, String> {
     let drive = crate::build(profile, options, seed).map_err(|e| e.to_string())?;
-    let mut asked = Asked { drive, now: Time::ZERO, rng: Rng::for_part(seed, 2), done: Vec::new() };
-    tasks.iter().map(|task| asked.carry_out(*task, requests)).collect()
+    let rng = Rng::for_part(seed, 2);
+    let mut simulation = Simulation { drive, now: Time::ZERO, rng, done: Vec::new() };
+    tasks.iter().map(|task| simulation.run(*task, requests)).collect()
 }
 
-struct Asked {
+struct Simulation {
     drive: Drive,
     now: Time,
     rng: Rng,
     done: Vec<(u64, Time)>,
 }
 
-impl Asked {
-    fn carry_out(&mut self, task: Task, requests: u64) -> Result<Seen, String> {
+impl Simulation {
+    fn run(&mut self, task: Task, requests: u64) -> Result<Seen, String> {
         match task {
             Task::Random { write, span, depth, sectors } => {
-                // What fills a queue at first, or a cache, is not counted.
+                // Requests that fill a queue or a cache at first do not count.
+                // Six rounds of the queue bring it into its stationary order; writes first fill the cache.
                 let ramp = if write { 400 } else { 6 * (depth - 1) };
                 let slots = span.unwrap_or(u64::MAX).min(self.drive.capacity().get()) / sectors;
                 let slots = slots.max(1);
                 let load = Load { write, sequential: false, slots, depth, sectors };
                 let seen = self.load(load, ramp, requests)?;
                 if write {
-                    self.one(Request::flush(0))?;
+                    // The next task begins with an empty cache.
+                    self.single(Request::flush(0))?;
                 }
                 Ok(seen)
             }
@@ -130,11 +141,12 @@ impl Asked {
             self.advance()?;
             for (id, at) in std::mem::take(&mut self.done) {
                 ended += 1;
+                // Time counts from the end of the ramp.
                 if ended == ramp {
                     since = at;
                 } else if ended > ramp {
-                    let place = usize::try_from(id).expect("it is an index");
-                    times.push(milliseconds(at.since(begun[place])));
+                    let index = usize::try_from(id).expect("it is an index");
+                    times.push(milliseconds(at.since(begun[index])));
                 }
             }
         }
@@ -150,9 +162,9 @@ impl Asked {
         for _ in 0..count {
             for _ in 0..writes {
                 let lba = Lba::new(self.rng.below(slots) * 8);
-                self.one(Request::write(0, lba, Sectors::new(8)))?;
+                self.single(Request::write(0, lba, Sectors::new(8)))?;
             }
-            times.push(milliseconds(self.one(Request::flush(0))?));
+            times.push(milliseconds(self.single(Request::flush(0))?));
         }
         let per_s = float(count) / (milliseconds(self.now.since(begin)) / 1000.0);
         Ok(Seen::of(times, per_s))
@@ -163,18 +175,18 @@ impl Asked {
         let mut times = Vec::new();
         let slots = self.drive.capacity().get() / 8;
         for _ in 0..count {
-            self.one(Request::flush(0))?;
+            self.single(Request::flush(0))?;
             for _ in 0..writes {
                 let lba = Lba::new(self.rng.below(slots) * 8);
                 let write = Request::write(0, lba, Sectors::new(8));
-                times.push(milliseconds(self.one(write)?));
+                times.push(milliseconds(self.single(write)?));
             }
         }
         let per_s = float(count) / (milliseconds(self.now.since(begin)) / 1000.0);
         Ok(Seen::of(times, per_s))
     }
 
-    fn one(&mut self, request: Request) -> Result<Span, String> {
+    fn single(&mut self, request: Request) -> Result<Span, String> {
         let sent = self.now;
         self.submit(request)?;
         while self.done.is_empty() {
@@ -185,8 +197,10 @@ impl Asked {
     }
 
     fn submit(&mut self, request: Request) -> Result<(), String> {
-        let full = |_| "the queue of the drive is full".to_owned();
-        self.drive.submit(self.now, request).map_err(full)
+        match self.drive.submit(self.now, request) {
+            Ok(()) => Ok(()),
+            Err(_) => Err("the queue of the drive is full".to_owned()),
+        }
     }
 
     fn advance(&mut self) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! How users name a modelled drive and set it: `drive:NAME[,key=value...]`.
+//! Users' options of a modelled drive: `drive:NAME[,key=value...]`.
 
 mod spec;
 mod switch;
@@ -22,17 +22,17 @@ use crate::elevator::Scheduler;
 use crate::raid::Level;
 use crate::shelf::Bus;
 
-/// Declares each option once: its field, its key, and how its value is read.
+/// Declares each option once: its field, its key, and the function that reads its value.
 macro_rules! options {
     ($($(#[$doc:meta])+ $key:literal => $field:ident: $type:ty, $read:expr;)+) => {
-        /// What can be chosen about a modelled drive; what is `None` is left to the profile.
+        /// Options of a modelled drive; `None` leaves the setting to the profile.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct Options {
             $($(#[$doc])+ pub $field: Option<$type>,)+
         }
 
         impl Options {
-            /// Every key, in the order in which they are printed.
+            /// Every key, in the order of output.
             pub const KEYS: [&'static str; [$($key),+].len()] = [$($key),+];
 
             fn set_known(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -43,13 +43,12 @@ macro_rules! options {
                 Ok(())
             }
 
-            /// These options, except where `over` says something.
+            /// These options, overridden by those set in `over`.
             pub fn overlaid_with(&self, over: &Self) -> Self {
                 Self { $($field: over.$field.or(self.$field),)+ }
             }
 
-            /// The keys that are set, with their values as text, in the order of
-            /// [`Options::KEYS`].
+            /// The set keys with their values as text, in the order of [`Options::KEYS`].
             pub fn entries(&self) -> Vec<(&'static str, String)> {
                 let entries = [$(self.$field.map(|value| ($key, value.to_string()))),+];
                 entries.into_iter().flatten().collect()
@@ -59,83 +58,83 @@ macro_rules! options {
 }
 
 options! {
-    /// How it is attached.
+    /// The controller.
     "controller" => controller: Controller, Value::read;
-    /// At most so many commands on the wire; controller and drive may allow fewer.
+    /// Maximum commands on the wire; controller and drive may allow fewer.
     "tags" => tags: u32, whole::<1, 256>;
     /// The fastest link the port allows; the drive may allow less.
     "link" => link: Link, Value::read;
     /// The drive's volatile write cache.
     "write-cache" => write_cache: Switch, Value::read;
-    /// How tags are given out.
+    /// The allocation of tags.
     "dispatch" => dispatch: Dispatch, Value::read;
     /// The host's elevator.
     "scheduler" => scheduler: Scheduler, Value::read;
-    /// How many requests the elevator sees, those on the wire included.
+    /// Maximum requests in the elevator, including those on the wire.
     "nr-requests" => nr_requests: u32, whole::<1, 65_536>;
     /// Native command queuing.
     "ncq" => ncq: Switch, Value::read;
-    /// How the host learns of completions.
+    /// Delivery of completions to the host.
     "completion" => completion: Notice, Value::read;
     /// Queues of an `NVMe` controller; each submitter uses one.
     "queues" => queues: u32, whole::<1, QUEUES_MAX>;
-    /// How many commands come from one queue before the next.
+    /// Commands fetched from one queue before the next.
     "queue-burst" => queue_burst: Burst, Value::read;
     /// The class of each queue.
     "queue-priorities" => queue_priorities: Priorities, Value::read;
-    /// What each class gives in a round.
+    /// Commands of each class in a round.
     "queue-weights" => queue_weights: Weights, Value::read;
-    /// How much smaller the flash is than the drive's.
+    /// Ratio of the drive to the modelled flash.
     "scale" => scale: Scale, Value::read;
-    /// What was written to the flash before.
+    /// Writes to the flash before the first request.
     "precondition" => precondition: Precondition, Value::read;
     /// Flash beyond the capacity, as a share of the capacity.
     "spare" => spare: Ratio, spare;
-    /// The share of the capacity, at its end, that was trimmed and not written since.
+    /// The share of the capacity, at its end, that was trimmed and not rewritten.
     "trimmed" => trimmed: Ratio, trimmed;
-    /// Seed of what is random in the drive, such as retries.
+    /// Seed of the drive's randomness, such as retries.
     "seed" => seed: u64, Value::read;
-    /// Which drive of those that fit the profile; the median one where absent.
+    /// Number of a specimen of the profile; the median drive if absent.
     "specimen" => specimen: u32, Value::read;
-    /// Drives of this model: at most as many as a word has bits.
+    /// Number of drives of this model: members are bits of a `u32`.
     "drives" => drives: u32, whole::<1, 32>;
-    /// How an array keeps its data; one drive after another where absent.
+    /// RAID level; concatenated drives if absent.
     "raid" => raid: Level, Value::read;
     /// Data of one stripe on one drive.
     "chunk" => chunk: Bytes, chunk;
-    /// The drive that has failed, counted from 0.
+    /// Index of the failed drive.
     "failed" => failed: u32, whole::<0, 31>;
-    /// The bus that all drives share.
+    /// The bus shared by all drives.
     "bus" => bus: Bus, Value::read;
-    /// Commands that the controller takes at once, over all drives.
+    /// Maximum commands at the controller, over all drives.
     "host-queue" => host_queue: u32, whole::<1, 65_536>;
-    /// The longest request that the host sends, in KiB; longer ones are cut.
+    /// Maximum size of the host's requests, in KiB; longer ones are split.
     "max-sectors-kb" => max_sectors_kb: u32, whole::<4, 1_048_576>;
-    /// A fast drive before this one.
+    /// A fast drive in front of this one.
     "tier" => tier: Tier, Value::read;
-    /// Whether the tier starts with the beginning of the drive on it.
+    /// Start with the beginning of the drive on the tier.
     "tier-warm" => tier_warm: Switch, Value::read;
-    /// Memory before a swapcache.
+    /// Memory in front of a swapcache.
     "page-cache" => page_cache: Bytes, page_cache;
 }
 
-/// An option that cannot be.
+/// An invalid option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// No such key.
     #[error("unknown option `{key}`; {hint}")]
     UnknownKey {
-        /// The key as given.
+        /// The given key.
         key: String,
         /// The nearest key, or all of them.
         hint: String,
     },
-    /// The key cannot have that value.
+    /// Invalid value.
     #[error("`{key}`: {message}")]
     BadValue {
         /// The key.
         key: &'static str,
-        /// What was found and what would be accepted.
+        /// The given value and the accepted ones.
         message: String,
     },
 }
@@ -145,10 +144,11 @@ impl Options {
     /// files may write `write_cache`.
     ///
     /// # Errors
-    /// There is no such key, or it cannot have that value; the message suggests what was meant.
+    /// Unknown key or invalid value; the message suggests an alternative.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
         let spelled = key.replace('_', "-");
         let Some(&known) = Self::KEYS.iter().find(|known| **known == spelled) else {
+            // A suggestion only if it is near; otherwise the list of all keys helps more.
             let hint = match nearest(&spelled, Self::KEYS) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("there are `{}`", Self::KEYS.join("`, `")),
@@ -159,8 +159,8 @@ impl Options {
             .map_err(|message| OptionError::BadValue { key: known, message })
     }
 
-    /// These options of a single drive: without what puts several together, and without a seed.
-    pub(crate) fn of_one(&self) -> Self {
+    /// The options of a single drive: without those of arrays, buses and tiers, and without a seed.
+    pub(crate) fn single_drive(&self) -> Self {
         Self {
             seed: None,
             drives: None,
@@ -177,7 +177,7 @@ impl Options {
         }
     }
 
-    /// The options that only solid-state drives have, and whether each is set.
+    /// The options of solid-state drives; the flag is true for a set option.
     pub fn of_flash(&self) -> [(&'static str, bool); 4] {
         [
             ("scale", self.scale.is_some()),
@@ -187,7 +187,7 @@ impl Options {
         ]
     }
 
-    /// The options of several queues, and whether each is set.
+    /// The options of several queues; the flag is true for a set option.
     pub fn of_queues(&self) -> [(&'static str, bool); 4] {
         [
             ("queues", self.queues.is_some()),
@@ -197,21 +197,21 @@ impl Options {
         ]
     }
 
-    /// An option that is set and that only a tier has.
-    pub(crate) fn of_tier(&self) -> Option<&'static str> {
+    /// Returns a set option that requires a tier.
+    pub(crate) fn tier_option(&self) -> Option<&'static str> {
         let set =
             [("tier-warm", self.tier_warm.is_some()), ("page-cache", self.page_cache.is_some())];
         set.into_iter().find(|(_, set)| *set).map(|(key, _)| key)
     }
 
-    /// These options of the drive behind a tier: without those of the tier.
+    /// The options of the drive behind a tier: without those of the tier.
     pub(crate) fn behind_tier(&self) -> Self {
         Self { tier: None, tier_warm: None, page_cache: None, ..*self }
     }
 
-    /// Whether nothing is set that puts several drives together.
-    pub(crate) fn is_of_one(&self) -> bool {
-        Self { seed: self.seed, ..self.of_one() } == *self
+    /// Returns true if no option combines several drives.
+    pub(crate) fn is_single_drive(&self) -> bool {
+        Self { seed: self.seed, ..self.single_drive() } == *self
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn whole<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, S
     number.ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
 }
 
-/// Less leaves collection nothing to work with, and more is no drive that anybody sells.
+/// Below 1 % garbage collection has no spare blocks; above 300 % no such drive is sold.
 fn spare(text: &str) -> Result<Ratio, String> {
     let spare = Ratio::read(text)?;
     let sane = Ratio::percent(1)..=Ratio::percent(300);
@@ -239,7 +239,7 @@ fn trimmed(text: &str) -> Result<Ratio, String> {
     Err(format!("`{text}` is not a share below 100%"))
 }
 
-/// md takes chunks that are powers of two, of a page at least.
+/// md accepts powers of two from the page size.
 fn chunk(text: &str) -> Result<Bytes, String> {
     let chunk = Bytes::read(text)?;
     if chunk.get().is_power_of_two() && (4096..=1 << 30).contains(&chunk.get()) {
@@ -250,7 +250,7 @@ fn chunk(text: &str) -> Result<Bytes, String> {
     ))
 }
 
-/// Frames are counted in 32 bits.
+/// The upper limit keeps the number of pages within 32 bits.
 fn page_cache(text: &str) -> Result<Bytes, String> {
     let bytes = Bytes::read(text)?;
     if (1 << 20..=1 << 40).contains(&bytes.get()) {

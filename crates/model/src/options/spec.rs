@@ -1,4 +1,4 @@
-//! A modelled drive as users write it.
+//! The text form of a modelled drive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,42 +8,42 @@ use drivelab_core::config::nearest;
 use super::{OptionError, Options};
 use crate::profile;
 
-/// Where a drive's profile comes from.
+/// Reference to a drive's profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileRef {
-    /// A profile that comes with drivelab, by name.
+    /// A built-in profile, by name.
     Embedded(String),
     /// A profile in TOML, or a parameter file of `DiskSim` (`.parv`), by path.
     File(String),
 }
 
-/// A modelled drive as users write it: a profile and how it is attached and set.
+/// A modelled drive: a profile and options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriveSpec {
-    /// The drive itself.
+    /// The profile.
     pub profile: ProfileRef,
-    /// How it is attached and set.
+    /// Its attachment and settings.
     pub options: Options,
 }
 
-/// Why a drive could not be understood.
+/// Errors of parsing a drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// No profile of that name comes with drivelab.
+    /// Unknown profile.
     #[error("unknown drive `{name}`{hint}")]
     UnknownDrive {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// The nearest name, or what a file must be called; empty where neither helps.
+        /// The nearest name, or the extension of a profile file; empty if neither helps.
         hint: String,
     },
-    /// An option is not `key=value`.
+    /// An option without a value.
     #[error("`{0}` is not an option: write `key=value`, for example `controller=ide`")]
     NotAnOption(String),
-    /// An option was given twice.
+    /// A repeated option.
     #[error("`{0}` is given twice")]
     Twice(String),
-    /// An option is unknown or has a value it cannot have.
+    /// An unknown option or an invalid value.
     #[error(transparent)]
     Option(#[from] OptionError),
 }
@@ -61,6 +61,7 @@ impl FromStr for DriveSpec {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| SpecError::NotAnOption(part.to_owned()))?;
             if seen.contains(&key) {
+                // Refused rather than overridden: the second value is often a typing error.
                 return Err(SpecError::Twice(key.to_owned()));
             }
             seen.push(key);

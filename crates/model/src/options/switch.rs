@@ -3,7 +3,7 @@
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 
-/// Something that is on or off.
+/// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
     /// In use.
@@ -26,7 +26,7 @@ impl Choice for Switch {
 choice_as_text!(Switch);
 
 impl Switch {
-    /// Whether it is on.
+    /// Returns true for [`Switch::On`].
     pub fn is_on(self) -> bool {
         self == Self::On
     }

@@ -1,4 +1,4 @@
-//! A fast drive before a slow one: `tier=KIND:NAME`.
+//! A fast drive in front of a slow one: `tier=KIND:NAME`.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use drivelab_core::config::{Value, nearest};
 use crate::profile;
 use crate::tier::TierKind;
 
-/// A tier, and the profile of the drive that it is on.
+/// A tier on a fast drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tier {
-    /// What it does.
+    /// Its policy.
     pub kind: TierKind,
-    /// The name of the fast drive, one that comes with drivelab.
+    /// Name of the fast drive's built-in profile.
     pub drive: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! A file that another file names.
+//! The file of a base profile.
 
-/// A file that another one names: its name for messages, and its text.
+/// The file of a base profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseText {
-    /// The file, as messages should call it.
+    /// Its name in messages.
     pub file: String,
     /// Its contents.
     pub text: String,

@@ -1,4 +1,4 @@
-//! A drive that another crate models.
+//! The interface to drives modelled by other crates.
 
 use std::fmt::Debug;
 
@@ -8,15 +8,14 @@ use crate::drive::Drive;
 use crate::error::BuildError;
 use crate::options::Options;
 
-/// What a profile must know of a drive that another crate models.
+/// A drive modelled by another crate.
 pub trait Blueprint: Debug + Send + Sync {
     /// Addressable sectors.
     fn capacity(&self) -> Sectors;
 
-    /// Builds one drive called `model`, attached as `options` say; it takes no seed, for nothing in
-    /// it is random.
+    /// Builds one drive with the name `model`; there is no seed, since it has no randomness.
     ///
     /// # Errors
-    /// Options that this drive cannot have.
+    /// Options that do not apply to this drive.
     fn build(&self, model: &str, options: &Options) -> Result<Drive, BuildError>;
 }

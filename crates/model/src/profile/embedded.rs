@@ -1,4 +1,4 @@
-//! The profiles that come with drivelab.
+//! The built-in profiles.
 
 macro_rules! profiles {
     ($($name:literal),+ $(,)?) => {
@@ -29,12 +29,12 @@ profiles![
     "seagate-st31000333as",
 ];
 
-/// Their names, sorted.
+/// The names of the built-in profiles, sorted.
 pub fn names() -> Vec<&'static str> {
     PROFILES.iter().map(|(name, _)| *name).collect()
 }
 
-/// The text of the profile called `name`, as it stands in `drives/`.
+/// The text of the built-in profile `name`, as in `drives/`.
 pub fn text(name: &str) -> Option<&'static str> {
     PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

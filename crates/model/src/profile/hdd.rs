@@ -1,4 +1,4 @@
-//! From the keys of a hard disk's profile to its parts, with everything checked.
+//! Conversion of a hard disk's profile keys to checked parts.
 
 use drivelab_core::{Ratio, Sectors, Span};
 
@@ -13,7 +13,7 @@ use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
 use crate::options::Switch;
 use crate::spindle::Spindle;
 
-/// A hard disk, checked: whatever is in here can be built.
+/// A checked hard disk, which can be built without errors.
 #[derive(Debug, Clone)]
 pub(crate) struct HddProfile {
     /// Its parts, with the write cache on.
@@ -31,11 +31,11 @@ pub(crate) struct HddProfile {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScsiBus {
     pub(crate) bytes_per_s: u64,
-    /// What a command costs on it besides its data.
+    /// Overhead of a command on the bus, without its data.
     pub(crate) per_command: Span,
 }
 
-/// No drive has as many; a bound on the seek table.
+/// A bound on the seek table, above any real drive.
 const MAX_CYLINDERS: u64 = 4_000_000;
 
 impl HddProfile {
@@ -47,21 +47,22 @@ impl HddProfile {
         let write_settle = raw.write_settle.map_or(Span::ZERO, |span| span.0);
         let spindle = Spindle::new(milli_rpm);
         let step = track_step(raw)?;
+        // The defaults of the skews hide exactly one switch: a stream continues without losing a turn.
         let skews = Skews {
             track: raw.track_skew.map_or(head_switch, |span| span.0),
             cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
         };
-        let zones = zones(raw, capacity, heads)?
+        let zones = zone_sizes(raw, capacity, heads)?
             .into_iter()
             .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
             .collect::<Vec<_>>();
         let geometry = Geometry::new(heads, capacity, &zones);
-        let seeks = seek(raw, &geometry)?;
-        let order = order(raw, &spindle, short_seek(raw, &seeks, geometry.cylinders()))?;
+        // Only after the layout: the average seek is one over addresses, not over cylinders.
+        let seeks = seek_times(raw, &geometry)?;
+        let order = queue_order(raw, &spindle, short_seek(raw, &seeks, geometry.cylinders()))?;
         let track_step = step;
         let mechanics =
             Mechanics { spindle, geometry, seeks, track_step, head_switch, write_settle };
-        let memory = |value: Option<Memory>, usual| value.map_or(usual, |memory| memory.0);
         let parts = Parts {
             mechanics,
             order,
@@ -70,11 +71,13 @@ impl HddProfile {
                 OrderName::Fifo => UncachedWrites::InOrder,
             },
             overheads: overheads(raw)?,
+            // Defaults of a desktop drive: 16 segments of 1 MiB, 256 KiB of read-ahead, and 8 MiB of write
+            // cache in at most 64 runs.
             read_segments: raw.read_segments.map_or(16, |count| count.0 as usize),
-            segment_size: memory(raw.segment_bytes, Sectors::new(2048)),
-            read_ahead: memory(raw.read_ahead_bytes, Sectors::new(512)),
+            segment_size: memory_or(raw.segment_bytes, Sectors::new(2048)),
+            read_ahead: memory_or(raw.read_ahead_bytes, Sectors::new(512)),
             write_cache: Some(WriteCacheLimits {
-                size: memory(raw.write_cache_bytes, Sectors::new(16_384)),
+                size: memory_or(raw.write_cache_bytes, Sectors::new(16_384)),
                 runs: raw.write_cache_runs.map_or(64, |count| count.0 as usize),
             }),
             hit_share: raw.hit_share.map_or(Ratio::ZERO, |share| share.0),
@@ -91,6 +94,7 @@ impl HddProfile {
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
+            // 320 MB/s is Ultra320 SCSI; the overhead of 10 us is an estimate.
             bus: ScsiBus {
                 bytes_per_s: raw.bus_mb_per_s.map_or(320, |rate| u64::from(rate.0)) * 1_000_000,
                 per_command: raw.bus_overhead.map_or(Span::from_us(10), |span| span.0),
@@ -103,7 +107,11 @@ impl HddProfile {
     }
 }
 
-/// How long the switch to the next track takes, for which the layout leaves room.
+fn memory_or(value: Option<Memory>, default: Sectors) -> Sectors {
+    value.map_or(default, |memory| memory.0)
+}
+
+/// Times of the switch to the next track, which the layout leaves room for.
 #[derive(Debug, Clone, Copy)]
 struct Skews {
     track: Span,
@@ -111,20 +119,16 @@ struct Skews {
 }
 
 impl Skews {
-    /// The skews in whole sectors of a zone, rounded up so that the next track is not missed.
+    /// Converts the skews to whole sectors of a zone, rounded up so that the next track is not
+    /// missed.
     fn apply(self, spindle: &Spindle, cylinders: u32, per_track: u32) -> ZoneShape {
-        let sectors = |skew: Span| {
-            let revolution = u128::from(spindle.period().ns());
+        let revolution = u128::from(spindle.period().ns());
+        let [track_skew, cylinder_skew] = [self.track, self.cylinder].map(|skew| {
             let count = (u128::from(skew.ns()) * u128::from(per_track)).div_ceil(revolution);
-            // More than a revolution of skew is that much less of the next one.
+            // Whole revolutions of skew have no effect on the angle.
             u32::try_from(count % u128::from(per_track)).expect("below the sectors of a track")
-        };
-        ZoneShape {
-            cylinders,
-            per_track,
-            track_skew: sectors(self.track),
-            cylinder_skew: sectors(self.cylinder),
-        }
+        });
+        ZoneShape { cylinders, per_track, track_skew, cylinder_skew }
     }
 }
 
@@ -140,12 +144,12 @@ fn track_step(raw: &Raw) -> Result<Span, String> {
 }
 
 /// Cylinders and sectors per track of each zone.
-fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, String> {
+fn zone_sizes(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, String> {
     let zones = match (&raw.zones, raw.sectors_per_track_outer, raw.sectors_per_track_inner) {
         (Some(zones), None, None) => zones.clone(),
         (None, Some(outer), Some(inner)) => {
             let count = raw.zone_count.map_or(16, |count| count.0);
-            falling_zones(capacity, heads, count, outer.0, inner.0)?
+            linear_zones(capacity, heads, count, outer.0, inner.0)?
         }
         _ => {
             return Err("give `zones`, or both `sectors_per_track_outer` and \
@@ -163,7 +167,7 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
     let held: u64 =
         zones.iter().map(|(c, s)| u64::from(*c) * u64::from(*s) * u64::from(heads)).sum();
     let wanted = capacity.get();
-    // A tenth more is room for spares; beyond it something is wrong.
+    // Up to a tenth more can be spare sectors; beyond that the zones contradict the capacity.
     if held < wanted || (raw.zones.is_some() && held > wanted + wanted / 10) {
         return Err(format!(
             "the zones hold {held} sectors, but `capacity_bytes` is {wanted} sectors"
@@ -172,8 +176,8 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
     Ok(zones)
 }
 
-/// Zones of equally many cylinders whose density falls evenly from the outside in.
-fn falling_zones(
+/// Zones with equal numbers of cylinders and linearly decreasing density.
+fn linear_zones(
     capacity: Sectors,
     heads: u32,
     count: u32,
@@ -185,23 +189,29 @@ fn falling_zones(
             "the inner tracks ({inner} sectors) are longer than the outer ones ({outer})"
         ));
     }
-    let density = |zone: u32| {
-        let fall = u64::from(outer - inner) * u64::from(zone);
-        outer - u32::try_from(fall / u64::from(count.max(2) - 1)).expect("below the outer density")
-    };
-    let all: u64 = (0..count).map(|zone| u64::from(density(zone)) * u64::from(heads)).sum();
+    // `count` - 1 steps from the outer to the inner density; a single zone has the outer one.
+    let densities: Vec<u32> = (0..count)
+        .map(|zone| {
+            let fall = u64::from(outer - inner) * u64::from(zone) / u64::from(count.max(2) - 1);
+            outer - u32::try_from(fall).expect("below the outer density")
+        })
+        .collect();
+    // One cylinder of every zone.
+    let all: u64 = densities.iter().map(|density| u64::from(*density) * u64::from(heads)).sum();
+    // Rounded up: the last cylinders may hold a few sectors more than the capacity.
     let cylinders = capacity.get().div_ceil(all);
     let cylinders = u32::try_from(cylinders)
         .map_err(|_| "the capacity is too large for this number of sectors per track".to_owned())?;
-    Ok((0..count).map(|zone| (cylinders, density(zone))).collect())
+    Ok(densities.into_iter().map(|density| (cylinders, density)).collect())
 }
 
-fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
+fn seek_times(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
     let cylinders = geometry.cylinders();
     if let Some(points) = &raw.seek_table {
         return Ok(SeekTable::interpolated(points, cylinders));
     }
     let track = required(raw.seek_track, "seek_track")?.0;
+    // Without a separate figure, a settled seek to the next cylinder is a sequential one.
     let short = raw.seek_short.map_or(track, |span| span.0);
     if short < track {
         return Err(
@@ -231,17 +241,20 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
     Ok(curve.table(cylinders))
 }
 
-/// The settled short seek; of a table, its time at a two-thousandth of the stroke.
+/// The settled short seek; for a seek table, the time of a two-thousandth of the stroke.
 fn short_seek(raw: &Raw, seeks: &SeekTable, cylinders: u32) -> Span {
-    let of_curve = raw.seek_short.or(raw.seek_track).map(|span| span.0);
-    of_curve.unwrap_or_else(|| seeks.time((cylinders / 2000).max(1)))
+    match raw.seek_short.or(raw.seek_track) {
+        Some(span) => span.0,
+        None => seeks.time((cylinders / 2000).max(1)),
+    }
 }
 
-fn order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String> {
+fn queue_order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String> {
     match raw.order.unwrap_or(OrderName::Sptf) {
         OrderName::Fifo => Ok(Order::Fifo),
         OrderName::Sptf => {
             let guard = raw.guard.map_or(Span::ZERO, |span| span.0);
+            // A guard of a full revolution is allowed: it turns rotational ordering off.
             if guard > spindle.period() {
                 return Err(format!(
                     "the guard band of {guard} is longer than a revolution ({})",
@@ -249,9 +262,10 @@ fn order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String
                 ));
             }
             // Measured tails (p99 3.5 to 4.5 times the mean at depth 32, the longest wait 1.1 to
-            // 2.9 s) leave room for nothing stricter (docs/internals/drive-facts.md).
+            // 2.9 s) exclude a stricter limit (docs/internals/drive-facts.md).
             let age_limit = raw.age_limit.map_or(Span::from_secs(2), |span| span.0);
             let ageing = raw.ageing.map_or(Ratio::ZERO, |share| share.0);
+            // Billionths to units of 2^-20, which the choice shifts out again.
             let scaled = u128::from(ageing.billionths()) << 20;
             let ageing = u64::try_from(scaled / 1_000_000_000).expect("at most 2^20");
             #[expect(
@@ -269,6 +283,7 @@ fn order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String
 fn overheads(raw: &Raw) -> Result<Overheads, String> {
     let read_miss = required(raw.overhead_read_miss, "overhead_read_miss")?.0;
     let read_hit = required(raw.overhead_read_hit, "overhead_read_hit")?.0;
+    // Writes take the overheads of reads unless they have been measured separately.
     Ok(Overheads {
         read_miss,
         read_hit,

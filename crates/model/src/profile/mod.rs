@@ -1,4 +1,4 @@
-//! Drive profiles: what is known about one model of drive, as data with its sources.
+//! Drive profiles: the known properties of a drive model, as data with sources.
 
 mod base_text;
 mod blueprint;
@@ -31,28 +31,27 @@ use raw::{Raw, required};
 use specimen::Which;
 use values::Kind;
 
-/// A drive as its profile describes it, checked and ready to be built.
+/// A checked drive profile, ready to build drives from.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The model, as its maker calls it.
+    /// The maker's model name.
     pub model: String,
-    /// Where the numbers come from, as the profile says.
+    /// Sources of the numbers.
     pub sources: Vec<String>,
-    /// What the profile knowingly leaves out.
+    /// Properties that the profile knowingly omits.
     pub leaves_out: Option<String>,
-    /// What the drive writes as one, and is not torn by a power cut: 1 sector of 512 bytes, or 8.
+    /// Unit of atomic writes, which a power cut does not tear: 1 sector of 512 bytes, or 8.
     pub physical_sector: Sectors,
     pub(crate) body: Body,
-    /// The keys that it was assembled from.
+    /// Its source keys.
     raw: Arc<Raw>,
-    /// Which drive it is, where it was drawn from a profile that leaves something open.
+    /// The drawn specimen, for a profile with unknowns.
     which: Option<Which>,
     text: String,
 }
 
-/// How far real drives are from the model where the profile does not say: of anything, and of
-/// anything behind an elevator of the host, as standard deviations of logarithms
-/// (docs/internals/drive-facts.md).
+/// Default errors of the model: of any figure, and of figures behind an elevator of the host, as
+/// standard deviations of logarithms (docs/internals/drive-facts.md).
 const LACKS_ANY: f64 = 0.05;
 const LACKS_ELEVATOR: f64 = 0.10;
 
@@ -60,7 +59,7 @@ const LACKS_ELEVATOR: f64 = 0.10;
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
     Ssd(Box<SsdProfile>),
-    /// A drive that another crate models.
+    /// A drive of another crate.
     Other(Arc<dyn Blueprint>),
     Fixed {
         capacity: Sectors,
@@ -69,45 +68,46 @@ pub(crate) enum Body {
     },
 }
 
-/// Why a profile cannot be used.
+/// Errors of reading a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// The file says something that cannot be read.
+    /// A syntax error or an invalid value.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The `base` is not to be found.
+    /// Unknown `base`.
     #[error("{file}: unknown base profile `{base}`; {hint}")]
     UnknownBase {
-        /// The file that names it.
+        /// The file with the reference.
         file: String,
-        /// What it names.
+        /// The referenced name.
         base: String,
-        /// The nearest name, or what a base may be.
+        /// The nearest name, or the possible bases.
         hint: String,
     },
-    /// Profiles start from each other without end.
+    /// A cycle of base profiles.
     #[error("{file}: more than {MAX_DEPTH} nested base profiles: check for a cycle")]
     TooDeep {
-        /// The file at which it became too many.
+        /// The first file.
         file: String,
     },
-    /// Each value could be, but not all of them together.
+    /// Valid values that contradict each other.
     #[error("{file}: {message}")]
     Inconsistent {
         /// The file.
         file: String,
-        /// What does not fit together, and what would.
+        /// The contradiction, and a remedy.
         message: String,
     },
 }
 
-/// How many profiles may start from one another.
+/// Maximum depth of base profiles.
 const MAX_DEPTH: usize = 8;
 
 impl Profile {
-    /// Whether two drives of this profile differ by their seeds, or are the same in every run.
+    /// Returns true if drives with different seeds behave differently.
     pub fn draws(&self) -> bool {
         match &self.body {
+            // A disk is random in its retries only; a solid-state drive also in the order of collection.
             Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
             Body::Ssd(_) => true,
             Body::Other(_) | Body::Fixed { .. } => false,
@@ -116,12 +116,12 @@ impl Profile {
 
     /// Reads the profile `text` of `file`.
     ///
-    /// A `base` is looked up among the profiles that come with drivelab, then through
-    /// `resolve_base`, which may read files.
+    /// A `base` is looked up among the built-in profiles, then through `resolve_base`, which may
+    /// read files.
     ///
     /// # Errors
-    /// Unknown keys, values out of bounds, and values that contradict each other, with file, line
-    /// and what would be accepted.
+    /// Unknown keys, values out of bounds, and contradictory values, with file, line and accepted
+    /// values.
     pub fn parse(
         file: &str,
         text: &str,
@@ -136,55 +136,61 @@ impl Profile {
             if depth > MAX_DEPTH {
                 return Err(ProfileError::TooDeep { file: file.to_owned() });
             }
+            // Built-in profiles first, so that a file cannot replace them silently.
             let found = embedded_base(&base).or_else(|| resolve_base(&base));
             let Some(found) = found else { return Err(unknown_base(current, base)) };
             let (base_raw, base_sources) = Raw::read(&found.file, &found.text)?;
+            // Each base only fills the gaps of the files above it.
             raw = raw.over(base_raw);
             layers += &canonical(&found.text);
             sources.extend(base_sources);
             current = found.file;
         }
-        let inconsistent = |message| ProfileError::Inconsistent { file: file.to_owned(), message };
-        let profile = Self::assemble(&raw, sources).map_err(inconsistent)?;
-        let build = |raw: &Raw| Self::assemble(raw, Vec::new()).map(drop);
-        raw.check_outermost(file, build).map_err(inconsistent)?;
-        Ok(Self { text: layers, ..profile })
+        let checked = Self::assemble(&raw, sources).and_then(|profile| {
+            raw.check_outermost(file, |raw| Self::assemble(raw, Vec::new()).map(drop))?;
+            Ok(profile)
+        });
+        match checked {
+            Ok(profile) => Ok(Self { text: layers, ..profile }),
+            Err(message) => Err(ProfileError::Inconsistent { file: file.to_owned(), message }),
+        }
     }
 
-    /// What its file says and what that starts from, without comments and spelled in one way: equal
-    /// exactly where the profiles are.
+    /// The text of its file and of its bases in canonical form, without comments: equal exactly for
+    /// equal profiles.
     pub fn canonical(&self) -> &str {
         &self.text
     }
 
-    /// What it leaves open, in the order of the reference.
+    /// Its unknowns, in the order of the reference.
     pub fn unknowns(&self) -> Vec<Unknown> {
         self.raw.unknowns()
     }
 
-    /// How the values of a key are spread over drives, where the profile leaves it open alone.
+    /// The distribution of a key that is open independently of others.
     pub(crate) fn prior(&self, key: &str) -> Option<&Prior> {
         self.raw.priors.get(key)
     }
 
-    /// What it knows, with the comment beside each number.
+    /// Its known numbers, each with its comment.
     pub fn known(&self) -> Vec<Known> {
         self.raw.known()
     }
 
-    /// One drive of all that fit it: `quantiles` has a number between 0 and 1 for each of
-    /// [`Self::unknowns`], in their order. All unknowns of one posterior follow the first of them.
+    /// The specimen at `quantiles`, which has a number between 0 and 1 for each of
+    /// [`Self::unknowns`], in their order. All unknowns of a posterior use that of the first.
     ///
-    /// Numbers that no drive can have together are moved towards the median drive.
+    /// Contradictory values are moved towards the median drive.
     pub fn specimen(&self, quantiles: &[f64]) -> (Self, Vec<Drawn>) {
-        let build = |raw: &Raw| Self::assemble(raw, self.sources.clone());
-        let (specimen, drawn) = self.raw.specimen(quantiles, build);
+        let (specimen, drawn) =
+            self.raw.specimen(quantiles, |raw| Self::assemble(raw, self.sources.clone()));
+        // The canonical text stays that of the profile: a specimen is identified by its number.
         let which = Which { number: None, drawn: drawn.clone() };
         let specimen = specimen.unwrap_or_else(|| self.clone());
         (Self { which: Some(which), text: self.text.clone(), ..specimen }, drawn)
     }
 
-    /// The median drive: every unknown in its middle.
+    /// The median drive, with the median of every unknown.
     pub fn median(&self) -> Self {
         let mut raw = Raw::clone(&self.raw);
         let which = Which { number: None, drawn: raw.of_median() };
@@ -192,14 +198,14 @@ impl Profile {
         Self { which: Some(which), raw: Arc::new(raw), ..self.clone() }
     }
 
-    /// The drive called `number` of those that `seed` draws, each unknown independently.
+    /// Draws specimen `number` with `seed`, each unknown independently.
     pub fn drawn(&self, number: u32, seed: u64) -> Self {
         let mut rng = Rng::for_part(seed, u64::from(number));
         let quantiles: Vec<f64> = self.unknowns().iter().map(|_| rng.unit()).collect();
         self.specimen(&quantiles).0.numbered(number)
     }
 
-    /// The same drive under a number.
+    /// Assigns a number to the specimen.
     pub(crate) fn numbered(mut self, number: u32) -> Self {
         if let Some(which) = &mut self.which {
             which.number = Some(number);
@@ -207,7 +213,7 @@ impl Profile {
         self
     }
 
-    /// Which drive a run was made on, for its record; nothing where the profile is of one alone.
+    /// The specimen of a run, for its record; `None` for a profile without unknowns.
     pub fn record(&self, about: &About) -> Option<Specimen> {
         let Which { number, drawn } = match &self.which {
             Some(which) => which.clone(),
@@ -216,6 +222,7 @@ impl Profile {
         if drawn.is_empty() {
             return None;
         }
+        // An elevator sorts with the host's knowledge of addresses, where the model errs more.
         let [any, elevator] = self.lacks();
         let scheduler = about.attached.as_ref().map(|attached| attached.scheduler);
         let sorted = scheduler.is_some_and(|scheduler| scheduler != Scheduler::None);
@@ -223,23 +230,23 @@ impl Profile {
         Some(Specimen { number, drawn, model_sigma })
     }
 
-    /// How far a real drive may be from the model, as standard deviations of logarithms: of
-    /// anything, and of anything behind an elevator of the host.
+    /// Errors of the model, as standard deviations of logarithms: of any figure, and of figures
+    /// behind an elevator of the host.
     pub fn lacks(&self) -> [f64; 2] {
         let lacks = &self.raw.lacks;
         let any = lacks.any.map_or(LACKS_ANY, |sigma| sigma.0);
         [any, lacks.elevator.map_or(LACKS_ELEVATOR.max(any), |sigma| sigma.0)]
     }
 
-    /// Where those two come from; nothing where the profile does not say.
+    /// Source of these errors, if the profile has one.
     pub fn lacks_source(&self) -> Option<&str> {
         self.raw.lacks.source.as_deref()
     }
 
-    /// The profile called `name` that comes with drivelab.
+    /// The built-in profile `name`.
     pub fn embedded(name: &str) -> Option<Self> {
         let parsed = Self::parse(&format!("{name}.toml"), text(name)?, &|_| None);
-        Some(parsed.expect("a test reads every profile that comes with drivelab"))
+        Some(parsed.expect("a test reads every built-in profile"))
     }
 
     /// Addressable sectors.
@@ -252,7 +259,7 @@ impl Profile {
         }
     }
 
-    /// Whether it has to wait for a platter to come round.
+    /// Returns true for a drive with rotational latency.
     pub fn rotates(&self) -> bool {
         match &self.body {
             Body::Hdd(_) | Body::Other(_) => true,
@@ -260,12 +267,12 @@ impl Profile {
         }
     }
 
-    /// Whether it keeps its data in flash.
+    /// Returns true for a solid-state drive.
     pub fn is_solid_state(&self) -> bool {
         matches!(self.body, Body::Ssd(_))
     }
 
-    /// What the write buffer of a solid-state drive holds.
+    /// Size of a solid-state drive's write buffer.
     pub fn write_buffer(&self) -> Option<Bytes> {
         match &self.body {
             Body::Ssd(ssd) => Some(ssd.buffer()),
@@ -273,7 +280,7 @@ impl Profile {
         }
     }
 
-    /// Revolutions a minute, rounded up, of a disk whose profile says so.
+    /// Revolutions per minute, rounded up; `None` if unknown.
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {
             Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
@@ -281,7 +288,7 @@ impl Profile {
         }
     }
 
-    /// The commands that the drive queues, whatever its controller sends; 1 where that is unknown.
+    /// Queue depth of the drive, independent of its controller; 1 if unknown.
     pub fn queue_depth(&self) -> usize {
         match &self.body {
             Body::Hdd(hdd) => hdd.queue_depth,
@@ -290,8 +297,7 @@ impl Profile {
         }
     }
 
-    /// The profile of a drive that another crate models and whose file says `text`, with the least
-    /// that holds for it: it comes from `source`, and leaves out what `leaves_out` says.
+    /// A minimal profile of a drive of another crate, with the text of its file.
     pub fn of_blueprint(
         model: String,
         text: String,
@@ -332,8 +338,7 @@ impl Profile {
 }
 
 fn embedded_base(name: &str) -> Option<BaseText> {
-    let text = text(name)?.to_owned();
-    Some(BaseText { file: format!("{name}.toml"), text })
+    Some(BaseText { file: format!("{name}.toml"), text: text(name)?.to_owned() })
 }
 
 fn unknown_base(file: String, base: String) -> ProfileError {

@@ -1,4 +1,4 @@
-//! A profile as it stands in its file, before it is known to make sense.
+//! The keys of a profile's file, before validation.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch};
 use crate::unknown::{Nature, Open, Posterior, Prior};
 
-/// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
+/// Declares the keys of a profile once, from which reading, overriding and the list of keys derive.
 macro_rules! profile_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)+) => {
         #[derive(Debug, Default, Clone)]
         pub(super) struct Raw {
             $($(#[$doc])* pub(super) $key: Option<$type>,)+
-            /// Cylinders and sectors per track, from the outside in.
+            /// Cylinders and sectors per track, from the outer edge.
             pub(super) zones: Option<Vec<(u32, u32)>>,
-            /// Cylinders and time, rising.
+            /// Distances in cylinders, ascending, with their times.
             pub(super) seek_table: Option<Vec<(u32, Span)>>,
             /// Read time of each kind of page.
             pub(super) page_read: Option<Vec<Span>>,
             /// Program time of each kind of page.
             pub(super) page_program: Option<Vec<Span>>,
-            /// The keys that are open; their values above are those of the median drive.
+            /// Priors of open keys, which have the values of the median drive above.
             pub(super) priors: BTreeMap<&'static str, Prior>,
-            /// Draws of several open keys together, in place of their priors.
+            /// Joint draws of several open keys, which replace their priors.
             pub(super) posteriors: Vec<Posterior>,
             pub(super) lacks: Lacks,
-            /// How each key stands in the file that sets it.
+            /// Text and comment of each key in the file that sets it.
             pub(super) stated: BTreeMap<&'static str, Stated>,
         }
 
@@ -42,15 +42,15 @@ macro_rules! profile_keys {
 
         impl Raw {
             fn read_keys(section: &mut Section, file: &str) -> Result<Self, ConfigError> {
-                let stated = |key: &&'static str| Some((*key, section.stated(key)?));
-                let stated = KEYS.iter().filter_map(stated).collect();
+                let stated =
+                KEYS.iter().filter_map(|key| Some((*key, section.stated(key)?))).collect();
                 let mut priors = BTreeMap::new();
                 Ok(Self {
                     $($key: take(section, stringify!($key), file, &mut priors)?,)+
-                    zones: zones(section)?,
-                    seek_table: seek_table(section)?,
-                    page_read: times(section, "page_read")?,
-                    page_program: times(section, "page_program")?,
+                    zones: take_zones(section)?,
+                    seek_table: take_seek_table(section)?,
+                    page_read: take_times(section, "page_read")?,
+                    page_program: take_times(section, "page_program")?,
                     priors,
                     posteriors: Vec::new(),
                     lacks: Lacks::default(),
@@ -58,19 +58,22 @@ macro_rules! profile_keys {
                 })
             }
 
-            /// These keys, and those of `base` where one is missing.
+            /// Adds the keys of `base` that are missing here.
             pub(super) fn over(mut self, mut base: Self) -> Self {
                 self.displace_alternatives(&mut base);
-                let is_inherited = |key: &str| base.has(key) && !self.has(key);
-                let inherited: Vec<&str> =
-                    KEYS.iter().copied().filter(|key| is_inherited(key)).collect();
-                let keeps = |key: &str| inherited.contains(&key);
-                base.priors.retain(|key, _| keeps(key));
-                base.stated.retain(|key, _| keeps(key));
+                let inherited: Vec<&str> = KEYS
+                .iter()
+                .copied()
+                .filter(|key| base.has(key) && !self.has(key))
+                .collect();
+                // An overridden key loses its prior and comment together with its value.
+                base.priors.retain(|key, _| inherited.contains(key));
+                base.stated.retain(|key, _| inherited.contains(key));
                 base.priors.append(&mut self.priors);
                 base.stated.append(&mut self.stated);
-                let posteriors = base.posteriors.into_iter();
-                let posteriors = posteriors.filter_map(|known| known.restricted(keeps));
+                let posteriors = base.posteriors.into_iter().filter_map(|posterior| {
+                posterior.restricted(|key| inherited.contains(&key))
+                });
                 Self {
                     $($key: self.$key.or(base.$key),)+
                     zones: self.zones.or(base.zones),
@@ -84,7 +87,7 @@ macro_rules! profile_keys {
                 }
             }
 
-            /// Whether `key` has a value.
+            /// Returns true if `key` has a value.
             pub(super) fn has(&self, key: &str) -> bool {
                 match key {
                     $(stringify!($key) => self.$key.is_some(),)+
@@ -96,7 +99,7 @@ macro_rules! profile_keys {
                 }
             }
 
-            /// Gives `key` the value that `text` stands for.
+            /// Sets `key` to the value of `text`.
             pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
                 match key {
                     $(stringify!($key) => self.$key = Some(<$type>::read(text)?),)+
@@ -105,7 +108,7 @@ macro_rules! profile_keys {
                 Ok(())
             }
 
-            /// The key of this name and what its values are, where it may be open.
+            /// Looks up a key that may be open; returns it with the kind of its values.
             pub(super) fn may_be_open(name: &str) -> Option<(&'static str, Nature)> {
                 match name {
                     $(stringify!($key) => Some((stringify!($key), <$type as Open>::NATURE?)),)+
@@ -117,16 +120,14 @@ macro_rules! profile_keys {
 }
 
 profile_keys! {
-    /// The profile that this one starts from.
+    /// The base profile.
     base: String,
     kind: Kind,
     model: String,
     capacity_bytes: Capacity,
     sector_bytes: SectorSize,
-    /// What the profile knowingly does not say.
+    /// Properties that the profile knowingly omits.
     leaves_out: String,
-    /// Of profiles of before posteriors; it says nothing any more, like `gain_sigma`.
-    fit_sigma: Sigma,
     // Geometry.
     rpm: Rpm,
     heads: Count<1, 64>,
@@ -139,7 +140,7 @@ profile_keys! {
     // Seek.
     /// Sequential, from one track to the next.
     seek_track: Short,
-    /// Settled, to a cylinder near by.
+    /// To the adjacent cylinder, including settling.
     seek_short: Short,
     seek_average: Short,
     seek_full: Short,
@@ -154,7 +155,6 @@ profile_keys! {
     write_cache_runs: Count<1, 1024>,
     // Queue.
     queue_depth: Count<1, 1023>,
-    gain_sigma: Sigma,
     order: OrderName,
     guard: Short,
     guard_growth: Growth,
@@ -167,7 +167,7 @@ profile_keys! {
     overhead_read_hit: Short,
     overhead_write_miss: Short,
     overhead_write_hit: Short,
-    /// Reads answered out of the buffer for reasons that the model does not follow.
+    /// Reads answered from the buffer without a modelled cause.
     hit_share: Share,
     retry_share: Share,
     retry_revolutions: Count<0, 1000>,
@@ -178,14 +178,14 @@ profile_keys! {
     bus_overhead: Short,
     // Flash.
     raw_bytes: Capacity,
-    /// Flash beyond the capacity as a share of it, in place of `raw_bytes`.
+    /// Flash beyond the capacity, as a share of it; an alternative to `raw_bytes`.
     spare: Share,
     dies: Count<1, 4096>,
     channels: Count<1, 256>,
     planes: Count<1, 16>,
     page_bytes: Memory,
     block_pages: Count<1, 65_536>,
-    /// How much longer the cells of one drive read and program than the lists say.
+    /// Factors of one drive on the times of the lists.
     page_read_factor: Factor,
     page_program_factor: Factor,
     erase: Short,
@@ -213,7 +213,7 @@ profile_keys! {
     read_processing: Short,
     write_processing: Short,
     flush_processing: Short,
-    // What of it is modelled.
+    // The modelled part and its initial state.
     scale: Scale,
     precondition: Precondition,
     // A drive of exactly known service time.
@@ -221,12 +221,12 @@ profile_keys! {
     servers: Count<1, 4096>,
 }
 
-/// How far a real drive may be from the model: standard deviations of the logarithm of a rate.
+/// Errors of the model: standard deviations of the logarithm of a rate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lacks {
-    /// Of anything.
+    /// Of any figure.
     pub(super) any: Option<Sigma>,
-    /// Of anything behind an elevator of the host.
+    /// Of figures behind an elevator of the host.
     pub(super) elevator: Option<Sigma>,
     pub(super) source: Option<String>,
 }
@@ -249,8 +249,8 @@ impl Lacks {
     }
 }
 
-/// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
-/// the heading out.
+/// The tables of a profile. Leaf keys are unique over all of them, so that an override may omit the
+/// heading.
 pub(super) const TABLES: [&str; 13] = [
     "drive",
     "geometry",
@@ -268,7 +268,7 @@ pub(super) const TABLES: [&str; 13] = [
 ];
 
 impl Raw {
-    /// Reads `text`; the second value is what the file says about its sources.
+    /// Reads `text`; the second value lists the file's sources.
     pub(super) fn read(file: &str, text: &str) -> Result<(Self, Vec<String>), ConfigError> {
         let mut section = Section::parse(file, text)?;
         for table in TABLES {
@@ -277,7 +277,7 @@ impl Raw {
         let mut raw = Self::read_keys(&mut section, file)?;
         raw.lacks = Lacks::read(section.section("lacks")?)?;
         if let Some(table) = section.section("posterior")? {
-            raw.learn(Posterior::read(table, file, Self::may_be_open, |key, text| {
+            raw.add_posterior(Posterior::read(table, file, Self::may_be_open, |key, text| {
                 Self::default().set(key, text)
             })?);
         }
@@ -291,22 +291,24 @@ impl Raw {
 }
 
 impl Raw {
-    /// Puts a posterior in place of the priors of its keys. A number that stands beside it is that
-    /// of the median drive.
-    fn learn(&mut self, posterior: Posterior) {
+    /// Adds a posterior, which replaces the priors of its keys. A value next to it is that of the
+    /// median drive.
+    fn add_posterior(&mut self, posterior: Posterior) {
         for key in posterior.keys() {
+            // The median drive must change with its posterior, unless the file states another number.
             let was_open = self.priors.remove(key).is_some();
             if was_open || !self.has(key) {
-                let middle = posterior.alone(key, 0.5).expect("it is one of its keys");
-                self.set(key, &middle.text).expect("every draw was checked");
+                let median = posterior.marginal(key, 0.5).expect("it is one of its keys");
+                self.set(key, &median.text).expect("every draw was checked");
                 self.stated.remove(key);
             }
         }
         self.posteriors.push(posterior);
     }
 
-    /// Takes out of `base` what these keys say in another way.
+    /// Removes the alternatives of these keys from `base`.
     fn displace_alternatives(&self, base: &mut Self) {
+        // Two ways to state the same: the file's replaces the base's, or they would contradict.
         if self.raw_bytes.is_some() {
             base.spare = None;
         } else if self.spare.is_some() {
@@ -318,6 +320,7 @@ impl Raw {
         } else if self.sectors_per_track_outer.is_some() || self.sectors_per_track_inner.is_some() {
             base.zones = None;
         }
+        // The step to the next track is part of a table, and the averages are redundant with it.
         if self.seek_table.is_some() {
             (base.seek_track, base.seek_short, base.seek_average) = (None, None, None);
             (base.seek_full, base.seek_shape) = (None, None);
@@ -325,7 +328,7 @@ impl Raw {
         {
             base.seek_table = None;
         }
-        // Any two of average, full stroke and shape fix the third.
+        // Two of average, full stroke and shape determine the third.
         let average = self.seek_average.is_some() || base.seek_average.is_some();
         if average && self.seek_full.is_some() {
             base.seek_shape = None;
@@ -335,7 +338,7 @@ impl Raw {
     }
 }
 
-/// Takes the value of `key`; of an open one, that of the median drive.
+/// Takes the value of `key`, or the median of an open one.
 fn take<T: Value + Open>(
     section: &mut Section,
     key: &'static str,
@@ -346,12 +349,12 @@ fn take<T: Value + Open>(
         return section.take(key);
     };
     let prior = Prior::read(section, key, nature, |text| T::read(text).map(drop), file)?;
-    let middle = prior.distribution.at(0.5, nature);
+    let median = prior.distribution.at(0.5, nature);
     priors.insert(key, prior);
-    Ok(Some(T::read(&middle.text).expect("it lies between values that were checked")))
+    Ok(Some(T::read(&median.text).expect("it is between checked values")))
 }
 
-/// No drive has more: a bound on what is allocated.
+/// A bound on allocation, above any real drive.
 const MAX_ROWS: usize = 4096;
 
 fn check_rows(rows: &[Row], width: usize) -> Result<(), ConfigError> {
@@ -364,29 +367,31 @@ fn check_rows(rows: &[Row], width: usize) -> Result<(), ConfigError> {
     }
 }
 
-fn zones(section: &mut Section) -> Result<Option<Vec<(u32, u32)>>, ConfigError> {
+fn take_zones(section: &mut Section) -> Result<Option<Vec<(u32, u32)>>, ConfigError> {
     let Some(rows) = section.rows("zones")? else { return Ok(None) };
     check_rows(&rows, 2)?;
-    let read = |row: &Row| {
+    let mut zones = Vec::with_capacity(rows.len());
+    for row in &rows {
         let cylinders: Count<1, 4_000_000> = row.get(0)?;
         let per_track: Count<8, 65_536> = row.get(1)?;
-        Ok((cylinders.0, per_track.0))
-    };
-    rows.iter().map(read).collect::<Result<_, _>>().map(Some)
+        zones.push((cylinders.0, per_track.0));
+    }
+    Ok(Some(zones))
 }
 
-fn times(section: &mut Section, key: &'static str) -> Result<Option<Vec<Span>>, ConfigError> {
+fn take_times(section: &mut Section, key: &'static str) -> Result<Option<Vec<Span>>, ConfigError> {
     let list = section.list::<Short>(key)?;
     Ok(list.map(|times| times.into_iter().map(|time| time.0).collect()))
 }
 
-fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigError> {
+fn take_seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigError> {
     let Some(rows) = section.rows("seek_table")? else { return Ok(None) };
     check_rows(&rows, 2)?;
     let mut points: Vec<(u32, Span)> = Vec::with_capacity(rows.len());
     for row in &rows {
         let distance: Count<1, 4_000_000> = row.get(0)?;
         let time: Short = row.get(1)?;
+        // Equal distances would make the interpolation divide by zero.
         if points.last().is_some_and(|(before, _)| *before >= distance.0) {
             return Err(row.error("distances must increase from row to row"));
         }
@@ -398,7 +403,7 @@ fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigE
     Ok(Some(points))
 }
 
-/// The value of a key that a profile must have.
+/// Returns the value of a mandatory key.
 pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
     value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
 }

@@ -1,24 +1,26 @@
-//! What a profile knows and what it leaves open; one drive out of all that fit it.
+//! Known and unknown numbers of a profile, and its specimens.
 
 use drivelab_core::record::Drawn;
 
 use super::raw::{KEYS, Raw};
-use crate::unknown::{Nature, OUTERMOST, Posterior, Prior, Value, normal, score};
+use drivelab_stats::distribution::normal;
+
+use crate::unknown::{Nature, OUTERMOST, Posterior, Prior, Value, score};
 
 /// A number that a profile leaves open.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Unknown {
     /// The key of the profile.
     pub name: &'static str,
-    /// How its values are spread, in words.
+    /// Description of its distribution.
     pub kind: String,
-    /// The value of the median drive, as a profile writes it.
+    /// The value of the median drive, as in a profile.
     pub median: String,
-    /// Between these lie 95 drives of 100.
+    /// The middle 95 % of drives.
     pub range95: [String; 2],
-    /// Where the spread comes from.
+    /// Source of the distribution.
     pub source: String,
-    /// The file that leaves it open: what two profiles inherit from one file is one unknown.
+    /// The file that leaves it open: profiles that inherit it from one file share the unknown.
     #[serde(skip)]
     pub origin: String,
 }
@@ -28,16 +30,16 @@ pub struct Unknown {
 pub struct Known {
     /// The key of the profile.
     pub name: &'static str,
-    /// The value as the profile writes it.
+    /// The value, as in the profile.
     pub value: String,
-    /// The comment beside it.
+    /// Its comment.
     pub source: String,
-    /// How far the comment's mark says the number may be trusted; `None` without a mark.
+    /// Reliability, from the comment's mark; `None` without a mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
 }
 
-/// Where a number of a profile comes from, as the mark at the start of its comment says.
+/// The origin of a number, from the mark at the start of its comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -76,7 +78,7 @@ fn basis(remark: &str) -> Option<Basis> {
     MARKS.iter().find(|(mark, ..)| remark.starts_with(mark)).map(|(_, basis, _)| *basis)
 }
 
-/// Which of all drives that fit a profile.
+/// Identification of a specimen.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Which {
     /// Its number; `None` for the median drive.
@@ -84,98 +86,101 @@ pub(super) struct Which {
     pub(super) drawn: Vec<Drawn>,
 }
 
+/// The source of an open key's values.
 enum Open<'a> {
-    Alone(&'a Prior),
-    Together(&'a Posterior, Nature),
+    Prior(&'a Prior),
+    Posterior(&'a Posterior, Nature),
 }
 
-/// Keys that name a drive, and say no number of it.
+/// Keys that identify a drive and have no number.
 const NAMES: [&str; 4] = ["base", "kind", "model", "leaves_out"];
-/// How often scores are halved before the median drive is taken instead.
+/// Maximum halvings of the scores before the median drive replaces a contradictory specimen.
 const HALVINGS: i32 = 6;
 
 impl Raw {
-    /// What is open, in the order of the reference.
+    /// The open keys, in the order of the reference.
     fn open(&self) -> impl Iterator<Item = (&'static str, Open<'_>)> {
         KEYS.iter().filter_map(|key| {
-            let of = |known: &&Posterior| known.keys().any(|of| of == *key);
-            if let Some(posterior) = self.posteriors.iter().find(of) {
+            let mut posteriors = self.posteriors.iter();
+            if let Some(posterior) = posteriors.find(|it| it.keys().any(|name| name == *key)) {
                 let (key, nature) = Self::may_be_open(key)?;
-                return Some((key, Open::Together(posterior, nature)));
+                return Some((key, Open::Posterior(posterior, nature)));
             }
-            Some((*key, Open::Alone(self.priors.get(key)?)))
+            Some((*key, Open::Prior(self.priors.get(key)?)))
         })
     }
 
     pub(super) fn unknowns(&self) -> Vec<Unknown> {
-        let unknown = |(name, open): (&'static str, Open<'_>)| {
-            let (nature, kind, source, origin) = match &open {
-                Open::Alone(prior) => {
-                    let words = prior.distribution.in_words(prior.nature);
-                    (prior.nature, words, &prior.source, &prior.origin)
-                }
-                Open::Together(posterior, nature) => {
-                    (*nature, posterior.in_words(), &posterior.source, &posterior.origin)
-                }
-            };
-            let word = |Value { text, number }| match nature {
-                Nature::Name => text,
-                _ => nature.in_words(number),
-            };
-            Unknown {
-                name,
-                kind,
-                median: word(self.middle(name, &open)),
-                range95: [0.025, 0.975].map(|share| word(alone(name, &open, share))),
-                source: source.clone(),
-                origin: origin.clone(),
+        self.open().map(|(name, open)| self.unknown(name, &open)).collect()
+    }
+
+    fn unknown(&self, name: &'static str, open: &Open<'_>) -> Unknown {
+        let (nature, kind, source, origin) = match open {
+            Open::Prior(prior) => {
+                let words = prior.distribution.in_words(prior.nature);
+                (prior.nature, words, &prior.source, &prior.origin)
+            }
+            Open::Posterior(posterior, nature) => {
+                (*nature, posterior.in_words(), &posterior.source, &posterior.origin)
             }
         };
-        self.open().map(unknown).collect()
+        let median = self.median_value(name, open);
+        let range95 = [0.025, 0.975].map(|share| marginal(name, open, share));
+        Unknown {
+            name,
+            kind,
+            median: value_in_words(median, nature),
+            range95: range95.map(|value| value_in_words(value, nature)),
+            source: source.clone(),
+            origin: origin.clone(),
+        }
     }
 
     pub(super) fn known(&self) -> Vec<Known> {
         let open: Vec<&str> = self.open().map(|(key, _)| key).collect();
-        let known = |key: &&'static str| {
-            let told = open.contains(key) || NAMES.contains(key);
-            let stated = self.stated.get(key).filter(|_| !told)?;
+        let mut known = Vec::new();
+        for key in KEYS.iter().filter(|key| !open.contains(*key) && !NAMES.contains(*key)) {
+            let Some(stated) = self.stated.get(key) else { continue };
             let (value, source) = (stated.value.clone(), stated.remark.clone());
-            Some(Known { name: key, value, basis: basis(&source), source })
-        };
-        KEYS.iter().filter_map(known).collect()
+            known.push(Known { name: key, value, basis: basis(&source), source });
+        }
+        known
     }
 
-    /// The value of the median drive: a number that stands beside a posterior is meant to be it.
-    fn middle(&self, key: &'static str, open: &Open<'_>) -> Value {
-        if let (Open::Together(_, nature), Some(stated)) = (open, self.stated.get(key))
+    /// The value of the median drive: the number next to a posterior, if there is one.
+    fn median_value(&self, key: &'static str, open: &Open<'_>) -> Value {
+        if let (Open::Posterior(_, nature), Some(stated)) = (open, self.stated.get(key))
             && let Ok(number) = nature.number(&stated.value)
         {
             return Value { text: stated.value.clone(), number };
         }
-        alone(key, open, 0.5)
+        marginal(key, open, 0.5)
     }
 
     /// The open numbers of the median drive.
     pub(super) fn of_median(&self) -> Vec<Drawn> {
-        let drawn = |(key, open): (&'static str, Open<'_>)| Drawn {
-            name: key.to_owned(),
-            value: self.middle(key, &open).number,
-            score: 0.0,
-        };
-        self.open().map(drawn).collect()
+        self.open()
+            .map(|(key, open)| Drawn {
+                name: key.to_owned(),
+                value: self.median_value(key, &open).number,
+                score: 0.0,
+            })
+            .collect()
     }
 
-    /// The drive at these quantiles, one for each unknown; what is missing is the median.
+    /// The specimen at `quantiles`, one for each unknown; missing ones count as 0.5.
     ///
-    /// Numbers that cannot stand together are moved towards the median drive, which can be built.
+    /// Contradictory values are moved towards the median drive, which can always be built.
     pub(super) fn specimen<T>(
         &self,
         quantiles: &[f64],
         build: impl Fn(&Self) -> Result<T, String>,
     ) -> (Option<T>, Vec<Drawn>) {
+        // Clipped to four deviations: beyond them a prior is no longer based on any drive.
         let clipped = quantiles.iter().map(|share| share.clamp(OUTERMOST[0], OUTERMOST[1]));
         let scores: Vec<f64> = clipped.map(normal::quantile).collect();
         for halving in 0..HALVINGS {
+            // Halving is exact in binary, so an unhalved score keeps its digits.
             let nearer = scores.iter().map(|score| score * libm::pow(0.5, f64::from(halving)));
             let shares: Vec<f64> = nearer.map(normal::cdf).collect();
             let (raw, drawn) = self.at(&shares);
@@ -189,27 +194,25 @@ impl Raw {
     fn at(&self, shares: &[f64]) -> (Self, Vec<Drawn>) {
         let mut raw = self.clone();
         let keys: Vec<&str> = self.open().map(|(key, _)| key).collect();
-        let share = |key: &str| {
-            let place = keys.iter().position(|known| *known == key);
-            place.and_then(|place| shares.get(place)).copied().unwrap_or(0.5)
-        };
         let mut drawn = Vec::with_capacity(keys.len());
-        for (key, open) in self.open() {
+        for (index, (key, open)) in self.open().enumerate() {
             let (value, score) = match open {
-                Open::Alone(prior) => {
-                    let share = share(key);
+                Open::Prior(prior) => {
+                    let share = shares.get(index).copied().unwrap_or(0.5);
                     let score = normal::quantile(share);
                     (prior.distribution.at(share, prior.nature), score)
                 }
-                Open::Together(posterior, _) => {
-                    // One share picks all of them.
-                    let first = keys.iter().find(|key| posterior.keys().any(|of| of == **key));
-                    let picked = posterior.at(key, share(first.expect("it is of some key")));
+                Open::Posterior(posterior, _) => {
+                    // One share picks all unknowns of a joint draw.
+                    let first = keys.iter().position(|key| posterior.keys().any(|it| it == *key));
+                    let share = shares.get(first.expect("it has a key")).copied();
+                    let picked = posterior.at(key, share.unwrap_or(0.5));
                     let (value, rank) = picked.expect("it is of this key");
                     (value, score(rank))
                 }
             };
             raw.set(key, &value.text).expect("the outermost values were checked");
+            // A specimen has no unknowns left; its comment marks the drawn values.
             if let Some(stated) = raw.stated.get_mut(key) {
                 stated.value.clone_from(&value.text);
                 "drawn".clone_into(&mut stated.remark);
@@ -217,20 +220,21 @@ impl Raw {
             drawn.push(Drawn { name: key.to_owned(), value: value.number, score });
         }
         (raw.priors, raw.posteriors) = Default::default();
-        raw.settle();
+        raw.make_consistent();
         (raw, drawn)
     }
 
-    /// What is wrong with a drive that differs from the median one in a single outermost number
-    /// that `file` leaves open. What a base leaves open may not go with a number that was
-    /// overridden, and is moved towards the median drive then.
+    /// Checks drives that differ from the median one in a single outermost number that `file`
+    /// leaves open; returns the first contradiction. Unknowns of a base may contradict an overridden
+    /// number; specimens then move towards the median drive.
     pub(super) fn check_outermost(
         &self,
         file: &str,
         build: impl Fn(&Self) -> Result<(), String>,
     ) -> Result<(), String> {
         for (key, open) in self.open() {
-            let Open::Alone(prior) = open else { continue };
+            // The values of a joint draw belong together; single outermost ones need not fit the median.
+            let Open::Prior(prior) = open else { continue };
             if prior.origin != file {
                 continue;
             }
@@ -238,7 +242,7 @@ impl Raw {
             for text in prior.distribution.extremes(nature) {
                 let mut raw = self.clone();
                 raw.set(key, &text).expect("it was checked when it was read");
-                raw.settle();
+                raw.make_consistent();
                 build(&raw).map_err(|wrong| {
                     let word = nature.number(&text).map(|number| nature.in_words(number));
                     format!("`{key}` drawn as `{}`: {wrong}", word.unwrap_or(text))
@@ -248,9 +252,9 @@ impl Raw {
         Ok(())
     }
 
-    /// What one drawn number says of another: a step to the next track is no longer than a settled
-    /// seek to it, and a drive has no more channels than dies.
-    fn settle(&mut self) {
+    /// Limits drawn numbers by others: a step to the next track is no longer than a settled seek
+    /// to it, and a drive has no more channels than dies.
+    fn make_consistent(&mut self) {
         if let (Some(dies), Some(channels)) = (self.dies, &mut self.channels) {
             channels.0 = channels.0.min(dies.0);
         }
@@ -262,9 +266,16 @@ impl Raw {
     }
 }
 
-fn alone(key: &str, open: &Open<'_>, share: f64) -> Value {
+fn value_in_words(Value { text, number }: Value, nature: Nature) -> String {
+    match nature {
+        Nature::Name => text,
+        _ => nature.in_words(number),
+    }
+}
+
+fn marginal(key: &str, open: &Open<'_>, share: f64) -> Value {
     match open {
-        Open::Alone(prior) => prior.distribution.at(share, prior.nature),
-        Open::Together(posterior, _) => posterior.alone(key, share).expect("it is of this key"),
+        Open::Prior(prior) => prior.distribution.at(share, prior.nature),
+        Open::Posterior(posterior, _) => posterior.marginal(key, share).expect("it is of this key"),
     }
 }

@@ -1,4 +1,4 @@
-//! From the keys of a solid-state drive's profile to its parts, with everything checked.
+//! Conversion of a solid-state drive's profile keys to checked parts.
 
 use drivelab_core::units::Bytes;
 use drivelab_core::{Ratio, Sectors, Span};
@@ -11,20 +11,20 @@ use crate::ssd::flash::{FlashRules, PageTimes, Retry, Suspend};
 use crate::ssd::ftl::{Choice, Rules, Shape};
 use crate::ssd::{BackendRules, MapCache, Precondition, Scale, SlcRules, SsdParts};
 
-/// A solid-state drive, checked: at its own scale it can be built.
+/// A checked solid-state drive, which can be built at the profile's scale.
 #[derive(Debug, Clone)]
 pub(crate) struct SsdProfile {
     pub(crate) capacity: Sectors,
     pub(crate) interface: Interface,
     pub(crate) link: Link,
     pub(crate) queue_depth: usize,
-    /// What it works on at once, from all queues of an `NVMe` controller.
+    /// Commands in progress, from all queues of an `NVMe` controller.
     pub(crate) commands_at_once: usize,
     pub(crate) write_cache: Switch,
     pub(crate) protected: bool,
     pub(crate) scale: Scale,
     pub(crate) precondition: Precondition,
-    /// What the controller needs for a command alone, whatever else it works on.
+    /// Serial processing of a command by the controller.
     pub(crate) command_processing: Span,
     flash: FlashRules,
     chip: Chip,
@@ -33,16 +33,16 @@ pub(crate) struct SsdProfile {
     low_water: u32,
     buffer: Bytes,
     map_cache: Option<Bytes>,
-    /// What is written as SLC first; nothing where zero.
+    /// Size of the SLC blocks; zero for none.
     slc: Bytes,
     fold_after: Span,
 }
 
-/// What of a drive is modelled, and which one.
+/// The requested model of a drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Modelled {
     pub(crate) scale: Scale,
-    /// Flash beyond the capacity, where it is not what the profile says.
+    /// Flash beyond the capacity; replaces that of the profile.
     pub(crate) spare: Option<Ratio>,
     pub(crate) seed: u64,
 }
@@ -64,15 +64,15 @@ struct Processing {
     flush: Span,
 }
 
-/// What is mapped as one.
+/// Bytes of a mapping unit.
 const UNIT: u64 = 4096;
 const UNIT_SECTORS: u64 = UNIT / 512;
-/// How long a drive waits for more before it folds, where its profile does not say: an estimate.
+/// Default idle time before folding: an estimate.
 const FOLD_AFTER: Span = Span::from_ms(100);
-/// What a controller takes out of its queues before it has answered, where its profile does not
-/// say: the default of `MQSim` 7ec40e3 (`Queue_Fetch_Size`), there of each queue.
+/// Default number of commands in progress: that of `MQSim` 7ec40e3 (`Queue_Fetch_Size`), there for
+/// each queue.
 const COMMANDS_AT_ONCE: usize = 512;
-/// One entry of a map that is read from the flash: 4 bytes, 4 KiB of them in a page.
+/// Map entries in a page of 4 KiB, at 4 bytes each.
 const MAP_UNITS: u32 = 1024;
 
 impl SsdProfile {
@@ -82,6 +82,7 @@ impl SsdProfile {
             return Err(format!("`page_bytes` is not a multiple of {UNIT}"));
         }
         let interface = raw.interface.unwrap_or(Interface::Sata);
+        // PCIe 3.0 x4 and the depth of Linux' queues; SATA has 32 tags in its protocol.
         let (link, queue_depth) = match interface {
             Interface::Nvme => (Link::Pcie { generation: 3, lanes: 4 }, 1023),
             Interface::Sata | Interface::Scsi => (Link::Sata3, 32),
@@ -99,19 +100,19 @@ impl SsdProfile {
             scale: raw.scale.unwrap_or(Scale::WHOLE),
             precondition: raw.precondition.unwrap_or_default(),
             command_processing: raw.command_processing.map_or(Span::ZERO, |span| span.0),
-            flash: flash(raw)?,
+            flash: flash_rules(raw)?,
             chip: Chip {
                 planes: raw.planes.map_or(1, |count| count.0),
                 units_per_page: u32::try_from(page_bytes / UNIT).expect("a page is small"),
                 pages: required(raw.block_pages, "block_pages")?.0,
-                raw: raw_bytes(raw)?,
+                raw: total_bytes(raw)?,
             },
             times: Processing {
                 read: required(raw.read_processing, "read_processing")?.0,
                 write: required(raw.write_processing, "write_processing")?.0,
                 flush: required(raw.flush_processing, "flush_processing")?.0,
             },
-            choice: choice(raw)?,
+            choice: victim_choice(raw)?,
             low_water: raw.low_water.map_or(2, |count| count.0),
             buffer: required(raw.write_cache_bytes, "write_cache_bytes")?.0.bytes(),
             map_cache: raw.map_cache_bytes.map(|bytes| bytes.0.bytes()),
@@ -125,23 +126,27 @@ impl SsdProfile {
         if sata != profile.link.is_sata() {
             return Err(format!("a link of `{}` does not fit the interface", profile.link));
         }
+        // Built once here, so that later builds at the profile's scale cannot fail.
         profile.parts(Modelled { scale: profile.scale, spare: None, seed: 0 })?;
         Ok(profile)
     }
 
-    /// Flash beyond the capacity, where `spare` of it is asked for or as the profile has it.
+    /// Flash beyond the capacity: `spare`, or that of the profile.
     pub(crate) fn spare_bytes(&self, spare: Option<Ratio>) -> u64 {
         let capacity = self.capacity.bytes().get();
-        let asked = |spare: Ratio| share_of(capacity, spare);
-        spare.map_or(self.chip.raw.saturating_sub(capacity), asked)
+        match spare {
+            Some(spare) => share_of(capacity, spare),
+            None => self.chip.raw.saturating_sub(capacity),
+        }
     }
 
-    /// Its parts as far as they are modelled: blocks have fewer pages, and everything is in
-    /// proportion.
+    /// The parts at a scale: blocks have fewer pages, and all sizes are in proportion.
     pub(crate) fn parts(&self, asked: Modelled) -> Result<SsdParts, String> {
         let Modelled { scale, spare, seed } = asked;
         let (chip, parts) = (&self.chip, scale.parts());
         let raw = self.capacity.bytes().get() + self.spare_bytes(spare);
+        // Scaling reduces the pages of a block, not the blocks: the number of victims to choose from
+        // decides write amplification.
         if !chip.pages.is_multiple_of(parts) {
             return Err(format!(
                 "a scale of {scale} does not leave whole pages: `block_pages` is {}",
@@ -153,16 +158,16 @@ impl SsdProfile {
         let die_units = raw / UNIT / u64::from(dies);
         let slc = self.slc_rules(scale);
         let slc_blocks = slc.map_or(0, |slc| u64::from(slc.blocks));
+        // SLC blocks come out of the same flash.
         let blocks = (die_units / u64::from(chip.pages * page_slots)).saturating_sub(slc_blocks);
-        let small = |count: u64| u32::try_from(count);
         let units = self.capacity.get() / UNIT_SECTORS / u64::from(parts);
-        let (Ok(units), Ok(blocks_per_die)) = (small(units), small(blocks)) else {
+        let (Ok(units), Ok(blocks_per_die)) = (u32::try_from(units), u32::try_from(blocks)) else {
             return Err("more than 2^32 units: choose a smaller scale, for example `1/32`".into());
         };
         let shape = Shape { dies, blocks_per_die, slots_per_block, units };
         let rules = Rules { choice: self.choice, low_water: self.low_water, page_slots, seed };
         shape.check(self.low_water, page_slots).map_err(|error| error.to_string())?;
-        let made = SsdParts {
+        let ssd = SsdParts {
             backend: BackendRules {
                 shape,
                 ftl: rules,
@@ -176,48 +181,50 @@ impl SsdProfile {
             read_processing: self.times.read,
             write_processing: self.times.write,
             flush_processing: self.times.flush,
-            buffer_units: small(self.buffer.get() / UNIT).expect("at most 1 GiB"),
+            buffer_units: u32::try_from(self.buffer.get() / UNIT).expect("at most 1 GiB"),
             write_cache: self.write_cache.is_on(),
             protected: self.protected,
             fold_after: self.fold_after,
             map_cache: self.map_cache.map(|memory| MapCache {
                 units: MAP_UNITS,
-                // Of a smaller drive the same share of the map is in memory.
-                pages: small(memory.get() / UNIT / u64::from(parts)).expect("at most 1 GiB").max(1),
+                // A smaller model has the same share of its map in memory.
+                pages: u32::try_from(memory.get() / UNIT / u64::from(parts))
+                    .expect("at most 1 GiB")
+                    .max(1),
             }),
         };
-        made.check().map_err(|error| error.to_string())?;
-        Ok(made)
+        ssd.check().map_err(|error| error.to_string())?;
+        Ok(ssd)
     }
 
-    /// The blocks of a die that are written as SLC; a cell then holds one bit of as many as there
-    /// are kinds of page.
+    /// The SLC blocks of a die. A cell has as many bits as there are kinds of page, and stores one
+    /// of them in these blocks.
     fn slc_rules(&self, scale: Scale) -> Option<SlcRules> {
         let (chip, kinds) = (&self.chip, self.flash.pages.len());
         let pages = u64::from(chip.pages / scale.parts()) / kinds as u64;
         let slots_per_block = pages.max(1) * u64::from(chip.units_per_page * chip.planes);
         let die_units = self.slc.get() / UNIT / u64::from(self.flash.dies);
         let blocks = die_units / u64::from(scale.parts()) / slots_per_block;
-        let small = |count: u64| u32::try_from(count).expect("a share of a die");
-        let rules = SlcRules { blocks: small(blocks), slots_per_block: small(slots_per_block) };
-        (rules.blocks > 0).then_some(rules)
+        let [blocks, slots_per_block] =
+            [blocks, slots_per_block].map(|count| u32::try_from(count).expect("a share of a die"));
+        (blocks > 0).then_some(SlcRules { blocks, slots_per_block })
     }
 
     pub(crate) fn buffer(&self) -> Bytes {
         self.buffer
     }
 
-    /// What its volatile cache holds; `None` where what it answers is durable.
+    /// Size of its volatile cache; `None` if acknowledged data is durable.
     pub(crate) fn volatile_cache(&self) -> Option<Bytes> {
         (!self.protected).then_some(self.buffer)
     }
 }
 
-/// All of the flash.
-fn raw_bytes(raw: &Raw) -> Result<u64, String> {
+/// The total size of the flash.
+fn total_bytes(raw: &Raw) -> Result<u64, String> {
     let Some(spare) = raw.spare else {
-        let missing = || "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
-        return Ok(raw.raw_bytes.ok_or_else(missing)?.0.bytes().get());
+        const MISSING: &str = "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
+        return Ok(raw.raw_bytes.ok_or(MISSING)?.0.bytes().get());
     };
     if raw.raw_bytes.is_some() {
         return Err("`raw_bytes` and `spare` both say how much flash there is: remove one".into());
@@ -232,13 +239,12 @@ fn share_of(bytes: u64, share: Ratio) -> u64 {
     u64::try_from(part).expect("three times 64 TiB at most")
 }
 
-fn flash(raw: &Raw) -> Result<FlashRules, String> {
+fn flash_rules(raw: &Raw) -> Result<FlashRules, String> {
     let reads = required(raw.page_read.clone(), "page_read")?;
     let programs = required(raw.page_program.clone(), "page_program")?;
     if reads.is_empty() || reads.len() != programs.len() {
         return Err("`page_read` and `page_program` need a time for each kind of page".into());
     }
-    let scaled = |factor: Option<Factor>, time| factor.map_or(time, |factor| factor.times(time));
     let pages = reads.into_iter().zip(programs).map(|(read, program)| PageTimes {
         read: scaled(raw.page_read_factor, read),
         program: scaled(raw.page_program_factor, program),
@@ -246,6 +252,7 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
     let rate = u64::from(required(raw.channel_mb_per_s, "channel_mb_per_s")?.0);
     let suspend = raw.suspend_stop.map(|stop| Suspend {
         stop: stop.0,
+        // Resuming takes as long as stopping unless the data sheet says otherwise.
         resume: raw.suspend_resume.map_or(stop.0, |span| span.0),
         most: raw.suspend_most.map_or(8, |count| count.0),
     });
@@ -265,6 +272,7 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
         pages: pages.collect(),
         slc: slc_times(raw)?,
         erase: required(raw.erase, "erase")?.0,
+        // 4096 bytes at MB/s, in ns: 4096 / (rate * 10^6) * 10^9.
         transfer: Span::from_ns(UNIT * 1000 / rate),
         channel_command: raw.channel_command.map_or(Span::ZERO, |span| span.0),
         suspend,
@@ -272,6 +280,10 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
         retry,
         seed: 0,
     })
+}
+
+fn scaled(factor: Option<Factor>, time: Span) -> Span {
+    factor.map_or(time, |factor| factor.times(time))
 }
 
 fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, String> {
@@ -285,7 +297,7 @@ fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, String> {
     Ok(Some(PageTimes { read, program: required(raw.slc_program, "slc_program")?.0 }))
 }
 
-fn choice(raw: &Raw) -> Result<Choice, String> {
+fn victim_choice(raw: &Raw) -> Result<Choice, String> {
     let draws = raw.victim_draws.map(|count| count.0);
     match (raw.victims.unwrap_or(VictimsName::Greedy), draws) {
         (VictimsName::BestOf, Some(draws)) => Ok(Choice::BestOf(draws)),

@@ -1,4 +1,4 @@
-//! Values of a profile with their sanity limits: what no drive can be is refused where it stands.
+//! Values of a profile with their limits, which reject impossible drives at the key.
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
@@ -8,7 +8,7 @@ use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch, whole};
 use crate::unknown::{Nature, Open};
 
-/// Which values may be drawn, and as what; the others say what a drive is.
+/// Declares the types of values that may be drawn; the others identify a drive.
 macro_rules! open {
     ($($($type:ty),+ => $nature:expr;)+) => {
         $($(impl Open for $type {
@@ -56,7 +56,7 @@ impl Choice for OrderName {
 }
 choice_as_text!(OrderName);
 
-/// How blocks are chosen for collection.
+/// Choice of blocks for collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VictimsName {
     Greedy,
@@ -76,7 +76,7 @@ impl Choice for VictimsName {
 }
 choice_as_text!(VictimsName);
 
-/// What a drive's connector speaks.
+/// The protocol of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
     /// Serial ATA.
@@ -104,8 +104,7 @@ impl<const MIN: u32, const MAX: u32> Value for Count<MIN, MAX> {
     }
 }
 
-/// Declares values that have limits: what they hold, the limits, and how a message goes on after
-/// the text that lies outside.
+/// Declares types of values with limits, and the message about a text outside them.
 macro_rules! limited {
     ($($(#[$doc:meta])+ $name:ident($type:ty): $limits:expr, $wrong:literal;)+) => {$(
         $(#[$doc])+
@@ -123,19 +122,19 @@ macro_rules! limited {
 }
 
 limited! {
-    /// A time that a drive may need for something.
+    /// A time within a drive.
     Short(Span): Span::ZERO..=Span::from_secs(1),
         "is longer than a second, which no drive needs for it";
-    /// How long a drive may let a command wait.
+    /// A limit on waiting.
     Patience(Span): Span::from_ms(1)..=Span::from_secs(3600),
         "is not a time from 1 ms to an hour";
     /// A share of the whole.
     Share(Ratio): Ratio::ZERO..=Ratio::ONE, "is more than 100%";
     /// The deviation of a logarithm.
     Sigma(f64): 0.0..=1.0, "is not a deviation from 0 (exact) to 1";
-    /// How much of a seek a margin grows by.
+    /// Growth of a margin, as a share of the seek.
     Growth(f64): 0.0..=10.0, "is not a share of the seek from 0 to 10";
-    /// How much longer all times of one kind are.
+    /// A factor on all times of one kind.
     Factor(f64): 0.1..=10.0, "is not a factor from 0.1 to 10";
     /// The share of the square root in a seek curve: beyond 2 the curve would fall.
     Shape(f64): 0.0..=2.0, "is not a number from 0 (line) to 2 (steep root)";
@@ -166,6 +165,7 @@ impl Value for Rpm {
             clippy::cast_sign_loss,
             reason = "between 10^5 and 10^8"
         )]
+        // Half a thousandth more, since a cast rounds down.
         let milli = (rpm * 1000.0 + 0.5) as u64;
         Ok(Self(milli))
     }
@@ -177,6 +177,7 @@ pub(super) struct Capacity(pub(super) Sectors);
 
 impl Value for Capacity {
     fn read(text: &str) -> Result<Self, String> {
+        // Underscores group digits, as in TOML and Rust.
         let bytes = Bytes::read(&text.replace('_', ""))?;
         let sane = (Bytes::mib(1)..=Sectors::DRIVE_MAX.bytes()).contains(&bytes);
         if !sane || !bytes.get().is_multiple_of(512) {
@@ -186,7 +187,7 @@ impl Value for Capacity {
     }
 }
 
-/// A physical sector: what the drive writes as one.
+/// A physical sector: the unit of atomic writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SectorSize(pub(super) Sectors);
 
@@ -200,7 +201,7 @@ impl Value for SectorSize {
     }
 }
 
-/// What a drive writes as SLC: at most a tebibyte.
+/// Size of SLC blocks: at most a tebibyte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SlcSize(pub(super) Bytes);
 

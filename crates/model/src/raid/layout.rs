@@ -125,6 +125,7 @@ impl ExtentList {
         }
         if let Some(index) = self.last[extent.member] {
             let known = &mut self.extents[index];
+            // Contiguous on the member although the data is interleaved: one request for both.
             if known.lba + known.sectors == extent.lba {
                 known.sectors += extent.sectors;
                 return;

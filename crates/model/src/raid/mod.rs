@@ -129,6 +129,7 @@ impl<D: Device> Array<D> {
             let end = extent.lba + extent.sectors;
             debug_assert!(end <= Lba::ZERO + self.member, "an access stays on its member");
             debug_assert_ne!(Some(extent.member), self.failed, "an access to a failed member");
+            // Members are numbered by their position in the address space of the inner device.
             let base = Sectors::new(extent.member as u64 * self.member.get());
             let (id, lba) = (RequestId(child as u64), extent.lba + base);
             let (sectors, submitter) = (extent.sectors, self.groups[group].submitter);
@@ -221,6 +222,7 @@ impl<D: Device> Device for Array<D> {
         assert!(now >= self.clock, "time ran backwards");
         assert!(self.next_event().is_none_or(|next| next >= now), "an event was passed over");
         self.clock = now;
+        // Given back: the host's queue is the only one that may grow.
         if !self.held.is_empty() {
             return Err(request);
         }

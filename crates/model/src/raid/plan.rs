@@ -29,6 +29,7 @@ fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent
     let mut joined = ExtentList::default();
     layout.bands(request.lba, request.end(), |band| {
         let wanted = holders(layout, &band);
+        // The data of a failed member is the XOR of all others, so all of them are read.
         if failed.is_some_and(|failed| wanted & 1 << failed != 0) {
             each(all(layout) & !bit(failed), |member| joined.add(layout.extent(&band, member)));
         } else {
@@ -50,6 +51,7 @@ fn writes(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Grou
     let mut row: Option<Row> = None;
     layout.bands(request.lba, request.end(), |band| {
         let (reads, writes) = stripe_members(layout, failed, &band);
+        // Full rows need no reads; bands of partial rows share a group, since they share a parity.
         if reads == 0 {
             each(writes, |member| whole.add(layout.extent(&band, member)));
             return;

@@ -118,6 +118,7 @@ impl Bus {
             // A fifth of each 128-byte packet's time goes to its header, checksum and flow control.
             // An estimate.
             Self::Pcie { generation, lanes } => {
+                // A lane's rate is after its coding; the packets' overhead comes on top.
                 let rate = pcie_lane(generation) * u64::from(lanes) / 10 * 8;
                 let per_command = Span::from_ns(500);
                 Rates { reads: rate, writes: rate, shared: false, per_command }

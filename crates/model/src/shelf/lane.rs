@@ -26,7 +26,7 @@ pub(super) struct HeadStart {
 }
 
 /// Number of remembered idle periods: about as many as fit into one transfer over a drive's wire.
-/// Fewer underestimate the head start, but never overestimate it.
+// Fewer underestimate the head start, but never overestimate it.
 const IDLE_KEPT: usize = 8;
 
 /// Progress of a load on a lane.
@@ -105,6 +105,7 @@ impl Lane {
         let early = (load.early.ns() << SHIFT).min(whole);
         let queue = &mut self.ports[port];
         queue.loads.push_back((load.command, whole, early));
+        // The first load of an idle port joins the others at once; later ones wait behind it.
         if queue.loads.len() == 1 {
             self.busy += 1;
             self.begin(port);

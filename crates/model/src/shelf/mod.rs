@@ -211,6 +211,7 @@ impl<D: Device> Shelf<D> {
         let slots = self.slots.len();
         let mut idle = 0;
         while idle < slots && self.waiting > 0 && self.under_way < self.host_queue {
+            // Round robin, so that no drive starves the others.
             let slot = self.turn;
             if self.may_start(slot) {
                 self.start_one(now, slot);
@@ -244,6 +245,7 @@ impl<D: Device> Shelf<D> {
         self.waiting -= 1;
         debug_assert!(self.under_way <= self.host_queue, "the controller is above its queue depth");
         let Command { op, sectors, .. } = self.commands[index];
+        // A write crosses the bus before the drive sees it, a read after the drive has begun to send.
         match &mut self.crossings {
             Some(crossings) if op == Op::Write => {
                 let whole = crossings.crossing.time(op, sectors);
@@ -325,6 +327,7 @@ impl<D: Device> Shelf<D> {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }
+        // Lanes before drives: a transfer that ends now can start a command at the same time.
         for lane in 0..self.crossings.as_ref().map_or(0, |crossings| crossings.lanes.len()) {
             while let Some(event) =
                 self.crossings.as_mut().and_then(|crossings| crossings.lanes[lane].pop_due(now))

@@ -48,6 +48,7 @@ impl<D: Device> Slot<D> {
     #[inline]
     pub(super) fn overlap(&self, whole: Span, sectors: Sectors) -> HeadStart {
         let Some(wire) = self.wire else { return HeadStart::default() };
+        // One sector has to be complete before it can be passed on.
         let burst = Span::from_ns(whole.ns() / sectors.get());
         let within = wire.time(sectors);
         HeadStart { within, most: within.min(whole.saturating_sub(burst)) }

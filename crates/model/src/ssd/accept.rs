@@ -18,6 +18,7 @@ impl Ssd {
             self.fold_at = None;
             self.backend.allow_folding(now, false);
         }
+        // A cached or protected write is complete in memory; only a durable one waits for the flash.
         let must = request.fua || !self.parts.write_cache;
         let durable = request.op == Op::Write && must && !self.parts.protected;
         let left = u32::from(durable);
@@ -61,6 +62,7 @@ impl Ssd {
         let Command { request, found, .. } = *self.command(tag);
         if let Some(map) = &mut self.cached_map {
             let (first, end) = self.parts.units(&request);
+            // Units that are already found keep their parts of the map from eviction.
             for unit in (first..end.min(found)).map(Unit) {
                 map.used(unit);
             }
@@ -86,6 +88,7 @@ impl Ssd {
             let slot = if self.buffer.holds(unit) { None } else { self.backend.on_flash(unit) };
             run = match (run, slot) {
                 (run, None) => run,
+                // Consecutive slots of one page need a single read of the cells.
                 (Some((start, units)), Some(slot)) if self.backend.same_page(start, slot) => {
                     Some((start, units + 1))
                 }
@@ -114,6 +117,7 @@ impl Ssd {
     fn trim(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let per_unit = self.parts.sectors_per_unit;
         let end = request.end().get().min(u64::from(self.parts.backend.shape.units) * per_unit);
+        // Only whole units: the map cannot represent a part of one.
         let (first, end) = (request.lba.get().div_ceil(per_unit), end / per_unit);
         for unit in first..end {
             let unit = Unit(u32::try_from(unit).expect("below the capacity"));

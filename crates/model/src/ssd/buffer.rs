@@ -6,7 +6,8 @@ use drivelab_core::Time;
 
 use super::ftl::Unit;
 
-/// Units whose map entries are prefetched together. Our choice: enough to overlap cache misses.
+/// Units whose map entries are prefetched together.
+// Our choice: enough to overlap cache misses.
 const PREFETCHED: u32 = 16;
 
 /// Units from the host that are not programmed yet.

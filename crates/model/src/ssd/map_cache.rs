@@ -44,6 +44,7 @@ impl CachedMap {
             return None;
         }
         let part = unit.0 / self.units;
+        // New parts start without the flag: they must be used once more to survive a turn.
         let index = self.free_index();
         self.index[part as usize] = u32::try_from(index).expect("fewer than parts");
         if index == self.held.len() {

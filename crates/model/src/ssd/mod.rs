@@ -160,6 +160,7 @@ impl Ssd {
 
     /// Moves writes into the buffer and from there to the flash, and answers completed commands.
     fn pump(&mut self, now: Time, events: &mut Events) {
+        // Placing a unit may free no memory, but admitting one may complete a page: until neither moves.
         loop {
             while let Some((unit, accepted)) = self.buffer.first() {
                 self.backend.ftl.prefetch(self.buffer.prefetch());
@@ -200,6 +201,7 @@ impl Ssd {
     /// Moves waiting writes into the buffer as far as it has space; returns true if any unit moved.
     fn admit(&mut self, now: Time, events: &mut Events) -> bool {
         let mut moved = false;
+        // New writes wait behind a flush, or a stream of them could postpone it forever.
         while self.drains.is_empty()
             && let Some(mut write) = self.waiting.pop_front()
         {
@@ -241,10 +243,10 @@ impl Ssd {
 
     /// Completes one of the parts of a command; the last one answers it.
     fn settle(&mut self, now: Time, tag: Tag, events: &mut Events) {
-        let command = self.command(tag);
-        debug_assert!(command.left > 0, "a part completes twice");
-        command.left -= 1;
-        if command.left == 0 {
+        let pending = self.command(tag);
+        debug_assert!(pending.left > 0, "a part completes twice");
+        pending.left -= 1;
+        if pending.left == 0 {
             self.answer(now, tag, ServedBy::Medium, events);
         }
     }
@@ -294,6 +296,7 @@ impl Mechanism for Ssd {
             self.fold_at = None;
             self.backend.allow_folding(now, true);
         }
+        // Taken out for the loop, since handling an outcome may append more.
         let mut outcomes = std::mem::take(&mut self.outcomes);
         self.backend.advance(now, &mut outcomes);
         let mut has_space = false;

@@ -33,6 +33,7 @@ struct Turn {
 
 impl Arbiter {
     pub(super) fn new(pairs: Option<&QueuePairs>) -> Self {
+        // Plain round robin has a single class of weight 1, whose credit never delays a command.
         let (mut members, mut weights) = ([0; CLASSES], [1; CLASSES]);
         let count = pairs.map_or(1, |pairs| pairs.count);
         assert!(
@@ -64,6 +65,7 @@ impl Arbiter {
     #[inline]
     pub(super) fn emptied(&mut self, queue: usize) {
         self.waiting &= !(1 << queue);
+        // An emptied queue must not resume an old burst when it fills again.
         for turn in &mut self.turns {
             if turn.queue as usize == queue {
                 turn.left = 0;

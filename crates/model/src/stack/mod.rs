@@ -75,6 +75,7 @@ impl<M: Mechanism> Stack<M> {
     #[inline]
     fn queue_of(&self, request: &Request) -> usize {
         let others = self.others.len();
+        // Most loads have one submitter, and most drives one queue: no division on that path.
         if others == 0 { 0 } else { usize::from(request.submitter) % (1 + others) }
     }
 
@@ -162,6 +163,7 @@ impl<M: Mechanism> Device for Stack<M> {
             self.events.push(now, Event::Answered { id, result });
             return Ok(());
         }
+        // An empty transfer never reaches the drive, as in the block layer.
         if request.op.transfers() && request.sectors == Sectors::ZERO {
             self.events.push(now, Event::Answered { id, result: Ok(()) });
             return Ok(());

@@ -53,6 +53,7 @@ impl Pair {
             return None;
         }
         let class = self.wire.next(self.host.waiting())?;
+        // NCQ and other commands never overlap on ATA: wait until the wire is empty.
         if !self.wire.may_join(self.host.peek(class)) {
             return None;
         }

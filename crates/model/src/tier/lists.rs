@@ -59,6 +59,7 @@ impl<const N: usize> Lists<N> {
         let index = item as usize;
         debug_assert_ne!(item, NONE, "the number is reserved for the end of a list");
         if index >= self.next.len() {
+            // `resize` of all three together: an item has either all links or none.
             self.next.resize(index + 1, NONE);
             self.previous.resize(index + 1, NONE);
             self.holder.resize(index + 1, N);

@@ -1,15 +1,15 @@
-//! How the values of an unknown are spread.
+//! Distributions of the values of an unknown.
 
 use drivelab_core::config::{ConfigError, Section};
+use drivelab_stats::distribution::normal;
 
 use super::nature::Nature;
-use super::normal;
 
-/// How the values of an unknown are spread.
+/// The distribution of an unknown's values over drives.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Distribution {
     form: Form,
-    /// What lies below or above counts as the bound.
+    /// Bounds; values outside count as the bound.
     min: Option<f64>,
     max: Option<f64>,
 }
@@ -23,77 +23,78 @@ enum Form {
     Mixture { parts: Vec<Distribution>, odds: Vec<f64> },
 }
 
-/// A value that was drawn.
+/// A drawn value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Value {
-    /// As the profile writes it.
+    /// The text in a profile.
     pub(crate) text: String,
-    /// As a number: of a choice its place, from 0.
+    /// The number; for a choice its index.
     pub(crate) number: f64,
 }
 
-/// What may stand in place of a number.
+/// The hint for a table that is no distribution.
 const FORMS: &str = "write `{ median = ..., sigma = ... }` (log-normal), `{ mean = ..., sd = ... }` \
                      (normal), `{ low = ..., high = ... }` (uniform), `{ choice = [...], odds = \
                      [...] }` or `{ mixture = [{...}, {...}], odds = [...] }`";
 
-/// Larger deviations of logarithms say nothing: the middle 95 % would span a factor of 10^5.
+/// Maximum deviation of a logarithm; with it the middle 95 % span a factor of 10^5.
 const SIGMA_MAX: f64 = 3.0;
 /// The standard deviation of a uniform number, as a share of its range.
 const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
-/// Parts of a mixture, and names of a choice.
+/// Maximum parts of a mixture, and names of a choice.
 const PARTS_MAX: usize = 64;
 
 impl Distribution {
-    /// Takes the distribution of a key of this nature out of its table.
+    /// Reads the distribution of a key of this nature from its table.
     pub(crate) fn read(table: &mut Section, nature: Nature) -> Result<Self, ConfigError> {
         table.at_most("choice", PARTS_MAX)?;
         table.at_most("mixture", PARTS_MAX)?;
-        let mut number = |key| table.take_with(key, |text| nature.number(text));
-        let (median, mean, sd) = (number("median")?, number("mean")?, number("sd")?);
-        let (low, high) = (number("low")?, number("high")?);
-        let (min, max) = (number("min")?, number("max")?);
+        let [median, mean, sd, low, high, min, max] = read_numbers(table, nature)?;
         let sigma = table.take::<f64>("sigma")?;
         let names = table.list::<String>("choice")?;
         let odds = table.list::<f64>("odds")?;
-        let parts = Self::parts(table, nature)?;
+        let parts = Self::read_parts(table, nature)?;
         let numbers = [median, sigma, mean, sd, low, high].iter().flatten().count();
-        let odds_of = |parts: usize| odds.clone().unwrap_or_else(|| vec![1.0; parts]);
+        let has_odds = odds.is_some();
+        // Without odds all values are equally likely.
+        let count = names.as_ref().map_or(0, Vec::len).max(parts.as_ref().map_or(0, Vec::len));
+        let odds = odds.unwrap_or_else(|| vec![1.0; count]);
         let forms = [
             median.zip(sigma).map(|(median, sigma)| Form::LogNormal { median, sigma }),
             mean.zip(sd).map(|(mean, sd)| Form::Normal { mean, sd }),
             low.zip(high).map(|(low, high)| Form::Uniform { low, high }),
-            names.map(|names| Form::Choice { odds: odds_of(names.len()), names }),
-            parts.map(|parts| Form::Mixture { odds: odds_of(parts.len()), parts }),
+            names.map(|names| Form::Choice { odds: odds.clone(), names }),
+            parts.map(|parts| Form::Mixture { odds, parts }),
         ];
         let mut forms: Vec<Form> = forms.into_iter().flatten().collect();
+        // A form is complete with its two numbers; any other combination of keys is an error.
         let is_one = match &forms[..] {
             [Form::Choice { .. } | Form::Mixture { .. }] => numbers == 0,
-            [_] => numbers == 2 && odds.is_none(),
+            [_] => numbers == 2 && !has_odds,
             _ => false,
         };
         let form = forms.pop().filter(|_| is_one);
-        let wrong =
-            |message: String| ConfigError { hint: Some(FORMS.to_owned()), ..table.error(message) };
-        let Some(form) = form else {
-            return Err(wrong("this table is none of the distributions".to_owned()));
+        let checked = match form {
+            None => Err("this table is none of the distributions".to_owned()),
+            Some(form) => {
+                let read = Self { form, min, max };
+                read.check(nature).map(|()| read)
+            }
         };
-        let read = Self { form, min, max };
-        read.check(nature).map_err(wrong)?;
-        Ok(read)
+        checked
+            .map_err(|message| ConfigError { hint: Some(FORMS.to_owned()), ..table.error(message) })
     }
 
-    fn parts(table: &mut Section, nature: Nature) -> Result<Option<Vec<Self>>, ConfigError> {
-        let part = |mut part: Section| {
-            let read = Self::read(&mut part, nature)?;
-            if matches!(read.form, Form::Choice { .. }) {
-                return Err(part.error("a mixture is of numbers: a choice cannot be part of it"));
+    fn read_parts(table: &mut Section, nature: Nature) -> Result<Option<Vec<Self>>, ConfigError> {
+        let mut parts = Vec::new();
+        for mut section in table.sections("mixture")? {
+            let part = Self::read(&mut section, nature)?;
+            if matches!(part.form, Form::Choice { .. }) {
+                return Err(section.error("a mixture is of numbers: a choice cannot be part of it"));
             }
-            part.finish()?;
-            Ok(read)
-        };
-        let parts = table.sections("mixture")?.into_iter().map(part);
-        let parts = parts.collect::<Result<Vec<Self>, _>>()?;
+            section.finish()?;
+            parts.push(part);
+        }
         Ok(Some(parts).filter(|parts| !parts.is_empty()))
     }
 
@@ -101,7 +102,7 @@ impl Distribution {
         match &self.form {
             Form::Choice { names, odds } => {
                 let distinct =
-                    (1..names.len()).all(|place| !names[..place].contains(&names[place]));
+                    (1..names.len()).all(|index| !names[..index].contains(&names[index]));
                 if names.len() < 2 || !distinct {
                     return Err("a choice needs two different values or more".to_owned());
                 }
@@ -137,6 +138,7 @@ impl Distribution {
 
     fn check_bounds(&self, middle: f64) -> Result<(), String> {
         let (min, max) = self.bounds();
+        // Bounds on one side of the middle would move the median away from the stated one.
         if min >= max || !(min..=max).contains(&middle) {
             return Err("`min` and `max` must lie on either side of the middle".to_owned());
         }
@@ -147,19 +149,20 @@ impl Distribution {
         (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY))
     }
 
-    /// The value below which `share` of all drives lie; it rises with the share.
+    /// The quantile of `share`; monotonic in the share.
     pub(crate) fn at(&self, share: f64, nature: Nature) -> Value {
         if let Form::Choice { names, odds } = &self.form {
-            let place = place(odds, share);
+            let index = choice_at(odds, share);
             #[expect(clippy::cast_precision_loss, reason = "a choice of few")]
-            return Value { text: names[place].clone(), number: place as f64 };
+            return Value { text: names[index].clone(), number: index as f64 };
         }
         let text = nature.spelled(self.quantile(share));
+        // Read back, so that the number equals the rounded value that the drive gets.
         let number = nature.number(&text).unwrap_or_else(|_| self.quantile(share));
         Value { text, number }
     }
 
-    /// The value at a standard normal deviate: the quantile of its share, in the far tails too.
+    /// The value at a standard normal deviate, exact in the far tails, too.
     pub(crate) fn at_score(&self, score: f64) -> f64 {
         let (min, max) = self.bounds();
         match &self.form {
@@ -171,24 +174,26 @@ impl Distribution {
         }
     }
 
-    /// The deviate at which [`Self::at_score`] gives `value`, but for its bounds.
+    /// The deviate at which [`Self::at_score`] returns `value`, disregarding the bounds.
     pub(crate) fn score_of(&self, value: f64) -> f64 {
         match &self.form {
             Form::LogNormal { median, sigma } => libm::log(value / median) / sigma,
             Form::Normal { mean, sd } => (value - mean) / sd,
+            // Away from 0 and 1, where the deviate is infinite.
             _ => normal::quantile(self.share_below(value).clamp(1e-9, 1.0 - 1e-9)),
         }
     }
 
-    /// A number of deviation 1 that figures of a drive follow more evenly than the deviate: no
-    /// further than the bounds, and in proportion to a uniform value.
+    /// A regressor of deviation 1 for figures of a drive, closer to linear than the deviate:
+    /// clipped to the bounds, and proportional to a uniform value.
     pub(crate) fn even(&self, score: f64) -> f64 {
         match &self.form {
             Form::Uniform { .. } => (normal::cdf(score) - 0.5) / UNIFORM_SD,
             Form::LogNormal { median, sigma } => {
-                let bound = |value: f64| libm::log(value.max(1e-9) / median) / sigma;
                 let (min, max) = self.bounds();
-                score.clamp(bound(min), bound(max))
+                let [low, high] =
+                    [min, max].map(|bound| libm::log(bound.max(1e-9) / median) / sigma);
+                score.clamp(low, high)
             }
             _ => score,
         }
@@ -201,6 +206,7 @@ impl Distribution {
                 return self.at_score(normal::quantile(share));
             }
             Form::Uniform { low, high } => low + (high - low) * share,
+            // The quantile of a mixture has no closed form, but lies between those of its parts.
             Form::Mixture { parts, .. } => {
                 let ends = parts.iter().map(|part| part.quantile(share));
                 let (low, high) = ends
@@ -211,15 +217,15 @@ impl Distribution {
             }
             Form::Choice { odds, .. } => {
                 #[expect(clippy::cast_precision_loss, reason = "a choice of few")]
-                return place(odds, share) as f64;
+                return choice_at(odds, share) as f64;
             }
         };
         free.clamp(min, max)
     }
 
-    /// The quantile of a mixture, which lies between the least and the greatest of its parts'.
+    /// The quantile of a mixture, which is between the extreme quantiles of its parts.
     fn bisected(&self, share: f64, mut low: f64, mut high: f64) -> f64 {
-        // Halved so often, any two floats meet.
+        // 100 halvings make any two floats meet.
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
             if self.share_below(middle) < share { low = middle } else { high = middle }
@@ -227,7 +233,7 @@ impl Distribution {
         high
     }
 
-    /// The share of all drives whose value is at most `x`.
+    /// The share of drives with values of at most `x`.
     fn share_below(&self, x: f64) -> f64 {
         let (min, max) = self.bounds();
         if x < min {
@@ -250,8 +256,7 @@ impl Distribution {
         }
     }
 
-    /// Every value that decides whether the key can hold all of them: the outermost, or each of a
-    /// choice.
+    /// The values to check for a key that must accept all: the outermost, or each of a choice.
     pub(crate) fn extremes(&self, nature: Nature) -> Vec<String> {
         match &self.form {
             Form::Choice { names, .. } => names.clone(),
@@ -259,35 +264,56 @@ impl Distribution {
         }
     }
 
-    /// What the distribution is, in words.
+    /// A description for people.
     pub(crate) fn in_words(&self, nature: Nature) -> String {
-        let value = |number: f64| nature.in_words(number);
-        let of = |odds: &[f64], place: usize| {
-            format!("{:.0} %", 100.0 * odds[place] / odds.iter().sum::<f64>())
-        };
         let form = match &self.form {
             Form::LogNormal { median, sigma } => {
-                format!("log-normal, median {}, sigma {sigma}", value(*median))
+                format!("log-normal, median {}, sigma {sigma}", nature.in_words(*median))
             }
-            Form::Normal { mean, sd } => format!("normal, {} +- {}", value(*mean), value(*sd)),
-            Form::Uniform { low, high } => format!("uniform, {} to {}", value(*low), value(*high)),
+            Form::Normal { mean, sd } => {
+                format!("normal, {} +- {}", nature.in_words(*mean), nature.in_words(*sd))
+            }
+            Form::Uniform { low, high } => {
+                format!("uniform, {} to {}", nature.in_words(*low), nature.in_words(*high))
+            }
             Form::Choice { names, odds } => {
-                let each = names.iter().enumerate();
+                let each = names.iter().zip(percentages(odds));
                 let each: Vec<String> =
-                    each.map(|(place, name)| format!("{name} {}", of(odds, place))).collect();
+                    each.map(|(name, percent)| format!("{name} {percent}")).collect();
                 each.join(", ")
             }
             Form::Mixture { parts, odds } => {
-                let each = parts.iter().enumerate().map(|(place, part)| {
-                    format!("{} of {}", of(odds, place), part.in_words(nature))
-                });
-                format!("a mixture: {}", each.collect::<Vec<_>>().join("; "))
+                let each = parts.iter().zip(percentages(odds));
+                let each: Vec<String> = each
+                    .map(|(part, percent)| format!("{percent} of {}", part.in_words(nature)))
+                    .collect();
+                format!("a mixture: {}", each.join("; "))
             }
         };
-        let min = self.min.map(|min| format!(", at least {}", value(min))).unwrap_or_default();
-        let max = self.max.map(|max| format!(", at most {}", value(max))).unwrap_or_default();
-        format!("{form}{min}{max}")
+        let mut words = form;
+        if let Some(min) = self.min {
+            words += &format!(", at least {}", nature.in_words(min));
+        }
+        if let Some(max) = self.max {
+            words += &format!(", at most {}", nature.in_words(max));
+        }
+        words
     }
+}
+
+/// Reads the numbers of all forms, and the bounds.
+fn read_numbers(table: &mut Section, nature: Nature) -> Result<[Option<f64>; 7], ConfigError> {
+    let mut numbers = [None; 7];
+    let keys = ["median", "mean", "sd", "low", "high", "min", "max"];
+    for (number, key) in numbers.iter_mut().zip(keys) {
+        *number = table.take_with(key, |text| nature.number(text))?;
+    }
+    Ok(numbers)
+}
+
+fn percentages(odds: &[f64]) -> impl Iterator<Item = String> {
+    let sum: f64 = odds.iter().sum();
+    odds.iter().map(move |odds| format!("{:.0} %", 100.0 * odds / sum))
 }
 
 fn check_odds(odds: &[f64], parts: usize) -> Result<(), String> {
@@ -300,8 +326,9 @@ fn check_odds(odds: &[f64], parts: usize) -> Result<(), String> {
     }
 }
 
-/// The first value with which more than `share` of the odds is reached.
-fn place(odds: &[f64], share: f64) -> usize {
+/// The index of the first value whose cumulative odds exceed `share`.
+fn choice_at(odds: &[f64], share: f64) -> usize {
+    debug_assert!(!odds.is_empty(), "a choice without values");
     let all: f64 = odds.iter().sum();
     let mut reached = 0.0;
     let found = odds.iter().position(|odds| {

@@ -1,8 +1,7 @@
-//! What nobody has measured of a drive: how it is spread over the drives that there are.
+//! Unmeasured properties of drives: their distributions over drives of one model.
 
 mod distribution;
 mod nature;
-pub mod normal;
 mod posterior;
 
 pub(crate) use distribution::{Distribution, Value};
@@ -16,14 +15,14 @@ use drivelab_core::config::{ConfigError, Section, Stated};
 pub(crate) struct Prior {
     pub(crate) nature: Nature,
     pub(crate) distribution: Distribution,
-    /// Where the distribution comes from.
+    /// Source of the distribution.
     pub(crate) source: String,
     /// The file that gives it.
     pub(crate) origin: String,
 }
 
 impl Prior {
-    /// Takes the table `key` as the spread of its values, all of which `check` must accept.
+    /// Reads the distribution of `key` from its table; `check` must accept all its values.
     pub(crate) fn read(
         section: &mut Section,
         key: &'static str,
@@ -47,5 +46,5 @@ impl Prior {
     }
 }
 
-/// The shares beyond which no drive is drawn: four standard deviations of a normal.
+/// The extreme shares of drawn drives: four standard deviations of a normal distribution.
 pub(crate) const OUTERMOST: [f64; 2] = [3.167_124_183_311_992e-5, 1.0 - 3.167_124_183_311_992e-5];

@@ -1,9 +1,9 @@
-//! What the values of a key are, so that they can be drawn as numbers and written as text.
+//! Kinds of values of a key: conversion between text and drawn numbers.
 
 use drivelab_core::config::Value as _;
 use drivelab_core::{Bytes, Ratio, Span};
 
-/// What the values of a key are.
+/// The kind of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nature {
     /// A length of time, in nanoseconds.
@@ -20,50 +20,44 @@ pub(crate) enum Nature {
     Name,
 }
 
-/// A type of value that a profile may leave open; `None` where it must be known.
+/// A type of value that a profile may leave open; `None` for one that must be known.
 pub(crate) trait Open {
     const NATURE: Option<Nature>;
 }
 
 impl Nature {
-    /// The number that `text` stands for.
+    /// Reads `text` as a number.
     pub(crate) fn number(self, text: &str) -> Result<f64, String> {
-        #[expect(clippy::cast_precision_loss, reason = "times and memory far below 2^53")]
-        let float = |whole: u64| whole as f64;
         match self {
-            Self::Time => Span::read(text).map(|span| float(span.ns())),
-            Self::Memory => Bytes::read(text).map(|bytes| float(bytes.get())),
+            Self::Time => Span::read(text).map(|span| to_f64(span.ns())),
+            Self::Memory => Bytes::read(text).map(|bytes| to_f64(bytes.get())),
             Self::Share => Ratio::read(text).map(Ratio::to_f64),
             Self::Number | Self::Whole => f64::read(text),
             Self::Name => Err(format!("`{text}` is a name, not a number")),
         }
     }
 
-    /// How a profile writes `number`, rounded to what the key can hold.
+    /// Writes `number` as in a profile, rounded to the resolution of the key.
     pub(crate) fn spelled(self, number: f64) -> String {
         let sign = if number < 0.0 { "-" } else { "" };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "rounded and not negative; casts of floats saturate"
-        )]
-        let whole = |number: f64| libm::round(number.abs()) as u64;
         match self {
-            Self::Time => format!("{sign}{}", Span::from_ns(whole(number))),
-            Self::Memory => format!("{sign}{}", Bytes::new(whole(number / 512.0) * 512)),
-            Self::Share => format!("{sign}{}", Ratio::from_billionths(whole(number * 1e9))),
-            Self::Whole => format!("{sign}{}", whole(number)),
+            Self::Time => format!("{sign}{}", Span::from_ns(rounded_abs(number))),
+            // Memory comes in whole sectors of 512 bytes.
+            Self::Memory => format!("{sign}{}", Bytes::new(rounded_abs(number / 512.0) * 512)),
+            Self::Share => format!("{sign}{}", Ratio::from_billionths(rounded_abs(number * 1e9))),
+            Self::Whole => format!("{sign}{}", rounded_abs(number)),
             Self::Number | Self::Name => number.to_string(),
         }
     }
 
-    /// The same for people, in three significant digits.
+    /// Writes `number` for people, with three significant digits.
     pub(crate) fn in_words(self, number: f64) -> String {
         if number == 0.0 {
             return self.spelled(0.0);
         }
+        // Two powers below the leading digit leave three significant digits.
         let power = libm::floor(libm::log10(number.abs())) - 2.0;
-        // Dividing by a whole power of ten gives the nearest float, multiplying by its inverse
+        // Division by a whole power of ten gives the nearest float, multiplication by its inverse
         // does not.
         let unit = libm::pow(10.0, power.abs());
         let rounded = if power < 0.0 {
@@ -73,6 +67,20 @@ impl Nature {
         };
         self.spelled(rounded)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times and memory far below 2^53")]
+fn to_f64(whole: u64) -> f64 {
+    whole as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded and not negative; casts of floats saturate"
+)]
+fn rounded_abs(number: f64) -> u64 {
+    libm::round(number.abs()) as u64
 }
 
 #[cfg(test)]

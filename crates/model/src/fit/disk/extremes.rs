@@ -1,27 +1,27 @@
-//! Reads that something else decides: hits in a cache, and reads that need more than one try.
+//! Reads outside the mechanical distribution: hits in a cache, and retries.
 
 use crate::fit::simulate::{self, Seen};
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Extremes {
-    /// The share of reads that the buffer answers.
+    /// The share of reads answered from the buffer.
     pub(super) hits: f64,
-    /// The share of accesses that need more than one try.
+    /// The share of accesses with retries.
     pub(super) retries: f64,
 }
 
-/// What a read loses that needs more than one try.
+/// Revolutions lost by a read with retries.
 pub(super) const RETRY_REVOLUTIONS: u32 = 3;
 
-/// More of either is not a drive that works.
+/// Maximum share of either in a healthy drive.
 const MOST: f64 = 0.03;
 
-/// A quantile this much off is not chance.
+/// Ratio from which the deviation of a quantile is significant.
 const CLEAR: f64 = 1.15;
 
 impl Extremes {
-    /// Those with which `seen`, which has none of either, has the p1 and the p99.5 (or p99.9) that
-    /// were measured.
+    /// Returns the shares that give `seen`, a simulation without both, the measured p1 and p99.5
+    /// (or p99.9).
     pub(super) fn of(
         seen: &Seen,
         p1: Option<f64>,
@@ -29,18 +29,22 @@ impl Extremes {
         revolution: f64,
     ) -> Self {
         let hits = p1.filter(|p1| p1 * CLEAR < seen.quantile(0.01)).map_or(0.0, |p1| {
-            // Reads below p1 are hits, and those of the rest that are as quick.
+            // The first percent consists of hits, and of other reads that are as quick.
+            // At most just below the percentile itself, or all quick reads would be hits.
             (0.01 - 0.99 * share_below(seen, p1)).clamp(0.0, 0.0099)
         });
         let lost = f64::from(RETRY_REVOLUTIONS) * revolution;
-        let highest = [0.995, 0.999].into_iter().zip(high);
-        let clear = highest.filter_map(|(share, value)| Some((share, value?)));
-        let mut clear = clear.filter(|(share, value)| *value > CLEAR * seen.quantile(*share));
-        let retries = clear.next().map_or(0.0, |(share, value)| {
+        let mut retries = 0.0;
+        for (share, value) in [0.995, 0.999].into_iter().zip(high) {
+            let Some(value) = value.filter(|value| *value > CLEAR * seen.quantile(share)) else {
+                continue;
+            };
+            // A retry moves a read from above `value - lost` to above `value`.
             let above = 1.0 - share_below(seen, value);
             let above_late = 1.0 - share_below(seen, value - lost);
-            (((1.0 - share) - above) / (above_late - above).max(0.05)).clamp(0.0, MOST)
-        });
+            retries = (((1.0 - share) - above) / (above_late - above).max(0.05)).clamp(0.0, MOST);
+            break;
+        }
         Self { hits, retries }
     }
 }

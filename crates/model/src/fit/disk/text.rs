@@ -1,4 +1,4 @@
-//! The profile that a fit makes.
+//! The text of a fitted profile.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use super::unknowns::WRITE_SETTLE;
 use crate::fit::heading::Heading;
 use crate::fit::unknown::Unknown;
 
-/// What random reads cannot show of the geometry: two platters.
+/// Heads, which random reads cannot show: two platters.
 pub(super) const HEADS: u32 = 4;
 const ZONES: u32 = 24;
-/// Firmware before a seek. Random reads show only the sum of it and the shortest seek.
+/// Firmware time before a seek. Random reads show only its sum with the shortest seek.
 pub(super) const OVERHEAD_MS: f64 = 0.15;
 
-/// From one track to the next in sequence, as data sheets say; no random read shows it.
+/// From one track to the next in sequence, from data sheets; no random read shows it.
 const TRACK_MS: f64 = 0.8;
 
-/// MB/s of a drive of which nobody knows.
+/// Transfer rate assumed when none was measured, in MB/s.
 const RATE: f64 = 150.0;
 
-/// Everything about the drive that is not searched for.
+/// The properties of the drive outside the search.
 #[derive(Debug, Clone)]
 pub(super) struct Text<'a> {
     measurements: &'a Measurements,
@@ -33,29 +33,19 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(super) fn new(measurements: &'a Measurements, rpm: f64) -> Self {
-        let rate = |place| {
-            let rate = |write| measurements.stream_at(write, place);
-            rate(false).or_else(|| rate(true))
-        };
-        // A part of the time goes to switching tracks.
-        let revolution = 60_000.0 / rpm;
-        let sectors = |mb_per_s: f64| {
-            let per_track = mb_per_s * 1e6 / 512.0 * (revolution + TRACK_MS) / 1000.0;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "casts of floats saturate"
-            )]
-            let per_track = (per_track + 0.5) as u32;
-            per_track.clamp(32, 60_000)
-        };
-        let unplaced = || measurements.stream(false).or_else(|| measurements.stream(true));
-        let (outer, inner) = match (rate(Place::Outer), rate(Place::Inner)) {
-            (Some(outer), Some(inner)) if inner < outer => (sectors(outer), sectors(inner)),
-            // With tracks twice as long outside as inside the mean rate over all addresses is 7/9
-            // of the outer: long tracks hold more of them.
+        let [outer, inner] = [Place::Outer, Place::Inner].map(|zone| {
+            measurements.stream_at(false, zone).or_else(|| measurements.stream_at(true, zone))
+        });
+        // The inner rate is only usable together with an outer one from the same measurement.
+        let (outer, inner) = match (outer, inner) {
+            (Some(outer), Some(inner)) if inner < outer => {
+                (sectors_per_track(outer, rpm), sectors_per_track(inner, rpm))
+            }
+            // If outer tracks are twice as long as inner ones, the mean rate over all addresses is
+            // 7/9 of the outer rate, since long tracks hold more addresses.
             _ => {
-                let outer = sectors(unplaced().unwrap_or(RATE) * 9.0 / 7.0);
+                let rate = measurements.stream(false).or_else(|| measurements.stream(true));
+                let outer = sectors_per_track(rate.unwrap_or(RATE) * 9.0 / 7.0, rpm);
                 (outer, outer / 2)
             }
         };
@@ -95,11 +85,11 @@ impl<'a> Text<'a> {
         }
         self.drive(&mut text, model);
         self.rest(&mut text);
-        let of_seeks = |unknown: &&(&Unknown, &f64)| unknown.0.key != "guard_growth";
-        let all: Vec<(&Unknown, &f64)> = unknowns.iter().zip(middle).collect();
+        let (queue, seeks): (Vec<_>, Vec<_>) =
+            unknowns.iter().zip(middle).partition(|(unknown, _)| unknown.key == "guard_growth");
         let _ = write!(text, "\n[seek]\n{}", track(unknowns, middle));
-        for (unknown, value) in all.iter().filter(of_seeks) {
-            let _ = writeln!(text, "{}  # [F]", line(unknown, **value));
+        for (unknown, value) in seeks {
+            let _ = writeln!(text, "{}  # [F]", line(unknown, *value));
         }
         if unknowns.iter().all(|unknown| unknown.key != "write_settle") {
             let _ = writeln!(text, "{WRITE_SETTLE}  # [P]");
@@ -109,8 +99,8 @@ impl<'a> Text<'a> {
             "\n[queue]\nqueue_depth = 32  # [P]\nuncached_writes = {{ choice = [\"fifo\", \
              \"sptf\"], odds = [1, 1], source = \"docs/internals/drive-facts.md\" }}  # [P]"
         );
-        for (unknown, value) in all.iter().filter(|unknown| !of_seeks(unknown)) {
-            let _ = writeln!(text, "{}  # [F]", line(unknown, **value));
+        for (unknown, value) in queue {
+            let _ = writeln!(text, "{}  # [F]", line(unknown, *value));
         }
         posterior(&mut text, unknowns, draws, command);
         text
@@ -134,7 +124,8 @@ impl<'a> Text<'a> {
         let Self { rpm, outer, inner, extremes, .. } = self;
         let cache = if self.without_write_cache() { "off" } else { "on" };
         let rate = if self.has_rate() { "[S]" } else { "[P]" };
-        let mark = |share: f64| if share > 0.0 { "[F]" } else { "[P]" };
+        let [hits_mark, retries_mark] =
+            [extremes.hits, extremes.retries].map(|share| if share > 0.0 { "[F]" } else { "[P]" });
         let _ = write!(
             text,
             "\n[geometry]\nrpm = {rpm}  # [G]\nheads = {HEADS}  # [P]\n\
@@ -151,16 +142,17 @@ impl<'a> Text<'a> {
              retry_revolutions = {RETRY_REVOLUTIONS}  # [P]\n\n\
              [attachment]\ninterface = \"sata\"  # [P]\nlink = \"6\"  # [P]\n",
             100.0 * extremes.hits,
-            mark(extremes.hits),
+            hits_mark,
             100.0 * extremes.retries,
-            mark(extremes.retries),
+            retries_mark,
         );
     }
 
-    /// Random writes hardly faster than reads: nothing puts them off.
+    /// Returns true if random writes are hardly faster than reads, so that no cache delays them.
     fn without_write_cache(&self) -> bool {
-        let rate = |write| self.measurements.whole(write, 1).and_then(MeasuredLoad::iops);
-        rate(true).zip(rate(false)).is_some_and(|(writes, reads)| writes < 1.15 * reads)
+        let [writes, reads] = [true, false]
+            .map(|write| self.measurements.whole(write, 1).and_then(MeasuredLoad::iops));
+        writes.zip(reads).is_some_and(|(writes, reads)| writes < 1.15 * reads)
     }
 
     fn has_rate(&self) -> bool {
@@ -203,7 +195,19 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The number of an unknown as a profile has it.
+/// Sectors of a track at a sequential rate, a part of whose time goes to switching tracks.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate"
+)]
+fn sectors_per_track(mb_per_s: f64, rpm: f64) -> u32 {
+    let revolution = 60_000.0 / rpm;
+    let per_track = mb_per_s * 1e6 / 512.0 * (revolution + TRACK_MS) / 1000.0;
+    ((per_track + 0.5) as u32).clamp(32, 60_000)
+}
+
+/// The number of an unknown in the syntax of a profile.
 fn word(unknown: &Unknown, value: f64) -> String {
     match unknown.unit {
         "" => format!("{value:.4}"),
@@ -214,7 +218,7 @@ fn word(unknown: &Unknown, value: f64) -> String {
 /// The step to the next track in sequence, which is no longer than a settled seek.
 fn track(unknowns: &[Unknown], values: &[f64]) -> String {
     let short = unknowns.iter().position(|unknown| unknown.key == "seek_short");
-    let most = short.map_or(TRACK_MS, |place| values[place]);
+    let most = short.map_or(TRACK_MS, |index| values[index]);
     format!("seek_track = \"{:.4}ms\"  # [P] in sequence\n", most.min(TRACK_MS))
 }
 

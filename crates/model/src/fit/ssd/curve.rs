@@ -1,35 +1,37 @@
-//! Rates of random reads by arithmetic: near enough to guide a search, and the emulator's start.
+//! An analytic approximation of random read rates, which the emulator corrects.
 //!
-//! A drive is a closed network: a delay, dies that an address picks at random, and the wire, which
-//! takes one answer at a time. Mean value analysis (Reiser and Lavenberg 1980) with service times
-//! that are not exponential (Reiser 1979): a read that comes finds the rest of the one in service,
-//! half of it where all take the same. Within some percent of the simulation; the emulator has the
-//! rest.
+//! A drive is a closed network: a delay, dies that an address selects at random, and the wire, which
+//! carries one answer at a time. Mean value analysis (Reiser and Lavenberg 1980) with service times
+//! that are not exponential (Reiser 1979): an arriving read finds the remainder of the one in
+//! service, half of it if all service times are equal. Accurate to some percent of the simulation.
 
 /// A drive as such a network; times in us.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Network {
-    /// What every read waits, whatever else goes on.
+    /// The constant part of every read.
     pub(super) delay: f64,
-    /// What a die needs for a page.
+    /// Service time of a die for a page.
     pub(super) die: f64,
-    /// The square of the coefficient of variation of that.
+    /// The square of its coefficient of variation.
     pub(super) die_scatter: f64,
     pub(super) dies: f64,
-    /// Pages of a read, and those of them that one die reads one after the other.
+    /// Pages of a read.
     pub(super) pages: f64,
+    /// Pages of a read that one die reads in sequence.
     pub(super) in_turn: f64,
-    /// What the wire needs for an answer.
+    /// Service time of the wire for an answer.
     pub(super) wire: f64,
 }
 
 impl Network {
     /// Reads a second with `depth` outstanding.
     pub(super) fn rate(&self, depth: u32) -> f64 {
+        debug_assert!(self.dies >= 1.0 && self.pages > 0.0, "{self:?}");
         let visits = self.pages / self.dies;
         let (mut at_die, mut at_wire, mut rate) = (0.0, 0.0, 0.0);
         let most = 1.0 / (visits * self.die).max(self.wire).max(1e-9);
         for outstanding in 1..=depth {
+            // One more request in each step sees the network as the requests before it left it.
             let busy = (rate * visits * self.die).min(1.0);
             let rest = 0.5 * (1.0 + self.die_scatter);
             let die = self.die * (1.0 + (at_die - busy).max(0.0) + busy * rest);

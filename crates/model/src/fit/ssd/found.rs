@@ -1,20 +1,20 @@
-//! What a fit of writes came to.
+//! Result of a fit of writes.
 
 use super::service::WriteNumbers;
-use super::written::What;
+use super::written::Quantity;
 use crate::fit::outcome::{FittedFigure, LeftOpen};
 
-/// What was found.
+/// Result of a fit of writes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     pub(super) middle: Option<WriteNumbers>,
-    /// One for each draw of the reads.
+    /// The numbers for each draw of the reads.
     pub(super) draws: Vec<WriteNumbers>,
-    /// The figures that were met.
-    pub(super) met: Vec<What>,
+    /// The fitted figures.
+    pub(super) met: Vec<Quantity>,
     pub(super) figures: Vec<FittedFigure>,
     pub(super) left_open: Vec<LeftOpen>,
     pub(super) simulations: usize,
-    /// Figures that no drive of the class has.
+    /// Notes about figures that no drive of the class reaches.
     pub(super) notes: Vec<String>,
 }

@@ -1,13 +1,12 @@
-//! Solid-state drives, fitted to random reads, and to writes whose history is known.
+//! Fit of solid-state drives to random reads, and to writes with a known history.
 //!
-//! Open are the reads that run at once, the times of a page and of the controller, and what a
-//! channel carries. Arithmetic ([`curve`]) has the rates within some percent; simulations of the
-//! model correct it, and a parabola in the unknowns stands for that correction between them.
+//! The unknowns are the number of parallel reads, the times of a page and of the controller, and the
+//! rate of a channel. An approximation ([`curve`]) has the rates within some percent; simulations
+//! correct it, with a parabola in the unknowns between them.
 //!
-//! Writes follow for each drive that the reads leave possible ([`writes`]): what a write costs
-//! before the flash, how fast sequential ones go on, and random ones of a steady drive. What else
-//! they show goes back to history, blocks written as SLC and the firmware's own work, and is not
-//! fitted.
+//! Writes follow for each draw of the reads ([`writes`]): the time of a write before the flash, the
+//! rate of sequential writes, and of random ones on a steady drive. Other effects in them depend on
+//! history, SLC blocks and the firmware's background work, and are not fitted.
 
 mod curve;
 mod found;
@@ -25,7 +24,7 @@ use drivelab_core::measurements::{DriveInterface, Measurements};
 
 use super::emulator::Emulator;
 use super::heading::Heading;
-use super::outcome::{Asked, Fit, FittedFigure, LeftOpen};
+use super::outcome::{Fit, FitRequest, FittedFigure, LeftOpen};
 use super::posterior::{Group, OFF, Posterior};
 use super::round::{self, Round, Standing};
 use super::simulate::{self, MANY, Seen, Task};
@@ -42,39 +41,45 @@ use wanted::{Figure, Wanted};
 
 /// Simulated drives in each round: twice the coefficients of the parabola.
 const DRIVES: usize = 48;
-/// Rounds: as many as it takes until the answer lies among the drives of the last one.
+/// Rounds: until the answer is among the drives of the last one.
 const ROUNDS: std::ops::RangeInclusive<u64> = 2..=6;
-/// Requests of each load in each of them: chance is left to the emulator to smooth.
+/// Requests of each load for each drive: the emulator smooths the random errors.
 const REQUESTS: u64 = 1_000;
 /// The mean read of a page in the profiles of the classes, in us, by interface.
 const READ_US: [(DriveInterface, f64); 2] =
     [(DriveInterface::Sata, 60.0), (DriveInterface::Nvme, 55.0)];
-/// As many bytes of flash are modelled at most.
+/// Maximum size of the modelled flash, in bytes.
 const MODELLED: u64 = 8 << 30;
-/// Commands that a SATA drive queues.
+/// Queue depth of a SATA drive.
 const SATA_TAGS: u32 = 32;
 
 /// Fits a solid-state drive.
 ///
 /// # Errors
-/// The measurements hold too few random reads, or no drive can be built near them.
-pub(super) fn fit(asked: Asked<'_>, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
-    fit_to(asked, MODELLED, watch)
+/// The measurements have too few random reads, or no drive near them can be built.
+pub(super) fn fit(request: FitRequest<'_>, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
+    fit_modelled(request, MODELLED, watch)
 }
 
-/// The same with so many bytes of flash modelled.
-fn fit_to(mut asked: Asked<'_>, modelled: u64, watch: &dyn Fn(Standing)) -> Result<Fit, Refusal> {
-    let measurements = asked.measurements;
-    let (interface, link) = attached(measurements)?;
+/// Like [`fit`], with at most `modelled` bytes of flash.
+fn fit_modelled(
+    mut request: FitRequest<'_>,
+    modelled: u64,
+    watch: &dyn Fn(Standing),
+) -> Result<Fit, Refusal> {
+    let measurements = request.measurements;
+    let (interface, link) = attachment(measurements)?;
     let wanted = Wanted::new(measurements)?;
-    asked.notes.extend(unused(measurements));
+    request.notes.extend(unused(measurements));
     let mean = READ_US.iter().find(|(of, _)| *of == interface).expect("there are two").1;
     let pages = Pages::new(measurements, mean);
     let text = Text { measurements, interface, pages, modelled };
     let unknowns = unknowns::all(interface);
-    let search = Search { tasks: wanted.tasks(), wanted, unknowns, text, link, seed: asked.seed };
+    let (tasks, seed) = (wanted.tasks(), request.seed);
+    let search = Search { tasks, wanted, unknowns, text, link, seed };
     let (draws, simulations) = search.draws(watch).map_err(Refusal::request)?;
-    let fit = search.finish(asked, &draws, simulations).map_err(Refusal::request)?;
+    let fit = search.finish(request, &draws, simulations).map_err(Refusal::request)?;
+    // A profile that does not parse means a capacity outside the model's limits.
     Profile::parse("fit", &fit.profile, &|_| None).map_err(|error| {
         Refusal::request(format!("no drive of this size can be modelled: {error}"))
             .hint("measure the whole drive, not a file or a partition of it")
@@ -82,30 +87,38 @@ fn fit_to(mut asked: Asked<'_>, modelled: u64, watch: &dyn Fn(Standing)) -> Resu
     Ok(fit)
 }
 
-/// How the drive was attached: as `[drive]` says, or as most are.
-fn attached(measurements: &Measurements) -> Result<(DriveInterface, Link), Refusal> {
-    let wrong = |message: String| {
-        Refusal::request(message)
-            .hint("write `interface = \"sata\"` with `link = \"3\"`, or `nvme` with `pcie3x4`")
+/// The attachment from `[drive]`, or the usual one.
+fn attachment(measurements: &Measurements) -> Result<(DriveInterface, Link), Refusal> {
+    let link = match &measurements.link {
+        Some(text) => {
+            Some(Link::read(text).map_err(|message| wrong_link(format!("`link`: {message}")))?)
+        }
+        None => None,
     };
-    let read =
-        |text: &String| Link::read(text).map_err(|message| wrong(format!("`link`: {message}")));
-    let link = measurements.link.as_ref().map(read).transpose()?;
-    let by_link =
-        |link: Link| if link.is_sata() { DriveInterface::Sata } else { DriveInterface::Nvme };
-    let interface = measurements.interface.or(link.map(by_link)).unwrap_or(DriveInterface::Sata);
+    let interface =
+        measurements.interface.or(link.map(interface_of)).unwrap_or(DriveInterface::Sata);
     let usual = match interface {
         DriveInterface::Sata => Link::Sata3,
         DriveInterface::Nvme => Link::Pcie { generation: 3, lanes: 4 },
     };
     let link = link.unwrap_or(usual);
-    if by_link(link) != interface {
-        return Err(wrong(format!("a link of `{link}` does not fit the interface `{interface}`")));
+    if interface_of(link) != interface {
+        let message = format!("a link of `{link}` does not fit the interface `{interface}`");
+        return Err(wrong_link(message));
     }
     Ok((interface, link))
 }
 
-/// What the measurements hold and the fit does not use.
+fn interface_of(link: Link) -> DriveInterface {
+    if link.is_sata() { DriveInterface::Sata } else { DriveInterface::Nvme }
+}
+
+fn wrong_link(message: String) -> Refusal {
+    Refusal::request(message)
+        .hint("write `interface = \"sata\"` with `link = \"3\"`, or `nvme` with `pcie3x4`")
+}
+
+/// Notes about measurements that the fit does not use.
 fn unused(measurements: &Measurements) -> Vec<String> {
     let mut notes = written::unused(measurements);
     let loads = &measurements.loads;
@@ -119,7 +132,7 @@ fn unused(measurements: &Measurements) -> Vec<String> {
     notes
 }
 
-/// A fit while it goes on.
+/// A fit under way.
 struct Search<'a> {
     wanted: Wanted,
     tasks: Vec<Task>,
@@ -130,7 +143,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Scores of drives that the measurements leave possible, and how many were simulated.
+    /// Draws scores of drives from the posterior; returns them with the number of simulations.
     fn draws(&self, watch: &dyn Fn(Standing)) -> Result<(Vec<Vec<f64>>, usize), String> {
         let mut round = Round::first(self.start());
         let mut simulations = 0;
@@ -138,11 +151,13 @@ impl Search<'_> {
             let design = round.design(DRIVES, self.seed, number);
             let mut off = Vec::with_capacity(design.len());
             for (drive, scores) in (0..).zip(&design) {
+                // A different seed for each drive: common random numbers would correlate their errors.
                 let part = 1000 * (number + 1) + drive;
                 watch(Standing::of(number, drive, design.len() as u64, &ROUNDS));
-                let numbers = self.numbers(scores);
-                let found = Wanted::of(&self.seen(&numbers, &self.tasks, REQUESTS, part)?);
-                let guess = self.guess(&numbers);
+                let numbers = self.numbers_at(scores);
+                let found = Wanted::of(&self.simulated(&numbers, &self.tasks, REQUESTS, part)?);
+                let guess = self.approximation(&numbers);
+                // The emulator learns only the difference, which is small and smooth.
                 off.push(found.iter().zip(guess).map(|(found, guess)| found - guess).collect());
             }
             simulations += design.len();
@@ -150,14 +165,14 @@ impl Search<'_> {
             let emulator = Emulator::new(&terms, &off);
             let emulated = |scores: &[f64]| {
                 let off = emulator.figures(&self.terms(scores));
-                let guess = self.guess(&self.numbers(scores));
+                let guess = self.approximation(&self.numbers_at(scores));
                 guess.iter().zip(off).map(|(guess, off)| guess + off).collect()
             };
             let measured = self.wanted.figures.iter().map(|figure| figure.measured).collect();
             let groups = vec![self.group(emulator.variances())];
             let posterior = Posterior::new(&emulated, measured, round::bounds(&design), groups);
             let draws = posterior.draws(&round.centre, 2 * round::DRAWS, self.seed + number);
-            let is_found = round.holds(&draws);
+            let is_found = round.covers(&draws);
             if number + 1 >= *ROUNDS.end() || number + 1 >= *ROUNDS.start() && is_found {
                 return Ok((draws, simulations));
             }
@@ -166,12 +181,12 @@ impl Search<'_> {
         unreachable!("the last round returns")
     }
 
-    /// The prior, with the time of a page that is left of a single read.
+    /// The prior, with the time of a page estimated from the time of a single read.
     fn start(&self) -> Vec<f64> {
         let mut start = vec![0.0; self.unknowns.len()];
         let alone = self.wanted.alone();
-        let numbers = self.numbers(&start);
-        let network = self.network(&numbers, alone);
+        let numbers = self.numbers_at(&start);
+        let network = self.network_for(&numbers, alone);
         let pages = self.text.pages.mean_us(numbers.page_read_factor);
         let rest = network.delay + network.wire + network.in_turn * (network.die - pages);
         let left = (1e6 / libm::exp(alone.measured) - rest) / network.in_turn;
@@ -184,19 +199,21 @@ impl Search<'_> {
         start
     }
 
-    /// All rates, which the model may be off together; but for the single read, whose time is the
-    /// sum of its parts.
+    /// The group of all rates, with a common error of the model. The single read has none, since
+    /// its time is the sum of its parts.
     fn group(&self, variances: &[f64]) -> Group {
-        let places = (0..self.wanted.figures.len()).collect();
-        let may_be_off = |at: usize| self.wanted.figures[at].depth > 1;
-        Group::new(places, &OFF, &self.wanted.covariance(), variances, may_be_off)
+        let figures = &self.wanted.figures;
+        let covariance = self.wanted.covariance();
+        let all = (0..figures.len()).collect();
+        Group::new(all, &OFF, &covariance, variances, |index| figures[index].depth > 1)
     }
 
-    fn network(&self, numbers: &Numbers, figure: &Figure) -> Network {
+    fn network_for(&self, numbers: &Numbers, figure: &Figure) -> Network {
         let times = self.text.pages.times_us(numbers.page_read_factor);
         let mean = times.iter().sum::<f64>() / 4.0;
         let squares = times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / 4.0;
         let units = simulate::float(figure.sectors.div_ceil(8));
+        // Reads of up to four units touch one page; longer ones several dies.
         let pages = libm::ceil(units / 4.0);
         let die = mean + numbers.transfer_us() * units / pages;
         let bytes = simulate::float(figure.sectors * 512);
@@ -212,18 +229,19 @@ impl Search<'_> {
         }
     }
 
-    /// The logarithms of all figures by arithmetic.
-    fn guess(&self, numbers: &Numbers) -> Vec<f64> {
+    /// The logarithms of all figures by the approximation.
+    fn approximation(&self, numbers: &Numbers) -> Vec<f64> {
         let tags = match self.text.interface {
             DriveInterface::Sata => SATA_TAGS,
             DriveInterface::Nvme => u32::MAX,
         };
-        let of =
-            |figure: &Figure| libm::log(self.network(numbers, figure).rate(figure.depth.min(tags)));
-        self.wanted.figures.iter().map(of).collect()
+        let figures = self.wanted.figures.iter();
+        figures
+            .map(|figure| libm::log(self.network_for(numbers, figure).rate(figure.depth.min(tags))))
+            .collect()
     }
 
-    fn seen(
+    fn simulated(
         &self,
         numbers: &Numbers,
         tasks: &[Task],
@@ -234,7 +252,7 @@ impl Search<'_> {
         simulate::observe(&profile, tasks, requests, self.seed.wrapping_add(part))
     }
 
-    fn numbers(&self, scores: &[f64]) -> Numbers {
+    fn numbers_at(&self, scores: &[f64]) -> Numbers {
         let values: Vec<f64> =
             self.unknowns.iter().zip(scores).map(|(one, score)| one.at(*score)).collect();
         Numbers::of(&values)
@@ -246,14 +264,14 @@ impl Search<'_> {
 
     fn finish(
         &self,
-        asked: Asked<'_>,
+        request: FitRequest<'_>,
         draws: &[Vec<f64>],
         simulations: usize,
     ) -> Result<Fit, String> {
-        let middle = self.numbers(&round::middle(draws));
-        let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers(scores)).collect();
+        let middle = self.numbers_at(&round::middle(draws));
+        let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers_at(scores)).collect();
         let of_writes = self.writes(&middle, &kept)?;
-        let found = Wanted::of(&self.seen(&middle, &self.tasks, MANY, 0)?);
+        let found = Wanted::of(&self.simulated(&middle, &self.tasks, MANY, 0)?);
         let pairs = self.wanted.figures.iter().zip(&found);
         let figures = pairs.map(|(figure, log)| FittedFigure {
             name: figure.name.clone(),
@@ -266,14 +284,13 @@ impl Search<'_> {
             off * off
         });
         let error = libm::sqrt(squares.sum::<f64>() / simulate::float(figures.len() as u64));
-        let random = |depth| Task::Random { write: false, span: None, depth, sectors: 8 };
-        let rates = self.seen(&middle, &[random(1), random(32)], MANY, 0)?;
+        let rates = self.simulated(&middle, &[1, 32].map(Task::random_reads), MANY, 0)?;
         let gain = rates[1].per_s / rates[0].per_s;
-        let Asked { model, command, seed, mut notes, .. } = asked;
+        let FitRequest { model, command, seed, mut notes, .. } = request;
         notes.extend(of_writes.notes.iter().cloned());
         let simulations = simulations + of_writes.simulations;
         let heading = Heading { model, command, seed, simulations, error, gain, notes: &notes };
-        let left_open = self.left_open(draws).into_iter().chain(of_writes.left_open.clone());
+        let left_open = self.posterior_ranges(draws).into_iter().chain(of_writes.left_open.clone());
         Ok(Fit {
             profile: self.text.fitted(heading, (&middle, &kept), &of_writes),
             figures,
@@ -285,7 +302,7 @@ impl Search<'_> {
         })
     }
 
-    /// What the measured writes show beside each of `draws`.
+    /// Fits the measured writes for each of `draws`.
     fn writes(&self, middle: &Numbers, draws: &[Numbers]) -> Result<Found, String> {
         let Text { measurements, interface, pages, .. } = self.text;
         let service = Service {
@@ -308,21 +325,22 @@ impl Search<'_> {
         }
     }
 
-    /// What is left open, with the time of a page in place of the factor.
-    fn left_open(&self, draws: &[Vec<f64>]) -> Vec<LeftOpen> {
-        let values = |scores: &Vec<f64>| {
-            let of = |(unknown, score): (&Unknown, &f64)| match unknown.key {
-                "page_read_factor" => self.text.pages.mean_us(unknown.at(*score)),
-                _ => unknown.at(*score),
-            };
-            self.unknowns.iter().zip(scores).map(of).collect()
-        };
-        let numbers: Vec<Vec<f64>> = round::kept(draws).map(values).collect();
-        let named = |open: LeftOpen| match open.key {
-            "page_read_factor" => LeftOpen { key: "page_read", unit: "us", ..open },
-            _ => open,
-        };
-        round::left_open(&self.unknowns, &numbers).into_iter().map(named).collect()
+    /// The posterior ranges, with the time of a page instead of the factor.
+    fn posterior_ranges(&self, draws: &[Vec<f64>]) -> Vec<LeftOpen> {
+        let mut numbers: Vec<Vec<f64>> = Vec::new();
+        for scores in round::kept(draws) {
+            let values =
+                self.unknowns.iter().zip(scores).map(|(unknown, score)| match unknown.key {
+                    "page_read_factor" => self.text.pages.mean_us(unknown.at(*score)),
+                    _ => unknown.at(*score),
+                });
+            numbers.push(values.collect());
+        }
+        let mut ranges = round::left_open(&self.unknowns, &numbers);
+        for range in ranges.iter_mut().filter(|range| range.key == "page_read_factor") {
+            (range.key, range.unit) = ("page_read", "us");
+        }
+        ranges
     }
 }
 

@@ -1,26 +1,26 @@
-//! How long pages take to read: kinds of page, from the scatter of single reads.
+//! Read times of the kinds of page, from the scatter of single reads.
 
 use drivelab_core::measurements::Measurements;
 
-/// Kinds of page, each as common as the others: enough for two, three or four bits a cell.
+/// Kinds of page, equally frequent: enough for two, three or four bits per cell.
 const KINDS: usize = 4;
 
-/// What the pages of a drive take, and how far apart they are.
+/// Read times of a drive's pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pages {
     /// The mean of the class, in us.
     mean_us: f64,
-    /// How far each kind is from the mean, in us, where single reads were measured with quantiles.
+    /// Deviation of each kind from the mean, in us, if single reads were measured with quantiles.
     measured_us: Option<[f64; KINDS]>,
 }
 
-/// How far each kind is from the mean where nothing shows it, as shares of it.
+/// Default deviation of each kind from the mean, as shares of it.
 const UNMEASURED: [f64; KINDS] = [-0.15, -0.05, 0.05, 0.15];
-/// No kind of page is read in less of the mean.
+/// Minimum time of a kind of page, as a share of the mean.
 const LEAST: f64 = 0.25;
 
 impl Pages {
-    /// Those of single reads of 4 KiB over the whole drive, around a mean of `mean_us`.
+    /// Estimates the pages from single reads of 4 KiB over the whole drive, around `mean_us`.
     pub(super) fn new(measurements: &Measurements, mean_us: f64) -> Self {
         let figures = measurements
             .loads
@@ -30,26 +30,26 @@ impl Pages {
                 plain && load.iodepth == 1 && load.block_bytes <= 4096
             })
             .map(|load| &load.figures);
-        // What is rarer than one read in ten is of retries and of the host, not of a kind of page.
+        // Effects rarer than one read in ten come from retries and the host, not from a kind of page.
         let known = [("p10_ms", 0.1), ("p25_ms", 0.25), ("p50_ms", 0.5), ("p75_ms", 0.75)]
             .into_iter()
             .chain([("p90_ms", 0.9)]);
         let known: Vec<(f64, f64)> =
             known.filter_map(|(key, share)| Some((share, 1e3 * figures?.get(key)?))).collect();
-        let spans = |share: f64, above: bool| {
-            known.iter().any(|(at, _)| if above { *at >= share } else { *at <= share })
-        };
-        let has_both = spans(0.25, false) && spans(0.75, true) && known.len() >= 3;
+        let spans_middle = known.iter().any(|(share, _)| *share <= 0.25)
+            && known.iter().any(|(share, _)| *share >= 0.75);
+        let has_both = spans_middle && known.len() >= 3;
         let measured_us = has_both.then(|| {
             let middles = [0.125, 0.375, 0.625, 0.875];
             let times = middles.map(|share| between(&known, share));
+            // The mean comes from the rates, so only the deviations are taken from the quantiles.
             let mean = times.iter().sum::<f64>() / 4.0;
             times.map(|time| time - mean)
         });
         Self { mean_us, measured_us }
     }
 
-    /// Whether the scatter was measured.
+    /// Returns true if the scatter was measured.
     pub(super) fn are_measured(&self) -> bool {
         self.measured_us.is_some()
     }
@@ -59,19 +59,19 @@ impl Pages {
         self.mean_us * factor
     }
 
-    /// What each kind takes at `factor` times the mean of the class, in us.
+    /// The time of each kind at `factor` times the mean of the class, in us.
     pub(super) fn times_us(&self, factor: f64) -> [f64; KINDS] {
         let mean = self.mean_us(factor);
-        let time = |at: usize| match &self.measured_us {
-            Some(off) => (mean + off[at]).max(LEAST * mean),
-            None => mean * (1.0 + UNMEASURED[at]),
-        };
-        [0, 1, 2, 3].map(time)
+        match &self.measured_us {
+            Some(off) => off.map(|off| (mean + off).max(LEAST * mean)),
+            None => UNMEASURED.map(|off| mean * (1.0 + off)),
+        }
     }
 }
 
-/// The time at `share`, on the lines between the quantiles that are known.
+/// The time at `share`, interpolated linearly between the known quantiles.
 fn between(known: &[(f64, f64)], share: f64) -> f64 {
+    debug_assert!(!known.is_empty(), "no quantile to interpolate");
     let after = known.iter().position(|(at, _)| *at >= share).unwrap_or(known.len() - 1);
     let (low, high) = (known[after.saturating_sub(1)], known[after]);
     if high.0 <= share || high.0 <= low.0 {

@@ -1,8 +1,7 @@
-//! Rates of writes by arithmetic: near enough to guide a search, which the simulation corrects.
+//! An analytic approximation of write rates, which the simulation corrects.
 //!
-//! A write costs its way into the buffer. What lasts is the slower of that and of the dies, which
-//! program the host's pages and, where blocks hold valid data as they are collected, read and
-//! program that as well.
+//! A write needs its transfer into the buffer. The sustained rate is limited by that or by the dies,
+//! which program the host's pages, and read and program the valid data of collected blocks.
 
 use super::pages::Pages;
 use super::unknowns::Numbers;
@@ -10,46 +9,46 @@ use crate::controller::Link;
 use crate::fit::simulate;
 use crate::ssd::ftl::closed_form;
 
-/// Units of 4 KiB in a page of one plane, and in what the planes of a die program together, of
-/// both classes.
+/// Units of 4 KiB in a page of one plane, in both classes.
 const PAGE_UNITS: f64 = 4.0;
+/// Units that the planes of a die program together, in both classes.
 const PROGRAM_UNITS: f64 = 8.0;
-/// Blocks that collection keeps free on a die (`low_water` of the classes).
+/// Free blocks of a die (`low_water` of the classes).
 const KEPT_FREE: f64 = 2.0;
-/// Where units leave so little room, collection gains nothing.
+/// Maximum share of used slots; above it collection gains nothing.
 const FULLEST: f64 = 0.995;
 
-/// The numbers of a drive that only writes show.
+/// The numbers of a drive that affect writes only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WriteNumbers {
     pub(super) write_processing_us: f64,
-    /// How many times as long as in the class the cells take for a page.
+    /// Ratio of the program time to that of the class.
     pub(super) page_program_factor: f64,
     /// Flash beyond the capacity, as a share of it.
     pub(super) spare: f64,
     pub(super) erase_us: f64,
-    /// Collects the oldest block, not the one with the fewest valid units.
+    /// True for collection of the oldest block instead of the one with the fewest valid units.
     pub(super) fifo: bool,
 }
 
-/// A rate that two parts of a drive limit.
+/// The two limits of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
-    /// What the dies program.
+    /// Rate of programming by the dies.
     pub(super) dies: f64,
-    /// What gets into a buffer that always has space.
+    /// Rate of transfers into a buffer with space.
     pub(super) buffer: f64,
 }
 
 impl Limits {
-    /// The slower of the two.
+    /// The lower limit.
     #[cfg(test)]
     fn rate(self) -> f64 {
         self.dies.min(self.buffer)
     }
 }
 
-/// What of a drive is known before anything is fitted.
+/// The known properties of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Service {
     pub(super) link: Link,
@@ -61,12 +60,12 @@ pub(super) struct Service {
     pub(super) capacity_units: f64,
     /// Pages of one plane in a block of the drive.
     pub(super) block_pages: f64,
-    /// How many times smaller the blocks are that are modelled.
+    /// Ratio of a block to a modelled block.
     pub(super) parts: f64,
 }
 
 impl Service {
-    /// Over the wire, in us.
+    /// Transfer time on the wire, in us.
     fn data_us(&self, units: f64) -> f64 {
         1e6 * 4096.0 * units / simulate::float(self.link.bytes_per_s())
     }
@@ -75,29 +74,30 @@ impl Service {
         simulate::float(self.link.per_command().ns()) / 1e3 + numbers.command_processing_us
     }
 
-    /// A write of `units` that finds space in the buffer, in us.
+    /// Time of a write of `units` into a buffer with space, in us.
     pub(super) fn cached_us(&self, numbers: &Numbers, writes: &WriteNumbers, units: f64) -> f64 {
         let controller = writes.write_processing_us + self.command_us(numbers);
         self.data_us(units) + controller + self.notice_us
     }
 
-    /// Units a second that get into the buffer, where it always has space.
+    /// Units per second into a buffer with space.
     fn buffered(&self, numbers: &Numbers, writes: &WriteNumbers, [depth, units]: [f64; 2]) -> f64 {
         let (data, command) = (self.data_us(units), self.command_us(numbers));
-        // The wire of SATA carries data and answers in turn, a link of NVMe both ways at once.
+        // A SATA link carries data and answers in turn, an NVMe link both directions at once.
         let wire = if self.link.is_sata() { data + command } else { data.max(command) };
         let alone = self.cached_us(numbers, writes, units);
         1e6 * units * (depth / alone).min(1.0 / wire)
     }
 
-    /// What `time` of a die becomes where the dies of a channel need it for `transfers` units each.
+    /// The larger of `time` and the time of a channel for `transfers` units of each of its dies.
     fn shared_us(numbers: &Numbers, time: f64, transfers: f64) -> f64 {
+        // Dies of one channel transfer in turn, so the slowest channel has the most of them.
         let sharing = libm::ceil(numbers.dies / numbers.channels());
         time.max(sharing * transfers * numbers.transfer_us())
     }
 
-    /// Millions of bytes a second of sequential writes of 1 MiB, one at a time, onto blocks that
-    /// are erased: a fresh or full drive has enough of them for as long as a measurement lasts.
+    /// Rate of sequential writes of 1 MiB at depth 1 to erased blocks, in MB/s: a fresh or full
+    /// drive has enough of them for a measurement.
     pub(super) fn stream(&self, numbers: &Numbers, writes: &WriteNumbers) -> Limits {
         let program =
             PROGRAM_UNITS * numbers.transfer_us() + self.program_us * writes.page_program_factor;
@@ -107,13 +107,14 @@ impl Service {
         Limits { dies: dies * 4096.0 / 1e6, buffer: buffer * 4096.0 / 1e6 }
     }
 
-    /// Random writes of 4 KiB a second over a steady drive.
+    /// Rate of random writes of 4 KiB on a steady drive, per second.
     pub(super) fn steady(&self, numbers: &Numbers, writes: &WriteNumbers, depth: u32) -> Limits {
         let slots = self.block_pages / self.parts * PROGRAM_UNITS;
-        let valid = self.valid(numbers, writes, slots);
+        let valid = self.valid_share(numbers, writes, slots);
         let transfer = numbers.transfer_us();
         let program = self.program_us * writes.page_program_factor;
         let reads = slots / PAGE_UNITS * (1.0 - libm::pow(1.0 - valid, PAGE_UNITS));
+        // A page is read if any of its units is valid.
         let cells = self.pages.times_us(numbers.page_read_factor).iter().sum::<f64>() / 4.0;
         let read = cells + transfer * slots * valid / reads.max(1e-9);
         let block = slots * transfer
@@ -125,11 +126,12 @@ impl Service {
         Limits { dies, buffer: self.buffered(numbers, writes, [f64::from(depth), 1.0]) }
     }
 
-    /// The share of a block that is valid when it is collected.
-    fn valid(&self, numbers: &Numbers, writes: &WriteNumbers, slots: f64) -> f64 {
+    /// The valid share of a collected block.
+    fn valid_share(&self, numbers: &Numbers, writes: &WriteNumbers, slots: f64) -> f64 {
         let flash = self.capacity_units * (1.0 + writes.spare) / numbers.dies;
         let free = KEPT_FREE * self.block_pages * PROGRAM_UNITS;
         let used = self.capacity_units / numbers.dies / (flash - free).max(1.0);
+        // More used slots than flash, from an extreme draw, counts as the fullest drive.
         let used = if used > 0.0 { used.min(FULLEST) } else { FULLEST };
         #[expect(
             clippy::cast_possible_truncation,
@@ -144,12 +146,11 @@ impl Service {
         1.0 - 1.0 / amplification
     }
 
-    /// The spare share nearest to that of `writes` with which every die has whole blocks: what is
-    /// more of a block is lost to the drive.
+    /// Rounds `spare` to whole blocks on every die: a drive cannot use parts of a block.
     pub(super) fn whole_blocks(&self, numbers: &Numbers, spare: f64) -> f64 {
         let per_block = self.block_pages * PROGRAM_UNITS * numbers.dies;
         let blocks = libm::round(self.capacity_units * (1.0 + spare) / per_block);
-        // A hundredth of a block more, which no rounding takes.
+        // A hundredth of a block more, so that later rounding cannot lose a block.
         (blocks + 0.01) * per_block / self.capacity_units - 1.0
     }
 }

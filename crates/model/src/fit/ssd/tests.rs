@@ -2,7 +2,7 @@
 
 use drivelab_core::measurements::FlashState;
 
-use super::written::What;
+use super::written::Quantity;
 use super::*;
 use crate::options::{DriveSpec, Options};
 use crate::profile::Profile;
@@ -63,7 +63,7 @@ fn predicted(fit: &Fit, depths: &[u32], drives: u32) -> Vec<Vec<f64>> {
     let mut rates = vec![Vec::new(); depths.len()];
     for number in 0..drives {
         let one = all.of(0, &profile, number);
-        let seen = simulate::on(&one, &options, &tasks, 3_000, 90 + u64::from(number));
+        let seen = simulate::observe_with(&one, &options, &tasks, 3_000, 90 + u64::from(number));
         for (rates, seen) in rates.iter_mut().zip(seen.unwrap()) {
             rates.push(seen.per_s);
         }
@@ -162,7 +162,7 @@ fn writes_of_unknown_history_are_taken_and_not_used() {
 fn other_sizes_of_read_are_met_too() {
     // What a drive of these numbers shows, and nothing of the numbers themselves.
     let text = measured(&format!("{PRO860}{}", reads(PRO860_RATES, &DEPTHS)));
-    let (interface, link) = attached(&text).unwrap();
+    let (interface, link) = attachment(&text).unwrap();
     let pages = Pages::new(&text, 60.0);
     let of = Text { measurements: &text, interface, pages, modelled: MODELLED };
     assert_eq!(link, Link::Sata3);
@@ -194,7 +194,7 @@ fn known_drives_are_found_again() {
     for number in 0..8 {
         println!("drive {number} of seed 77");
         let drive = class.drawn(number, 77);
-        let seen = simulate::on(&drive, &options, &tasks, 8_000, 3).unwrap();
+        let seen = simulate::observe_with(&drive, &options, &tasks, 8_000, 3).unwrap();
         let mut text = "[drive]\ncapacity_bytes = 500_107_862_016\nkind = \"ssd\"\n".to_owned();
         for at in [0, 1, 3, 5] {
             let (depth, rate) = (DEPTHS[at], seen[at].per_s);
@@ -271,15 +271,15 @@ fn small_class() -> Profile {
     Profile::parse("class.toml", text, &|_| None).unwrap()
 }
 
-const CACHED: What = What::Cached { writes: 64 };
-const STREAM: What = What::Stream { state: FlashState::Full };
-const STEADY: What = What::Steady { depth: 32 };
+const CACHED: Quantity = Quantity::Cached { writes: 64 };
+const STREAM: Quantity = Quantity::Stream { state: FlashState::Full };
+const STEADY: Quantity = Quantity::Steady { depth: 32 };
 
 /// A figure of writes, by simulation.
-fn simulated(profile: &Profile, what: What, seed: u64) -> f64 {
+fn simulated(profile: &Profile, what: Quantity, seed: u64) -> f64 {
     let (task, state, requests) = what.task();
     let options = Options { precondition: Some(state), ..Options::default() };
-    let found = simulate::on(profile, &options, &[task], requests, seed).unwrap();
+    let found = simulate::observe_with(profile, &options, &[task], requests, seed).unwrap();
     libm::exp(what.of(&found[0]))
 }
 
@@ -287,13 +287,13 @@ fn simulated(profile: &Profile, what: What, seed: u64) -> f64 {
 fn fitted_small(text: &str) -> Fit {
     let measurements = measured(text);
     let (model, command, seed) = ("fitted", "fit m.toml", 1);
-    let asked = Asked { model, command, measurements: &measurements, seed, notes: Vec::new() };
-    fit_to(asked, 1 << 29, &|_| ()).unwrap()
+    let asked = FitRequest { model, command, measurements: &measurements, seed, notes: Vec::new() };
+    fit_modelled(asked, 1 << 29, &|_| ()).unwrap()
 }
 
 /// The figures of drives that fit the profile, all with the buffer that is full by the time that
 /// anything is counted.
-fn written(fit: &Fit, what: What, drives: u32) -> Vec<f64> {
+fn written(fit: &Fit, what: Quantity, drives: u32) -> Vec<f64> {
     let text = format!("{}[buffer]\nwrite_cache_bytes = \"32M\"\n", fit.profile);
     let profile = Profile::parse("fitted.toml", &text, &|_| None).unwrap();
     let all = crate::Specimens::new(5, drives, std::iter::once(&profile));
@@ -303,20 +303,20 @@ fn written(fit: &Fit, what: What, drives: u32) -> Vec<f64> {
 }
 
 /// What was measured of a drive, of these figures of writes.
-fn file_of(rates: &[f64; 4], writes: &[(What, f64)]) -> String {
+fn file_of(rates: &[f64; 4], writes: &[(Quantity, f64)]) -> String {
     let mut text = "[drive]\ncapacity_bytes = 34_359_738_368\nkind = \"ssd\"\n".to_owned();
     for (depth, rate) in [1, 2, 8, 32].iter().zip(rates) {
         text += &format!("[random_read_qd{depth}]\nerror_percent = 0.5\niops = {rate}\n");
     }
     for (what, value) in writes {
         text += &match what {
-            What::Cached { writes } => format!(
+            Quantity::Cached { writes } => format!(
                 "[[cached_write]]\nwrites = {writes}\np50_ms = {value}\nerror_percent = 0.5\n"
             ),
-            What::Stream { .. } => {
+            Quantity::Stream { .. } => {
                 format!("[sequential]\nwrite_state = \"full\"\nwrite_mb_per_s = {value}\n")
             }
-            What::Steady { depth } => format!(
+            Quantity::Steady { depth } => format!(
                 "[[random_write]]\nstate = \"steady\"\niodepth = {depth}\niops = {value}\n\
                  error_percent = 0.5\n"
             ),
@@ -373,7 +373,13 @@ fn writes_of_drawn_drives_are_found_again() {
     for number in 0..6 {
         println!("drive {number} of seed 78");
         let drive = class.drawn(number, 78);
-        let seen = simulate::on(&drive, &Options::default(), &[1, 2, 8, 32].map(random), 4_000, 3);
+        let seen = simulate::observe_with(
+            &drive,
+            &Options::default(),
+            &[1, 2, 8, 32].map(random),
+            4_000,
+            3,
+        );
         let seen = seen.unwrap();
         let rates = [0, 1, 2, 3].map(|at| seen[at].per_s);
         let measured = [CACHED, STREAM, STEADY].map(|what| (what, simulated(&drive, what, 3)));

@@ -1,4 +1,4 @@
-//! The profile of a solid-state drive that a fit makes.
+//! The text of a fitted profile of a solid-state drive.
 
 use std::fmt::Write as _;
 
@@ -8,46 +8,47 @@ use super::found::Found;
 use super::pages::Pages;
 use super::service::WriteNumbers;
 use super::unknowns::{Numbers, base};
-use super::written::{BUFFER, What};
+use super::written::{BUFFER, Quantity};
 use crate::fit::heading::Heading;
 
-/// Everything about the drive that is not searched for.
+/// The properties of the drive outside the search.
 #[derive(Debug, Clone)]
 pub(super) struct Text<'a> {
     pub(super) measurements: &'a Measurements,
     pub(super) interface: DriveInterface,
     pub(super) pages: Pages,
-    /// As many bytes of the flash are modelled at most, where blocks remain blocks.
+    /// Maximum size of the modelled flash in bytes, as far as blocks keep whole pages.
     pub(super) modelled: u64,
 }
 
-/// What the profile says of writes wherever it is shown, where none was fitted, and where some
-/// were.
+/// The `leaves_out` of a profile without fitted writes.
 const LEFT_OUT: &str = "writes as measured: no figure of a write, a flush or a trim was fitted, and \
                         all of them are those of the drive's class; repeated reads and other rare \
                         delays";
+/// The `leaves_out` of a profile with fitted writes.
 const LEFT_OUT_BESIDE: &str = "flushes, trims and reads beside writes as measured: they are those of \
                                the drive's class; blocks written as SLC; repeated reads and other \
                                rare delays";
 
 /// Flash beyond the capacity: 500 GB of 512 GiB.
 const RAW: f64 = 1.0995;
-/// Blocks of a die at least, so that what collection keeps free is a small part of the spare space.
+/// Minimum blocks of a die, so that the free blocks of collection are a small part of the spares.
 const BLOCKS: f64 = 64.0;
-/// A block of one page of each of two planes.
+/// Bytes of a block with a single page on each of two planes.
 const BLOCK_BYTES: f64 = 32_768.0;
-/// The most dies of the class.
+/// Maximum dies of the class.
 const DIES: f64 = 256.0;
-/// What a posterior has of writes.
+/// The unknowns of writes in a posterior.
 const WRITE_KEYS: &str = ", \"page_program_factor\", \"spare\", \"write_processing\", \"erase\", \
                           \"victims\"";
 
 impl Text<'_> {
-    /// A small drive of these numbers, for a simulation of reads: addresses pick dies at random,
-    /// however large it is.
+    /// A small drive of these numbers, for a simulation of reads, whose addresses select dies at
+    /// random regardless of the capacity.
     pub(super) fn trial(&self, numbers: &Numbers) -> String {
         let dies = whole(numbers.dies);
         // 16 blocks of 16 pages a die, three quarters of them used.
+        // Addresses must spread over all dies, and no read may fall on unwritten flash.
         let raw = dies * 16 * 16 * 32_768;
         let mut text = self.read_keys(numbers);
         let _ = write!(
@@ -63,7 +64,7 @@ impl Text<'_> {
         text
     }
 
-    /// The drive of these numbers as the finished profile has it, with its buffer soon full.
+    /// The drive of these numbers as in the finished profile, with a small buffer that is soon full.
     pub(super) fn written_trial(&self, numbers: &Numbers, writes: &WriteNumbers) -> String {
         let mut text = self.read_keys(numbers);
         let [program, spare, processing, erase, victims] = Self::write_values(writes);
@@ -84,7 +85,7 @@ impl Text<'_> {
         text
     }
 
-    /// Program factor, spare flash, processing, erase and victims, as a profile writes them.
+    /// Program factor, spare flash, processing, erase and victims, in the syntax of a profile.
     fn write_values(writes: &WriteNumbers) -> [String; 5] {
         [
             format!("{:.4}", writes.page_program_factor),
@@ -101,10 +102,10 @@ impl Text<'_> {
             let _ = writeln!(text, "link = {link:?}");
         }
         let _ = writeln!(text, "dies = {}\nchannels = {}", numbers.dies, numbers.channels());
-        text + &self.page_read(numbers)
+        text + &self.page_read_line(numbers)
     }
 
-    fn page_read(&self, numbers: &Numbers) -> String {
+    fn page_read_line(&self, numbers: &Numbers) -> String {
         let times = self.pages.times_us(numbers.page_read_factor);
         let times = times.map(|time| format!("\"{time:.3}us\""));
         format!("page_read = [{}]\n", times.join(", "))
@@ -175,7 +176,7 @@ impl Text<'_> {
 
     fn flash(&self, text: &mut String, middle: &Numbers, found: &Found) {
         let kinds = if self.pages.are_measured() { "[F]" } else { "[E] the scatter, [F] the mean" };
-        let page_read = self.page_read(middle);
+        let page_read = self.page_read_line(middle);
         *text += "\n[flash]\n";
         if let Some(writes) = &found.middle {
             let [program, spare, _, erase, _] = Self::write_values(writes);
@@ -199,15 +200,15 @@ impl Text<'_> {
         );
     }
 
-    /// Pages of one plane in a block: as many as leave every die enough blocks, a power of two; one
-    /// of each kind at least.
+    /// Pages of one plane in a block: a power of two that leaves every die enough blocks, with at
+    /// least one page of each kind.
     pub(super) fn block_pages(&self) -> u64 {
         let raw = RAW * float(self.measurements.capacity_bytes);
         let pages = (raw / DIES / BLOCKS / BLOCK_BYTES).clamp(4.0, 512.0);
         1_u64 << whole(libm::floor(libm::log2(pages)))
     }
 
-    /// One part of how many is modelled: what is quickly built, of whole pages.
+    /// The denominator of the scale: small enough to build quickly, with whole pages.
     pub(super) fn parts(&self) -> u64 {
         let wanted = self.measurements.capacity_bytes.div_ceil(self.modelled).next_power_of_two();
         wanted.min(self.block_pages() / 4)
@@ -242,7 +243,7 @@ impl Text<'_> {
              \"page_read_factor\", \"read_processing\", \"command_processing\", \
              \"channel_mb_per_s\"{more}]\ndraws = [\n"
         );
-        for (place, draw) in draws.iter().enumerate() {
+        for (index, draw) in draws.iter().enumerate() {
             let _ = write!(
                 text,
                 "  [{}, {}, {:.4}, \"{:.3}us\", \"{:.3}us\", {}",
@@ -253,7 +254,7 @@ impl Text<'_> {
                 draw.command_processing_us,
                 draw.channel_mb_per_s,
             );
-            if let Some(writes) = found.draws.get(place) {
+            if let Some(writes) = found.draws.get(index) {
                 let _ = write!(text, ", {}", Self::write_values(writes).join(", "));
             }
             *text += "],\n";
@@ -262,7 +263,7 @@ impl Text<'_> {
     }
 
     pub(super) fn not_identified(&self, found: &Found) -> Vec<String> {
-        let mut missing = of_writes(&found.met);
+        let mut missing = unidentified_writes(&found.met);
         missing.extend([
             "dies as distinct from channels and planes: only the number of reads that run at once \
              is visible"
@@ -286,21 +287,18 @@ impl Text<'_> {
     }
 }
 
-/// What of writes the measurements cannot show.
-fn of_writes(met: &[What]) -> Vec<String> {
+/// Properties of writes that the measurements cannot show.
+fn unidentified_writes(met: &[Quantity]) -> Vec<String> {
     if met.is_empty() {
         return vec![
             "writes, flushes and trims: every number of them is that of the class, with its spread"
                 .to_owned(),
         ];
     }
-    let has = |wanted: fn(&What) -> bool| met.iter().any(wanted);
     let mut missing = Vec::new();
-    let [cached, stream, steady] = [
-        has(|what| matches!(what, What::Cached { .. })),
-        has(|what| matches!(what, What::Stream { .. })),
-        has(|what| matches!(what, What::Steady { .. })),
-    ];
+    let cached = met.iter().any(|it| matches!(it, Quantity::Cached { .. }));
+    let stream = met.iter().any(|it| matches!(it, Quantity::Stream { .. }));
+    let steady = met.iter().any(|it| matches!(it, Quantity::Steady { .. }));
     if !cached {
         missing.push("what a write costs before the flash: that of the class, with its spread");
     }

@@ -1,11 +1,11 @@
-//! The numbers of a solid-state drive that a fit leaves open: those that random reads show.
+//! The unknowns of a solid-state drive that random reads show.
 
 use drivelab_core::measurements::DriveInterface;
 
 use crate::fit::unknown::Unknown;
 use crate::profile::Profile;
 
-/// The profile of all drives of a kind: it has the priors, and what no read shows.
+/// The base profile of a class of drives, with the priors and the numbers that no read shows.
 pub(super) fn base(interface: DriveInterface) -> &'static str {
     match interface {
         DriveInterface::Sata => "generic-sata",
@@ -13,30 +13,32 @@ pub(super) fn base(interface: DriveInterface) -> &'static str {
     }
 }
 
-/// First the one that decides most: draws are spread evenly over it.
+/// The unknowns.
+// The first has the largest effect: draws cover it evenly.
 const KEYS: [&str; 5] =
     ["dies", "page_read_factor", "read_processing", "command_processing", "channel_mb_per_s"];
 
 /// Channels of both classes.
 const CHANNELS: f64 = 8.0;
-/// Nothing in a drive takes less time.
+/// Lower bound of all times.
 const LEAST_US: f64 = 0.01;
 
-/// What every fit leaves open.
+/// The unknowns of every fit.
 pub(super) fn all(interface: DriveInterface) -> Vec<Unknown> {
-    let profile = Profile::embedded(base(interface)).expect("it comes with drivelab");
-    let new = |key| {
-        let prior = profile.prior(key).expect("a test fits a drive of each kind");
-        Unknown::new(key, prior, "us", LEAST_US)
-    };
-    KEYS.into_iter().map(new).collect()
+    let profile = Profile::embedded(base(interface)).expect("it is built in");
+    KEYS.into_iter()
+        .map(|key| {
+            let prior = profile.prior(key).expect("a test fits a drive of each kind");
+            Unknown::new(key, prior, "us", LEAST_US)
+        })
+        .collect()
 }
 
-/// The values of all of them, by name.
+/// The values of the unknowns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Numbers {
     pub(super) dies: f64,
-    /// How many times the mean of the class a page takes.
+    /// Ratio of the mean read of a page to that of the class.
     pub(super) page_read_factor: f64,
     pub(super) read_processing_us: f64,
     pub(super) command_processing_us: f64,
@@ -44,19 +46,19 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// From values in the order of [`all`].
+    /// The numbers from values in the order of [`all`].
     pub(super) fn of(values: &[f64]) -> Self {
         let [dies, page_read_factor, read_processing_us, command_processing_us, channel_mb_per_s] =
             values.try_into().expect("one value for each unknown");
         Self { dies, page_read_factor, read_processing_us, command_processing_us, channel_mb_per_s }
     }
 
-    /// Those of the class, or as many as there are dies.
+    /// Channels: as many as in the class, but at most one for each die.
     pub(super) fn channels(&self) -> f64 {
         self.dies.min(CHANNELS)
     }
 
-    /// Over its channel, a unit of 4 KiB, in us.
+    /// Transfer of a unit of 4 KiB over its channel, in us.
     pub(super) fn transfer_us(&self) -> f64 {
         4096.0 / self.channel_mb_per_s
     }

@@ -1,4 +1,4 @@
-//! What a fit of reads has to meet: measured rates with their errors.
+//! The targets of a fit of reads: measured rates with their errors.
 
 use drivelab_core::Refusal;
 use drivelab_core::measurements::{MEAN_MS, MeasuredLoad, Measurements};
@@ -6,35 +6,38 @@ use drivelab_core::measurements::{MEAN_MS, MeasuredLoad, Measurements};
 use crate::fit::doubt;
 use crate::fit::simulate::{Seen, Task};
 
-/// A rate of random reads, as a logarithm.
+/// The logarithm of a rate of random reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
-    /// What it is called for people.
+    /// Its name for people.
     pub(super) name: String,
     pub(super) depth: u32,
     /// Sectors of a read.
     pub(super) sectors: u64,
-    /// The logarithm of what was measured, in requests a second.
+    /// The logarithm of the measured rate, in requests per second.
     pub(super) measured: f64,
     /// Its standard error.
     pub(super) error: f64,
 }
 
-/// Every rate that was measured and can be fitted.
+/// All measured rates that can be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
     pub(super) figures: Vec<Figure>,
 }
 
-/// The error of a rate of a file that does not say, and the least that is believed.
+/// Default error of a rate.
 const RATE_ERROR: f64 = 0.01;
+/// Minimum error of a rate, for systematic effects.
 const LEAST_ERROR: f64 = 0.002;
-/// Reads of more are sequential in all but name, and nothing was held against drives.
+/// Maximum size of a random read; longer ones are practically sequential, and were not compared
+/// with drives.
 const LARGEST: u64 = 128 << 10;
-/// Depths of one size, the single read among them: fewer leave the parallel part open.
+/// Minimum depths of one size, including depth 1: fewer do not show the parallel part.
 const DEPTHS: usize = 3;
-/// A drive that gains less from depth got one command at a time.
+/// Minimum gain from depth; a drive below it received one command at a time.
 const LEAST_GAIN: f64 = 1.25;
+/// Minimum depth for that check.
 const DEEP: u32 = 8;
 
 impl Wanted {
@@ -75,14 +78,12 @@ impl Wanted {
     }
 
     fn check_gain(&self) -> Result<(), Refusal> {
-        let rate = |depth: u32, sectors: u64| {
-            let same = |figure: &&Figure| (figure.depth, figure.sectors) == (depth, sectors);
-            self.figures.iter().find(same).map(|figure| figure.measured)
-        };
         for deep in self.figures.iter().filter(|figure| figure.depth >= DEEP) {
-            let Some(one) = rate(1, deep.sectors) else { continue };
-            let gain = libm::exp(deep.measured - one);
-            // Of long reads a few fill the wire.
+            let mut figures = self.figures.iter();
+            let single = figures.find(|it| (it.depth, it.sectors) == (1, deep.sectors));
+            let Some(single) = single else { continue };
+            let gain = libm::exp(deep.measured - single.measured);
+            // A few long reads fill the wire, so these gain little on any drive.
             if gain < LEAST_GAIN && deep.sectors <= 8 {
                 return Err(Refusal::request(format!(
                     "depth {} gives {gain:.2} times the rate of depth 1: the drive got one command \
@@ -96,7 +97,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// The depths at which reads of this size were measured, if one of them is 1.
+    /// The measured depths for reads of this size; empty without depth 1.
     fn depths(&self, sectors: u64) -> Vec<u32> {
         let same = self.figures.iter().filter(|figure| figure.sectors == sectors);
         let mut depths: Vec<u32> = same.map(|figure| figure.depth).collect();
@@ -107,13 +108,15 @@ impl Wanted {
 
     /// The load of each figure.
     pub(super) fn tasks(&self) -> Vec<Task> {
-        let task = |figure: &Figure| Task::Random {
-            write: false,
-            span: None,
-            depth: u64::from(figure.depth),
-            sectors: figure.sectors,
-        };
-        self.figures.iter().map(task).collect()
+        let figures = self.figures.iter();
+        figures
+            .map(|figure| Task::Random {
+                write: false,
+                span: None,
+                depth: u64::from(figure.depth),
+                sectors: figure.sectors,
+            })
+            .collect()
     }
 
     /// The logarithms of all figures of a simulation of the tasks.
@@ -123,18 +126,19 @@ impl Wanted {
 
     /// The covariance of the errors of measurement.
     pub(super) fn covariance(&self) -> Vec<Vec<f64>> {
-        let all = self.figures.len();
-        let entry = |row: usize, column: usize| {
-            let error = self.figures[row].error;
-            if row == column { error * error } else { 0.0 }
-        };
-        (0..all).map(|row| (0..all).map(|column| entry(row, column)).collect()).collect()
+        // Each rate comes from a separate run, so their errors are independent.
+        let width = self.figures.len();
+        let mut matrix = vec![vec![0.0; width]; width];
+        for (index, figure) in self.figures.iter().enumerate() {
+            matrix[index][index] = figure.error * figure.error;
+        }
+        matrix
     }
 
     /// The rate of the shortest reads at depth 1.
     pub(super) fn alone(&self) -> &Figure {
-        let alone = self.figures.iter().filter(|figure| figure.depth == 1);
-        alone.min_by_key(|figure| figure.sectors).expect("it was checked that there is one")
+        let singles = self.figures.iter().filter(|figure| figure.depth == 1);
+        singles.min_by_key(|figure| figure.sectors).expect("`check` requires one")
     }
 }
 
@@ -148,12 +152,15 @@ fn is_used(load: &MeasuredLoad) -> bool {
 
 fn figure(load: &MeasuredLoad, all: &[&MeasuredLoad], disturbed: f64) -> Option<Figure> {
     let MeasuredLoad { iodepth, block_bytes, .. } = *load;
-    let alone = |other: &&&MeasuredLoad| (other.iodepth, other.block_bytes) == (1, block_bytes);
-    let gained = || {
-        let one = all.iter().find(alone)?.iops()?;
-        Some(one * load.figures.get("gain")?)
+    let rate = match load.iops() {
+        Some(rate) => rate,
+        // A gain is relative to the single read of the same size.
+        None => {
+            let mut loads = all.iter();
+            let single = loads.find(|it| (it.iodepth, it.block_bytes) == (1, block_bytes))?;
+            single.iops()? * load.figures.get("gain")?
+        }
     };
-    let rate = load.iops().or_else(gained)?;
     let error = load.rate_error.unwrap_or(RATE_ERROR).max(LEAST_ERROR);
     let key = match (load.figures.get("iops"), load.figures.get(MEAN_MS)) {
         (None, Some(_)) => "iops of mean_ms",
@@ -166,6 +173,7 @@ fn figure(load: &MeasuredLoad, all: &[&MeasuredLoad], disturbed: f64) -> Option<
         depth: iodepth,
         sectors: (block_bytes / 512).max(1),
         measured: libm::log(rate),
+        // Errors of the drive and of the disturbance are independent.
         error: libm::sqrt(error * error + disturbed * disturbed),
     })
 }

@@ -1,4 +1,4 @@
-//! What a fit of writes has to meet, and what of the measured writes it cannot use.
+//! The targets of a fit of writes, and measured writes that it cannot use.
 
 use drivelab_core::measurements::{FlashState, MeasuredLoad, MeasuredStream, Measurements, Place};
 
@@ -6,41 +6,42 @@ use crate::fit::doubt;
 use crate::fit::simulate::{Seen, Task};
 use crate::options::Precondition;
 
-/// A figure of writes.
+/// The quantity of a figure of writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum What {
-    /// The median time of writes that the buffer takes over, in ms.
+pub(super) enum Quantity {
+    /// The median time of writes into the buffer, in ms.
     Cached { writes: u32 },
-    /// Sequential writes of 1 MiB over a drive that was not written at random, in MB/s.
+    /// Rate of sequential writes of 1 MiB on a drive without random writes before, in MB/s.
     Stream { state: FlashState },
-    /// Random writes of 4 KiB over a steady drive, a second.
+    /// Rate of random writes of 4 KiB on a steady drive, per second.
     Steady { depth: u32 },
 }
 
-/// One that was measured.
+/// A measured figure of writes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Goal {
-    pub(super) what: What,
-    /// The logarithm of what was measured.
+    pub(super) quantity: Quantity,
+    /// The logarithm of the measured value.
     pub(super) measured: f64,
     /// Its standard error.
     pub(super) error: f64,
 }
 
-/// The error of a figure whose file does not say, and the least that is believed.
+/// Default error of a figure.
 const ERROR: f64 = 0.01;
+/// Minimum error of a figure, for systematic effects.
 const LEAST_ERROR: f64 = 0.003;
 /// Requests of the simulation of each figure, once its buffer of [`BUFFER`] is full.
 const BURSTS: u64 = 2_048;
 const STREAM: u64 = 96;
 const RANDOM: u64 = 12_000;
-/// What a simulated drive buffers, in bytes: the median of SATA drives.
+/// Buffer of a simulated drive, in bytes: the median of SATA drives.
 pub(super) const BUFFER: u64 = 32 << 20;
-/// Bytes that fill it, for a drive that programs up to two thirds of what it takes over.
+/// Bytes that fill it on a drive that programs up to two thirds of them meanwhile.
 const FILLS: u64 = 3 * BUFFER;
 
-impl What {
-    /// What it is called for people.
+impl Quantity {
+    /// Its name for people.
     pub(super) fn name(self) -> String {
         match self {
             Self::Cached { writes } => format!("p50_ms, cached writes, {writes} in a burst"),
@@ -49,7 +50,7 @@ impl What {
         }
     }
 
-    /// The load, on a drive of which state, and how many requests of it.
+    /// The load, the state of the drive, and the number of requests.
     pub(super) fn task(self) -> (Task, Precondition, u64) {
         match self {
             Self::Cached { writes } => {
@@ -73,39 +74,42 @@ impl What {
         }
     }
 
-    /// The logarithm of the figure, from what was seen of its load.
+    /// The logarithm of the figure, from an observation of its load.
     pub(super) fn of(self, seen: &Seen) -> f64 {
         libm::log(match self {
             Self::Cached { .. } => seen.quantile(0.5),
+            // Requests of 1 MiB, in millions of bytes.
             Self::Stream { .. } => seen.per_s * 1.048_576,
             Self::Steady { .. } => seen.per_s,
         })
     }
 }
 
-/// Every figure of writes that can be fitted.
+/// All measured figures of writes that can be fitted.
 pub(super) fn goals(measurements: &Measurements) -> Vec<Goal> {
     let disturbed = doubt::error(&measurements.marks);
-    let goal = |what, measured: f64, error: Option<f64>| {
-        let error = error.unwrap_or(ERROR).max(LEAST_ERROR);
-        let error = libm::sqrt(error * error + disturbed * disturbed);
-        Goal { what, measured: libm::log(measured), error }
-    };
-    let mut goals = Vec::new();
+    let mut figures = Vec::new();
     if let Some(burst) = measurements.bursts.first() {
-        let what = What::Cached { writes: burst.writes.clamp(1, 1024) };
-        goals.push(goal(what, burst.p50_ms, burst.error));
+        let quantity = Quantity::Cached { writes: burst.writes.clamp(1, 1024) };
+        figures.push((quantity, burst.p50_ms, burst.error));
     }
     if let Some(stream) = measurements.streams.iter().find(|stream| is_fitted(stream)) {
         let state = stream.state.expect("it is one of two");
-        goals.push(goal(What::Stream { state }, stream.mb_per_s, None));
+        figures.push((Quantity::Stream { state }, stream.mb_per_s, None));
     }
-    let loads = measurements.loads.iter().filter(|load| load.write && why_not(load).is_none());
+    let loads = measurements.loads.iter().filter(|load| load.write && obstacle(load).is_none());
     for load in loads {
         let Some(rate) = load.iops() else { continue };
-        goals.push(goal(What::Steady { depth: load.iodepth }, rate, load.rate_error));
+        figures.push((Quantity::Steady { depth: load.iodepth }, rate, load.rate_error));
     }
-    goals
+    figures
+        .into_iter()
+        .map(|(quantity, value, error): (_, f64, Option<f64>)| {
+            let error = error.unwrap_or(ERROR).max(LEAST_ERROR);
+            let error = libm::sqrt(error * error + disturbed * disturbed);
+            Goal { quantity, measured: libm::log(value), error }
+        })
+        .collect()
 }
 
 fn is_fitted(stream: &MeasuredStream) -> bool {
@@ -114,8 +118,8 @@ fn is_fitted(stream: &MeasuredStream) -> bool {
     stream.write && is_plain && state
 }
 
-/// Why the rate of random writes cannot be fitted.
-fn why_not(load: &MeasuredLoad) -> Option<String> {
+/// The reason for which the rate of random writes cannot be fitted, if any.
+fn obstacle(load: &MeasuredLoad) -> Option<String> {
     match load.state {
         None => Some("`state` does not say what was written to the drive before".into()),
         Some(FlashState::Steady) if load.block_bytes != 4096 => {
@@ -131,11 +135,11 @@ fn why_not(load: &MeasuredLoad) -> Option<String> {
     }
 }
 
-/// What was measured of writes and cannot be told from it.
+/// Notes about measured writes that cannot be fitted.
 pub(super) fn unused(measurements: &Measurements) -> Vec<String> {
     let mut notes = Vec::new();
     for load in measurements.loads.iter().filter(|load| load.write) {
-        if let Some(why) = why_not(load) {
+        if let Some(why) = obstacle(load) {
             let depth = load.iodepth;
             notes.push(format!(
                 "cannot tell what the rate of random writes at depth {depth} shows, which is not \
@@ -143,8 +147,9 @@ pub(super) fn unused(measurements: &Measurements) -> Vec<String> {
             ));
         }
     }
-    let streams = || measurements.streams.iter().filter(|stream| stream.write);
-    if let Some(stream) = streams().next().filter(|_| !streams().any(is_fitted)) {
+    let mut streams = measurements.streams.iter().filter(|stream| stream.write);
+    let has_fitted = measurements.streams.iter().any(is_fitted);
+    if let Some(stream) = streams.next().filter(|_| !has_fitted) {
         let why = match stream.state {
             None => "`write_state` does not say what was written to the drive before",
             Some(_) => "over a drive written at random they have no rate that lasts",

@@ -104,6 +104,7 @@ impl Backend {
         let of_slc = rules.slc.map_or(0, |slc| u64::from(slc.blocks * slc.slots_per_block));
         let slots = u64::from(base) + of_slc * u64::from(rules.shape.dies);
         let pages = slots / u64::from(program_units);
+        // Tokens carry a page in 30 bits, and slots are numbered in 32 with one value reserved.
         if slots >= u64::from(u32::MAX) || pages > u64::from(PAYLOAD) {
             return Err(ShapeError::TooLarge { slots });
         }
@@ -228,6 +229,7 @@ impl Backend {
     fn write_on(&mut self, now: Time, die: Die, unit: Unit, of_host: bool) -> bool {
         let slot = self.ftl.try_write(die, unit);
         if let Some(slot) = slot {
+            // An overwrite invalidates the unit's old slot in either kind of block.
             if let Some(slc) = &mut self.slc {
                 slc.forget(unit);
             }
@@ -253,6 +255,7 @@ impl Backend {
     /// Pads every open page that holds data of the host.
     pub(super) fn pad(&mut self, now: Time) {
         for die in (0..self.ftl.shape().dies).map(Die) {
+            // A page of which the host waits for a part must be programmed, even if it is not full.
             while let Some(next) = self.ftl.begun_page(die)
                 && self.pages.host_units(next) > 0
             {
@@ -369,6 +372,7 @@ impl Backend {
         // A die that has stopped collecting reports no further progress, so the next write has to
         // try all dies again.
         self.stuck &= self.collecting[index];
+        // Data read for folding needs space that collection has just made.
         if !self.folding.read.is_empty() {
             self.fold(now);
         }
@@ -412,6 +416,7 @@ impl Backend {
 
     /// The kind of an erase: the first part of a drive's block takes the time for all of them.
     fn erase_kind(&mut self, die: Die) -> Kind {
+        // Erases are counted for each die, since each has blocks of the drive.
         let erased = &mut self.erased[die.0 as usize];
         let kind = if *erased == 0 { Kind::Erase } else { Kind::Release };
         *erased = (*erased + 1) % self.erase_every;

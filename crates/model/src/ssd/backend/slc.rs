@@ -133,6 +133,7 @@ impl Slc {
         units: &mut Vec<(Unit, Slot)>,
     ) -> bool {
         let Log { used, mut read, .. } = self.logs[die.0 as usize];
+        // A partial oldest block may still receive data of the host.
         if used < self.rules.slots_per_block {
             return false;
         }

@@ -115,6 +115,7 @@ impl DieState {
             self.overtaken += u32::from(!alone);
             return self.array(now, read.array_time(rules) + rules.repeated(rng), read);
         }
+        // Waiting reads go first only as often as the rules allow, counted from the last other command.
         self.overtaken = 0;
         if let Some(Suspended { command, left }) = self.suspended.take() {
             let resume = rules.suspend.map_or(Span::ZERO, |suspend| suspend.resume);
@@ -126,6 +127,7 @@ impl DieState {
             return Next::Nothing;
         };
         self.interruptions = 0;
+        // The data of a program crosses the channel first; all others start in the cells.
         if command.kind == Kind::Program {
             self.doing = Doing::Channel { command };
             return Next::Channel;

@@ -93,6 +93,7 @@ impl Flash {
         state.queue(command);
         if matches!(state.doing, Doing::Nothing) {
             self.begin(now, die);
+        // Only a read is urgent enough to interrupt; others wait in the queue of the die.
         } else if command.kind == Kind::Read {
             self.interrupt(now, die);
         }
@@ -158,6 +159,7 @@ impl Flash {
     fn array_done(&mut self, now: Time, die: Die, finished: &mut Vec<(Time, u32)>) {
         let state = &mut self.dies[die.0 as usize];
         match state.doing {
+            // A read has its data in the register; it keeps the die until the channel has taken it.
             Doing::Array { command, .. } if command.reads() => {
                 state.doing = Doing::Channel { command };
                 self.request_channel(now, die);
@@ -172,6 +174,7 @@ impl Flash {
     }
 
     fn channel_of(&self, die: Die) -> usize {
+        // Dies are assigned to channels in turn.
         (die.0 % self.rules.channels) as usize
     }
 

@@ -37,7 +37,8 @@ pub struct Retry {
     pub again: Span,
 }
 
-/// Maximum repetitions of a read. Our choice: then a drive rebuilds the data from parity.
+/// Maximum repetitions of a read.
+// Our choice: then a drive rebuilds the data from parity.
 const MOST_RETRIES: u64 = 8;
 
 /// Times and counts of the flash.

@@ -112,9 +112,9 @@ impl Shape {
         if [self.dies, self.blocks_per_die, self.slots_per_block, self.units].contains(&0) {
             return Err(ShapeError::Empty);
         }
-        let slots = self.slots();
-        if slots >= u64::from(NONE) {
-            return Err(ShapeError::TooLarge { slots });
+        let total = self.slots();
+        if total >= u64::from(NONE) {
+            return Err(ShapeError::TooLarge { slots: total });
         }
         if page_slots == 0 || !self.slots_per_block.is_multiple_of(page_slots) {
             return Err(ShapeError::UnevenPages { page_slots });
@@ -126,8 +126,8 @@ impl Shape {
         let reserve = u64::from(self.dies) * per_die;
         let units = self.units;
         let die_slots = u64::from(self.blocks_per_die) * u64::from(self.slots_per_block);
-        if die_slots <= per_die || u64::from(units) + reserve > slots {
-            return Err(ShapeError::NoSpare { units, slots, reserve });
+        if die_slots <= per_die || u64::from(units) + reserve > total {
+            return Err(ShapeError::NoSpare { units, slots: total, reserve });
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ impl Ftl {
         for die in (0..self.shape.dies).map(Die) {
             let first = die.0 * self.shape.blocks_per_die;
             for block in (first..first + self.shape.blocks_per_die).map(Block) {
-                let used = self.used(die, block);
+                let used = self.used_slots(die, block);
                 checks += self.check_slots(block, used)? + 2;
                 self.check_state(die, block)?;
                 present += u64::from(used);
@@ -39,7 +39,8 @@ impl Ftl {
     }
 
     /// Slots of `block` written since it was erased.
-    fn used(&self, die: Die, block: Block) -> u32 {
+    fn used_slots(&self, die: Die, block: Block) -> u32 {
+        // Only a closed block is completely written.
         match self.state[block.index()] {
             State::Free => 0,
             State::Open => self.dies[die.index()].frontier.map_or(0, |open| open.used),

@@ -33,6 +33,7 @@ pub fn greedy(utilisation: f64, slots: u32) -> f64 {
     let held = b * utilisation;
     // H_b - H_(k+1), summed from the far end as k falls.
     let mut harmonic = 0.0;
+    // From many valid slots to few: the first k with a valid share q is the fixed point.
     for k in (0..slots).rev() {
         let next = f64::from(k) + 1.0;
         let above = held * (harmonic + 1.0 / next) - (b - f64::from(k));

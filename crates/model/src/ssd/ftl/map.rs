@@ -62,6 +62,7 @@ impl Map {
         }
         let mut word = from.0 / 64;
         let mut bits = self.is_valid[word as usize] & (u64::MAX << (from.0 % 64));
+        // A word at a time: 64 slots in one step, most of which are invalid in a victim.
         while bits == 0 {
             word += 1;
             if word * 64 >= end.0 {

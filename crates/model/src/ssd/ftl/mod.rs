@@ -205,8 +205,8 @@ impl Ftl {
 
     /// Returns true if the host may write `unit` to `die` now.
     ///
-    /// This leaves the reserve of collection, and keeps a die from filling with so many valid units
-    /// that its collection gains nothing. After collection there is a die for any unit.
+    /// This leaves the reserve of collection, and keeps a die from filling with valid units until its
+    /// collection gains nothing. After collection there is a die for any unit.
     #[inline]
     pub fn may_write(&self, die: Die, unit: Unit) -> bool {
         // The rest of an open page may have to be padded.
@@ -276,6 +276,7 @@ impl Ftl {
         if blocks.collection.is_some() {
             return None;
         }
+        // Victims are numbered within their die.
         let first = die.0 * self.shape.blocks_per_die;
         let map = &self.map;
         let victim = blocks.victims.take(&mut self.rng, |local| map.valid(Block(first + local)))?;
@@ -304,6 +305,7 @@ impl Ftl {
     pub fn copy_page(&mut self, die: Die, page_slots: u32, copies: &mut Vec<Copied>) {
         let Some(collection) = self.dies[die.index()].collection else { return };
         let Some(mut from) = self.next_to_copy(collection) else { return };
+        // A page is read as a whole, so its other valid slots are copied for free.
         let end = Slot((from.0 / page_slots + 1) * page_slots);
         loop {
             copies.push(self.copy(die, collection, from));
@@ -347,6 +349,7 @@ impl Ftl {
         assert_eq!(self.map.valid(victim), 0, "the victim still has valid slots");
         self.state[victim.index()] = State::Free;
         self.wear.erased(victim);
+        // Last in the queue of free blocks, so that blocks wear evenly.
         blocks.free.push_back(victim);
         victim
     }

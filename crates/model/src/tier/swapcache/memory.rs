@@ -94,6 +94,7 @@ impl Memory {
             return frame;
         }
         let used = u32::try_from(self.page_in.len()).expect("at most the limit");
+        // Frames are handed out once before any is reused.
         if used < self.limit {
             return used;
         }

@@ -134,6 +134,7 @@ impl<D: Device> Swapcache<D> {
         let mut seen = self.memory.marker();
         while let Some((frame, page)) = self.memory.next_inactive(seen) {
             if !self.swap.is_readable(page) {
+                // The daemon's write limit of this poll is used up: the next one continues here.
                 if left == 0 || self.burst.is_overdrawn() {
                     return self.memory.scanned_to(seen);
                 }

@@ -68,6 +68,7 @@ impl Swap {
     /// Assigns a slot to a new copy of `page`, which replaces the old one; `None` if swap is full.
     pub(super) fn assign(&mut self, page: u64) -> Option<u64> {
         let fresh = u32::try_from(self.page_in.len()).expect("at most the slots");
+        // Unused slots first, so that writes stay sequential on the fast drive as long as possible.
         let slot = if fresh < self.slots {
             self.page_in.push(page);
             fresh
@@ -106,6 +107,7 @@ impl Swap {
     pub(super) fn clean(&mut self, count: usize) {
         let found = self.copies.range(self.cursor..).filter(|(_, copy)| copy.written);
         let pages: Vec<u64> = found.map(|(page, _)| *page).take(count).collect();
+        // A full batch means that there may be more behind it; otherwise start over.
         self.cursor = pages.last().filter(|_| pages.len() == count).map_or(0, |last| last + 1);
         for page in pages {
             self.forget(page);

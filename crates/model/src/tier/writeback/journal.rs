@@ -57,6 +57,7 @@ impl Journal {
 
     /// Begins a write: a flush of the fast drive's cache, then the entry.
     pub(super) fn begin(&mut self) {
+        // Later keys and waiters belong to the next write.
         let taken = (std::mem::take(&mut self.keys), std::mem::take(&mut self.waiters));
         debug_assert!(self.going.is_none(), "two writes of the journal");
         self.going = Some(taken);

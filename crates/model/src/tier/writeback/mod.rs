@@ -41,7 +41,7 @@ pub(crate) enum Note {
     Fills,
     /// A write with data on the fast drive only.
     Kept,
-    /// Such a write that waits for the journal.
+    /// A write of that kind that waits for the journal.
     Forced,
     /// Anything else.
     Passes,
@@ -135,6 +135,7 @@ impl<D: Device> Writeback<D> {
     }
 
     fn read(&mut self, now: Time, request: Request) {
+        // Beyond the limit new data would displace dirty buckets that cannot be reused yet.
         let adds = !self.streams.is_long(&request) && self.cache.percent_in_use() <= NO_MORE;
         let parent =
             self.front.host.open(now, request, if adds { Note::Fills } else { Note::Passes });
@@ -162,6 +163,7 @@ impl<D: Device> Writeback<D> {
         if keeps && self.write_to_cache(now, parent, &request) {
             return;
         }
+        // The older copies are stale once the slow drive has the new data.
         for unit in units(&request) {
             self.cache.drop_unit(unit);
         }

@@ -45,6 +45,7 @@ impl Rate {
     /// Sets the rate from the dirty part of the cache, both in sectors.
     pub(super) fn update(&mut self, now: Time, dirty: u64, cache: u64, last_request: Time) {
         self.updated = now;
+        // An idle host does not notice the writes, so the rate is unlimited.
         if now.since(last_request) >= IDLE {
             (self.sectors_per_s, self.integral) = (FASTEST, 0);
             return;

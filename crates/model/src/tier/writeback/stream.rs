@@ -22,6 +22,7 @@ pub(super) struct Streams(VecDeque<Stream>);
 impl Streams {
     /// Returns true if `request` brings its stream above the cutoff.
     pub(super) fn is_long(&mut self, request: &Request) -> bool {
+        // A continued stream moves to the end, so that the front is the least recently used one.
         let known = self.0.iter().rposition(|stream| stream.end == request.lba);
         let before = known.and_then(|index| self.0.remove(index)).map_or(0, |found| found.sectors);
         if self.0.len() == STREAMS {

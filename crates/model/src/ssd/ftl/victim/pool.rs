@@ -37,6 +37,7 @@ impl Pool {
             return None;
         }
         let mut best: Option<(u32, u32)> = None;
+        // With replacement, as in Van Houdt's analysis of this policy.
         for _ in 0..draws.max(1) {
             let index = rng.below(self.blocks.len() as u64);
             let block = self.blocks[usize::try_from(index).expect("below a length")];

@@ -1,6 +1,7 @@
 //! Closed blocks in order: by their valid slots, or by age alone.
 
-/// Blocks with a common entry in `lowest`. Our choice: about the square root of a die's blocks.
+/// Blocks with a common entry in `lowest`.
+// Our choice: about the square root of a die's blocks.
 const GROUP: usize = 32;
 
 /// The rank of a block that is not listed.
