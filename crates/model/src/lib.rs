@@ -30,7 +30,7 @@ pub mod ssd;
 pub mod stack;
 mod tag;
 mod tier;
-pub mod unknown;
+mod unknown;
 mod watch;
 
 pub use about::{About, Arrangement, Attachment, ModelledFlash, ModelledTier};

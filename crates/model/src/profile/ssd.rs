@@ -223,7 +223,8 @@ impl SsdProfile {
 /// The total size of the flash.
 fn total_bytes(raw: &Raw) -> Result<u64, String> {
     let Some(spare) = raw.spare else {
-        const MISSING: &str = "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
+        const MISSING: &str =
+            "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
         return Ok(raw.raw_bytes.ok_or(MISSING)?.0.bytes().get());
     };
     if raw.raw_bytes.is_some() {

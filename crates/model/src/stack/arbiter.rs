@@ -96,13 +96,12 @@ impl Arbiter {
         let mut weighted = URGENT + 1..CLASSES;
         let with_credit =
             weighted.clone().find(|class| self.is_ready(*class) && self.credits[*class] > 0);
-        let class = match with_credit {
-            Some(class) => class,
-            None => {
-                // A round ends once no class with waiting commands has any credit left.
-                self.credits = self.weights;
-                weighted.find(|class| self.is_ready(*class)).expect("a queue is waiting")
-            }
+        let class = if let Some(class) = with_credit {
+            class
+        } else {
+            // A round ends once no class with waiting commands has any credit left.
+            self.credits = self.weights;
+            weighted.find(|class| self.is_ready(*class)).expect("a queue is waiting")
         };
         debug_assert!(self.credits[class] > 0, "every weight is at least 1");
         self.credits[class] -= 1;

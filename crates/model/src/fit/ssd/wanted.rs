@@ -152,14 +152,13 @@ fn is_used(load: &MeasuredLoad) -> bool {
 
 fn figure(load: &MeasuredLoad, all: &[&MeasuredLoad], disturbed: f64) -> Option<Figure> {
     let MeasuredLoad { iodepth, block_bytes, .. } = *load;
-    let rate = match load.iops() {
-        Some(rate) => rate,
+    let rate = if let Some(rate) = load.iops() {
+        rate
+    } else {
         // A gain is relative to the single read of the same size.
-        None => {
-            let mut loads = all.iter();
-            let single = loads.find(|it| (it.iodepth, it.block_bytes) == (1, block_bytes))?;
-            single.iops()? * load.figures.get("gain")?
-        }
+        let mut loads = all.iter();
+        let single = loads.find(|it| (it.iodepth, it.block_bytes) == (1, block_bytes))?;
+        single.iops()? * load.figures.get("gain")?
     };
     let error = load.rate_error.unwrap_or(RATE_ERROR).max(LEAST_ERROR);
     let key = match (load.figures.get("iops"), load.figures.get(MEAN_MS)) {
