@@ -138,7 +138,8 @@ impl Disk {
             return;
         }
         let free = if takes_over { medium } else { self.stop_reading(medium) };
-        // Decoding and stopping read-ahead both count from the release of the medium, as in DiskSim.
+        // Decoding and stopping read-ahead both count from the release of the medium, as in
+        // DiskSim.
         let start = medium + until(medium, understood) + until(medium, free);
         let segment = self.segments.use_now(index);
         segment.in_use = true;

@@ -96,8 +96,8 @@ impl Disk {
         matches!(self.background, Background::Reading(_))
     }
 
-    /// Returns the extra disconnect for a write to `lba` in the segment at `index`, which some drives
-    /// make directly after a write to another address.
+    /// Returns the extra disconnect for a write to `lba` in the segment at `index`, which some
+    /// drives make directly after a write to another address.
     fn extra_disconnect(&self, index: usize, lba: u64) -> Option<ExtraDisconnect> {
         let extra = self.params.overheads.extra_disconnect?;
         let segment = self.segments.get(index);

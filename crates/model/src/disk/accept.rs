@@ -1,4 +1,5 @@
-//! Acceptance of commands: answer from a buffer, insertion into the cache, or a queue for the medium.
+//! Acceptance of commands: answer from a buffer, insertion into the cache, or a queue for the
+//! medium.
 
 use drivelab_core::{Op, Ratio, Request, Sectors, ServedBy, Time};
 
@@ -19,7 +20,8 @@ impl Disk {
             Op::Write => self.accept_write(now, tag, request, events),
             Op::Flush => self.accept_flush(now, tag, events),
             Op::Trim => {
-                // Trimmed data in the cache need not reach the medium, so it may free space and end flushes.
+                // Trimmed data in the cache need not reach the medium, so it may free space and end
+                // flushes.
                 if let Some(cache) = &mut self.writes {
                     let range = request.lba..request.end();
                     cache.drop_range(range, self.port.quiet(), &self.parts.mechanics);
@@ -76,12 +78,14 @@ impl Disk {
             self.buffer_read_ahead(now);
             self.ahead = None;
         }
-        // The medium may get the new data later; until then the buffer must not answer with the old.
+        // The medium may get the new data later; until then the buffer must not answer with the
+        // old.
         self.reads.forget(request.lba, request.end());
         let candidate = self.new_candidate(now, tag, request);
         match &self.writes {
             Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {
-                // Behind earlier waiting writes, since the cache keeps its runs in order of arrival.
+                // Behind earlier waiting writes, since the cache keeps its runs in order of
+                // arrival.
                 if cache.has_room(request.sectors) && self.no_room.is_empty() {
                     self.cache_write(now, candidate, events);
                 } else {

@@ -230,7 +230,8 @@ impl Disk {
     fn finish_flushes(&mut self, now: Time, events: &mut Events) {
         while let Some(flush) = self.flushes.front().copied() {
             let first_waiting = self.no_room.front().map_or(u64::MAX, |write| write.sequence);
-            // A write that waits for room is unacknowledged, but the flush came after it all the same.
+            // A write that waits for room is unacknowledged, but the flush came after it all the
+            // same.
             let cache = self.writes.as_ref().expect("a flush waits for the cache");
             if first_waiting < flush.before || !cache.is_clean_before(flush.before) {
                 return;

@@ -20,7 +20,8 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Continues a read that `ended`, of which the buffer holds `read`; `None` at the end of the disk.
+    /// Continues a read that `ended`, of which the buffer holds `read`; `None` at the end of the
+    /// disk.
     pub(super) fn after(
         mechanics: &Mechanics,
         ended: TransferEnd,

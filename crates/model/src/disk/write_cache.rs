@@ -137,8 +137,8 @@ impl WriteCache {
         });
     }
 
-    /// Returns `write` with the age of the oldest data that it replaces: a flush that waits for that
-    /// data now has to wait for its replacement.
+    /// Returns `write` with the age of the oldest data that it replaces: a flush that waits for
+    /// that data now has to wait for its replacement.
     fn inherit(&self, write: Candidate) -> Candidate {
         let (start, end) = (write.lba, write.lba + write.sectors);
         // The runs are in order of age: the first match is the oldest.
@@ -178,7 +178,8 @@ impl WriteCache {
                 index += 1;
                 continue;
             }
-            // Cut out the middle: the head of the run keeps its slot, the tail is a new run behind it.
+            // Cut out the middle: the head of the run keeps its slot, the tail is a new run behind
+            // it.
             let before = start - run.lba;
             let after = run_end - end;
             self.dirty = Sectors::new(self.dirty.get() - run.sectors.get());

@@ -94,7 +94,8 @@ impl Device for Fixed {
             completed.push(Completion { id, at, result: Ok(()), served_by: ServedBy::Medium });
             debug_assert!(self.busy > 0, "a request completes without a server");
             self.busy -= 1;
-            // The freed server continues at the time of the completion, not at the end of this call.
+            // The freed server continues at the time of the completion, not at the end of this
+            // call.
             if let Some(next) = self.waiting.pop_front() {
                 self.serve(at, next);
             }

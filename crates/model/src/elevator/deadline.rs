@@ -42,7 +42,8 @@ impl Direction {
     fn take(&mut self, key: (Lba, u64)) -> Option<Request> {
         let request = self.sorted.remove(&key)?;
         self.position = request.end();
-        // Lazy deletion: entries of requests sent out of turn leave the list once they reach its front.
+        // Lazy deletion: entries of requests sent out of turn leave the list once they reach its
+        // front.
         while self.expiry.front().is_some_and(|(_, key)| !self.sorted.contains_key(key)) {
             self.expiry.pop_front();
         }
@@ -127,8 +128,8 @@ impl Deadline {
         let direction = self.direction_mut(class);
         let oldest = direction.expiry.front().map(|(_, key)| *key);
         let above = direction.next_above();
-        // Expiry counts only between batches, as in the kernel. At the upper end the elevator returns to
-        // the oldest request, not to the lowest address.
+        // Expiry counts only between batches, as in the kernel. At the upper end the elevator
+        // returns to the oldest request, not to the lowest address.
         let restart = !continues && direction.expired(now);
         let key = if restart { oldest } else { above.or(oldest) };
         direction.take(key?)

@@ -13,7 +13,8 @@ impl Cholesky {
         let mut added = 0.0;
         loop {
             if let Some(rows) = factor(matrix, added) {
-                // Rounding makes nearly singular matrices fail; the least increase changes them least.
+                // Rounding makes nearly singular matrices fail; the least increase changes them
+                // least.
                 return Self { rows };
             }
             added = f64::max(added * 10.0, largest * 1e-12);

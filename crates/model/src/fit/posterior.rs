@@ -21,8 +21,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The figures at `indices`, with errors of measurement and of the emulator, and an error of the
-    /// model from `off` for each figure that `may_be_off`.
+    /// The figures at `indices`, with errors of measurement and of the emulator, and an error of
+    /// the model from `off` for each figure that `may_be_off`.
     pub(super) fn new(
         indices: Vec<usize>,
         off: &[f64],

@@ -99,7 +99,8 @@ impl Simulation {
         match task {
             Task::Random { write, span, depth, sectors } => {
                 // Requests that fill a queue or a cache at first do not count.
-                // Six rounds of the queue bring it into its stationary order; writes first fill the cache.
+                // Six rounds of the queue bring it into its stationary order; writes first fill the
+                // cache.
                 let ramp = if write { 400 } else { 6 * (depth - 1) };
                 let slots = span.unwrap_or(u64::MAX).min(self.drive.capacity().get()) / sectors;
                 let slots = slots.max(1);

@@ -47,7 +47,8 @@ impl HddProfile {
         let write_settle = raw.write_settle.map_or(Span::ZERO, |span| span.0);
         let spindle = Spindle::new(milli_rpm);
         let step = track_step(raw)?;
-        // The defaults of the skews hide exactly one switch: a stream continues without losing a turn.
+        // The defaults of the skews hide exactly one switch: a stream continues without losing a
+        // turn.
         let skews = Skews {
             track: raw.track_skew.map_or(head_switch, |span| span.0),
             cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
@@ -71,8 +72,8 @@ impl HddProfile {
                 OrderName::Fifo => UncachedWrites::InOrder,
             },
             overheads: overheads(raw)?,
-            // Defaults of a desktop drive: 16 segments of 1 MiB, 256 KiB of read-ahead, and 8 MiB of write
-            // cache in at most 64 runs.
+            // Defaults of a desktop drive: 16 segments of 1 MiB, 256 KiB of read-ahead, and 8 MiB
+            // of write cache in at most 64 runs.
             read_segments: raw.read_segments.map_or(16, |count| count.0 as usize),
             segment_size: memory_or(raw.segment_bytes, Sectors::new(2048)),
             read_ahead: memory_or(raw.read_ahead_bytes, Sectors::new(512)),

@@ -107,7 +107,8 @@ impl Profile {
     /// Returns true if drives with different seeds behave differently.
     pub fn draws(&self) -> bool {
         match &self.body {
-            // A disk is random in its retries only; a solid-state drive also in the order of collection.
+            // A disk is random in its retries only; a solid-state drive also in the order of
+            // collection.
             Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
             Body::Ssd(_) => true,
             Body::Other(_) | Body::Fixed { .. } => false,

@@ -295,7 +295,8 @@ impl Raw {
     /// median drive.
     fn add_posterior(&mut self, posterior: Posterior) {
         for key in posterior.keys() {
-            // The median drive must change with its posterior, unless the file states another number.
+            // The median drive must change with its posterior, unless the file states another
+            // number.
             let was_open = self.priors.remove(key).is_some();
             if was_open || !self.has(key) {
                 let median = posterior.marginal(key, 0.5).expect("it is one of its keys");

@@ -225,15 +225,16 @@ impl Raw {
     }
 
     /// Checks drives that differ from the median one in a single outermost number that `file`
-    /// leaves open; returns the first contradiction. Unknowns of a base may contradict an overridden
-    /// number; specimens then move towards the median drive.
+    /// leaves open; returns the first contradiction. Unknowns of a base may contradict an
+    /// overridden number; specimens then move towards the median drive.
     pub(super) fn check_outermost(
         &self,
         file: &str,
         build: impl Fn(&Self) -> Result<(), String>,
     ) -> Result<(), String> {
         for (key, open) in self.open() {
-            // The values of a joint draw belong together; single outermost ones need not fit the median.
+            // The values of a joint draw belong together; single outermost ones need not fit the
+            // median.
             let Open::Prior(prior) = open else { continue };
             if prior.origin != file {
                 continue;

@@ -145,8 +145,8 @@ impl SsdProfile {
         let Modelled { scale, spare, seed } = asked;
         let (chip, parts) = (&self.chip, scale.parts());
         let raw = self.capacity.bytes().get() + self.spare_bytes(spare);
-        // Scaling reduces the pages of a block, not the blocks: the number of victims to choose from
-        // decides write amplification.
+        // Scaling reduces the pages of a block, not the blocks: the number of victims to choose
+        // from decides write amplification.
         if !chip.pages.is_multiple_of(parts) {
             return Err(format!(
                 "a scale of {scale} does not leave whole pages: `block_pages` is {}",

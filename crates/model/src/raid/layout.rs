@@ -88,8 +88,8 @@ impl Layout {
             let (first, from) = ((at % wide) / self.chunk, at % self.chunk);
             let last_sector = (until - 1) % wide;
             let (last, to) = (last_sector / self.chunk, last_sector % self.chunk + 1);
-            // Only the first and the last chunk can be partial, so coverage changes at most at `from`
-            // and `to`: between two edges every chunk is covered or not as a whole.
+            // Only the first and the last chunk can be partial, so coverage changes at most at
+            // `from` and `to`: between two edges every chunk is covered or not as a whole.
             let mut edges = [0, from, to, self.chunk];
             edges.sort_unstable();
             for pair in edges.windows(2).filter(|pair| pair[0] < pair[1]) {

@@ -86,10 +86,10 @@ impl Row {
 
 /// Returns bit masks of the members to read and then to write for one band.
 ///
-/// As md's `handle_stripe_dirtying` with an empty stripe cache: read-modify-write needs the old data
-/// and the old parity, reconstruct-write the data that is not written. The one with fewer reads is
-/// chosen, reconstruct-write if they are equal. A failed member cannot be read: if it is written,
-/// its new data goes into the parity, which needs all other data; if it is not, only
+/// As md's `handle_stripe_dirtying` with an empty stripe cache: read-modify-write needs the old
+/// data and the old parity, reconstruct-write the data that is not written. The one with fewer
+/// reads is chosen, reconstruct-write if they are equal. A failed member cannot be read: if it is
+/// written, its new data goes into the parity, which needs all other data; if it is not, only
 /// read-modify-write works without it.
 fn stripe_members(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     let parity = 1 << layout.parity(band.row);

@@ -107,8 +107,8 @@ impl Bus {
         match self {
             // A burst is 64 words long, the usual latency timer of contemporary BIOSes. It needs
             // 8 more clocks (arbitration, address, turnaround), and another 16 if the card reads
-            // memory and waits for the first word (the maximum that PCI 2.3, section 3.5.1.1, allows
-            // a target). An estimate from the rules of the bus, not a measurement.
+            // memory and waits for the first word (the maximum that PCI 2.3, section 3.5.1.1,
+            // allows a target). An estimate from the rules of the bus, not a measurement.
             Self::Pci { bytes, hz } => Rates {
                 reads: bytes * hz / 72 * 64,
                 writes: bytes * hz / 88 * 64,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Span, Time};
 
-/// Work is counted in units of 2^-8 ns at the full rate of the lane: fine enough for a sector on the
-/// fastest bus, and 2^64 units last two years on a lane that is never idle.
+/// Work is counted in units of 2^-8 ns at the full rate of the lane: fine enough for a sector on
+/// the fastest bus, and 2^64 units last two years on a lane that is never idle.
 const SHIFT: u32 = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -146,8 +146,8 @@ impl Lane {
     fn update_next(&mut self) {
         let busy = self.ports.iter().filter(|port| !port.loads.is_empty()).count();
         debug_assert_eq!(busy as u64, self.busy, "a busy port is not counted");
-        // Each of the `busy` ports gets 1/busy of the rate, so the remaining work takes that many times
-        // as long.
+        // Each of the `busy` ports gets 1/busy of the rate, so the remaining work takes that many
+        // times as long.
         let least = self.ports.iter().filter_map(Queue::next).min();
         self.next = least.map(|due| {
             let left = due.saturating_sub(self.served).saturating_mul(self.busy);

@@ -2,9 +2,9 @@
 //! of limited depth.
 //!
 //! The drives have equal capacities and consecutive addresses. A request takes the path of Linux:
-//! the block layer splits it into pieces, each piece waits in its drive's queue until the controller
-//! accepts another command, the data of a write crosses the bus before the drive has it, that of a
-//! read after the drive has begun to send it.
+//! the block layer splits it into pieces, each piece waits in its drive's queue until the
+//! controller accepts another command, the data of a write crosses the bus before the drive has it,
+//! that of a read after the drive has begun to send it.
 
 mod bus;
 mod lane;
@@ -245,7 +245,8 @@ impl<D: Device> Shelf<D> {
         self.waiting -= 1;
         debug_assert!(self.under_way <= self.host_queue, "the controller is above its queue depth");
         let Command { op, sectors, .. } = self.commands[index];
-        // A write crosses the bus before the drive sees it, a read after the drive has begun to send.
+        // A write crosses the bus before the drive sees it, a read after the drive has begun to
+        // send.
         match &mut self.crossings {
             Some(crossings) if op == Op::Write => {
                 let whole = crossings.crossing.time(op, sectors);

@@ -18,7 +18,8 @@ impl Ssd {
             self.fold_at = None;
             self.backend.allow_folding(now, false);
         }
-        // A cached or protected write is complete in memory; only a durable one waits for the flash.
+        // A cached or protected write is complete in memory; only a durable one waits for the
+        // flash.
         let must = request.fua || !self.parts.write_cache;
         let durable = request.op == Op::Write && must && !self.parts.protected;
         let left = u32::from(durable);

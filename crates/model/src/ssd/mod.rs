@@ -160,7 +160,8 @@ impl Ssd {
 
     /// Moves writes into the buffer and from there to the flash, and answers completed commands.
     fn pump(&mut self, now: Time, events: &mut Events) {
-        // Placing a unit may free no memory, but admitting one may complete a page: until neither moves.
+        // Placing a unit may free no memory, but admitting one may complete a page: until neither
+        // moves.
         loop {
             while let Some((unit, accepted)) = self.buffer.first() {
                 self.backend.ftl.prefetch(self.buffer.prefetch());

@@ -45,7 +45,8 @@ impl<M: Mechanism> Stack<M> {
         let count = queues.map_or(1, |queues| queues.count);
         let first = Pair::new(attached, flush_alone);
         let others = (1..count).map(|_| Pair::new(attached, flush_alone)).collect();
-        // All queues have the same number of tags; the drive may take fewer commands than their sum.
+        // All queues have the same number of tags; the drive may take fewer commands than their
+        // sum.
         let tags = attached.commands_at_once().min(count * first.wire.tags());
         assert!((1..=Tag::MAX_COUNT).contains(&tags), "{tags} tags");
         Self {
@@ -106,8 +107,8 @@ impl<M: Mechanism> Stack<M> {
         }
     }
 
-    /// Submits the requests that the wire of `queue` permits, and sends commands of all queues while
-    /// the drive has tags.
+    /// Submits the requests that the wire of `queue` permits, and sends commands of all queues
+    /// while the drive has tags.
     #[inline(never)]
     fn arbitrate(&mut self, now: Time, queue: usize) {
         if self.pair(queue).submit(now) {

@@ -107,7 +107,8 @@ fn nvme_goes_beyond_the_depth_of_sata() {
     assert!((1.03..1.1).contains(&(polled / shallow)), "{polled} {shallow}");
 }
 
-/// Numbers of structure, which must fit one another, and those that matter little beside the others.
+/// Numbers of structure, which must fit one another, and those that matter little beside the
+/// others.
 const WITHOUT_SPREAD: [&str; 15] = [
     "raw_bytes",
     "dies",

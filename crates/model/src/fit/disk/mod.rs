@@ -103,13 +103,15 @@ impl Search<'_> {
         for number in 0.. {
             let seen = self.simulated(&round.centre, MANY, number)?;
             if number > 0 {
-                // The first centre is too far from the answer to distinguish retries from long seeks.
+                // The first centre is too far from the answer to distinguish retries from long
+                // seeks.
                 self.text.extremes = self.extremes(measurements, &seen, rpm);
             }
             let design = round.design(DRIVES, self.seed, number);
             let mut figures = Vec::with_capacity(design.len());
             for (drive, scores) in (0..).zip(&design) {
-                // A different seed for each drive: common random numbers would correlate their errors.
+                // A different seed for each drive: common random numbers would correlate their
+                // errors.
                 let part = 1000 * (number + 1) + drive;
                 watch(Standing::of(number, drive, design.len() as u64, &ROUNDS));
                 figures.push(self.wanted.of(&self.simulated(scores, REQUESTS, part)?));

@@ -142,8 +142,8 @@ impl Wanted {
 
     /// The covariance of the errors of measurement, for times distributed as in `seen`.
     ///
-    /// The mean and the quantiles of one sample have correlated errors: each is, to first order, the
-    /// mean of an influence over the sample (Hampel 1974, "The influence curve and its role in
+    /// The mean and the quantiles of one sample have correlated errors: each is, to first order,
+    /// the mean of an influence over the sample (Hampel 1974, "The influence curve and its role in
     /// robust estimation").
     pub(super) fn covariance(&self, seen: &[Seen]) -> Vec<Vec<f64>> {
         let influences: Vec<Option<Vec<f64>>> =

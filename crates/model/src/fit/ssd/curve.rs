@@ -1,8 +1,8 @@
 //! An analytic approximation of random read rates, which the emulator corrects.
 //!
-//! A drive is a closed network: a delay, dies that an address selects at random, and the wire, which
-//! carries one answer at a time. Mean value analysis (Reiser and Lavenberg 1980) with service times
-//! that are not exponential (Reiser 1979): an arriving read finds the remainder of the one in
+//! A drive is a closed network: a delay, dies that an address selects at random, and the wire,
+//! which carries one answer at a time. Mean value analysis (Reiser and Lavenberg 1980) with service
+//! times that are not exponential (Reiser 1979): an arriving read finds the remainder of the one in
 //! service, half of it if all service times are equal. Accurate to some percent of the simulation.
 
 /// A drive as such a network; times in us.

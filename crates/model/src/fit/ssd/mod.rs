@@ -1,8 +1,8 @@
 //! Fit of solid-state drives to random reads, and to writes with a known history.
 //!
-//! The unknowns are the number of parallel reads, the times of a page and of the controller, and the
-//! rate of a channel. An approximation ([`curve`]) has the rates within some percent; simulations
-//! correct it, with a parabola in the unknowns between them.
+//! The unknowns are the number of parallel reads, the times of a page and of the controller, and
+//! the rate of a channel. An approximation ([`curve`]) has the rates within some percent;
+//! simulations correct it, with a parabola in the unknowns between them.
 //!
 //! Writes follow for each draw of the reads ([`writes`]): the time of a write before the flash, the
 //! rate of sequential writes, and of random ones on a steady drive. Other effects in them depend on
@@ -151,7 +151,8 @@ impl Search<'_> {
             let design = round.design(DRIVES, self.seed, number);
             let mut off = Vec::with_capacity(design.len());
             for (drive, scores) in (0..).zip(&design) {
-                // A different seed for each drive: common random numbers would correlate their errors.
+                // A different seed for each drive: common random numbers would correlate their
+                // errors.
                 let part = 1000 * (number + 1) + drive;
                 watch(Standing::of(number, drive, design.len() as u64, &ROUNDS));
                 let numbers = self.numbers_at(scores);

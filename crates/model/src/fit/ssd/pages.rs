@@ -30,7 +30,8 @@ impl Pages {
                 plain && load.iodepth == 1 && load.block_bytes <= 4096
             })
             .map(|load| &load.figures);
-        // Effects rarer than one read in ten come from retries and the host, not from a kind of page.
+        // Effects rarer than one read in ten come from retries and the host, not from a kind of
+        // page.
         let known = [("p10_ms", 0.1), ("p25_ms", 0.25), ("p50_ms", 0.5), ("p75_ms", 0.75)]
             .into_iter()
             .chain([("p90_ms", 0.9)]);

@@ -1,7 +1,7 @@
 //! An analytic approximation of write rates, which the simulation corrects.
 //!
-//! A write needs its transfer into the buffer. The sustained rate is limited by that or by the dies,
-//! which program the host's pages, and read and program the valid data of collected blocks.
+//! A write needs its transfer into the buffer. The sustained rate is limited by that or by the
+//! dies, which program the host's pages, and read and program the valid data of collected blocks.
 
 use super::pages::Pages;
 use super::unknowns::Numbers;

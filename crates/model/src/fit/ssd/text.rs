@@ -64,7 +64,8 @@ impl Text<'_> {
         text
     }
 
-    /// The drive of these numbers as in the finished profile, with a small buffer that is soon full.
+    /// The drive of these numbers as in the finished profile, with a small buffer that is soon
+    /// full.
     pub(super) fn written_trial(&self, numbers: &Numbers, writes: &WriteNumbers) -> String {
         let mut text = self.read_keys(numbers);
         let [program, spare, processing, erase, victims] = Self::write_values(writes);

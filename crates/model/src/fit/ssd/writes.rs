@@ -12,8 +12,8 @@
 //! unknowns, and here nearly. Writes do not change the posterior of the reads.
 //!
 //! The approximation of [`super::service`] has errors of some percent, which simulations of some of
-//! the drawn drives determine, at the scale and with the blocks of the finished profile: other block
-//! sizes have other write amplification.
+//! the drawn drives determine, at the scale and with the blocks of the finished profile: other
+//! block sizes have other write amplification.
 
 use drivelab_core::Rng;
 use drivelab_core::measurements::DriveInterface;
@@ -239,7 +239,8 @@ impl<'a> Solver<'a> {
         [limits.dies, limits.buffer].map(libm::log)
     }
 
-    /// The note about a rate near both limits: the fit assumes one of them, with too much certainty.
+    /// The note about a rate near both limits: the fit assumes one of them, with too much
+    /// certainty.
     fn near_the_limit(&self, numbers: &Numbers, writes: &WriteNumbers) -> Option<String> {
         let goal = self.goals.iter().find(|goal| {
             let [_, buffer] = self.limits(numbers, writes, goal.quantity);

@@ -115,7 +115,8 @@ impl DieState {
             self.overtaken += u32::from(!alone);
             return self.array(now, read.array_time(rules) + rules.repeated(rng), read);
         }
-        // Waiting reads go first only as often as the rules allow, counted from the last other command.
+        // Waiting reads go first only as often as the rules allow, counted from the last other
+        // command.
         self.overtaken = 0;
         if let Some(Suspended { command, left }) = self.suspended.take() {
             let resume = rules.suspend.map_or(Span::ZERO, |suspend| suspend.resume);

@@ -1,8 +1,8 @@
 //! Timing of dies and channels.
 //!
-//! A read occupies its die from the command until its data has left the register over the channel; a
-//! program first transfers its data. A die executes one command at a time; the blocks of its planes
-//! are read separately, but programmed and erased together.
+//! A read occupies its die from the command until its data has left the register over the channel;
+//! a program first transfers its data. A die executes one command at a time; the blocks of its
+//! planes are read separately, but programmed and erased together.
 
 mod channel;
 mod command;

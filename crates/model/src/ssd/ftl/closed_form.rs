@@ -1,7 +1,7 @@
 //! Write amplification in closed form, for uniform random writes of one unit to a large drive.
 //!
-//! `utilisation` is the share of slots that hold a unit, between 0 and 1 exclusively; `slots` is the
-//! number of slots in a block. Host and collection share one write frontier.
+//! `utilisation` is the share of slots that hold a unit, between 0 and 1 exclusively; `slots` is
+//! the number of slots in a block. Host and collection share one write frontier.
 
 /// Any victim, for blocks of any size (Van Houdt 2013, "A mean field model for a class of garbage
 /// collection algorithms in flash-based solid state drives", class C).

@@ -5,8 +5,9 @@ use super::address::{Block, NONE, Shape, Slot, Unit};
 /// The mapping both ways, with the number of valid slots of each block.
 ///
 /// A slot is valid as long as it holds the newest version of its unit. The bits are separate from
-/// the units: all bits of a drive fit into a processor's caches, its units do not. An overwrite then
-/// costs one access to memory, for the slot of its unit, and none for the content of the old slot.
+/// the units: all bits of a drive fit into a processor's caches, its units do not. An overwrite
+/// then costs one access to memory, for the slot of its unit, and none for the content of the old
+/// slot.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     to_slot: Vec<u32>,

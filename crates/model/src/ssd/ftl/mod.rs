@@ -205,8 +205,8 @@ impl Ftl {
 
     /// Returns true if the host may write `unit` to `die` now.
     ///
-    /// This leaves the reserve of collection, and keeps a die from filling with valid units until its
-    /// collection gains nothing. After collection there is a die for any unit.
+    /// This leaves the reserve of collection, and keeps a die from filling with valid units until
+    /// its collection gains nothing. After collection there is a die for any unit.
     #[inline]
     pub fn may_write(&self, die: Die, unit: Unit) -> bool {
         // The rest of an open page may have to be padded.

@@ -78,8 +78,8 @@ impl Ftl {
         }
     }
 
-    /// Copies the only die of `one` to the empty `die`; the first `units` units are assigned to dies
-    /// in turn.
+    /// Copies the only die of `one` to the empty `die`; the first `units` units are assigned to
+    /// dies in turn.
     fn adopt(&mut self, die: Die, one: &Self, units: u32) {
         let (blocks, slots) = (self.shape.blocks_per_die, self.shape.slots_per_block);
         let first = die.0 * blocks;

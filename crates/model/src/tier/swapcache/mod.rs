@@ -1,6 +1,7 @@
 //! `DragonFly` BSD's swapcache: clean pages that leave memory are copied to swap on a fast drive.
 //!
-//! After `sys/vm/vm_swapcache.c` of April 2011. Memory holds a single object: the drive as one file.
+//! After `sys/vm/vm_swapcache.c` of April 2011. Memory holds a single object: the drive as one
+//! file.
 
 mod burst;
 mod memory;

@@ -57,8 +57,8 @@ fn logs<const N: usize>(rates: &[[f64; N]], over: usize, under: Option<usize>) -
     rates.iter().map(log).collect()
 }
 
-/// A 500 GB drive and a Samsung `SpinPoint` F1 of 1 TB on the whole disk (fio results in the history of
-/// the project fio-plot); the second one's curve holds an elevator.
+/// A 500 GB drive and a Samsung `SpinPoint` F1 of 1 TB on the whole disk (fio results in the
+/// history of the project fio-plot); the second one's curve holds an elevator.
 #[test]
 fn drives_measured_on_the_whole_disk_lie_within_the_prior() {
     let found = rates(&desktop(500, "seed=1"), [1, 4, 8, 16, 32], u64::MAX);

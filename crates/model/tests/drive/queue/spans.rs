@@ -81,8 +81,8 @@ fn a_queue_gains_more_and_an_elevator_less_as_the_span_shrinks() {
     }
 }
 
-/// Two measured drives by a smooth curve and nothing else (fio results in the history of the project
-/// fio-plot): 500 GB, and a Samsung `SpinPoint` F1 with 1 TB.
+/// Two measured drives by a smooth curve and nothing else (fio results in the history of the
+/// project fio-plot): 500 GB, and a Samsung `SpinPoint` F1 with 1 TB.
 const MEASURED_500_GB: &str = "seek_short = \"3.3ms\"\nseek_average = \"9.97ms\"\n\
                                seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
                                read_segments = 0\n";
@@ -143,8 +143,9 @@ struct Curve {
     shape: f64,
 }
 
-/// The first 32 GB of two drives (J. Axboe, linux-kernel, June 2006), a Maxtor 7B300S0 and a Samsung
-/// HD160JJ: their curves are fixed from depth 1 and the elevator's gain; what NCQ adds is predicted.
+/// The first 32 GB of two drives (J. Axboe, linux-kernel, June 2006), a Maxtor 7B300S0 and a
+/// Samsung HD160JJ: their curves are fixed from depth 1 and the elevator's gain; what NCQ adds is
+/// predicted.
 #[test]
 fn what_ncq_adds_on_short_spans_is_predicted_from_depth_one() {
     let check = |curve: Curve, rate: f64, real: [f64; 3], margin: f64| {

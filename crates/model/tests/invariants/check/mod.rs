@@ -2,7 +2,8 @@
 //!
 //! Nothing here asks the model for its opinion: what it does is seen step by step, and geometry,
 //! arm, tags and data are followed a second time by other code. The bench plays histories by the
-//! million; the tests play the same ones for a second, and `scripts/planted` with bugs in the model.
+//! million; the tests play the same ones for a second, and `scripts/planted` with bugs in the
+//! model.
 
 mod history;
 mod ledger;

@@ -10,8 +10,8 @@ const UNLISTED: u64 = u64::MAX;
 /// Blocks by key, those of equal keys first in, first out.
 ///
 /// The rank of a block combines its key with the turn in which it got this key, in the lower bits,
-/// so that a single write moves a block. Keys of listed blocks only fall, so that the lowest rank of
-/// a group needs no search. The lowest of all is searched for at removal, once for many moves.
+/// so that a single write moves a block. Keys of listed blocks only fall, so that the lowest rank
+/// of a group needs no search. The lowest of all is searched for at removal, once for many moves.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Ranks {
     rank: Vec<u64>,
