@@ -3,12 +3,11 @@
 //! Never a block device, and never in the place of a file that the same verb did not write: a wrong
 //! name must not cost a disk, nor a file.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drivelab_files::NewFile;
+use drivelab_files::{Folder, NewFile, Target};
 use drivelab_report::publish::{Format, Subject};
 
 use crate::ui::Ui;
@@ -78,28 +77,52 @@ const HEAD_BYTES: u64 = 64 << 10;
 
 /// Begins the file at `path`, which replaces an earlier one of its kind when it is finished.
 pub(crate) fn create(path: &Path, kind: &Kind) -> Result<NewFile, Refusal> {
-    refuse_other(path, kind)?;
-    drivelab_files::create(path).at_path("write", path)
+    judged(path, kind)?.create().at_path("write", path)
 }
 
 /// Replaces the file at `path` by `bytes`, or leaves it as it was.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Refusal> {
-    refuse_other(path, kind)?;
+    let target = judged(path, kind)?;
     let _whole = interrupt::shield();
-    drivelab_files::replace(path, bytes.as_ref()).at_path("write", path)
+    target.replace(bytes.as_ref()).at_path("write", path)
+}
+
+/// As [`write`], of a file in an open folder.
+pub(crate) fn write_in(
+    folder: &Folder,
+    name: &str,
+    bytes: impl AsRef<[u8]>,
+    kind: &Kind,
+) -> Result<(), Refusal> {
+    let path = folder.path().join(name);
+    let target = Target::within(folder, name).at_path("write", &path)?;
+    refuse_contents(&target, &path, kind)?;
+    let _whole = interrupt::shield();
+    target.replace(bytes.as_ref()).at_path("write", &path)
 }
 
 /// Refuses a block device, and a file of any other kind, before the work is done.
 pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Refusal> {
+    judged(path, kind).map(drop)
+}
+
+/// The file at `path`, which may be replaced. It is looked up once: what was judged is replaced.
+fn judged(path: &Path, kind: &Kind) -> Result<Target, Refusal> {
     paths::refuse_device(path)?;
+    let target = Target::find(path).at_path("write", path)?;
+    refuse_contents(&target, path, kind)?;
+    Ok(target)
+}
+
+fn refuse_contents(target: &Target, path: &Path, kind: &Kind) -> Result<(), Refusal> {
     // Pipes and terminals hold nothing, and neither does an empty file.
-    if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
+    let Some(mut file) = target.existing().at_path("write", path)? else { return Ok(()) };
+    let len = file.metadata().at_path("read", path)?.len();
+    if len == 0 {
         return Ok(());
     }
     let mut head = Vec::new();
-    let mut file = File::open(path).at_path("read", path)?;
     if kind.by_end {
-        let len = file.metadata().at_path("read", path)?.len();
         let from = SeekFrom::Start(len.saturating_sub(HEAD_BYTES));
         file.seek(from).at_path("read", path)?;
     }

@@ -1,8 +1,8 @@
 //! Measures real drives: files and block devices behind `io_uring` and psync, layout, and the guard
 //! that protects data.
 //!
-//! [`run`] measures a file or a block device of this machine with the loop of [`drivelab_load`], over
-//! [`drivelab_core::Target`]. The targets are [`Ring`], [`Psync`] and [`Null`].
+//! [`run`] measures a file or a block device of this machine with the loop of [`drivelab_load`],
+//! over [`drivelab_core::Target`]. The targets are [`Ring`], [`Psync`] and [`Null`].
 //!
 //! Every write passes the guard: it never writes a block device that is in use or whose name was
 //! not repeated, and never a file with foreign data unless that was allowed.
@@ -32,8 +32,7 @@ pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::{StartLine, page_size};
 pub use open::{
-    LaidOut, LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing,
-    open_for_writing,
+    LaidOut, LayoutError, OpenError, Room, lay_out, make_room, may_be_written, open_for_writing,
 };
 pub use plan::RunPlan;
 pub use program::{LOCALE, Program, ProgramEnd, Ran};

@@ -12,14 +12,12 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::links::refuse_link_of_others;
-
-/// Which file it is, whatever its name: device and inode.
+/// The identity of a file, independent of its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
 
 impl Identity {
-    /// That of an open file.
+    /// Returns the identity of an open file.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         Ok(Self::from_stat(&fstat(file)?))
     }
@@ -30,12 +28,12 @@ impl Identity {
     }
 }
 
-/// What a folder holds.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its name in the folder.
     pub name: OsString,
-    /// Whether it is a folder: not a link to one.
+    /// It is a folder, and not a link to one.
     pub is_folder: bool,
 }
 
@@ -43,7 +41,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
-    /// What it was opened as, for messages.
+    /// The path that it was opened by, for messages.
     path: PathBuf,
 }
 
@@ -69,35 +67,62 @@ impl Folder {
     ///
     /// The names of new folders are written to the disk.
     pub fn make(path: &Path) -> io::Result<Self> {
-        let named = |part: &&Path| !part.as_os_str().is_empty();
-        let missing = path.ancestors().filter(named).take_while(|part| !part.exists());
-        let missing: Vec<&Path> = missing.collect();
-        std::fs::create_dir_all(path)?;
-        for made in missing {
-            Self::holding(made)?.0.sync()?;
-        }
         // Such as `.` or `/`, which no link can replace.
-        let Ok((parent, name)) = Self::holding(path) else { return Self::open(path) };
-        match parent.folder(&name) {
-            Ok(folder) => Ok(Self { path: path.to_owned(), ..folder }),
-            Err(_) if path.symlink_metadata().is_ok_and(|about| about.is_symlink()) => {
-                refuse_link_of_others(path)?;
-                Self::open(path)
+        let Some(name) = path.file_name() else { return Self::open(path) };
+        let above = above(path);
+        let parent = match Self::open(above) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::make(above)?,
+            opened => opened?,
+        };
+        let fd = match parent.behind_own_links(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                parent.make_or_open_folder(name)?.fd
             }
-            Err(error) => Err(error),
+            opened => opened?,
+        };
+        Ok(Self { fd, path: path.to_owned() })
+    }
+
+    /// Opens the folder that holds `path`, and gives the name that `path` has in it. A link to the
+    /// folder is followed if this user or root made it.
+    pub fn holding(path: &Path) -> io::Result<(Self, OsString)> {
+        let name = last(path)?.to_owned();
+        let folder = above(path);
+        let Some(own) = folder.file_name() else { return Ok((Self::open(folder)?, name)) };
+        let fd = Self::open(above(folder))?.behind_own_links(own)?;
+        Ok((Self { fd, path: folder.to_owned() }, name))
+    }
+
+    /// Opens a folder in it, or what a link leads to that this user or root made.
+    fn behind_own_links(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        let error = match self.folder(name) {
+            Ok(folder) => return Ok(folder.fd),
+            Err(error) => error,
+        };
+        match self.link(name)? {
+            None => Err(error),
+            // Such a link leads to an open folder, and its target is only a description of that.
+            Some(_) if self.is_of_processes()? => {
+                Ok(open(self.as_fd(), Path::new(name), OFlags::empty())?)
+            }
+            // By its target as it was read, and not by its name once more.
+            Some(target) => Ok(open(self.as_fd(), &target, OFlags::empty())?),
         }
     }
 
-    /// Opens the folder that holds `path`, and gives the name that `path` has in it.
-    pub fn holding(path: &Path) -> io::Result<(Self, OsString)> {
-        let name = path.file_name().ok_or_else(|| {
-            io::Error::new(ErrorKind::InvalidInput, "it does not end in the name of a file")
-        })?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        Ok((Self::open(folder.unwrap_or(Path::new(".")))?, name.to_owned()))
+    /// Returns true for folders of `/proc`, whose links only the kernel can follow.
+    pub(crate) fn is_of_processes(&self) -> io::Result<bool> {
+        Ok(rustix::fs::fstatfs(&self.fd)?.f_type == rustix::fs::PROC_SUPER_MAGIC)
     }
 
-    /// What it was opened as; for messages.
+    /// As [`Folder::holding`], where `path` begins in this folder.
+    pub(crate) fn holding_from(&self, path: &Path) -> io::Result<(Self, OsString)> {
+        let folder = above(path);
+        let fd = open(self.fd.as_fd(), folder, OFlags::empty())?;
+        Ok((Self { fd, path: self.path.join(folder) }, last(path)?.to_owned()))
+    }
+
+    /// The path that it was opened by; for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -108,7 +133,7 @@ impl Folder {
         PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
     }
 
-    /// Which folder it is.
+    /// Returns the identity of the folder.
     pub fn identity(&self) -> io::Result<Identity> {
         Identity::of(&self.fd)
     }
@@ -142,7 +167,7 @@ impl Folder {
         self.folder(name)
     }
 
-    /// Makes a folder in it in place of any file or folder of that name.
+    /// Makes a folder in it, and removes any file or folder of that name first.
     pub fn make_empty_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         // A folder that is not there costs one call, as it does the tools that are compared.
         match self.make_folder(name.as_ref()) {
@@ -170,7 +195,7 @@ impl Folder {
         self.file(name, flags, ANY)
     }
 
-    /// Makes a file in it, or opens the one that is there, as it is, to read and write; refuses a
+    /// Makes a file in it, or opens the existing one, unchanged, to read and write; refuses a
     /// link, and waits for no pipe.
     pub fn create_or_open(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.file(name, OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK, ANY)
@@ -181,13 +206,18 @@ impl Folder {
         io::Write::write_all(&mut self.create_new(name)?, content)
     }
 
-    fn file(&self, name: impl AsRef<OsStr>, flags: OFlags, mode: Mode) -> io::Result<File> {
+    pub(crate) fn file(
+        &self,
+        name: impl AsRef<OsStr>,
+        flags: OFlags,
+        mode: Mode,
+    ) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.fd, component(name.as_ref())?, flags, mode)?;
         Ok(File::from(file))
     }
 
-    /// Which file has that name in it; a link itself, not what it leads to.
+    /// Returns the identity of the file of that name in it; of a link itself, not of its target.
     pub fn identity_of(&self, name: impl AsRef<OsStr>) -> io::Result<Identity> {
         Ok(Identity::from_stat(&self.stat(component(name.as_ref())?)?))
     }
@@ -205,6 +235,7 @@ impl Folder {
             if name == "." || name == ".." {
                 continue;
             }
+            debug_assert!(component(&name).is_ok(), "{name:?}");
             let is_folder = match entry.file_type() {
                 FileType::Unknown => {
                     FileType::from_raw_mode(self.stat(&name)?.st_mode) == FileType::Directory
@@ -216,7 +247,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// Gives a file or folder in it another name in it, in place of any file of that name.
+    /// Renames a file or folder in it, and replaces any file of the new name.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (component(from.as_ref())?, component(to.as_ref())?);
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
@@ -245,7 +276,7 @@ impl Folder {
         self.remove_file(name)
     }
 
-    /// Removes an empty folder in it if it is still `folder`.
+    /// Removes an empty folder in it if it is still that one.
     pub(crate) fn remove_folder_if(&self, name: &OsStr, is: Identity) -> io::Result<()> {
         self.check_identity(name, is)?;
         Ok(unlinkat(&self.fd, component(name)?, AtFlags::REMOVEDIR)?)
@@ -282,7 +313,7 @@ impl Folder {
 }
 
 /// As `File::create` has it, without what the user's mask takes away.
-const ANY: Mode = Mode::from_raw_mode(0o666);
+pub(crate) const ANY: Mode = Mode::from_raw_mode(0o666);
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -291,7 +322,7 @@ impl AsFd for Folder {
 }
 
 /// Refuses what is not one name: a path could lead through a link.
-fn component(name: &OsStr) -> io::Result<&OsStr> {
+pub(crate) fn component(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.contains(&b'/') {
         return Err(io::Error::new(ErrorKind::InvalidInput, "not a name in a folder"));
@@ -299,21 +330,38 @@ fn component(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
+/// The folder of a path, as it is spelled.
+fn above(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The last name of a path.
+fn last(path: &Path) -> io::Result<&OsStr> {
+    path.file_name().ok_or_else(|| {
+        io::Error::new(ErrorKind::InvalidInput, "it does not end in the name of a file")
+    })
+}
+
 fn replaced() -> io::Error {
     io::Error::other("it was moved, or another took its name, which is left alone")
 }
 
 fn remove(at: BorrowedFd<'_>, name: &std::ffi::CStr, device: u64) -> io::Result<()> {
+    debug_assert!(!name.to_bytes().contains(&b'/'), "a name, not a path");
+    // A file takes one call. A folder fails with EISDIR, on some file systems with EPERM.
     match unlinkat(at, name, AtFlags::empty()) {
         Err(Errno::ISDIR | Errno::PERM) => {}
         removed => return Ok(removed?),
     }
     let folder = openat(at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
     let own = fstat(&folder)?;
+    // What is mounted below a folder belongs to another.
     if own.st_dev != device {
         return Err(Errno::XDEV.into());
     }
     remove_below(folder.as_fd(), device, b"")?;
+    // The name may lead to another folder by now, which was not emptied and is left alone.
     let there = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if Identity::from_stat(&there) != Identity::from_stat(&own) {
         return Err(replaced());
@@ -322,6 +370,7 @@ fn remove(at: BorrowedFd<'_>, name: &std::ffi::CStr, device: u64) -> io::Result<
 }
 
 fn remove_below(folder: BorrowedFd<'_>, device: u64, kept: &[u8]) -> io::Result<()> {
+    debug_assert!(!kept.contains(&b'/'), "a name, not a path");
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -338,6 +387,25 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_folder_is_made_with_those_above_it_and_never_through_a_link_of_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        Folder::make(&at("a/b/c")).unwrap().write_new("file", b"x").unwrap();
+        assert!(at("a/b/c/file").exists());
+        symlink("a/b", at("link")).unwrap();
+        let linked = Folder::make(&at("link")).unwrap();
+        assert_eq!(linked.path(), at("link"));
+        linked.folder("c").unwrap();
+        Folder::make(&at("link/d/e")).unwrap();
+        assert!(at("a/b/d/e").is_dir());
+        Folder::make(&at("a/b/c/file")).unwrap_err();
+        if std::os::unix::fs::lchown(at("link"), Some(65_534), None).is_ok() {
+            Folder::make(&at("link")).unwrap_err();
+            Folder::holding(&at("link/file")).unwrap_err();
+        }
+    }
 
     #[test]
     fn a_tree_is_removed_and_what_its_links_lead_to_is_not() {

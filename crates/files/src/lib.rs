@@ -1,7 +1,7 @@
 //! Files and folders below a folder that a user named: created, replaced and removed by descriptor.
 //!
-//! A name that is checked and then resolved again may lead elsewhere by then: whoever owns a folder
-//! above it can put a symbolic link in its place. So a name is resolved once, to a descriptor, and
+//! A name that is checked and then resolved again may lead elsewhere by then: the owner of a folder
+//! above it can replace it by a symbolic link. So a name is resolved once, to a descriptor, and
 //! everything below it is done relative to that, one component at a time and never through a link.
 #![forbid(unsafe_code)]
 
@@ -10,8 +10,10 @@ mod links;
 mod marked;
 mod owners;
 mod replace;
+mod target;
 
 pub use folder::{Entry, Folder, Identity};
 pub use marked::{Marked, Marker, Owner};
 pub use owners::{Untrusted, trusted};
-pub use replace::{NewFile, create, remove_file, replace};
+pub use replace::{NewFile, remove_file};
+pub use target::{Target, create, reopen_to_write, replace};

@@ -1,8 +1,8 @@
-//! A folder of our own in a folder that belongs to others, and what a killed process left of one.
+//! A marked folder in a folder that belongs to others, and the remains of a killed process.
 //!
 //! A folder is ours if it belongs to this user and holds our marker. The marker is the first file
-//! in it and the last one out, and whoever works in the folder holds a lock on it: so a folder with
-//! a marker that is not locked was left behind. A folder without one is never removed.
+//! in it and the last one out, and a process that works in the folder holds a lock on it: a folder
+//! with a marker that is not locked was left behind. A folder without one is never removed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,14 +20,14 @@ use super::owners::trusted;
 pub struct Marker {
     /// Its name in the folder.
     pub name: &'static str,
-    /// What it may hold: this, or the beginning of it. It is made empty.
+    /// The text that it may hold, or the beginning of it. It is made empty.
     pub text: &'static str,
 }
 
 /// Names that are tried: those of killed processes of the same number may be there.
 const TRIES: u32 = 1000;
 
-/// A folder of our own, which is removed with all that is in it, once.
+/// A folder of this process, which is removed with all that is in it, once.
 #[derive(Debug)]
 pub struct Marked {
     parent: Folder,
@@ -95,10 +95,11 @@ impl Marked {
         let identity = folder.identity()?;
         // A file system without modes has no users to keep out either.
         let _ = fchmod(&folder, Mode::RWXU);
-        // Whoever owns the parent may have put another folder in its place.
+        // The owner of the parent may have replaced it by another folder.
         if !folder.entries()?.is_empty() {
             return Err(foreign().into());
         }
+        debug_assert!(!marker.name.contains('/'), "a name, not a path");
         let lock = folder.create_new(marker.name)?;
         let (own, of_folder) = (fstat(&lock), fstat(&folder));
         let is_ours = own.and_then(|own| Ok(own.st_uid == of_folder?.st_uid));
@@ -146,6 +147,7 @@ impl Marked {
             return None;
         }
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // The process that worked in it may have removed it before the lock was taken.
         let is_there = folder.identity_of(marker.name).ok()? == Identity::of(&lock).ok()?;
         let parent = parent.try_clone().ok().filter(|_| is_there)?;
         Some(Self { parent, name: name.to_owned(), folder, marker, lock, is_removed: false })
@@ -219,7 +221,7 @@ impl<E: Into<io::Error>> From<E> for Unmarked {
 }
 
 fn foreign() -> io::Error {
-    io::Error::other("another process put a folder in the place of the one that was made")
+    io::Error::other("another process replaced the folder that was made")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether the name of a folder leads to the same folder as long as only this user wants it so.
+//! Names of folders that only this user and root can make lead elsewhere.
 //!
 //! Programs that open their files by name, such as a compiler or `SQLite`, need this: what they do
 //! cannot be done relative to a descriptor.
@@ -58,7 +58,9 @@ pub fn trusted(folder: &Path) -> Result<PathBuf, Untrusted> {
     };
     let mut at = Folder::open(Path::new("/"))?;
     let mut path = PathBuf::from("/");
+    debug_assert!(name.is_absolute(), "a canonical name");
     own.check(&at, &path)?;
+    // Each folder is opened in the one before: what was checked is what is passed through.
     for part in name.components() {
         let Component::Normal(part) = part else { continue };
         at = at.folder(part)?;
@@ -86,6 +88,7 @@ impl Own {
         if user != 0 && user != self.user {
             return Err(Untrusted::Owner(path.to_owned(), user));
         }
+        // In a sticky folder only the owner of a file renames it.
         let by_group = mode & 0o020 != 0 && group != self.group && group != 0;
         let is_sticky = mode & 0o1000 != 0;
         if (by_group || mode & 0o002 != 0) && !is_sticky {

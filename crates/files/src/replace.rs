@@ -1,28 +1,18 @@
 //! Files that are replaced whole or not at all.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchmod, fchown, openat};
+use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
 
 use super::folder::{Folder, Identity};
-use super::links::refuse_link_of_others;
 
-/// Replaces the file at `path`, or leaves it as it was; it is on the disk when this returns.
-///
-/// A link is followed, and a pipe or a device is written to. The file keeps its permissions.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = create(path)?;
-    file.write_all(content)?;
-    file.finish()
-}
-
-/// Removes the file at `path`, where there is one, and writes that down.
+/// Removes the file at `path`, if it exists, and syncs its folder.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     let (folder, name) = match Folder::holding(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -31,24 +21,6 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     match folder.remove_file(name) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed.and_then(|()| folder.sync()),
-    }
-}
-
-/// Begins to replace the file at `path`: it is as it was until [`NewFile::finish`].
-pub fn create(path: &Path) -> io::Result<NewFile> {
-    match path.metadata() {
-        Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-        Ok(about) if !about.is_file() => return NewFile::in_device(path),
-        _ => {}
-    }
-    let Some(path) = behind_links(path)? else { return NewFile::in_place(path, true) };
-    let (folder, target) = Folder::holding(&path)?;
-    match NewFile::beside(folder, target) {
-        // A file that this user may write in a folder that this user may not.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => {
-            NewFile::in_place(&path, false)
-        }
-        made => made,
     }
 }
 
@@ -66,7 +38,7 @@ impl Folder {
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
-    /// None where it is written in place: a pipe or a device.
+    /// None if the file itself is written, as a pipe or a device is.
     pending: Option<Pending>,
 }
 
@@ -78,8 +50,8 @@ struct Pending {
 }
 
 impl NewFile {
-    /// A temporary file, with the rights of the one that it replaces.
-    fn beside(folder: Folder, target: OsString) -> io::Result<Self> {
+    /// Makes a temporary file, with the permissions of the one that it replaces.
+    pub(crate) fn beside(folder: Folder, target: OsString) -> io::Result<Self> {
         let existing = folder.read(&target).and_then(|file| file.metadata());
         let (temporary, file) = make_temporary(&folder, &target)?;
         let new = Self { file, pending: Some(Pending { folder, target, temporary }) };
@@ -92,24 +64,9 @@ impl NewFile {
         Ok(new)
     }
 
-    /// What is no regular file is written to as it is.
-    fn in_device(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).open(path)?;
-        if file.metadata()?.is_file() {
-            return Err(io::Error::other("a file was put in its place meanwhile"));
-        }
-        Ok(Self { file, pending: None })
-    }
-
-    /// A file without its folder; of one that is open already `follows` the kernel's link.
-    fn in_place(path: &Path, follows: bool) -> io::Result<Self> {
-        let flags = if follows { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let flags = flags | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(openat(CWD, path, flags, Mode::empty())?);
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        Ok(Self { file, pending: None })
+    /// Wraps a file that is written as it is.
+    pub(crate) fn as_it_is(file: File) -> Self {
+        Self { file, pending: None }
     }
 
     /// The file itself.
@@ -117,12 +74,15 @@ impl NewFile {
         &mut self.file
     }
 
-    /// Puts it in the place of the earlier one.
+    /// Gives it the name of the earlier one.
     pub fn finish(mut self) -> io::Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
+        // The content reaches the disk before the name: after a power cut the name leads to either
+        // file, never to an empty one.
         self.file.sync_all()?;
         pending.folder.rename(&pending.temporary, &pending.target)?;
         let folder = self.pending.take().map(|pending| pending.folder);
+        debug_assert!(self.pending.is_none(), "nothing is left to remove");
         folder.map_or(Ok(()), |folder| folder.sync())
     }
 }
@@ -148,26 +108,6 @@ impl Drop for NewFile {
     }
 }
 
-/// Maximum number of links that lead to a file, as the kernel has it.
-const LINKS_MAX: u32 = 40;
-
-/// What the links at `path` lead to, which need not exist; nothing for a file that is open already,
-/// as `/dev/stdout` is.
-///
-/// Only links of this user and of root are followed: in a folder of others any link may appear.
-fn behind_links(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS_MAX {
-        let Ok(target) = path.read_link() else { return Ok(Some(path)) };
-        if path.starts_with("/proc") {
-            return Ok(None);
-        }
-        refuse_link_of_others(&path)?;
-        path = path.parent().unwrap_or(Path::new("")).join(target);
-    }
-    Err(rustix::io::Errno::LOOP.into())
-}
-
 /// Maximum length of a file's name in bytes, on any file system of Linux.
 const NAME_MAX: usize = 255;
 /// Temporary files that are tried: those of killed processes of the same number may be there.
@@ -180,6 +120,8 @@ fn make_temporary(folder: &Folder, target: &OsStr) -> io::Result<(OsString, File
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let ending = format!(".{}-{number}.partial", std::process::id());
         let target = target.as_bytes();
+        debug_assert!(ending.len() < NAME_MAX, "room for the name itself");
+        // Only the end of the name matters here: a longer one would be refused.
         let kept = &target[..target.len().min(NAME_MAX - 1 - ending.len())];
         let name = OsString::from_vec([b".", kept, ending.as_bytes()].concat());
         match folder.create_new(&name) {
@@ -196,6 +138,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::{create, replace};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

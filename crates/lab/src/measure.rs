@@ -302,8 +302,8 @@ pub fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Refusa
 }
 
 /// Refuses a file that something on this machine uses.
-pub fn refuse_used(path: &Path) -> Result<(), Refusal> {
-    drivelab_engine::may_be_opened_for_writing(path, &*LINUX).map_err(|error| refused(path, error))
+pub fn refuse_used(path: &Path, file: &File) -> Result<(), Refusal> {
+    drivelab_engine::may_be_written(path, file, &*LINUX).map_err(|error| refused(path, error))
 }
 
 fn refused(path: &Path, error: OpenError) -> Refusal {

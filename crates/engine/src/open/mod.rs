@@ -13,7 +13,7 @@ pub use error::OpenError;
 use file_system::file_system_of;
 pub use layout::LaidOut;
 pub use unmade::LayoutError;
-pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
+pub use writing::{Room, make_room, may_be_written, open_for_writing};
 
 use std::fs::File;
 use std::io;
@@ -49,7 +49,7 @@ pub(crate) struct OpenTarget {
 }
 
 impl OpenTarget {
-    /// Keeps a file that was laid out for the run, which takes place.
+    /// Keeps a file that was laid out for the run, which is made.
     pub(crate) fn keep_file(&mut self) {
         if let Some(made) = &mut self.laid_out {
             made.keep();

@@ -1,12 +1,12 @@
 //! Opens a target for writing, after the guard has permitted it.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
-use drivelab_core::usage::Census;
+use drivelab_core::usage::{Census, Usage};
 
 use super::{OpenError, layout};
 use crate::guard::{self, GuardError, LockHolder, WritableTarget};
@@ -39,10 +39,27 @@ pub(super) fn shared(
     Ok(target)
 }
 
-/// Refuses what [`open_for_writing`] would refuse, except for other writers of the file: the next
-/// process to open it checks those.
-pub fn may_be_opened_for_writing(path: &Path, census: &dyn Census) -> Result<(), OpenError> {
-    open_target(path, &[], census).map(drop)
+/// Refuses an open file that [`open_for_writing`] would refuse, except for its other writers: the
+/// next process to open it checks those.
+///
+/// # Errors
+/// It is a device or a stream, or the machine uses it: as swap, or as a disk.
+pub fn may_be_written(path: &Path, file: &File, census: &dyn Census) -> Result<(), OpenError> {
+    let meta = file.metadata().map_err(OpenError::system("stat", path))?;
+    has_blocks(path, meta.file_type())?;
+    if meta.file_type().is_block_device() {
+        return Ok(guard::claim(path, file, &[], census).map(drop)?);
+    }
+    of_regular_file(path, &meta, census).map(drop)
+}
+
+/// The users of everything else, if a regular file has none.
+fn of_regular_file(path: &Path, meta: &Metadata, census: &dyn Census) -> Result<Usage, OpenError> {
+    let (by, usage) = guard::of_file(meta, census)
+        .map_err(|source| GuardError::Unknown { path: path.into(), source })?;
+    let Some(by) = by else { return Ok(usage) };
+    let device = path.display().to_string();
+    Err(GuardError::InUse { path: path.into(), device, by }.into())
 }
 
 fn open_target(
@@ -60,18 +77,9 @@ fn open_target(
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive, census)?);
     }
-    let (by, usage) = guard::of_file(&meta, census)
-        .map_err(|source| GuardError::Unknown { path: path.into(), source })?;
-    if let Some(by) = by {
-        let device = path.display().to_string();
-        return Err(GuardError::InUse { path: path.into(), device, by }.into());
-    }
-    let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
-    let again = file.metadata().map_err(system("stat"))?;
-    if (again.dev(), again.ino()) != (meta.dev(), meta.ino()) {
-        let source = io::Error::other("the file was replaced while it was being opened");
-        return Err(system("open")(source));
-    }
+    let usage = of_regular_file(path, &meta, census)?;
+    // The file that was judged, and no other that has its name by now.
+    let file = drivelab_files::reopen_to_write(&file).map_err(system("open"))?;
     Ok(WritableTarget { file, usage })
 }
 

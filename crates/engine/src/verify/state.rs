@@ -2,11 +2,11 @@
 //!
 //! One page names the run and one contains two numbers for each job. Sixteen bytes for each block
 //! follow: the write that was last acknowledged, and the last one known to be durable. All are
-//! written in place and none straddles a sector, so the file is consistent at any moment. If it is
+//! overwritten and none straddles a sector, so the file is consistent at any moment. If it is
 //! on a machine that also loses its power, any loss in it makes it promise less, never more. Every
 //! entry and the first page have a checksum: a damaged account must not accuse the drive.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use drivelab_core::verification::{
 };
 use drivelab_core::workload::Workload;
 use drivelab_core::{JobSchedule, Rng};
+use drivelab_files::{Folder, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::RunPlan;
@@ -151,10 +152,18 @@ impl State {
         if *numjobs > VERIFIED_JOBS_MAX {
             return Err(StateError::Jobs { numjobs: *numjobs });
         }
+        let system =
+            |operation| move |source| StateError::System { operation, path: path.into(), source };
         // Overwrites only our own files, and no account of another target.
-        let earlier = match path.try_exists() {
-            Ok(true) => Some(Self::open_to(path, true)?.about(path, target)?),
-            _ => None,
+        refuse_stream(path)?;
+        let (folder, name) = Folder::holding(path).map_err(system("make"))?;
+        let found = Target::within(&folder, &name).map_err(system("open"))?;
+        let earlier = match found.existing().map_err(system("open"))? {
+            Some(file) => {
+                let file = drivelab_files::reopen_to_write(&file).map_err(system("open"))?;
+                Some(Self::of_file(path, file)?.about(path, target)?)
+            }
+            None => None,
         };
         let offset_bytes = workload.offset.get();
         let rest = capacity.get().saturating_sub(offset_bytes);
@@ -174,16 +183,16 @@ impl State {
             jobs: *numjobs,
             part_bytes: part_of(workload, capacity, *numjobs),
         };
-        let system =
-            |operation| move |source| StateError::System { operation, path: path.into(), source };
         // The file that was looked at, and no other that has its name by now.
         let file = match earlier {
             Some(earlier) => earlier.file.set_len(0).map(|()| earlier.file),
-            None => OpenOptions::new().read(true).write(true).create_new(true).open(path),
+            // A link to nothing is a mistake: it is not followed.
+            None => folder.create_new(&name),
         };
         let file = file.map_err(system("make"))?;
         begin(&file, &header).map_err(system("write"))?;
-        sync_folder(path);
+        // Some file systems cannot; the account is as good as its file.
+        let _ = folder.sync();
         Ok(Self { file, header })
     }
 
@@ -192,18 +201,16 @@ impl State {
     /// # Errors
     /// There is none at `path`.
     pub fn open(path: &Path) -> Result<Self, StateError> {
-        Self::open_to(path, false)
+        refuse_stream(path)?;
+        let opened = File::open(path);
+        let system = |source| StateError::System { operation: "open", path: path.into(), source };
+        Self::of_file(path, opened.map_err(system)?)
     }
 
-    fn open_to(path: &Path, write: bool) -> Result<Self, StateError> {
+    fn of_file(path: &Path, file: File) -> Result<Self, StateError> {
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
         let foreign = || StateError::Foreign { path: path.into() };
-        // To open a pipe would wait, and to open a device for writing disturbs its users.
-        if path.metadata().is_ok_and(|about| !about.is_file()) {
-            return Err(foreign());
-        }
-        let file = OpenOptions::new().read(true).write(write).open(path).map_err(system("open"))?;
         let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
         if !page.starts_with(ANY_SCHEMA) {
@@ -296,10 +303,12 @@ fn begin(file: &File, header: &Header) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Syncs the name of a new file to the disk, as far as its folder can be synced.
-fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+/// Refuses what is no regular file: opening a pipe would wait for its other end.
+fn refuse_stream(path: &Path) -> Result<(), StateError> {
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        return Err(StateError::Foreign { path: path.into() });
+    }
+    Ok(())
 }
 
 /// The index that a job's checksum covers: no block has so high a number.
@@ -383,7 +392,7 @@ mod tests {
         assert!(with(3, b'~').contains("not a verify state file"), "{}", with(3, b'~'));
         state.write(2, BlockAccount { newest: 9, durable: 4 }).unwrap();
         let byte = 2 * PAGE + 2 * ENTRY;
-        OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&[8], byte).unwrap();
+        File::options().write(true).open(&path).unwrap().write_all_at(&[8], byte).unwrap();
         let error = state.block(2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }

@@ -1,12 +1,13 @@
 //! The promises, kept where the power cut does not reach.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
 use drivelab_core::verification::{BlockAccount, PromiseRate, sealed, unsealed};
 use drivelab_core::{Span, Time};
+use drivelab_files::Target;
 
 use super::PAGE_BYTES;
 
@@ -183,8 +184,8 @@ impl Ledger {
     /// Creates its file, which is on the disk when this returns. It may replace only an earlier
     /// ledger.
     pub fn keep_in(&self, path: &Path) -> io::Result<LedgerFile> {
-        let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        let target = Target::find(path)?;
+        let mut file = target.open_or_create()?;
         if file.metadata()?.is_file() {
             // Locked before it is truncated, so that the ledger of a running test survives.
             if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
@@ -199,8 +200,7 @@ impl Ledger {
         // A pipe or `/dev/null` cannot be synced.
         let _ = file.sync_all();
         // The entry in the folder must be durable too, or the file could vanish with the power.
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        let _ = target.sync_folder();
         Ok(LedgerFile { file })
     }
 }

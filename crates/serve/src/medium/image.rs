@@ -1,9 +1,8 @@
 //! Bytes in a sparse file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use drivelab_core::disk::{Extent, Medium};
 use drivelab_core::{Lba, Sectors};
@@ -17,10 +16,9 @@ pub struct Image {
 }
 
 impl Image {
-    /// Opens the image at `path`, or creates it; no other process can use it then.
-    pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    /// Keeps the contents in `file`, which is open to read and write and may be empty; no other
+    /// process can use it then.
+    pub fn new(file: File, capacity: Sectors) -> io::Result<Self> {
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
             match error {
                 rustix::io::Errno::WOULDBLOCK => io::Error::new(

@@ -20,7 +20,11 @@ mod tests {
     fn media(test: &str, capacity: Sectors) -> Vec<Box<dyn Medium>> {
         let name = format!("drivelab-medium-{}-{test}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        let image = Image::open(&path, capacity).unwrap();
+        let file = std::fs::File::create_new(&path).and_then(|file| {
+            drop(file);
+            std::fs::File::options().read(true).write(true).open(&path)
+        });
+        let image = Image::new(file.unwrap(), capacity).unwrap();
         std::fs::remove_file(&path).unwrap();
         let memory = || Memory::new(capacity, Bytes::mib(64));
         let fork = Fork::new(Rc::new(memory()), Bytes::mib(64));

@@ -1,5 +1,6 @@
 //! The archive of this user: where it is, and how what is finished gets into it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use drivelab_archive::{Archive, ArchiveError, Entry, Patience, Query, RunId, is_server};
 use drivelab_core::record::Origin;
+use drivelab_files::Folder;
 
 use crate::exit::Exit;
 pub(crate) use crate::output::{millis, now_ms};
@@ -43,7 +45,7 @@ impl ArchiveArgs {
         let path = self.path()?;
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder).at_path("create", folder)?;
+            make_folder(folder).at_path("create", folder)?;
         }
         Archive::open(&path, patience).map_err(Refusal::from)
     }
@@ -61,6 +63,14 @@ impl ArchiveArgs {
             Refusal::machine("this user has no home folder")
                 .hint("name the archive: --archive FILE")
         })
+    }
+}
+
+/// Makes the folder of an archive; one that exists may be behind any link, as the user named it.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    match Folder::open(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Folder::make(folder).map(drop),
+        opened => opened.map(drop),
     }
 }
 

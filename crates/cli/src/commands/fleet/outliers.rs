@@ -258,11 +258,11 @@ fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<Strin
 
 /// A page for each finding and their list.
 fn pages(result: &FleetResult, folder: &Path, command: &str) -> Result<(), Refusal> {
-    std::fs::create_dir_all(folder).at_path("create", folder)?;
+    let folder = drivelab_files::Folder::make(folder).at_path("create", folder)?;
     for (place, found) in result.found.iter().enumerate() {
         let page = fleet::finding_page(result, found, command);
-        output::write(&folder.join(fleet::file_name(place, found)), page, &output::REPORT)?;
+        output::write_in(&folder, &fleet::file_name(place, found), page, &output::REPORT)?;
     }
     let index = fleet::page(result, Links::Pages, command, "");
-    output::write(&folder.join(INDEX), index, &output::REPORT)
+    output::write_in(&folder, INDEX, index, &output::REPORT)
 }

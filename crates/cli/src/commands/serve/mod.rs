@@ -9,6 +9,7 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::record::Specimen;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{AtPath as _, Device, Refusal, Sectors, Time};
+use drivelab_files::Target;
 use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Attributes, Null, ServedDrive};
 use drivelab_serve::fault::Fault;
@@ -192,10 +193,11 @@ fn with_data(
         None => Box::new(Memory::new(capacity, Memory::limit_here())),
         Some(path) => {
             drivelab_lab::paths::refuse_device(path)?;
-            if path.exists() {
-                measure::refuse_used(path)?;
-            }
-            Box::new(Image::open(path, capacity).at_path("open the image", path)?)
+            // Looked up once: the file that passes the guard is the one that is served.
+            let file = Target::find(path).and_then(|image| image.open_or_create());
+            let file = file.at_path("open the image", path)?;
+            measure::refuse_used(path, &file)?;
+            Box::new(Image::new(file, capacity).at_path("open the image", path)?)
         }
     };
     let store = Store::new(medium, nature.attributes.physical_sector);
