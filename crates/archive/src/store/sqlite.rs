@@ -1,12 +1,15 @@
 //! One file: `SQLite`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use drivelab_files::{Folder, Target};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
@@ -15,6 +18,9 @@ use crate::error::ArchiveError;
 
 /// Instructions of `SQLite` between two looks at whether to stop: about a millisecond.
 const STEPS_PER_LOOK: i32 = 100_000;
+
+/// One thread uses a connection, and no link is followed that appears in a name.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
 
 /// A connection to a file.
 #[derive(Debug)]
@@ -35,11 +41,10 @@ struct Fixed {
 impl Sqlite {
     /// Opens a file, and makes it where there is none.
     pub(crate) fn open(path: &Path, patience: Patience) -> Result<Self, ArchiveError> {
-        let path = file_name(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut database = Connection::open_with_flags(path, flags)?;
+        let file = Named::find(path)?;
+        file.make_if_missing()?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | FLAGS;
+        let mut database = file.open(&file.path, flags)?;
         prepare(&mut database, patience)?;
         Ok(Self { database, fixed: None })
     }
@@ -60,11 +65,12 @@ impl Sqlite {
     /// nothing changes, which [`Store::is_unchanged`] confirms afterwards.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
         // Of a link, the log lies next to the file that it leads to.
-        let path = file_name(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?;
+        let file = Named::find(path)?;
+        let path = file.path.clone();
         let folder = path.parent().unwrap_or(Path::new("/"));
         let has_log = beside(&path, "-wal").exists();
         let may_write = [folder, &path].iter().all(|it| access(*it, Access::WRITE_OK).is_ok());
-        let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut flags = FLAGS;
         let mut fixed = None;
         let mut name = path.as_os_str().to_owned();
         if may_write {
@@ -77,7 +83,7 @@ impl Sqlite {
             name = immutable(&path).into();
             fixed = Some(Fixed::of(&path));
         }
-        let database = Connection::open_with_flags(Path::new(&name), flags)?;
+        let database = file.open(Path::new(&name), flags)?;
         database.pragma_update(None, "query_only", true)?;
         distrust(&database)?;
         Ok(Self { database, fixed })
@@ -108,15 +114,66 @@ fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     name.into()
 }
 
-/// The path from the root on: `SQLite` gives `:memory:` and `file:...` another meaning.
-fn file_name(path: &Path) -> Result<PathBuf, ArchiveError> {
-    let whole = std::path::absolute(path);
-    let whole = whole.map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
-    match fs::metadata(&whole) {
-        // Opening a pipe would wait for its other end.
-        Ok(about) if !about.is_file() => Err(ArchiveError::NoArchive { path: path.to_owned() }),
-        _ => Ok(whole),
+/// A file whose name is free of links: `SQLite` can open files by name only.
+#[derive(Debug)]
+struct Named {
+    /// From the root on: `SQLite` gives `:memory:` and `file:...` another meaning.
+    path: PathBuf,
+    folder: Folder,
+    name: OsString,
+}
+
+impl Named {
+    /// Looks the file up, which may be missing.
+    fn find(path: &Path) -> Result<Self, ArchiveError> {
+        let unusable = |error| unusable(path, &error);
+        let target = Target::find(&std::path::absolute(path).map_err(unusable)?);
+        let target = target.map_err(unusable)?;
+        let no_archive = || ArchiveError::NoArchive { path: path.to_owned() };
+        let (folder, name) = target.location().ok_or_else(no_archive)?;
+        // The name that the kernel knows the open folder by has no links.
+        let path = fs::read_link(folder.by_descriptor()).map_err(unusable)?.join(name);
+        match fs::symlink_metadata(&path) {
+            // Opening a pipe would wait for its other end.
+            Ok(about) if !about.is_file() => Err(no_archive()),
+            _ => {
+                Ok(Self { path, folder: folder.try_clone().map_err(unusable)?, name: name.into() })
+            }
+        }
     }
+
+    /// Makes an empty file, which is an empty database, where there is none: `SQLite` itself would
+    /// make one wherever the name leads by then.
+    fn make_if_missing(&self) -> Result<(), ArchiveError> {
+        let unusable = |error| unusable(&self.path, &error);
+        match self.folder.create_new(&self.name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Ok(file) => {
+                // As SQLite makes its files, and those next to this one: others may only read.
+                let mode = file.metadata().map_err(unusable)?.permissions().mode() & 0o644;
+                Ok(file.set_permissions(Permissions::from_mode(mode)).map_err(unusable)?)
+            }
+            Err(error) => Err(unusable(error)),
+        }
+    }
+
+    /// Opens the database, which is refused if the name leads to another file meanwhile.
+    fn open(&self, as_named: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
+        let before = self.folder.identity_of(&self.name);
+        let database = Connection::open_with_flags(as_named, flags)?;
+        let after = Folder::holding(&self.path).and_then(|(it, name)| it.identity_of(name));
+        match (before, after) {
+            (Ok(before), Ok(after)) if before == after => Ok(database),
+            _ => Err(rusqlite::Error::InvalidPath(self.path.clone()).into()),
+        }
+    }
+}
+
+/// The error of a file that cannot be opened, in the words of `SQLite`.
+fn unusable(path: &Path, error: &std::io::Error) -> ArchiveError {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+    let message = format!("unable to open database file: {}: {error}", path.display());
+    rusqlite::Error::SqliteFailure(code, Some(message)).into()
 }
 
 fn immutable(path: &Path) -> String {
