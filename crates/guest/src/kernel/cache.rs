@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drivelab_files::{Untrusted, replace, trusted};
+use drivelab_files::{Folder, Untrusted, replace, trusted};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -44,7 +44,7 @@ pub enum CacheError {
         source: io::Error,
     },
     /// Other users could replace a kernel in the cache.
-    #[error("kernels are not kept in `{}`: {why}", path.display())]
+    #[error("kernels are neither kept nor started in `{}`: {why}", path.display())]
     Untrusted {
         /// The cache.
         path: PathBuf,
@@ -99,30 +99,35 @@ impl Cache {
     /// Returns the folder, created if missing. Programs are built in it and started from it by
     /// path, so no other user may be able to change what the path leads to.
     pub(super) fn folder(&self) -> Result<PathBuf, CacheError> {
-        fs::create_dir_all(&self.folder).map_err(CacheError::at("create", &self.folder))?;
-        trusted(&self.folder).map_err(|why| match why {
-            Untrusted::System(error) => CacheError::at("read", &self.folder)(error),
-            why => CacheError::Untrusted { path: self.folder.clone(), why },
-        })
+        Folder::make(&self.folder).map_err(CacheError::at("create", &self.folder))?;
+        let missing = || CacheError::at("read", &self.folder)(io::ErrorKind::NotFound.into());
+        self.trusted(&self.folder)?.ok_or_else(missing)
     }
 
-    fn of_recipe(&self) -> PathBuf {
-        self.folder.join(recipe())
+    /// `folder` without links, if it exists: only this user and root can change what is in it.
+    fn trusted(&self, folder: &Path) -> Result<Option<PathBuf>, CacheError> {
+        match trusted(folder) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(Untrusted::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(Untrusted::System(error)) => Err(CacheError::at("read", folder)(error)),
+            Err(why) => Err(CacheError::Untrusted { path: self.folder.clone(), why }),
+        }
     }
 
     /// The kernel that was added last, if any; its checksum is verified.
     pub fn find(&self) -> Result<Option<Kernel>, CacheError> {
-        let Ok(source) = fs::read_to_string(self.of_recipe().join(CURRENT)) else {
-            return Ok(None);
-        };
+        // A checksum beside the program proves nothing where others can replace both.
+        let Some(folder) = self.trusted(&self.folder.join(recipe()))? else { return Ok(None) };
+        let Ok(source) = fs::read_to_string(folder.join(CURRENT)) else { return Ok(None) };
         self.find_source(source.trim())
     }
 
     /// The kernel of one source, if any.
     pub(super) fn find_source(&self, source: &str) -> Result<Option<Kernel>, CacheError> {
-        let about = self.of_recipe().join(source).join(ABOUT);
-        let Ok(text) = fs::read_to_string(&about) else { return Ok(None) };
-        let path = self.of_recipe().join(source).join(PROGRAM);
+        let folder = self.folder.join(recipe()).join(source);
+        let Some(folder) = self.trusted(&folder)? else { return Ok(None) };
+        let Ok(text) = fs::read_to_string(folder.join(ABOUT)) else { return Ok(None) };
+        let path = folder.join(PROGRAM);
         let bytes = fs::read(&path).map_err(CacheError::at("read", &path))?;
         // The program runs with the rights of this user: only the stored bytes may be started.
         match serde_json::from_str::<Kernel>(&text) {
@@ -148,7 +153,7 @@ impl Cache {
         let folder = of_recipe.join(source);
         let path = folder.join(PROGRAM);
         let bytes = fs::read(file).map_err(CacheError::at("read", file))?;
-        fs::create_dir_all(&folder).map_err(CacheError::at("create", &folder))?;
+        Folder::make(&folder).map_err(CacheError::at("create", &folder))?;
         write_program(&path, &bytes).map_err(CacheError::at("write", &path))?;
         let (source, sha256) = (source.to_owned(), sha256(&bytes));
         let kernel = Kernel { path, release, source, recipe: recipe(), sha256 };
@@ -213,6 +218,22 @@ mod tests {
         fs::write(&path, "#!/bin/sh\n").unwrap();
         let error = cache.find_source(&imported.source).unwrap_err();
         assert!(matches!(error, CacheError::Changed { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_that_others_can_replace_is_not_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().join("kernels"));
+        let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
+        cache.import(&file).unwrap();
+        for inner in ["", &recipe(), &format!("{}/imported-6.12.117", recipe())] {
+            let inner = folder.path().join("kernels").join(inner);
+            fs::set_permissions(&inner, fs::Permissions::from_mode(0o757)).unwrap();
+            let error = cache.find().unwrap_err();
+            assert!(matches!(error, CacheError::Untrusted { .. }), "{}: {error}", inner.display());
+            fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        assert!(cache.find().unwrap().is_some());
     }
 
     #[test]
