@@ -5,6 +5,7 @@ mod archive;
 mod arms;
 mod articles;
 mod beforehand;
+mod by_path;
 mod commands;
 mod common;
 mod compare;

@@ -209,42 +209,6 @@ fn crates_form_a_star() {
     check("a crate uses only what ARCHITECTURE.md allows", &offenders);
 }
 
-/// A path that is resolved by such a call may lead elsewhere than when it was looked at.
-#[test]
-fn only_the_crate_of_files_removes_renames_and_replaces_by_path() {
-    let banned = [
-        "fs::remove_file(",
-        "fs::remove_dir(",
-        "fs::remove_dir_all(",
-        "fs::rename(",
-        "fs::write(",
-        "File::create(",
-        "File::create_new(",
-        ".truncate(true)",
-    ];
-    let mut sources = files(&root().join("crates"), &[".rs"]);
-    let is_shipped = |path: &PathBuf| {
-        let is_in = |folder: &str| path.components().any(|part| part.as_os_str() == folder);
-        let is_support = path.ends_with("tests.rs") || path.ends_with("testing.rs");
-        is_in("src")
-            && !is_in("tests")
-            && !is_support
-            && !path.starts_with(root().join("crates/files"))
-    };
-    sources.retain(is_shipped);
-    let mut offenders = Vec::new();
-    for path in sources {
-        let text = read(&path);
-        let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for (number, line) in (1..).zip(shipped.lines()) {
-            if banned.iter().any(|call| line.contains(call)) {
-                offenders.push(format!("{}:{number}: {}", path.display(), line.trim()));
-            }
-        }
-    }
-    check("use drivelab-files: `Folder`, `replace`, `remove_file`", &offenders);
-}
-
 #[test]
 fn unfinished_work_is_not_left_in_the_code() {
     let sources = files(&root(), &[".rs", ".js", ".css", ".html", ".toml", ".md"]);
