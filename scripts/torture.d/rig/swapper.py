@@ -1,6 +1,6 @@
 """Swaps what is in a folder for links to a victim, as fast as it can, until it is ended.
 
-  swapper.py FOLDER VICTIM SEED
+  swapper.py FOLDER VICTIM SEED PAUSE
 
 It runs as a user who may do nothing to the victim but look at it.
 """
@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 #: Names under which drivelab works, or files that it makes.
 DECOYS = ["drivelab-suite-1", "drivelab-suite-2", "target", "target.unfinished", "build.log", "lock",
-          "drivelab-guest-1-0", "drivelab-guest-x", "building-1-0", "building-x", "current"]
+          "drivelab-guest-1-0", "drivelab-guest-x", "building-1-0", "building-x", "current",
+          "results", "page.html", "kept"]
 MARKERS = [".drivelab-suite", ".drivelab-guest", ".drivelab-build"]
 INSIDE = ["blogs", "files", "large", "from", "to", "tree", "databases"]
 
@@ -50,7 +52,7 @@ class Swapper:
         if kind == 0:
             path.symlink_to(self.victim)
         elif kind == 1:
-            path.symlink_to(self.victim / self.draw.choice(["letter", "empty", "files/thesis"]))
+            path.symlink_to(self.victim / self.draw.choice(["letter", "empty", "files/thesis", "page.html"]))
         elif kind == 2:
             path.symlink_to(self.victim / self.draw.choice(INSIDE))
         elif kind == 3:
@@ -95,7 +97,9 @@ class Swapper:
 def main() -> None:
     """Attacks until it is ended."""
     swapper = Swapper(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    pause = float(sys.argv[4])
     while True:
+        time.sleep(pause * swapper.draw.random())
         with suppress(OSError):
             swapper.once()
 

@@ -29,8 +29,11 @@ SUITES = [
 DELAYED = ["unlinkat", "rmdir,unlinkat", "mkdirat", "renameat,renameat2", "openat", "newfstatat",
            "unlinkat,mkdirat,openat"]
 #: Names that drivelab itself uses; the victim has them all.
-NAMES = ["blogs", "files", "large", "from", "to", "tree", "databases", "deep/er",
+NAMES = ["results", "kept", "blogs", "files", "large", "from", "to", "tree", "databases", "deep/er",
          "drivelab-suite-1", "drivelab-guest-1-0", "building-1-0"]
+
+#: What works in a folder of the attacker.
+OWNED = ("suite", "layout", "study", "report")
 
 STUBS = {
     "flex": "exit 0",
@@ -105,7 +108,8 @@ class Swaps(Attack):
             (victim / name).mkdir(parents=True)
             (victim / name / "thesis").write_text("of years\n")
             (victim / name / "file").write_text("")
-        for name in (".drivelab-suite", ".drivelab-guest", ".drivelab-build", "empty"):
+        for name in (".drivelab-suite", ".drivelab-guest", ".drivelab-build", "empty",
+                     "page.html", "runs.jsonl", "result.json"):
             (victim / name).write_text("")
         (victim / "letter").write_text("to whom it may concern\n")
         return victim
@@ -122,12 +126,14 @@ class Swaps(Attack):
             lambda arena: self._layout(bench, arena),
             lambda arena: self._suite(bench, arena, SUITES[case // 4 % len(SUITES)]),
         ]
+        kinds += [lambda arena: self._study(bench, arena),
+                  lambda arena: self._report(bench, arena, folder)]
         if self.has_stubs:
             kinds += [lambda arena: self._guest(bench, arena),
                       lambda arena: self._build(bench, arena)]
         what, argv, env = kinds[case % len(kinds)](arena)
         # A folder of the attacker, or one in which everybody may make files, as /tmp.
-        if draw.random() < 0.5 or what in ("suite", "layout"):
+        if draw.random() < 0.5 or what in OWNED:
             os.chown(arena, USER, USER)
         else:
             arena.chmod(0o1777)
@@ -140,9 +146,11 @@ class Swaps(Attack):
             what = f"{what}, {inject}"
         before = tree(victim)
         seed = str(draw.randrange(1 << 30))
+        # A slow attacker meets the later steps: of a fast one most work ends at the first.
+        pause = str(draw.choice([0, 0, 2, 20]) / 1000)
         swapper = bench.start(["setpriv", "--reuid", str(USER), "--regid", str(USER),
                                "--clear-groups", sys.executable, "-I", str(SWAPPER), str(arena),
-                               str(victim), seed], Path("/"))
+                               str(victim), seed, pause], Path("/"))
         try:
             ended = tally.weigh(bench.run(argv, folder, Watch(60), env=env))
         finally:
@@ -176,6 +184,20 @@ class Swaps(Attack):
         words = ["run", str(arena / "target"), "--size", "256k", "--direct=0", "--rw", "randwrite",
                  "--bs", "4k", "--number-ios", "20", "--no-archive"]
         return "layout", [str(bench.drivelab), *words], {}
+
+    @staticmethod
+    def _study(bench: Bench, arena: Path) -> tuple[str, list[str], dict[str, str]]:
+        words = ["study", "ahci-or-ide", "--blocks", "2", "--only", "random-read-32",
+                 "--out", str(arena / "results"), "--no-archive"]
+        return "study", [str(bench.drivelab), *words], {}
+
+    @staticmethod
+    def _report(bench: Bench, arena: Path, folder: Path) -> tuple[str, list[str], dict[str, str]]:
+        run = folder / "run.json"
+        script = ('"$0" run drive:generic-5400 --number-ios 8 --no-archive --json >"$1" && '
+                  'mkdir -p "$2/kept"; for i in 1 2 3 4; do "$0" report "$1" --out "$2/page.html"; '
+                  '"$0" report "$1" --out "$2/kept/page.html"; done')
+        return "report", ["sh", "-c", script, str(bench.drivelab), str(run), str(arena)], {}
 
     def _guest(self, bench: Bench, arena: Path) -> tuple[str, list[str], dict[str, str]]:
         words = ["run", "drive:crucial-c300", "--in", "kernel", "--number-ios", "1",
