@@ -8,6 +8,8 @@ use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extent {
     pub(super) offset: Option<Part>,
+    /// How much later a copy of the job begins.
+    pub(super) shift: u64,
     pub(super) size: Option<Part>,
     /// The size of each of `files` files.
     pub(super) filesize: Option<Bytes>,
@@ -62,13 +64,17 @@ impl Extent {
         let unlimited = WorkloadOptions { runtime: None, number_ios: None, ..options.clone() };
         let checked = unlimited.check()?;
         let block = checked.blocks.smallest().get();
-        let in_blocks = |part: Option<Part>, bytes: Bytes| match part {
+        let offset = whole("offset", self.offset, length)?;
+        options.offset = offset.map(|bytes| {
+            let bytes = bytes.get().saturating_add(self.shift);
+            // As in fio, a percentage is rounded up to the next block, that of a copy too.
+            let is_percent = matches!(self.offset, Some(Part::Percent(_)));
+            Bytes::new(if is_percent { bytes.next_multiple_of(block) } else { bytes })
+        });
+        let size = whole("size", self.size, length)?.map(|bytes| match self.size {
             Some(Part::Percent(_)) => Bytes::new(bytes.get() / block * block),
             _ => bytes,
-        };
-        let offset = whole("offset", self.offset, length)?;
-        options.offset = offset.map(|bytes| in_blocks(self.offset, bytes));
-        let size = whole("size", self.size, length)?.map(|bytes| in_blocks(self.size, bytes));
+        });
         // As in fio, 0 is all there is.
         let size = size.filter(|size| *size > Bytes::ZERO);
         let files = self.filesize.filter(|one| *one > Bytes::ZERO).map(|one| {
@@ -86,6 +92,11 @@ impl Extent {
             (size, None) => size,
         };
         let rest = length.map(|length| length.get().saturating_sub(offset));
+        if let (Some(size), Some(rest)) = (&mut options.size, rest.filter(|rest| *rest > 0))
+            && self.shift > 0
+        {
+            *size = Bytes::new(size.get().min(rest));
+        }
         let region = options.size.map(Bytes::get).or(rest);
         let pass = region.map(|region| Pass::of(&checked, self.files.max(1), region, rest));
         if let (Some(size), Some(pass)) = (&mut options.size, pass) {
@@ -104,27 +115,12 @@ impl Extent {
         Ok(options)
     }
 
-    /// The extent of a copy of the job that begins `by` bytes later, on a target of `length`.
-    pub(super) fn behind(&self, by: u64, length: Option<Bytes>) -> Result<Self, ExtentError> {
+    /// The extent of a copy of the job that begins `by` bytes later. It ends with the target.
+    pub(super) fn behind(&self, by: u64) -> Self {
         if by == 0 {
-            return Ok(self.clone());
+            return self.clone();
         }
-        let offset = match self.offset.map(|offset| offset.of(length)) {
-            None => 0,
-            Some(Some(offset)) => offset.get(),
-            Some(None) => return Err(ExtentError::NoWhole { option: "offset" }),
-        };
-        let offset = offset.saturating_add(by);
-        let rest = length.map(|length| length.get().saturating_sub(offset));
-        let size = match (self.size.and_then(|size| size.of(length)), rest) {
-            (Some(size), Some(rest)) => Some(size.get().min(rest)).filter(|size| *size > 0),
-            (size, _) => size.map(Bytes::get),
-        };
-        Ok(Self {
-            offset: Some(Part::Bytes(Bytes::new(offset))),
-            size: size.map(Bytes::new).map(Part::Bytes).or(self.size),
-            ..self.clone()
-        })
+        Self { offset: self.offset.or(Some(Part::Bytes(Bytes::ZERO))), shift: by, ..self.clone() }
     }
 }
 

@@ -61,6 +61,6 @@ impl FileJob {
     ) -> Result<WorkloadOptions, ExtentError> {
         let step = self.conduct.offset_increment.unwrap_or_default().get();
         let behind = step.saturating_mul(u64::from(copy));
-        self.extent.behind(behind, length)?.apply(self.workload.clone(), length)
+        self.extent.behind(behind).apply(self.workload.clone(), length)
     }
 }

@@ -38,6 +38,10 @@ impl Base {
         let wrong =
             || Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"));
         let lower = value.to_ascii_lowercase();
+        if let Some(digits) = lower.strip_prefix("0x") {
+            let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
+            return Ok((number, Scale::Expected));
+        }
         let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
         let (digits, unit) = lower.split_at(end);
         let is_swapped = unit.ends_with("ib");
@@ -189,6 +193,8 @@ mod tests {
         }
         check(Base::Swapped, "512", Some(512));
         check(Base::Swapped, "512b", Some(512));
+        check(Base::Swapped, "0x2000", Some(8192));
+        check(Base::Swapped, "0x", None);
         check(Base::Swapped, "4x", None);
         check(Base::Swapped, "k", None);
         check(Base::Swapped, "5*1024", None);

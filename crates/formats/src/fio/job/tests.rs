@@ -315,6 +315,11 @@ fn a_size_need_not_be_whole_blocks() {
 
 #[test]
 fn copies_one_behind_the_other_end_with_the_target() {
+    let percent = job("rw=read\nbs=4k\noffset=10%\nnumjobs=2\noffset_increment=1m\nfilename=x");
+    for (copy, expected) in [(0, 410 * 4096), (1, 666 * 4096)] {
+        let copy = percent.workload_of(copy, Some(Bytes::mib(16))).unwrap();
+        assert_eq!(copy.offset, Some(Bytes::new(expected)), "rounded up, as fio has it");
+    }
     let job = job("rw=read\nbs=64k\nnumjobs=2\noffset_increment=4m\nfilename=x");
     let of = |copy| {
         let workload = job.workload_of(copy, Some(Bytes::mib(16))).unwrap();
