@@ -48,7 +48,7 @@ struct Kind {
     sizes: [u64; 2],
 }
 
-/// What files hold.
+/// The content of every file.
 #[repr(align(4096))]
 struct Garbage([u8; WRITE_BYTES]);
 
@@ -62,7 +62,7 @@ static GARBAGE: Garbage = Garbage([0; WRITE_BYTES]);
 const READ_CHUNK: Bytes = Bytes::kib(64);
 /// Rest of a thread that found nothing to do.
 const REST: Duration = Duration::from_secs(1);
-/// How often the time that is left is shown.
+/// Time between two views of the time that is left.
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Plan for Blogbench {
@@ -79,7 +79,7 @@ impl Plan for Blogbench {
         within("interval", self.interval, [Span::from_ms(1), Span::from_secs(86_400)])
     }
 
-    /// How much it writes depends on how fast it can.
+    /// An estimate: it writes as much as it can in the time.
     fn needs(&self, _: Bytes) -> Bytes {
         Bytes::mib(64)
     }
@@ -93,8 +93,10 @@ impl Plan for Blogbench {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let folder = bench.place.fresh("blogs")?;
+        let folder = bench.workspace.fresh("blogs")?;
         bench.begin()?;
+        // As the original does, so that what was written before does not disturb the first
+        // interval.
         rustix::fs::sync();
         let server = Server {
             folder,
@@ -111,6 +113,7 @@ impl Plan for Blogbench {
         let scores = [AtomicU64::new(0), AtomicU64::new(0)];
         let clock = Stopwatch::start();
         let [writers, rewriters, commenters, readers] = self.ends();
+        debug_assert!(writers <= rewriters && commenters <= readers, "roles are ranges of threads");
         let lat = watch.threads(readers + 1, |number, laps| {
             let own = Own { rng: bench.rng(u64::from(number)), name: String::new() };
             match number {
@@ -119,6 +122,7 @@ impl Plan for Blogbench {
                 _ if number < commenters => server.comment(own, laps),
                 _ if number < readers => server.read(own, laps),
                 _ => {
+                    // The last thread keeps the time, and ends the others when it is over.
                     let ended = self.keep_time(bench.control, laps, || server.scores(&scores));
                     server.end();
                     ended
@@ -145,6 +149,7 @@ impl Plan for Blogbench {
 impl Blogbench {
     /// The number after the last thread of each role.
     fn ends(&self) -> [u32; 4] {
+        // Roles are ranges of thread numbers, in the order in which the original starts them.
         let rewriters = self.writers + self.rewriters;
         let commenters = rewriters + self.commenters;
         [self.writers, rewriters, commenters, commenters + self.readers]
@@ -152,13 +157,13 @@ impl Blogbench {
 
     /// Waits for the end of the last interval, takes the scores, and shows how far it is.
     fn keep_time(&self, control: Control<'_>, laps: &Laps<'_>, score: impl FnOnce()) -> Done {
+        // The intervals follow one another without a gap: only their sum matters.
         let all = Duration::from_nanos(self.interval.ns()).saturating_mul(self.iterations);
-        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let begin = Instant::now();
         loop {
             laps.check()?;
             let elapsed = begin.elapsed();
-            (control.progress)(&Step { phase: "blogs", done: ms(elapsed), of: ms(all) });
+            (control.progress)(&Step { phase: "blogs", done: in_ms(elapsed), of: in_ms(all) });
             let Some(left) = all.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
             std::thread::sleep(left.min(SLICE));
         }
@@ -167,7 +172,7 @@ impl Blogbench {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 #[derive(Debug)]
 struct Server {
     folder: Folder,
@@ -181,7 +186,7 @@ struct Server {
     read: AtomicU64,
 }
 
-/// What a thread has for itself.
+/// The state of one thread.
 #[derive(Debug)]
 struct Own {
     rng: Rng,
@@ -202,6 +207,7 @@ impl Server {
     }
 
     fn end(&self) {
+        // With the lock held no thread goes to rest between the store and the wakeup.
         let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         self.over.store(true, Ordering::Relaxed);
         drop(resting);
@@ -217,9 +223,10 @@ impl Server {
         laps.check()
     }
 
-    /// One that may exist; none while there are fewer than two, and now and then as in the
-    /// original, for which number 0 means none.
+    /// Returns the number of a blog that may exist; 0 while there are fewer than two, and now
+    /// and then as in the original, for which number 0 means none.
     fn random_blog(&self, rng: &mut Rng) -> u64 {
+        // The newest blog is left out: its writer may still be at work on it.
         match self.next.load(Ordering::Relaxed).saturating_sub(1) {
             0 => 0,
             last => rng.below(last),
@@ -251,6 +258,7 @@ impl Server {
         while self.goes_on() {
             laps.check()?;
             let blog = self.random_blog(&mut own.rng);
+            // Half of the time a picture first, always an article, as in the original.
             let mut worked = blog != 0;
             if worked && own.rng.below(2) == 0 {
                 let number = own.rng.between(1, FILES_MAX);
@@ -293,6 +301,7 @@ impl Server {
                         number += 1;
                     }
                 }
+                // The first missing article ends the blog; a missing picture is passed over.
                 let mut number = 1;
                 loop {
                     self.read_one(blog, PICTURE, number, &mut own.name, &mut buffer)?;
@@ -307,8 +316,9 @@ impl Server {
         Ok(())
     }
 
-    /// Makes up to a hundred files, the last first; whether the blog is there.
+    /// Makes up to a hundred files, the last first; returns false if the blog is missing.
     fn create_all(&self, blog: u64, kind: Kind, own: &mut Own) -> Done<bool> {
+        // Backwards, as in the original: readers count upwards and meet a blog in the making.
         for number in (1..=own.rng.between(1, FILES_MAX)).rev() {
             if !self.create(blog, kind, number, own)? {
                 return Ok(false);
@@ -317,24 +327,25 @@ impl Server {
         Ok(true)
     }
 
-    /// Makes a file under another name and renames it; whether the blog is there.
+    /// Makes a file under another name and renames it; returns false if the blog is missing.
     fn create(&self, blog: u64, kind: Kind, number: u64, own: &mut Own) -> Done<bool> {
         kind.name_file(blog, number, &mut own.name);
         let end = own.name.len();
         own.name.push_str(".tmp");
         let (temporary, name) = (own.name.as_str(), &own.name[..end]);
         let size = own.rng.between(kind.sizes[0], kind.sizes[1] - 1);
+        debug_assert!(size <= 64 << 10, "{size} bytes");
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        let path = || self.folder.path().join(temporary);
         let file = match rustix::fs::openat(&self.folder, temporary, flags, mode) {
             Err(Errno::NOENT) => return Ok(false),
-            file => file.at_path("create", path)?,
+            file => file.at_path("create", || self.folder.path().join(temporary))?,
         };
         let mut left = usize::try_from(size).expect("at most 64 KiB");
         while left > 0 {
             let length = left.min(WRITE_BYTES);
-            left -= rustix::io::write(&file, &GARBAGE.0[..length]).at_path("write", path)?;
+            let written = rustix::io::write(&file, &GARBAGE.0[..length]);
+            left -= written.at_path("write", || self.folder.path().join(temporary))?;
         }
         drop(file);
         match rustix::fs::renameat(&self.folder, temporary, &self.folder, name) {
@@ -345,11 +356,14 @@ impl Server {
                 }
                 Ok(false)
             }
-            renamed => renamed.at_path("rename", path).map(|()| true),
+            renamed => {
+                renamed.at_path("rename", || self.folder.path().join(temporary))?;
+                Ok(true)
+            }
         }
     }
 
-    /// Reads a whole file; whether it is there.
+    /// Reads a whole file; returns false if it is missing.
     fn read_one(
         &self,
         blog: u64,
@@ -361,14 +375,21 @@ impl Server {
         kind.name_file(blog, number, name);
         let name = name.as_str();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let path = || self.folder.path().join(name);
         let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(false),
-            file => file.at_path("open", path)?,
+            file => file.at_path("open", || self.folder.path().join(name))?,
         };
-        while rustix::io::read(&file, &mut *buffer).at_path("read", path)? > 0 {}
-        Ok(true)
+        loop {
+            let length = rustix::io::read(&file, &mut *buffer);
+            if length.at_path("read", || self.folder.path().join(name))? == 0 {
+                return Ok(true);
+            }
+        }
     }
+}
+
+fn in_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Kind {

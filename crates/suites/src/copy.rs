@@ -12,7 +12,7 @@ use drivelab_core::record::{Figure, Nature};
 use drivelab_files::Folder;
 
 use crate::bench::{
-    At as _, Bench, Buffer, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch,
+    At as _, Bench, Buffer, CacheDrop, Content, Done, Measured, Stopwatch, Tree, Watch, Workspace,
     copy_file, float, has_space, open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, measures, within};
@@ -48,15 +48,16 @@ pub(crate) struct Sets(Vec<(&'static str, u64)>);
 
 impl Value for Sets {
     fn read(text: &str) -> Result<Self, String> {
-        let find = |name| {
-            let set = SETS.iter().find(|(known, _)| *known == name);
-            let known = SETS.map(|(known, _)| known).join("`, `");
-            set.copied().ok_or_else(|| format!("`{name}` is not a set; known: `{known}`"))
-        };
-        let sets = text.split('+').map(find).collect::<Result<Vec<_>, String>>()?;
-        let is_repeated = |(place, set)| sets[..place].contains(set);
-        if sets.iter().enumerate().any(is_repeated) {
-            return Err(format!("`{text}` names a set twice"));
+        let mut sets = Vec::new();
+        for name in text.split('+') {
+            let set = SETS.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+                let known = SETS.map(|(known, _)| known).join("`, `");
+                format!("`{name}` is not a set; known: `{known}`")
+            })?;
+            if sets.contains(set) {
+                return Err(format!("`{text}` names a set twice"));
+            }
+            sets.push(*set);
         }
         Ok(Self(sets))
     }
@@ -74,6 +75,7 @@ impl Plan for Copy {
 
     /// One set at a time, in both folders.
     fn needs(&self, _: Bytes) -> Bytes {
+        // A second folder is checked when it is entered.
         let copies = if self.to.is_empty() { 2 } else { 1 };
         Bytes::new(self.largest().saturating_mul(copies))
     }
@@ -91,18 +93,19 @@ impl Plan for Copy {
         let second = if self.to.is_empty() {
             None
         } else {
-            let place = Place::enter(Path::new(&self.to))?;
-            has_space(&place, Bytes::new(self.largest()))?;
-            Some(place)
+            let second = Workspace::enter(Path::new(&self.to))?;
+            has_space(&second, Bytes::new(self.largest()))?;
+            Some(second)
         };
         let content = Content::new(&mut bench.rng(0));
         for set in &self.sets.0 {
-            let from = bench.place.fresh("from")?;
-            let to = second.as_ref().unwrap_or(&bench.place).fresh("to")?;
+            let from = bench.workspace.fresh("from")?;
+            let to = second.as_ref().unwrap_or(&bench.workspace).fresh("to")?;
             self.copy(bench, *set, [&from, &to], &content)?;
         }
-        bench.place.fresh("from")?;
-        second.map_or(Ok(()), Place::leave)?;
+        // The last set is removed before the other folder is left, as the earlier ones were.
+        bench.workspace.fresh("from")?;
+        second.map_or(Ok(()), Workspace::leave)?;
         Ok(())
     }
 }
@@ -124,6 +127,7 @@ impl Copy {
         [from, to]: [&Folder; 2],
         content: &Content,
     ) -> Done {
+        debug_assert!(from.path() != to.path(), "a copy has two folders");
         let tree = Tree::flat(self.files(bytes), bytes);
         tree.make(bench.control, from, content)?;
         bench.begin()?;
@@ -135,6 +139,7 @@ impl Copy {
         for (file, _) in tree.each_file() {
             laps.time(|| copy_file([from, to], file, &mut buffer, &|| watch.check()))?;
         }
+        // The clock goes on: the first end is that of a file manager, the second that of the disk.
         let closed = clock.stop();
         rustix::fs::syncfs(open_folder(to, Path::new(""))?).at("sync", to.path())?;
         let took = clock.stop();

@@ -69,6 +69,7 @@ impl Plan for FsMark {
     }
 
     fn needs(&self, _: Bytes) -> Bytes {
+        // The files of all loops stay.
         let files = u64::from(self.files) * u64::from(self.threads) * u64::from(self.loops);
         // No file takes less than a block.
         Bytes::new(self.size.get().max(4096).saturating_mul(files))
@@ -84,7 +85,7 @@ impl Plan for FsMark {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let top = bench.place.fresh(FILES)?;
+        let top = bench.workspace.fresh(FILES)?;
         let files = u64::from(self.files) * u64::from(self.threads);
         let written = if self.sync == 0 { WrittenFiles::NotSynced } else { WrittenFiles::Synced };
         for number in 1..=self.loops {
@@ -119,44 +120,47 @@ impl FsMark {
     ) -> Done<(Took, Histogram)> {
         let steps = u64::from(self.files) * u64::from(self.threads);
         let watch = Watch::new(bench.control, name, steps);
-        let part = |thread: u32| bench.rng(u64::from(number) << 32 | u64::from(thread));
         let clock = Stopwatch::start();
         let lat = watch.threads(self.threads, |thread, laps| {
-            self.write([bench.place.folder(), top], part(thread), laps)
+            let rng = bench.rng(u64::from(number) << 32 | u64::from(thread));
+            self.write([bench.workspace.folder(), top], rng, laps)
         })?;
         let took = clock.stop();
         Ok((took, merged(&lat)))
     }
 
-    /// What one thread does in one loop.
+    /// Carries out one loop of one thread.
     fn write(&self, [own, folder]: [&Folder; 2], mut rng: Rng, laps: &mut Laps<'_>) -> Done {
         let zeros = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
         let dir = open_folder(folder, Path::new(""))?;
         let mut subfolders = self.subfolders(&mut rng);
+        // Names are kept for the syncs at the end; no allocation grows within the time.
         let mut names = Vec::with_capacity(self.files as usize);
         let control = laps.control();
         for _ in 0..self.files {
             laps.time(|| {
                 let below = subfolders.as_mut().map(|subfolders| subfolders.next(Instant::now()));
-                let name = name(below, &mut rng);
+                let file = name(below, &mut rng);
                 // As the original does: for each file, within the time, its folder too.
                 let (at, made): (BorrowedFd<'_>, _) = match below {
-                    Some(_) => (dir.as_fd(), Path::new(&name[..2])),
+                    Some(_) => (dir.as_fd(), Path::new(&file[..2])),
                     None => (own.as_fd(), Path::new(FILES)),
                 };
                 match rustix::fs::mkdirat(at, made, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error).at("create", &folder.path().join(made)),
                 }
-                self.one_file(&dir, folder.path(), &name, &zeros, control)?;
-                names.push(name);
+                self.one_file(&dir, folder.path(), &file, &zeros, control)?;
+                names.push(file);
                 Ok(())
             })?;
         }
         if matches!(self.sync, 2 | 4 | 6) {
             rustix::fs::sync();
         }
+        debug_assert_eq!(names.len(), self.files as usize, "one name a file");
         match self.sync {
+            // As in the original: after `sync()` one fsync waits for all of them.
             2 => names.truncate(1),
             3 | 4 => names.reverse(),
             5 | 6 => {}
@@ -164,9 +168,9 @@ impl FsMark {
         }
         names.iter().try_for_each(|name| {
             laps.check()?;
-            let path = || folder.path().join(name);
             let file = rustix::fs::openat(&dir, name, OFlags::RDONLY, Mode::empty());
-            rustix::fs::fsync(file.at_path("open", path)?).at_path("sync", path)
+            let file = file.at_path("open", || folder.path().join(name))?;
+            rustix::fs::fsync(file).at_path("sync", || folder.path().join(name))
         })
     }
 
@@ -179,27 +183,28 @@ impl FsMark {
         zeros: &[u8],
         control: Control<'_>,
     ) -> Done {
-        let path = || folder.join(name);
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::TRUNC | OFlags::CLOEXEC;
         let file = rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o666));
-        let file = file.at_path("create", path)?;
+        let file = file.at_path("create", || folder.join(name))?;
+        debug_assert!(!zeros.is_empty(), "a write moves bytes");
         let mut left = usize::try_from(self.size.get()).unwrap_or(usize::MAX);
         // An empty file has one write, of no bytes.
         loop {
             control.check()?;
             let length = left.min(zeros.len());
-            left -= rustix::io::write(file.as_fd(), &zeros[..length]).at_path("write", path)?;
+            let written = rustix::io::write(file.as_fd(), &zeros[..length]);
+            left -= written.at_path("write", || folder.join(name))?;
             if left == 0 {
                 break;
             }
         }
         if self.sync == 1 {
-            rustix::fs::fsync(&file).at_path("sync", path)?;
+            rustix::fs::fsync(&file).at_path("sync", || folder.join(name))?;
         }
         Ok(())
     }
 
-    /// Where a thread begins is drawn; the original takes the clock.
+    /// The first subfolder of a thread is drawn; the original takes it from the clock.
     fn subfolders(&self, rng: &mut Rng) -> Option<Subfolders> {
         let count = NonZeroU32::new(self.dirs)?;
         let current = u32::try_from(rng.below(u64::from(count.get()))).expect("below `dirs`");
@@ -222,6 +227,7 @@ struct Subfolders {
 impl Subfolders {
     /// The number of the one that the next file goes into.
     fn next(&mut self, now: Instant) -> u32 {
+        // By number where one is given: time would make each run another work.
         let is_over = match self.per_dir {
             Some(files) => self.filled >= files.get(),
             None => now.saturating_duration_since(self.begun) > DIR_TIME,
@@ -231,6 +237,7 @@ impl Subfolders {
             (self.filled, self.begun) = (0, now);
         }
         self.filled += 1;
+        debug_assert!(self.current < self.count.get(), "{self:?}");
         self.current
     }
 }

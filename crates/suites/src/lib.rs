@@ -1,6 +1,6 @@
 //! Benchmarks of files that people know, with their original meaning.
 //!
-//! Each works in one folder of its own, which it removes, draws everything from a seed, and says of
+//! Each works in one folder, which it makes and removes, draws everything from a seed, and says of
 //! each of its phases what that measures. The defects of the original tools are not repeated.
 #![forbid(unsafe_code)]
 

@@ -56,16 +56,17 @@ impl Plan for Metadata {
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let content = Content::new(&mut bench.rng(0));
+        // Content and tree are drawn apart: one may change without the other.
         let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
-        let top = bench.place.fresh("tree")?;
-        let own = bench.place.folder().try_clone().at("open", bench.place.folder().path())?;
-        let unpack = |laps: &mut Laps<'_>| {
+        let top = bench.workspace.fresh("tree")?;
+        let own =
+            bench.workspace.folder().try_clone().at("open", bench.workspace.folder().path())?;
+        phase(bench, &tree, ("unpack", Nature::JournalSync), |laps| {
             tree.entries
                 .iter()
                 .try_for_each(|entry| laps.time(|| unpack(entry, &top, &content)))?;
             sync(&top)
-        };
-        phase(bench, &tree, ("unpack", Nature::JournalSync), unpack)?;
+        })?;
         let walking = bench.looking_up();
         phase(bench, &tree, ("walk", walking), |laps| walk(&top, laps))?;
         phase(bench, &tree, ("remove", Nature::JournalSync), |laps| {
@@ -83,6 +84,7 @@ fn phase(
 ) -> Done {
     bench.begin()?;
     let entries = tree.entries.len() as u64;
+    debug_assert!(entries > 0, "a rate needs something to count");
     let watch = Watch::new(bench.control, name, entries);
     let mut laps = watch.laps();
     let clock = Stopwatch::start();
@@ -100,13 +102,14 @@ fn sync(folder: &Folder) -> Done {
 
 /// As tar does: data, then time and mode of files.
 fn unpack(entry: &Entry, top: &Folder, content: &Content) -> Done {
+    // A folder comes before its files, as in an archive.
     let Some(bytes) = entry.bytes else { return make_below(top, &entry.path) };
-    let path = || top.path().join(&entry.path);
     let file = write_file(top, &entry.path, bytes, CHUNK, content)?;
     let time = SystemTime::UNIX_EPOCH + PACKED;
     let times = FileTimes::new().set_accessed(time).set_modified(time);
-    file.set_times(times).at_path("set the times of", path)?;
-    file.set_permissions(Permissions::from_mode(0o644)).at_path("set the mode of", path)
+    file.set_times(times).at_path("set the times of", || top.path().join(&entry.path))?;
+    let mode = file.set_permissions(Permissions::from_mode(0o644));
+    mode.at_path("set the mode of", || top.path().join(&entry.path))
 }
 
 /// Looks everything up, as `find -size` or `git status` do.
@@ -115,15 +118,22 @@ fn walk(top: &Folder, laps: &mut Laps<'_>) -> Done {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let opened = open_folder(top, &folder)?;
-        let path = || top.path().join(&folder);
-        each_name(&opened, path, |name, _| {
-            let look = || rustix::fs::statx(&opened, name, flags, wanted);
-            let about = laps.time(|| look().at_path("look at", || join(&path(), name)))?;
-            if FileType::from_raw_mode(about.stx_mode.into()) == FileType::Directory {
-                folders.push(join(&folder, name));
-            }
-            Ok(())
-        })?;
+        let path = top.path().join(&folder);
+        each_name(
+            &opened,
+            || path.clone(),
+            |name, _| {
+                let about = laps.time(|| {
+                    let about = rustix::fs::statx(&opened, name, flags, wanted);
+                    about.at_path("look at", || join(&path, name))
+                })?;
+                // Folders are found by their mode, as by a program that needs the sizes anyway.
+                if FileType::from_raw_mode(about.stx_mode.into()) == FileType::Directory {
+                    folders.push(join(&folder, name));
+                }
+                Ok(())
+            },
+        )?;
     }
     Ok(())
 }
@@ -138,12 +148,17 @@ fn remove(top: &Folder, folder: &Path, laps: &mut Laps<'_>) -> Done {
             if kind == FileType::Directory {
                 return remove(top, &path, laps);
             }
-            let unlink = || rustix::fs::unlinkat(top, &path, AtFlags::empty());
-            laps.time(|| unlink().at_path("remove", || top.path().join(&path)))
+            laps.time(|| {
+                let removed = rustix::fs::unlinkat(top, &path, AtFlags::empty());
+                removed.at_path("remove", || top.path().join(&path))
+            })
         },
     )?;
-    let unlink = || rustix::fs::unlinkat(top, folder, AtFlags::REMOVEDIR);
-    laps.time(|| unlink().at_path("remove", || top.path().join(folder)))
+    // Its files first: only an empty folder can be removed.
+    laps.time(|| {
+        let removed = rustix::fs::unlinkat(top, folder, AtFlags::REMOVEDIR);
+        removed.at_path("remove", || top.path().join(folder))
+    })
 }
 
 fn join(folder: &Path, name: &CStr) -> PathBuf {

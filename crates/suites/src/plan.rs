@@ -1,4 +1,4 @@
-//! What every suite is to those that run it.
+//! The interface of every suite.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,22 @@ use crate::bench::{Bench, CacheDrop, Done};
 
 /// A suite with its options.
 pub(crate) trait Plan: fmt::Debug + Send + Sync {
-    /// Sets the option called `key`; whether there is one.
+    /// Sets the option called `key`; returns false if it is unknown.
     fn set(&mut self, key: &str, text: &str) -> Result<bool, String>;
 
-    /// What is wrong with the options together.
+    /// Refuses options that contradict each other.
     fn check(&self) -> Result<(), String>;
 
     /// Room that it takes on a machine with so much memory.
     fn needs(&self, memory: Bytes) -> Bytes;
 
-    /// When the page cache is dropped.
+    /// Returns the moments at which the page cache is dropped.
     fn drop_when(&self) -> CacheDrop;
 
     /// Its phases, each with the names of its figures; the first one speaks for the suite.
     fn measures(&self) -> Vec<(String, Vec<String>)>;
 
-    /// What the original tool writes of its settings into its results, under its own names; of a
+    /// Returns the settings that the original tool writes into its results, under its names; of a
     /// run on a machine with so much memory, if that is known.
     fn setup(&self, _seed: u64, _memory: Option<Bytes>) -> BTreeMap<String, String> {
         BTreeMap::new()
@@ -40,6 +40,7 @@ pub(crate) fn within<T: PartialOrd + Copy + fmt::Display>(
     value: T,
     [low, high]: [T; 2],
 ) -> Result<(), String> {
+    debug_assert!(low <= high, "{key}");
     if value >= low && value <= high {
         return Ok(());
     }
@@ -50,6 +51,7 @@ pub(crate) fn within<T: PartialOrd + Copy + fmt::Display>(
 pub(crate) fn named_alike<'a>(
     phases: impl IntoIterator<Item = &'a str>,
 ) -> Vec<(String, Vec<String>)> {
+    // Most tools have one figure a phase, and one name for both.
     phases.into_iter().map(|name| (name.to_owned(), vec![name.to_owned()])).collect()
 }
 

@@ -1,4 +1,4 @@
-//! A virus scanner's read of a whole tree, alone and beside a copy on the same disk.
+//! A virus scanner's read of a whole tree, alone and during a copy on the same disk.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,6 +46,7 @@ impl Plan for Scan {
     }
 
     fn needs(&self, _: Bytes) -> Bytes {
+        // More than the mean of 24 KiB: files take whole blocks.
         let tree = u64::from(self.files) * 32 * 1024;
         Bytes::new(tree + 2 * COPIED_BYTES * u64::from(self.copy))
     }
@@ -55,15 +56,18 @@ impl Plan for Scan {
     }
 
     fn measures(&self) -> Vec<(String, Vec<String>)> {
-        let scan = |name| measures(name, &["bytes_per_s", "files_per_s"]);
-        let beside = [scan("scan_beside_copy"), measures("copy_beside_scan", &["bytes_per_s"])];
-        let beside = beside.into_iter().filter(|_| self.copy > 0);
-        std::iter::once(scan("scan")).chain(beside).collect()
+        let figures = ["bytes_per_s", "files_per_s"];
+        let mut phases = vec![measures("scan", &figures)];
+        if self.copy > 0 {
+            phases.push(measures("scan_beside_copy", &figures));
+            phases.push(measures("copy_beside_scan", &figures[..1]));
+        }
+        phases
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let content = Content::new(&mut bench.rng(0));
-        let top = bench.place.fresh("tree")?;
+        let top = bench.workspace.fresh("tree")?;
         let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
         tree.make(bench.control, &top, &content)?;
         let bytes = Bytes::new(tree.bytes());
@@ -86,7 +90,8 @@ impl Plan for Scan {
 impl Scan {
     /// Scans while another thread copies; both rates are those until the scan ended.
     fn beside(&self, bench: &mut Bench<'_>, top: &Folder, tree: &Tree, content: &Content) -> Done {
-        let (from, to) = (bench.place.fresh("from")?, bench.place.fresh("to")?);
+        let (from, to) = (bench.workspace.fresh("from")?, bench.workspace.fresh("to")?);
+        debug_assert!(self.copy > 0, "without files there is no copy");
         let copied = Tree::flat(u64::from(self.copy), COPIED_BYTES);
         copied.make(bench.control, &from, content)?;
         bench.begin()?;
@@ -95,11 +100,13 @@ impl Scan {
         let clock = Stopwatch::start();
         let lat = watch.threads(2, |number, laps| {
             if number == 0 {
+                // The copy ends with the scan, also where that fails.
                 let bytes = self.scan(top, laps);
                 over.store(true, Ordering::Relaxed);
                 read.store(bytes?, Ordering::Relaxed);
                 return Ok(());
             }
+            // Again and again over the same files: only the scan has an end.
             let mut buffer = Buffer::new(COPY_CHUNK);
             let files = copied.each_file().cycle();
             for (file, bytes) in files.take_while(|_| !over.load(Ordering::Relaxed)) {
@@ -119,11 +126,12 @@ impl Scan {
         Ok(())
     }
 
-    /// Reads every file of a folder and of those in it, in the order of the file system; how much
-    /// there was.
+    /// Reads every file of a folder and of those in it, in the order of the file system, and
+    /// returns their bytes.
     fn scan(&self, top: &Folder, laps: &mut Laps<'_>) -> Done<u64> {
         let mut buffer = Buffer::new(self.bs);
         let (mut bytes, mut folders) = (0, vec![PathBuf::new()]);
+        // Depth first: the folder that was found last is read next.
         while let Some(folder) = folders.pop() {
             let opened = open_folder(top, &folder)?;
             each_name(

@@ -1,5 +1,5 @@
-//! Timed insertions into `SQLite`, as the Phoronix Test Suite makes them: each statement is a
-//! transaction of its own and waits for its sync.
+//! Timed insertions into `SQLite`, as the Phoronix Test Suite makes them: each statement is one
+//! transaction and waits for its sync.
 //!
 //! The library is built with the program, with its defaults for databases: a rollback journal and
 //! `synchronous = FULL`.
@@ -65,7 +65,8 @@ impl Plan for Sqlite {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let top = bench.place.fresh_by_name("databases")?;
+        // The library opens files by name, its journals too.
+        let top = bench.workspace.fresh_by_name("databases")?;
         let databases: Vec<_> =
             (0..self.threads).map(|thread| top.join(format!("benchmark-{thread}.db"))).collect();
         for database in &databases {
@@ -78,10 +79,12 @@ impl Plan for Sqlite {
         let clock = Stopwatch::start();
         let lat = watch.threads(self.threads, |thread, laps| {
             let mut rng = bench.rng(u64::from(thread));
+            // Threads draw apart: how many they are changes no row of another.
             (0..self.repeat)
                 .try_for_each(|_| self.insert(&databases[thread as usize], &mut rng, laps))
         })?;
         let took = clock.stop();
+        debug_assert_eq!(lat.len(), self.threads as usize, "one thread a database");
         let time = Figure::new(name, seconds(took.wall), Better::Less);
         let per_s = rate("insertions_per_s", float(all), took, "1/s");
         let figures =
@@ -98,8 +101,9 @@ impl Sqlite {
         u64::from(self.rows) * u64::from(self.repeat)
     }
 
-    /// What one call of the original's shell does.
+    /// Inserts the rows of one call of the original's shell.
     fn insert(&self, database: &Path, rng: &mut Rng, laps: &mut Laps<'_>) -> Done {
+        // Each call opens the database again, as the shell does: the schema is read again.
         let connection = open(database)?;
         for row in 0..self.rows {
             let (short, long) = (random_letters(rng, 4), random_letters(rng, 16));
@@ -133,6 +137,7 @@ fn open(database: &Path) -> Done<Connection> {
 }
 
 fn refused(database: &Path, error: rusqlite::Error) -> crate::bench::Halt {
+    // A full disk has a hint, which goes by the kind of the error.
     let kind = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => std::io::ErrorKind::StorageFull,
         _ => std::io::ErrorKind::Other,

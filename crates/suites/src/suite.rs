@@ -12,7 +12,7 @@ use drivelab_core::record::{Mark, MarkId, Phase, SUITE, Work, metric_name, size}
 use drivelab_core::{Bytes, Refusal, Span};
 
 use crate::bench::{
-    Bench, CacheDrop, Control, Halt, Place, SuiteOption, drops_everything, has_space,
+    Bench, CacheDrop, Control, Halt, SuiteOption, Workspace, drops_everything, has_space,
 };
 use crate::blogbench::Blogbench;
 use crate::bonnie::Bonnie;
@@ -24,14 +24,14 @@ use crate::scan::Scan;
 use crate::sqlite::Sqlite;
 use crate::tiobench::Tiobench;
 
-/// What is known of a suite.
+/// A suite: its name, options and constructor.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a phrase.
+    /// Its work, in a phrase.
     pub summary: &'static str,
-    /// What may be set.
+    /// The options that may be set.
     pub options: &'static [SuiteOption],
     make: fn() -> Box<dyn Plan>,
 }
@@ -69,24 +69,25 @@ pub struct Suite {
 
 /// Every suite with its options, for people.
 pub fn help() -> Vec<Line> {
-    let of_suite = |about: &About| {
-        let name = format!("{:<11}", about.name);
-        let name = Line::new(about.summary, 2).part(Tone::Bold, name);
-        let option = |option: &SuiteOption| {
-            let default = match option.default {
-                "" => String::new(),
-                default => format!(" [{default}]"),
-            };
-            let help = option.help.trim().trim_end_matches('.');
-            let key = format!("  {:<11}", option.key);
-            Line::new(format!("{help}{default}"), 13).part(Tone::Plain, key)
-        };
-        let options = about.options.iter().map(option);
-        [Line::default(), name].into_iter().chain(options).collect::<Vec<_>>()
-    };
     let first = "drivelab run DIR --suite NAME[,KEY=VALUE...] runs a suite in the folder DIR.";
-    let first = Line::new(first, 0);
-    [first].into_iter().chain(SUITES.iter().flat_map(of_suite)).collect()
+    let mut lines = vec![Line::new(first, 0)];
+    for about in SUITES {
+        let name = format!("{:<11}", about.name);
+        lines.push(Line::default());
+        lines.push(Line::new(about.summary, 2).part(Tone::Bold, name));
+        lines.extend(about.options.iter().map(help_of));
+    }
+    lines
+}
+
+fn help_of(option: &SuiteOption) -> Line {
+    let default = match option.default {
+        "" => String::new(),
+        default => format!(" [{default}]"),
+    };
+    let help = option.help.trim().trim_end_matches('.');
+    let key = format!("  {:<11}", option.key);
+    Line::new(format!("{help}{default}"), 13).part(Tone::Plain, key)
 }
 
 impl Suite {
@@ -95,13 +96,13 @@ impl Suite {
     /// # Errors
     /// Says which suites or options there are.
     pub fn new(name: &str, given: &[(String, String)]) -> Result<Self, String> {
-        let names = || SUITES.iter().map(|about| about.name);
         let Some(about) = SUITES.iter().find(|about| about.name == name) else {
-            return Err(unknown("suite", name, names()));
+            return Err(unknown("suite", name, SUITES.iter().map(|about| about.name)));
         };
+        // All defaults first; what is given overrides them in order.
         let mut plan = (about.make)();
-        for (place, (key, value)) in given.iter().enumerate() {
-            if given[..place].iter().any(|(earlier, _)| earlier == key) {
+        for (index, (key, value)) in given.iter().enumerate() {
+            if given[..index].iter().any(|(earlier, _)| earlier == key) {
                 return Err(format!("`{key}` is given twice"));
             }
             if !plan.set(key, value).map_err(|wrong| format!("`{key}`: {wrong}"))? {
@@ -118,12 +119,12 @@ impl Suite {
         self.about.name
     }
 
-    /// What it does, in a phrase.
+    /// Its work, in a phrase.
     pub fn summary(&self) -> &'static str {
         self.about.summary
     }
 
-    /// Whether it drops the page cache of the whole machine, which this process may.
+    /// Returns true if it drops the page cache of the whole machine, which this process may.
     pub fn drops_everything(&self) -> bool {
         self.plan.drop_when() != CacheDrop::Never && drops_everything()
     }
@@ -139,6 +140,7 @@ impl Suite {
         let mut work = Work::default();
         work.set("suite", self.about.name);
         for option in self.about.options {
+            // Options that were not given are part of the work too.
             let given = self.given.iter().find(|(key, _)| key == option.key);
             let text = given.map_or(option.default, |(_, value)| value);
             work.set(&format!("{SUITE}{}", option.key), spelled(option.default, text));
@@ -146,7 +148,7 @@ impl Suite {
         work
     }
 
-    /// What the original tool writes of its settings into its results, under its own names; of a
+    /// Returns the settings that the original tool writes into its results, under its names; of a
     /// run on a machine with so much memory, if that is known.
     pub fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
         self.plan.setup(seed, memory)
@@ -154,34 +156,42 @@ impl Suite {
 
     /// The names of its numbers among all of a run; the first speaks for it.
     pub fn metrics(&self) -> Vec<String> {
-        let phases = self.plan.measures();
-        let of_phase = |(phase, figures): &(String, Vec<String>)| {
+        let mut metrics = Vec::new();
+        for (phase, figures) in self.plan.measures() {
             let load = format!("{phase}_cpu");
             let all = figures.iter().map(String::as_str).chain([&*load]).chain(LATENCIES);
-            all.map(|figure| metric_name(phase, figure)).collect::<Vec<_>>()
-        };
-        phases.iter().flat_map(of_phase).collect()
+            metrics.extend(all.map(|figure| metric_name(&phase, figure)));
+        }
+        debug_assert!(!metrics.is_empty(), "{} measures something", self.about.name);
+        metrics
     }
 }
 
-/// What a run says of the steps of a phase.
+/// The latencies of the steps of a phase.
 const LATENCIES: [&str; 3] = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
 
 /// A value in the one spelling of its kind, which the default shows.
 fn spelled(default: &str, text: &str) -> String {
-    let is_number = |text: &str| text.ends_with(|c: char| c.is_ascii_digit());
     if matches!(default, "on" | "off") {
+        // A switch is 0 or 1, as in the records of loads.
         return bool::read(text)
             .map_or_else(|_| text.to_owned(), |is_on| u8::from(is_on).to_string());
     }
-    if default == "auto" || (!is_number(default) && Bytes::read(default).is_ok()) {
+    // `auto` stands for a size that the suite chooses.
+    if default == "auto" || (!ends_in_digit(default) && Bytes::read(default).is_ok()) {
         return size(text);
     }
-    if !is_number(default) && Span::read(default).is_ok() {
+    if !ends_in_digit(default) && Span::read(default).is_ok() {
         return Span::read(text).map_or_else(|_| text.to_owned(), |span| span.to_string());
     }
+    // A plain number may be grouped.
     let digits = text.replace('_', "");
     digits.parse::<u64>().map_or_else(|_| text.to_owned(), |count| count.to_string())
+}
+
+/// Numbers end so; sizes and times end in a unit.
+fn ends_in_digit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_digit())
 }
 
 fn unknown(what: &str, word: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
@@ -200,11 +210,11 @@ impl FromStr for Suite {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
-        let pair = |part: &str| match part.split_once('=') {
+        let given = parts.map(|part| match part.split_once('=') {
             Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
             None => Err(format!("`{part}` is not `key=value`")),
-        };
-        let given = parts.map(pair).collect::<Result<Vec<_>, String>>()?;
+        });
+        let given = given.collect::<Result<Vec<_>, String>>()?;
         Self::new(name, &given)
     }
 }
@@ -216,10 +226,10 @@ impl fmt::Display for Suite {
     }
 }
 
-/// Where and on what a suite runs.
+/// The setting of a run: folder, seed and machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
-    /// The folder in which it makes one of its own.
+    /// The folder in which it makes one.
     pub dir: &'a Path,
     /// Seed of all random choices.
     pub seed: u64,
@@ -229,24 +239,25 @@ pub struct Setting<'a> {
     pub in_memory: bool,
 }
 
-/// What a suite came to.
+/// The result of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The phases that ended.
     pub phases: Vec<Phase>,
-    /// What they are, and what casts doubt on them.
+    /// The marks of the whole run.
     pub marks: Vec<Mark>,
 }
 
-/// Runs a suite in a folder of its own, and removes that.
+/// Runs a suite in a new folder, and removes that.
 ///
 /// # Errors
 /// It cannot be carried out there: the folder is as it was.
 pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<Outcome, Refusal> {
-    let place = Place::enter(setting.dir)?;
-    has_space(&place, suite.plan.needs(setting.memory))?;
+    let workspace = Workspace::enter(setting.dir)?;
+    // Before anything is written; what is refused here leaves nothing.
+    has_space(&workspace, suite.plan.needs(setting.memory))?;
     let mut bench = Bench {
-        place,
+        workspace,
         control,
         seed: setting.seed,
         memory: setting.memory,
@@ -255,6 +266,7 @@ pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<
         dropped: None,
         phases: Vec::new(),
     };
+    // Phases that ended before the user asked to stop are measured as well as ever.
     let interrupted = match suite.plan.run(&mut bench) {
         Ok(()) => None,
         Err(Halt::Interrupted) => Some(interrupted(bench.phases.len())),
@@ -262,7 +274,7 @@ pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<
     };
     let marks = bench.marks().into_iter().chain(interrupted).collect();
     let phases = std::mem::take(&mut bench.phases);
-    bench.place.leave()?;
+    bench.workspace.leave()?;
     Ok(Outcome { phases, marks })
 }
 

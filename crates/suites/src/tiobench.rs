@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use drivelab_core::Bytes;
 use drivelab_core::record::Nature;
@@ -72,27 +72,30 @@ impl Plan for Tiobench {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        let top = bench.place.fresh("files")?;
+        let top = bench.workspace.fresh("files")?;
         let content = Content::new(&mut bench.rng(0));
-        for (place, (name, writes, random)) in PHASES.into_iter().enumerate() {
+        for (phase, (name, writes, random)) in PHASES.into_iter().enumerate() {
             bench.begin()?;
+            debug_assert!(self.blocks() > 0, "checked with the options");
             let each = if random { u64::from(self.random_ops) } else { self.blocks() };
             let all = each * u64::from(self.threads);
             let watch = Watch::new(bench.control, name, all);
             let clock = Stopwatch::start();
             let lat = watch.threads(self.threads, |thread, laps| {
-                let seed = (place as u64) << 32 | u64::from(thread);
+                // Drawn for each phase and thread: one more thread changes no other.
+                let seed = (phase as u64) << 32 | u64::from(thread);
                 let mut rng = bench.rng(seed);
-                let mut block = |number| if random { rng.below(self.blocks()) } else { number };
-                let blocks = (0..each).map(&mut block);
+                let blocks =
+                    (0..each).map(|step| if random { rng.below(self.blocks()) } else { step });
                 let path = PathBuf::from(format!("thread{thread}"));
                 let flags = if self.osync { OFlags::SYNC } else { OFlags::empty() };
+                // Opened in each phase, within the time, as in the original.
                 let file = open_below(&top, &path, OFlags::RDWR | OFlags::CREATE | flags)?;
-                let path = || top.path().join(&path);
+                let path = top.path().join(&path);
                 if writes {
-                    self.write(&file, path, blocks, &content, laps)
+                    self.write(&file, &path, blocks, &content, laps)
                 } else {
-                    self.read(&file, path, blocks, laps)
+                    self.read(&file, &path, blocks, laps)
                 }
             })?;
             let took = clock.stop();
@@ -118,7 +121,7 @@ impl Tiobench {
     fn write(
         &self,
         file: &File,
-        path: impl Fn() -> PathBuf,
+        path: &Path,
         blocks: impl Iterator<Item = u64>,
         content: &Content,
         laps: &mut Laps<'_>,
@@ -126,22 +129,23 @@ impl Tiobench {
         for block in blocks {
             let buffer = content.block(block, self.block_bytes());
             let at = block * self.bs.get();
-            laps.time(|| file.write_all_at(buffer, at).at_path("write", &path))?;
+            laps.time(|| file.write_all_at(buffer, at).at("write", path))?;
         }
-        file.sync_all().at_path("sync", path)
+        file.sync_all().at("sync", path)
     }
 
     fn read(
         &self,
         file: &File,
-        path: impl Fn() -> PathBuf,
+        path: &Path,
         blocks: impl Iterator<Item = u64>,
         laps: &mut Laps<'_>,
     ) -> Done {
+        // Random blocks may repeat, as in the original.
         let mut buffer = Buffer::new(self.bs);
         for block in blocks {
             let at = block * self.bs.get();
-            laps.time(|| file.read_exact_at(&mut buffer, at).at_path("read", &path))?;
+            laps.time(|| file.read_exact_at(&mut buffer, at).at("read", path))?;
         }
         Ok(())
     }

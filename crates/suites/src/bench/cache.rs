@@ -8,7 +8,7 @@ use drivelab_core::record::{Mark, MarkId};
 use drivelab_files::Folder;
 use rustix::fs::{Access, Advice};
 
-/// When the page cache is dropped.
+/// The moments at which the page cache is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheDrop {
     /// Before the first phase.
@@ -31,12 +31,12 @@ impl Value for CacheDrop {
     }
 }
 
-/// What could be dropped.
+/// The part of the cache that could be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dropped {
     /// Everything, names and inodes included.
     All,
-    /// What files hold.
+    /// The contents of files.
     Data,
     /// Nothing.
     Nothing,
@@ -59,13 +59,14 @@ impl Dropped {
 /// Of the kernel; `Documentation/admin-guide/sysctl/vm.rst`: 3 drops page cache, names and inodes.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Whether a drop is one of everything, for the whole machine.
+/// Returns true if this process may drop the page cache of the whole machine.
 pub(crate) fn drops_everything() -> bool {
     rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
 }
 
 /// Writes out what lies below `folder`, and drops it from memory.
 pub(crate) fn drop_below(folder: &Folder) -> io::Result<Dropped> {
+    // Only clean pages are dropped.
     rustix::fs::syncfs(folder)?;
     let everything = OpenOptions::new().write(true).open(DROP_CACHES);
     if everything.and_then(|mut file| file.write_all(b"3\n")).is_ok() {
@@ -78,8 +79,9 @@ fn drop_data(folder: &Folder) -> io::Result<()> {
     for entry in folder.entries()? {
         if entry.is_folder {
             drop_data(&folder.folder(&entry.name)?)?;
+        // A file that cannot be opened stays in memory, as it does for any other program.
         } else if let Ok(file) = folder.read(&entry.name) {
-            // Not a link, which holds nothing.
+            // A link holds nothing, and is not opened.
             rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?;
         }
     }

@@ -24,8 +24,9 @@ impl Content {
         Self((0..CONTENT_BYTES / 8).flat_map(|_| rng.bits().to_le_bytes()).collect())
     }
 
-    /// What the block of that number holds.
+    /// Returns the content of the block of that number.
     pub(crate) fn block(&self, number: u64, length: usize) -> &[u8] {
+        debug_assert!(length > 0, "blocks hold something");
         let length = length.min(CONTENT_BYTES);
         let from = usize::try_from(number % (CONTENT_BYTES / length) as u64).expect("below 1 MiB");
         let from = from * length;
@@ -50,6 +51,7 @@ pub(crate) fn write_file(
     content: &Content,
 ) -> Done<File> {
     let mut file = open_below(top, path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+    debug_assert!(chunk > 0, "a write moves bytes");
     let chunk = chunk.min(CONTENT_BYTES);
     let (mut left, mut number) = (size, 0);
     while left > 0 {
@@ -68,6 +70,7 @@ pub(crate) fn read_whole(
     buffer: &mut [u8],
     path: impl Fn() -> PathBuf,
 ) -> Done<u64> {
+    debug_assert!(!buffer.is_empty(), "an empty read looks like the end");
     let mut bytes = 0;
     loop {
         match file.read(buffer).at_path("read", &path)? {
@@ -85,6 +88,7 @@ pub(crate) fn copy_file(
     buffer: &mut [u8],
     check: &dyn Fn() -> Done,
 ) -> Done<u64> {
+    debug_assert!(!buffer.is_empty(), "an empty read looks like the end");
     let mut source = open_below(from, path, OFlags::RDONLY)?;
     let mut target = open_below(to, path, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
     let mut bytes = 0;
@@ -102,6 +106,7 @@ pub(crate) fn copy_file(
 /// Opens a folder below one of the suite, for names relative to it; the empty path is that itself.
 pub(crate) fn open_folder(top: &Folder, path: &Path) -> Done<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // A descriptor of the folder itself would share its position with other readers of the names.
     let name = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let folder = rustix::fs::openat(top, name, flags, Mode::empty());
     folder.at_path("open", || top.path().join(path))

@@ -20,7 +20,7 @@ impl From<Refusal> for Halt {
     }
 }
 
-/// What a part of a suite comes to.
+/// The result of a part of a suite.
 pub(crate) type Done<T = ()> = Result<T, Halt>;
 
 /// Adds the file and the operation to an I/O error.

@@ -1,14 +1,14 @@
-//! What suites share: their folder, their clock, what they record, and how they end.
+//! The parts that suites share: their folder, their clock, their records, and how they end.
 
 mod buffer;
 mod cache;
 mod files;
 mod halt;
 mod options;
-mod place;
 mod threads;
 mod tree;
 mod watch;
+mod workspace;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
@@ -18,17 +18,17 @@ pub(crate) use files::{
 pub(crate) use halt::{At, Done, Halt};
 pub use options::SuiteOption;
 pub(crate) use options::{Auto, suite_options};
-pub(crate) use place::{Place, has_space};
 pub(crate) use tree::{Entry, Tree, random_letters};
 pub use watch::{Control, Step};
 pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
+pub(crate) use workspace::{Workspace, has_space};
 
 use drivelab_core::record::{
     Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, ReadBack, Remark,
 };
 use drivelab_core::{Bytes, Histogram, Rng};
 
-/// What a phase came to.
+/// The result of a phase.
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) name: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Measured<'a> {
 /// A suite while it runs.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
-    pub(crate) place: Place,
+    pub(crate) workspace: Workspace,
     pub(crate) control: Control<'a>,
     pub(crate) seed: u64,
     pub(crate) memory: Bytes,
@@ -68,19 +68,19 @@ impl Bench<'_> {
             CacheDrop::Phases => true,
         };
         if is_due {
-            let folder = self.place.folder();
+            let folder = self.workspace.folder();
             self.dropped = Some(cache::drop_below(folder).at("drop from memory", folder.path())?);
         }
         self.control.check()
     }
 
-    /// What a phase that reads `bytes`, written before, measures.
+    /// Returns the nature of a phase that reads `bytes` which were written before.
     pub(crate) fn reading(&self, bytes: Bytes) -> Nature {
         let is_dropped = self.drop == CacheDrop::Phases && self.dropped != Some(Dropped::Nothing);
         ReadBack { is_dropped, bytes: Some(bytes), memory: Some(self.memory) }.nature()
     }
 
-    /// What a phase measures that looks names and inodes up.
+    /// Returns the nature of a phase that looks up names and inodes.
     pub(crate) fn looking_up(&self) -> Nature {
         let is_cold = self.drop == CacheDrop::Phases && self.dropped == Some(Dropped::All);
         if is_cold { Nature::Disk } else { Nature::PageCache }
@@ -89,9 +89,11 @@ impl Bench<'_> {
     /// Keeps what a phase came to.
     pub(crate) fn record(&mut self, measured: Measured<'_>) {
         let Measured { name, mut nature, mut figures, took, lat } = measured;
+        debug_assert!(!figures.is_empty(), "{name} measures something");
         let load = percent(took);
         let mut remarks = Vec::new();
         if self.in_memory && nature != Nature::Cpu {
+            // No figure can be that of a disk, not even one that has a nature of another phase.
             nature = Nature::PageCache;
             for figure in &mut figures {
                 figure.nature = None;
@@ -112,16 +114,20 @@ impl Bench<'_> {
         self.phases.push(Phase { name, nature, figures, points, lat_ns, remarks });
     }
 
-    /// What the whole is, and what casts doubt on it.
+    /// Returns the marks of the whole run.
     pub(crate) fn marks(&self) -> Vec<Mark> {
-        let mark = |id, message: &str| Mark { id, message: message.into() };
-        let in_memory = "the folder is on a file system in memory: no disk was measured";
-        let in_memory = self.in_memory.then(|| mark(MarkId::NotDisk, in_memory));
-        let kept = match self.drop {
-            CacheDrop::Never => Some(mark(MarkId::PageCache, "the page cache was not dropped")),
-            _ => self.dropped.and_then(Dropped::mark),
-        };
-        in_memory.into_iter().chain(kept).collect()
+        let mut marks = Vec::new();
+        if self.in_memory {
+            let message = "the folder is on a file system in memory: no disk was measured".into();
+            marks.push(Mark { id: MarkId::NotDisk, message });
+        }
+        if self.drop == CacheDrop::Never {
+            let message = "the page cache was not dropped".into();
+            marks.push(Mark { id: MarkId::PageCache, message });
+        } else {
+            marks.extend(self.dropped.and_then(Dropped::mark));
+        }
+        marks
     }
 }
 

@@ -2,7 +2,7 @@
 
 use drivelab_core::config::Value;
 
-/// What is known of an option besides its type.
+/// An option of a suite: its key, help and default.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteOption {
     /// Its key.
@@ -19,6 +19,7 @@ pub(crate) struct Auto<T>(pub(crate) Option<T>);
 
 impl<T: Value> Value for Auto<T> {
     fn read(text: &str) -> Result<Self, String> {
+        // Resolved when the machine is known.
         if text == "auto" { Ok(Self(None)) } else { T::read(text).map(|value| Self(Some(value))) }
     }
 }

@@ -1,4 +1,4 @@
-//! The threads of a phase: all there before the first begins.
+//! The threads of a phase: all have started before the first begins.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use super::halt::{Done, Halt};
 /// Starts `count` threads, has each `prepare`, and then lets them `work`: they are woken in the
 /// order of their numbers. Returns what they came to, in that order.
 ///
-/// Beside others that already work, the last one of a hundred began up to half a second after the
+/// Where others already work, the last one of a hundred began up to half a second after the
 /// first, which may be most of what a phase measures: a thread maps memory when it begins, for
 /// which it needs a lock that all of the process share.
 pub(crate) fn in_order<P, T: Send>(
@@ -22,41 +22,45 @@ pub(crate) fn in_order<P, T: Send>(
     let gate = Gate { there: AtomicU32::new(0), keeper: thread::current(), opens: OnceLock::new() };
     thread::scope(|scope| {
         let (gate, prepare, work) = (&gate, &prepare, &work);
-        let start = |number| {
+        let started = (0..count).map(|number| {
             let work = move || {
                 let prepared = prepare();
                 if gate.wait() { work(number, prepared) } else { Err(Halt::Interrupted) }
             };
-            let cannot = |error: std::io::Error| {
-                let hint = "ask for fewer threads, or raise the limit of processes (`ulimit -u`)";
-                Refusal::machine(format_args!("cannot start {count} threads"))
-                    .because(error)
-                    .hint(hint)
-            };
-            Builder::new().spawn_scoped(scope, work).map_err(|error| Halt::from(cannot(error)))
-        };
-        let started: Vec<Done<_>> = (0..count).map(start).collect();
+            Builder::new().spawn_scoped(scope, work).map_err(|error| cannot_start(count, error))
+        });
+        let started: Vec<Done<_>> = started.collect();
+        assert_eq!(started.len(), count as usize, "one handle for each thread");
         gate.open(&started);
         let panicked = "a panic of a thread is a panic of the suite";
         started.into_iter().map(|thread| thread?.join().expect(panicked)).collect()
     })
 }
 
-/// Where threads wait until all are there.
+fn cannot_start(count: u32, error: std::io::Error) -> Halt {
+    Halt::from(
+        Refusal::machine(format_args!("cannot start {count} threads"))
+            .because(error)
+            .hint("ask for fewer threads, or raise the limit of processes (`ulimit -u`)"),
+    )
+}
+
+/// A gate at which threads wait until all have arrived.
 struct Gate {
     there: AtomicU32,
     /// The thread that opens it.
     keeper: Thread,
-    /// Whether they are to work; nothing while it is shut.
+    /// True if they are to work; empty while it is shut.
     opens: OnceLock<bool>,
 }
 
 impl Gate {
-    /// Waits until it opens; whether to work.
+    /// Waits until it opens; returns true if the thread is to work.
     fn wait(&self) -> bool {
         self.there.fetch_add(1, Ordering::Relaxed);
         self.keeper.unpark();
         loop {
+            // A thread may wake without reason: only the gate counts.
             match self.opens.get() {
                 Some(works) => return *works,
                 None => thread::park(),
@@ -66,7 +70,9 @@ impl Gate {
 
     /// Opens once all threads wait, at once if one of them could not be started: then none works.
     fn open<T>(&self, started: &[Done<ScopedJoinHandle<'_, T>>]) {
+        debug_assert!(self.opens.get().is_none(), "it opens once");
         let all = started.iter().all(Result::is_ok);
+        // Each thread unparks the keeper when it arrives; a wakeup too many only looks again.
         while all && (self.there.load(Ordering::Relaxed) as usize) < started.len() {
             thread::park();
         }

@@ -43,6 +43,7 @@ impl Tree {
     pub(crate) fn of_source(files: u64, rng: &mut Rng) -> Self {
         let folders = usize::try_from(files.div_ceil(FILES_PER_FOLDER)).unwrap_or(usize::MAX);
         let mut names: Vec<PathBuf> = vec![PathBuf::new()];
+        // Each folder holds the next five that have none yet: a tree that fills level by level.
         for number in 1..folders {
             let parent = &names[(number - 1) / FOLDERS_PER_FOLDER];
             names.push(parent.join(format!("{}{number}", random_letters(rng, 6))));
@@ -50,20 +51,21 @@ impl Tree {
         let mut entries: Vec<Entry> =
             names[1..].iter().map(|path| Entry { path: path.clone(), bytes: None }).collect();
         for number in 0..files {
-            let place = usize::try_from(number / FILES_PER_FOLDER).unwrap_or(0);
+            let folder = usize::try_from(number / FILES_PER_FOLDER).unwrap_or(0);
             let name = format!("{}{number}.c", random_letters(rng, 8));
             let doublings = (0..DOUBLINGS).filter(|_| rng.below(2) == 1).count();
             let low = SMALLEST_BYTES << doublings;
             let bytes = rng.between(low, 2 * low - 1);
-            entries.push(Entry { path: names[place].join(name), bytes: Some(bytes) });
+            debug_assert!(low <= SMALLEST_BYTES << DOUBLINGS, "{low}");
+            entries.push(Entry { path: names[folder].join(name), bytes: Some(bytes) });
         }
         Self { entries }
     }
 
     /// Files of one size in one folder.
     pub(crate) fn flat(files: u64, bytes: u64) -> Self {
-        let entry = |number| Entry { path: format!("{number:08}").into(), bytes: Some(bytes) };
-        Self { entries: (0..files).map(entry).collect() }
+        let names = (0..files).map(|number| PathBuf::from(format!("{number:08}")));
+        Self { entries: names.map(|path| Entry { path, bytes: Some(bytes) }).collect() }
     }
 
     /// Makes it below `top`, unmeasured.
@@ -82,12 +84,12 @@ impl Tree {
         Ok(())
     }
 
-    /// What its files hold.
+    /// Returns the bytes of all its files.
     pub(crate) fn bytes(&self) -> u64 {
         self.entries.iter().filter_map(|entry| entry.bytes).sum()
     }
 
-    /// How many files it has.
+    /// Returns the number of its files.
     pub(crate) fn files(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.bytes.is_some()).count() as u64
     }
@@ -100,8 +102,8 @@ impl Tree {
 
 /// Random lower-case letters.
 pub(crate) fn random_letters(rng: &mut Rng, count: usize) -> String {
-    let letter = |_| char::from(b'a' + u8::try_from(rng.below(26)).expect("below 26"));
-    (0..count).map(letter).collect()
+    let letters = (0..count).map(|_| u8::try_from(rng.below(26)).expect("below 26"));
+    letters.map(|number| char::from(b'a' + number)).collect()
 }
 
 #[cfg(test)]

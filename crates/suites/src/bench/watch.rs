@@ -1,5 +1,4 @@
-//! What a phase does at each of its steps: it times it, says how far it is, and looks whether the
-//! user asked to stop.
+//! The steps of a phase: each is timed and counted, and ends the phase if the user asked to stop.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use rustix::time::ClockId;
 use super::halt::{Done, Halt};
 use super::threads;
 
-/// How far a suite is.
+/// The progress of a suite.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
     /// The phase under way.
@@ -22,7 +21,7 @@ pub struct Step<'a> {
     pub of: u64,
 }
 
-/// How a caller stops a suite and watches it.
+/// The means by which a caller stops a suite and watches it.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Ends the suite as soon as it is set.
@@ -44,7 +43,7 @@ impl Control<'_> {
     }
 }
 
-/// How often progress is shown: often enough to be seen to move.
+/// Time between two views of the progress: short enough that it is seen to move.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 /// A thread adds its steps to those of the phase in lots, so that threads do not wait for one
 /// another's cache line.
@@ -70,12 +69,14 @@ impl<'a> Watch<'a> {
     }
 
     fn show(&self) {
+        // A phase that only the clock ends has no number of steps.
         let done = self.done.load(Ordering::Relaxed).min(self.of);
         (self.control.progress)(&Step { phase: self.phase, done, of: self.of });
     }
 
     /// Ends a thread that the user asked to stop, or another of which failed.
     pub(crate) fn check(&self) -> Done {
+        // The thread that failed reports why.
         if self.failed.load(Ordering::Relaxed) {
             return Err(Halt::Interrupted);
         }
@@ -94,17 +95,20 @@ impl<'a> Watch<'a> {
         count: u32,
         work: impl Fn(u32, &mut Laps<'_>) -> Done + Sync,
     ) -> Done<Vec<Histogram>> {
-        let one = |number, mut laps: Laps<'_>| {
-            let done = work(number, &mut laps);
-            if done.is_err() {
-                self.failed.store(true, Ordering::Relaxed);
-            }
-            done.map(|()| laps.finish())
-        };
-        let results = threads::in_order(count, || self.laps(), one);
-        // The reason, and not that it ended the others.
-        let is_reason = |result: &Done<_>| matches!(result, Err(Halt::Refused(_)));
-        let (reasons, others): (Vec<_>, Vec<_>) = results.into_iter().partition(is_reason);
+        let results = threads::in_order(
+            count,
+            || self.laps(),
+            |number, mut laps| {
+                let done = work(number, &mut laps);
+                if done.is_err() {
+                    self.failed.store(true, Ordering::Relaxed);
+                }
+                done.map(|()| laps.finish())
+            },
+        );
+        // The reason first, and not that it ended the others.
+        let (reasons, others): (Vec<_>, Vec<_>) =
+            results.into_iter().partition(|result| matches!(result, Err(Halt::Refused(_))));
         reasons.into_iter().chain(others).collect()
     }
 }
@@ -128,7 +132,7 @@ pub(crate) struct Laps<'a> {
 }
 
 impl<'a> Laps<'a> {
-    /// What a step that may take long checks within it.
+    /// Returns the control, which a step that may take long checks while it works.
     pub(crate) fn control(&self) -> Control<'a> {
         self.watch.control
     }
@@ -139,8 +143,10 @@ impl<'a> Laps<'a> {
         let begin = Instant::now();
         let done = work()?;
         let end = Instant::now();
+        // A step that failed has no latency: the phase ends with it.
         self.lat.record(span(end.duration_since(begin)));
         self.lot += 1;
+        debug_assert!(self.lot <= LOT, "{}", self.lot);
         if self.lot == LOT {
             self.watch.done.fetch_add(self.lot, Ordering::Relaxed);
             self.lot = 0;
@@ -194,8 +200,8 @@ fn span(time: Duration) -> Span {
 
 fn process_cpu() -> Span {
     let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
-    let part = |number: i64| u64::try_from(number).unwrap_or(0);
-    Span::from_secs(part(time.tv_sec)) + Span::from_ns(part(time.tv_nsec))
+    let [seconds, rest] = [time.tv_sec, time.tv_nsec].map(|it| u64::try_from(it).unwrap_or(0));
+    Span::from_secs(seconds) + Span::from_ns(rest)
 }
 
 #[cfg(test)]

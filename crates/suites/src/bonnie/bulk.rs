@@ -16,22 +16,31 @@ pub(super) const FILE: &str = "file";
 
 impl Bonnie {
     pub(super) fn large_file(&self, bench: &mut Bench<'_>) -> Done {
-        let folder = &bench.place.fresh("large")?;
+        let folder = &bench.workspace.fresh("large")?;
         let path = folder.path().join(FILE);
-        let size = self.size(bench.memory);
+        let size = self.file_size(bench.memory);
+        debug_assert!(size.get().is_multiple_of(self.chunk.get()), "whole chunks");
         let chunks = size.get() / self.chunk.get();
+        // The original reports KiB a second.
         let whole = float(size.get()) / 1024.0;
         let runs = self.putc.get() / RUN_BYTES;
         let bytes = float(runs * RUN_BYTES) / 1024.0;
-        let part =
-            |name, nature, steps, amount| Part { folder, path: &path, name, nature, steps, amount };
+        let of_file = Part {
+            folder,
+            path: &path,
+            name: "",
+            nature: Nature::Disk,
+            steps: chunks,
+            amount: whole,
+        };
         let warm = bench.reading(size);
         if runs > 0 {
-            let putc = part("putc", Nature::Cpu, runs, bytes);
+            let nature = Nature::Cpu;
+            let putc = Part { name: "putc", nature, steps: runs, amount: bytes, ..of_file };
             putc.run(bench, create, |laps, file| each(laps, runs, || write_bytes(file, &path)))?;
         }
         let mut buffer = Buffer::new(self.chunk);
-        part("put_block", Nature::Disk, chunks, whole).run(bench, create, |laps, file| {
+        Part { name: "put_block", ..of_file }.run(bench, create, |laps, file| {
             // Each chunk differs from the one before, by another byte.
             (0..chunks).try_for_each(|chunk| {
                 touch(&mut buffer, chunk);
@@ -39,9 +48,11 @@ impl Bonnie {
             })
         })?;
         let back = -i64::try_from(self.chunk.get()).expect("at most 1 MiB");
-        part("rewrite", Nature::Disk, chunks, whole).run(bench, open, |laps, file| {
+        Part { name: "rewrite", ..of_file }.run(bench, open, |laps, file| {
             (0..chunks).try_for_each(|chunk| {
                 laps.time(|| {
+                    // Read, change and write back: the position moves back over the chunk that was
+                    // read.
                     file.read_exact(&mut buffer).at("read", &path)?;
                     touch(&mut buffer, chunk);
                     file.seek(SeekFrom::Current(back)).at("seek in", &path)?;
@@ -50,10 +61,11 @@ impl Bonnie {
             })
         })?;
         if runs > 0 {
-            let getc = part("getc", Nature::Cpu, runs, bytes);
+            let nature = Nature::Cpu;
+            let getc = Part { name: "getc", nature, steps: runs, amount: bytes, ..of_file };
             getc.run(bench, open, |laps, file| each(laps, runs, || read_bytes(file, &path)))?;
         }
-        part("get_block", warm, chunks, whole).run(bench, open, |laps, file| {
+        Part { name: "get_block", nature: warm, ..of_file }.run(bench, open, |laps, file| {
             each(laps, chunks, || file.read_exact(&mut buffer).at("read", &path))
         })?;
         if self.seeks > 0 {
@@ -64,6 +76,7 @@ impl Bonnie {
 }
 
 /// One phase on the file.
+#[derive(Clone, Copy)]
 struct Part<'a> {
     folder: &'a Folder,
     /// For messages.
@@ -90,6 +103,7 @@ impl Part<'_> {
         let mut file = open(folder)?;
         let clock = Stopwatch::start();
         work(&mut laps, &mut file)?;
+        // As in the original: what is not on the disk yet counts too.
         file.sync_all().at("sync", path)?;
         drop(file);
         let took = clock.stop();
@@ -104,6 +118,7 @@ fn each(laps: &mut Laps<'_>, steps: u64, mut step: impl FnMut() -> Done) -> Done
 }
 
 fn create(folder: &Folder) -> Done<File> {
+    // Not truncated: the blocks of an earlier phase are freed before the time begins.
     let _ = folder.remove_file(FILE);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, FILE, flags, Mode::RUSR | Mode::WUSR);
@@ -115,12 +130,14 @@ pub(super) fn open(folder: &Folder) -> Done<File> {
 }
 
 fn touch(buffer: &mut [u8], chunk: u64) {
-    let place = usize::try_from(chunk % buffer.len() as u64).expect("below the length");
-    buffer[place] = buffer[place].wrapping_add(1);
+    debug_assert!(!buffer.is_empty(), "a chunk holds bytes");
+    let at = usize::try_from(chunk % buffer.len() as u64).expect("below the length");
+    buffer[at] = buffer[at].wrapping_add(1);
 }
 
 fn write_bytes(file: &mut File, path: &Path) -> Done {
     (0..RUN_BYTES).try_for_each(|number| {
+        // One system call for each byte: that is what this phase measures.
         let byte = u8::try_from(number & 0x7f).expect("seven bits");
         file.write_all(&[byte]).at("write", path)
     })

@@ -42,7 +42,7 @@ suite_options! {
     }
 }
 
-/// What small files are.
+/// The kinds of small files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filling {
     /// Regular files with this many bytes, drawn evenly.
@@ -61,7 +61,7 @@ pub(crate) enum Filling {
 /// The small files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Files {
-    /// How many.
+    /// Number of them.
     pub(crate) count: u32,
     pub(crate) filling: Filling,
     pub(crate) folders: u32,
@@ -83,30 +83,37 @@ impl Value for Files {
         if parts.len() > 5 {
             return Err(format!("`{text}` has more than `N:max:min:folders:chunk`"));
         }
-        let part = |place: usize| parts.get(place).copied().filter(|part| !part.is_empty());
-        let number = |place, default| part(place).map_or(Ok(default), u32::read);
-        let bytes = |place, default| part(place).map_or(Ok(default), Bytes::read);
         let units = u32::read(parts[0])?;
         let count = units.checked_mul(UNIT).filter(|count| *count <= 1 << 30);
-        let filling = match part(1) {
+        let filling = match part(&parts, 1) {
             Some("-1") => Filling::HardLinks,
             Some("-2") => Filling::SymbolicLinks,
             _ => {
-                let max = bytes(1, Bytes::ZERO)?.get();
-                let min = bytes(2, Bytes::ZERO)?.get();
+                let max = bytes(part(&parts, 1), Bytes::ZERO)?.get();
+                let min = bytes(part(&parts, 2), Bytes::ZERO)?.get();
                 if min > max {
                     return Err(format!("`{text}`: the least size is above the greatest"));
                 }
                 Filling::Bytes { min, max }
             }
         };
-        let folders = number(3, 1)?.max(1);
+        // As in the original, 0 folders are the one that all files are in.
+        let folders = part(&parts, 3).map_or(Ok(1), u32::read)?.max(1);
         within("folders", folders, [1, FOLDERS_MAX])?;
-        let chunk = bytes(4, Bytes::kib(8))?;
+        let chunk = bytes(part(&parts, 4), Bytes::kib(8))?;
         within("chunk", chunk, [Bytes::new(1), Bytes::mib(1)])?;
         let count = count.ok_or_else(|| format!("`{text}`: {units} x 1024 files are too many"))?;
         Ok(Self { count, filling, folders, chunk })
     }
+}
+
+/// The part of that index, if it is given.
+fn part<'a>(parts: &[&'a str], index: usize) -> Option<&'a str> {
+    parts.get(index).copied().filter(|part| !part.is_empty())
+}
+
+fn bytes(part: Option<&str>, default: Bytes) -> Result<Bytes, String> {
+    part.map_or(Ok(default), Bytes::read)
 }
 
 impl Plan for Bonnie {
@@ -144,7 +151,8 @@ impl Plan for Bonnie {
             }
             Filling::HardLinks | Filling::SymbolicLinks => 0,
         };
-        Bytes::new(self.size(memory).get().max(small))
+        // The large file is removed before the small ones are made.
+        Bytes::new(self.file_size(memory).get().max(small))
     }
 
     fn drop_when(&self) -> CacheDrop {
@@ -153,6 +161,7 @@ impl Plan for Bonnie {
 
     fn measures(&self) -> Vec<(String, Vec<String>)> {
         let bytes = self.putc != Bytes::ZERO;
+        // The first figure speaks for the suite.
         let large = [
             ("seeks", self.seeks > 0),
             ("put_block", true),
@@ -165,11 +174,11 @@ impl Plan for Bonnie {
         let small = ["seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"];
         let small = small.iter().filter(|_| self.n.count > 0);
         let names = large.map(|(name, _)| name).chain(small).copied();
-        let with_latency = |(phase, mut figures): (String, Vec<String>)| {
+        let mut phases = named_alike(names);
+        for (phase, figures) in &mut phases {
             figures.push(format!("{phase}_latency"));
-            (phase, figures)
-        };
-        named_alike(names).into_iter().map(with_latency).collect()
+        }
+        phases
     }
 
     fn setup(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
@@ -177,7 +186,7 @@ impl Plan for Bonnie {
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
-        if self.size(bench.memory) != Bytes::ZERO {
+        if self.file_size(bench.memory) != Bytes::ZERO {
             self.large_file(bench)?;
         }
         if self.n.count > 0 {
@@ -188,7 +197,10 @@ impl Plan for Bonnie {
 }
 
 impl Bonnie {
-    fn size(&self, memory: Bytes) -> Bytes {
+    /// Whole chunks of the large file.
+    fn file_size(&self, memory: Bytes) -> Bytes {
+        debug_assert!(self.chunk.get().is_power_of_two(), "checked with the options");
+        // Twice the memory, so that the page cache cannot answer the reads.
         let size = self.size.0.unwrap_or(Bytes::new(2 * memory.get())).get();
         Bytes::new(size / self.chunk.get() * self.chunk.get())
     }

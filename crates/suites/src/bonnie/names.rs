@@ -50,11 +50,13 @@ impl Folders {
 impl Bonnie {
     /// In order first, then in random order.
     pub(super) fn small_files(&self, bench: &mut Bench<'_>) -> Done {
-        let own = bench.place.folder().try_clone().at("open", bench.place.folder().path())?;
+        let own =
+            bench.workspace.folder().try_clone().at("open", bench.workspace.folder().path())?;
         for order in [Order::Sequential, Order::Random] {
+            // Each half begins with an empty folder and draws other numbers.
             let mut rng = bench.rng(1 + order as u64);
             let mut names = self.names(order, &mut rng);
-            let folders = self.make_folders(bench.place.fresh("files")?)?;
+            let folders = self.make_folders(bench.workspace.fresh("files")?)?;
             let [create, stat, delete] = order.phases();
             let buffer = &mut *Buffer::new(self.n.chunk);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
@@ -62,6 +64,7 @@ impl Bonnie {
                 names.iter().try_for_each(|name| {
                     laps.time(|| self.create(&folders, [name, &names[0]], buffer, control))
                 })?;
+                // Within the time: what is not on the disk yet is part of the work.
                 rustix::fs::sync();
                 Ok(())
             })?;
@@ -72,6 +75,7 @@ impl Bonnie {
                 }
                 _ => bench.looking_up(),
             };
+            // Another order than that of creation, and below another than that of the lookups.
             if order == Order::Random {
                 rng.shuffle(&mut names);
             }
@@ -129,8 +133,9 @@ impl Bonnie {
 
     fn names(&self, order: Order, rng: &mut Rng) -> Vec<Name> {
         let folders = u64::from(self.n.folders);
-        let name = |number: u32| {
+        let names = (0..self.n.count).map(|number| {
             let extra: String = (0..rng.below(EXTRA_MAX + 1)).map(|_| character(rng)).collect();
+            // Evenly, in the order of the numbers: neighbours share a folder.
             let folder = u64::from(number) * folders / u64::from(self.n.count);
             let file = match order {
                 Order::Sequential => format!("{number:010x}{extra}"),
@@ -142,9 +147,10 @@ impl Bonnie {
                 Filling::Bytes { min, max } => rng.between(min, max),
                 Filling::HardLinks | Filling::SymbolicLinks => 0,
             };
+            debug_assert!(folder < folders, "files are spread over all folders");
             Name { folder: usize::try_from(folder).expect("at most 99,999"), path, bytes }
-        };
-        (0..self.n.count).map(name).collect()
+        });
+        names.collect()
     }
 
     fn make_folders(&self, top: Folder) -> Done<Folders> {
@@ -169,6 +175,7 @@ impl Bonnie {
         let (dir, path) = (&folders.top, || join(folders.top.path(), &name.path));
         let is_first = name.path == first.path;
         match self.n.filling {
+            // The first one is a file, to which all others are links.
             Filling::HardLinks if !is_first => {
                 let flags = AtFlags::empty();
                 rustix::fs::linkat(dir, &first.path, dir, &name.path, flags)
@@ -191,22 +198,24 @@ impl Bonnie {
         zeros: &[u8],
         control: Control<'_>,
     ) -> Done {
-        let path = || join(folders.top.path(), &name.path);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(&folders.top, &name.path, flags, mode);
-        let file = file.at_path("create", path)?;
+        let top = folders.top.path();
+        let file = file.at_path("create", || join(top, &name.path))?;
+        debug_assert!(!zeros.is_empty(), "a write moves bytes");
         let mut left = name.bytes;
         while left > 0 {
             control.check()?;
             let part = &zeros[..part_of(left, zeros.len())];
-            left -= rustix::io::write(&file, part).at_path("write", path)? as u64;
+            let written = rustix::io::write(&file, part);
+            left -= written.at_path("write", || join(top, &name.path))? as u64;
         }
         if self.fsync {
-            rustix::fs::fsync(&file).at_path("sync", path)?;
+            rustix::fs::fsync(&file).at_path("sync", || join(top, &name.path))?;
         }
         // While the file is open, as in the original.
-        folders.sync(name.folder, &path)
+        folders.sync(name.folder, &|| join(top, &name.path))
     }
 
     /// Every file of every folder, in the order of the file system.
@@ -264,18 +273,22 @@ fn stat_one(
     buffer: &mut [u8],
     control: Control<'_>,
 ) -> Done {
-    let path = || join(folder, name);
-    let about = rustix::fs::statat(&dir, name, AtFlags::empty()).at_path("look at", path)?;
+    let about = rustix::fs::statat(&dir, name, AtFlags::empty());
+    let about = about.at_path("look at", || join(folder, name))?;
+    // An empty file has nothing to read, and neither has a link to one.
     if about.st_size == 0 {
         return Ok(());
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(dir, name, flags, Mode::empty()).at_path("open", path)?;
+    let file = rustix::fs::openat(dir, name, flags, Mode::empty());
+    let file = file.at_path("open", || join(folder, name))?;
     let mut left = u64::try_from(about.st_size).unwrap_or(0);
     while left > 0 {
         control.check()?;
         let length = part_of(left, buffer.len());
-        match rustix::io::read(&file, &mut buffer[..length]).at_path("read", path)? {
+        let read = rustix::io::read(&file, &mut buffer[..length]);
+        match read.at_path("read", || join(folder, name))? {
+            // Shorter than it was when it was looked at.
             0 => break,
             length => left -= length as u64,
         }
@@ -283,15 +296,16 @@ fn stat_one(
     Ok(())
 }
 
-/// How much of what is left goes into one read or write.
+/// Returns the bytes of the next read or write, of those that are left.
 fn part_of(left: u64, chunk: usize) -> usize {
     usize::try_from(left).map_or(chunk, |left| left.min(chunk))
 }
 
 fn delete_one(folders: &Folders, dir: impl AsFd, name: &CStr, number: usize) -> Done {
-    let path = || join(folders.top.path(), name);
-    rustix::fs::unlinkat(dir, name, AtFlags::empty()).at_path("remove", path)?;
-    folders.sync(number, &path)
+    let top = folders.top.path();
+    let removed = rustix::fs::unlinkat(dir, name, AtFlags::empty());
+    removed.at_path("remove", || join(top, name))?;
+    folders.sync(number, &|| join(top, name))
 }
 
 /// Opens the folder as the original does, and gives its names.

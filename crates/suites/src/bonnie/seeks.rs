@@ -19,18 +19,18 @@ use super::bulk::{FILE, open};
 use super::{Bonnie, Ended};
 use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, merged};
 
-/// One access in so many updates the chunk.
+/// One access in this many updates the chunk.
 const UPDATE_ONE_IN: u32 = 10;
 /// Bytes of a ticket: a number of 31 bits, from which the chunk and the update follow.
 const TICKET_BYTES: usize = 4;
 
-/// What the original waits before it hands out the tickets. All threads sleep at the pipe then, and
-/// the kernel has begun to write back what the phase before left in memory.
+/// The wait of the original before it hands out the tickets. All threads sleep at the pipe then,
+/// and the kernel has begun to write back what the phase before left in memory.
 const WAIT: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 3 });
 /// Between two looks whether the user asked to stop.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// What a thread works with.
+/// The file and the tickets of a thread.
 struct Seeker {
     file: File,
     tickets: PipeReader,
@@ -46,14 +46,15 @@ impl Bonnie {
     ) -> Done {
         let path = &folder.path().join(FILE);
         bench.begin()?;
-        let tickets = tickets(self.seeks, &mut bench.rng(0));
+        let drawn = tickets(self.seeks, &mut bench.rng(0));
+        debug_assert!(chunks > 0 && drawn.len() == self.seeks as usize * TICKET_BYTES);
         let (reader, writer) = io::pipe().at("make a pipe for", path)?;
-        let seeker = |_| {
+        let seekers = (0..self.seekers).map(|_| {
             let tickets = reader.try_clone().at("make a pipe for", path)?;
             Ok(Mutex::new(Some(Seeker { file: open(folder)?, tickets })))
-        };
-        let seekers = (0..self.seekers).map(seeker).collect::<Done<Vec<_>>>()?;
-        // Only the threads hold it now: when all have ended, nobody waits for room in the pipe.
+        });
+        let seekers = seekers.collect::<Done<Vec<_>>>()?;
+        // Only the threads hold it now: when all have ended, no writer waits for room in the pipe.
         drop(reader);
         let writer = Mutex::new(Some(writer));
         let watch = Watch::new(bench.control, "seeks", u64::from(self.seeks));
@@ -68,8 +69,9 @@ impl Bonnie {
                 laps.check()?;
                 std::thread::sleep(SLICE);
             }
+            // The time begins with the tickets: all threads wait for them by now.
             clock.get_or_init(Stopwatch::start);
-            hand_out(writer, &tickets, path)?;
+            hand_out(writer, &drawn, path)?;
             file.sync_all().at("sync", path)
         })?;
         let took = clock.get().expect("the last thread starts it first of all").stop();
@@ -78,13 +80,14 @@ impl Bonnie {
         Ok(())
     }
 
-    /// What one thread does, until there are no more tickets.
+    /// Carries out the accesses of one thread, until there are no more tickets.
     fn seek(&self, seeker: Seeker, path: &Path, chunks: u64, laps: &mut Laps<'_>) -> Done {
         let Seeker { mut file, mut tickets } = seeker;
         let mut buffer = Buffer::new(self.chunk);
         let mut ticket = [0; TICKET_BYTES];
         while next(&mut tickets, &mut ticket).at("read tickets for", path)? {
             let drawn = u32::from_ne_bytes(ticket);
+            // Whole chunks, so that no access straddles two of them.
             let chunk = u64::from(drawn) % chunks;
             let at = SeekFrom::Start(chunk * self.chunk.get());
             laps.time(|| {
@@ -93,8 +96,8 @@ impl Bonnie {
                 if !drawn.is_multiple_of(UPDATE_ONE_IN) {
                     return Ok(());
                 }
-                let place = usize::try_from(chunk % self.chunk.get()).expect("at most 1 MiB");
-                buffer[place] = buffer[place].wrapping_sub(1);
+                let byte = usize::try_from(chunk % self.chunk.get()).expect("at most 1 MiB");
+                buffer[byte] = buffer[byte].wrapping_sub(1);
                 file.seek(at).at("seek in", path)?;
                 file.write_all(&buffer).at("write", path)?;
                 if self.fsync { file.sync_all().at("sync", path) } else { Ok(()) }
@@ -105,8 +108,8 @@ impl Bonnie {
 }
 
 fn tickets(count: u32, rng: &mut Rng) -> Vec<u8> {
-    let one = |_| u32::try_from(rng.below(1 << 31)).expect("31 bits").to_ne_bytes();
-    (0..count).flat_map(one).collect()
+    let drawn = (0..count).map(|_| u32::try_from(rng.below(1 << 31)).expect("31 bits"));
+    drawn.flat_map(u32::to_ne_bytes).collect()
 }
 
 fn take<T>(part: &Mutex<Option<T>>) -> T {
@@ -123,8 +126,8 @@ fn hand_out(mut pipe: PipeWriter, tickets: &[u8], path: &Path) -> Done {
     }
 }
 
-/// Whether there is another ticket. A pipe is filled in pages, which hold whole tickets, so that no
-/// thread reads part of one.
+/// Reads the next ticket; returns false after the last. A pipe is filled in pages, which hold whole
+/// tickets, so that no thread reads part of one.
 fn next(pipe: &mut PipeReader, ticket: &mut [u8; TICKET_BYTES]) -> io::Result<bool> {
     match pipe.read_exact(ticket) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),

@@ -10,19 +10,21 @@ use super::{Bonnie, Filling, UNIT};
 const USUAL_CHUNK: Bytes = Bytes::kib(8);
 
 impl Bonnie {
-    /// Those of a run with `seed` on a machine with so much memory, if that is known.
+    /// Returns the settings of a run with `seed` on a machine with so much memory, if that is
+    /// known.
     pub(super) fn settings(&self, seed: u64, memory: Option<Bytes>) -> BTreeMap<String, String> {
         let has_file = self.size.0 != Some(Bytes::ZERO);
         let of_file = if has_file { large(self, memory) } else { Vec::new() };
         let of_names = if self.n.count == 0 { Vec::new() } else { small(self) };
         let all = [("seed", seed.to_string())].into_iter().chain(of_file).chain(of_names);
+        // What was not set has an empty field there, and is left out here.
         let given = all.filter(|(_, value)| !value.is_empty());
         given.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
 fn large(plan: &Bonnie, memory: Option<Bytes>) -> Vec<(&'static str, String)> {
-    let size = plan.size.0.or(memory).map(|known| plan.size(known));
+    let size = plan.size.0.or(memory).map(|known| plan.file_size(known));
     vec![
         ("file_size", size.map_or_else(String::new, size_of_file)),
         ("io_chunk_size", chunk(plan.chunk)),
@@ -65,12 +67,13 @@ fn chunk(size: Bytes) -> String {
 
 /// A number in the largest of `units`, each 1024 of the one before, in which it is whole.
 fn scaled(mut number: u64, units: &[&str]) -> String {
-    let mut place = 0;
-    while number.is_multiple_of(1024) && place + 1 < units.len() {
+    debug_assert!(!units.is_empty(), "the first unit is that of the number");
+    let mut power = 0;
+    while number.is_multiple_of(1024) && power + 1 < units.len() {
         number /= 1024;
-        place += 1;
+        power += 1;
     }
-    format!("{number}{}", units[place])
+    format!("{number}{}", units[power])
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The one folder in which a suite works, and what a killed run left of an earlier one.
 //!
 //! It is held by its descriptor from the moment in which it is made: who owns the folder above it
-//! may move it, and put a link to any other folder in its place.
+//! may move it, and replace it by a link to any other folder.
 //!
 //! Its marker is an empty file: one that held something would lie where the first file of the
-//! benchmark does, and the files behind it would be at other places of the file system's free space
+//! benchmark does, and the files behind it would take other blocks of the file system's free space
 //! than those of the original tool.
 
 use std::ffi::OsStr;
@@ -27,21 +27,22 @@ const RUNS_MAX: u32 = 1000;
 const EMPTIED: &str =
     "what the run left in it was removed: if the folder is now elsewhere, remove it by hand";
 
-/// A folder of our own, removed with all that is in it.
+/// The folder of a run, removed with all that is in it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Workspace {
     own: Marked,
     /// As the user named the folder that it is in.
     dir: PathBuf,
 }
 
-impl Place {
-    /// Makes a folder of our own below `dir`, and removes what killed runs left there.
+impl Workspace {
+    /// Makes a folder below `dir`, and removes those that killed runs left there.
     pub(crate) fn enter(dir: &Path) -> Result<Self, Refusal> {
         let parent = open(dir)?;
         for number in 1..=RUNS_MAX {
             match Marked::make(&parent, format!("{NAME}{number}"), &MARKER) {
                 Ok(own) => {
+                    debug_assert!(is_ours(OsStr::new(&format!("{NAME}{number}"))), "{number}");
                     own.remove_left_behind(is_ours).map_err(|error| {
                         Refusal::at_path("remove the rest of a run in", dir, error)
                     })?;
@@ -56,16 +57,16 @@ impl Place {
             .hint("remove them, or choose another folder"))
     }
 
-    /// Where everything happens.
+    /// The open folder.
     pub(crate) fn folder(&self) -> &Folder {
         self.own.folder()
     }
 
-    /// Makes an empty folder in it, in place of one of that name.
+    /// Makes an empty folder in it, and removes one of that name first.
     pub(crate) fn fresh(&self, name: &str) -> Result<Folder, Refusal> {
-        let folder = self.folder();
-        let at = |error| Refusal::at_path("create", &folder.path().join(name), error);
-        folder.make_empty_folder(name).map_err(at)
+        let own = self.folder();
+        own.make_empty_folder(name)
+            .map_err(|error| Refusal::at_path("create", &own.path().join(name), error))
     }
 
     /// The same for a library that opens its files by name, which no other user may change.
@@ -77,8 +78,10 @@ impl Place {
         let folder = self.fresh(name)?;
         let below = folder.path().strip_prefix(&self.dir).expect("it was made below it");
         let path = dir.join(below);
-        let is_same = || Ok(Folder::open(&path)?.identity()? == folder.identity()?);
-        if is_same().map_err(|error| Refusal::at_path("read", &path, error))? {
+        // The name must lead to the folder that was made, and not to one that was moved there.
+        let named = Folder::open(&path).and_then(|named| named.identity());
+        let same = named.and_then(|named| Ok(named == folder.identity()?));
+        if same.map_err(|error| Refusal::at_path("read", &path, error))? {
             return Ok(path);
         }
         Err(Refusal::machine(format!("`{}` was moved", self.dir.display())))
@@ -118,9 +121,9 @@ fn is_ours(name: &OsStr) -> bool {
 }
 
 /// Refuses a run for which there is too little space.
-pub(crate) fn has_space(place: &Place, needed: Bytes) -> Result<(), Refusal> {
-    let dir = place.dir.as_path();
-    let about = rustix::fs::fstatvfs(place.folder())
+pub(crate) fn has_space(workspace: &Workspace, needed: Bytes) -> Result<(), Refusal> {
+    let dir = workspace.dir.as_path();
+    let about = rustix::fs::fstatvfs(workspace.folder())
         .map_err(|error| Refusal::at_path("read", dir, error.into()))?;
     let free = Bytes::new(about.f_bavail.saturating_mul(about.f_frsize));
     if free >= needed {
@@ -167,8 +170,8 @@ mod tests {
         fs::create_dir(dir.path().join("drivelab-suite-5")).unwrap();
         std::os::unix::fs::symlink(dir.path().join("other"), dir.path().join("drivelab-suite-6"))
             .unwrap();
-        let one = Place::enter(dir.path()).unwrap();
-        let two = Place::enter(dir.path()).unwrap();
+        let one = Workspace::enter(dir.path()).unwrap();
+        let two = Workspace::enter(dir.path()).unwrap();
         let kept =
             ["drivelab-suite-2", "drivelab-suite-3", "drivelab-suite-6", "drivelab-suite-mine"];
         let mut expected = kept.to_vec();
@@ -185,20 +188,20 @@ mod tests {
     #[test]
     fn a_fresh_folder_is_empty_and_the_marker_takes_no_block() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::enter(dir.path()).unwrap();
+        let place = Workspace::enter(dir.path()).unwrap();
         let path = place.folder().path();
         assert_eq!(fs::metadata(path.join(MARKER.name)).unwrap().len(), 0);
         place.fresh("tree").unwrap().make_folder("sub").unwrap();
         assert_eq!(names(place.fresh("tree").unwrap().path()), [""; 0]);
-        Place::enter(&path.join("none")).unwrap_err();
-        let refusal = Place::enter(&path.join(MARKER.name)).unwrap_err();
+        Workspace::enter(&path.join("none")).unwrap_err();
+        let refusal = Workspace::enter(&path.join(MARKER.name)).unwrap_err();
         assert!(refusal.message.ends_with("is not a folder"), "{refusal:?}");
     }
 
     #[test]
     fn too_little_space_is_said_before_anything_is_written() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::enter(dir.path()).unwrap();
+        let place = Workspace::enter(dir.path()).unwrap();
         has_space(&place, Bytes::kib(1)).unwrap();
         let refusal = has_space(&place, Bytes::new(u64::MAX)).unwrap_err();
         assert_eq!(refusal.kind, drivelab_core::RefusalKind::Machine);
