@@ -133,16 +133,16 @@ fn uncounted(begin: Counters, end: Counters) -> Option<String> {
 /// The processor time of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnTime {
-    /// What it used.
+    /// The time used.
     pub(crate) used: Span,
-    /// How long it could have run and had no processor.
+    /// The time in which it could have run and had no processor.
     pub(crate) waited: Span,
     pub(crate) elapsed: Span,
 }
 
-/// That other processes held the processors: answers were noticed late, and a drive that this
-/// machine serves answered late. At one request at a time that is in every request, at depth the
-/// queue hides it, so that a drive seems to gain more from its queue than it does.
+/// Marks a run whose processors other processes held: answers were noticed late, and a drive that
+/// this machine serves answered late. At one request at a time that is in every request, at depth
+/// the queue hides it, so that a drive seems to gain more from its queue than it does.
 pub(crate) fn contended(counters: CountersAround, own: OwnTime) -> Option<Mark> {
     let percent =
         |part: u128, whole: Span| (part * 100).checked_div(u128::from(whole.ns())).unwrap_or(0);

@@ -39,7 +39,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What to type next, where we know.
+    /// Returns the next command to type, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Open(error) => error.hint(),

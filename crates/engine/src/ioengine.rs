@@ -1,4 +1,4 @@
-//! How requests reach the kernel.
+//! The ways in which requests reach the kernel.
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub enum IoEngineError {
 }
 
 impl IoEngineError {
-    /// What to type next.
+    /// Returns the next command to type.
     pub fn hint(&self) -> String {
         match self {
             Self::NoRing { source } => format!("{}, or use `--ioengine=psync`", remedy(source)),

@@ -19,11 +19,11 @@ pub struct RunPlan {
     pub workload: Workload,
     /// Jobs that run together.
     pub numjobs: u32,
-    /// How they begin, share the target, and end.
+    /// The way in which they begin, share the target, and end.
     pub conduct: JobSchedule,
     /// Seed of all random choices.
     pub seed: u64,
-    /// How I/O is done; default: the best available way.
+    /// The way in which I/O is done; default: the best available one.
     pub ioengine: Option<IoEngine>,
     /// Polling for requests and completions, on a ring.
     pub polling: Polling,
@@ -33,7 +33,7 @@ pub struct RunPlan {
     pub allow_overwrite: bool,
     /// Block devices that may be written, by the names the user repeated: exactly as in `path`.
     pub allow_destructive: Vec<PathBuf>,
-    /// How often time stamps are taken.
+    /// The rate of time stamps.
     pub stamp: Stamp,
     /// Label everything written, and record it in this state file.
     pub verify_state: Option<PathBuf>,

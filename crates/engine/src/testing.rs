@@ -1,4 +1,4 @@
-//! Test support: a folder of their own on a real disk.
+//! Test support: a separate folder on a real disk.
 
 use std::fs;
 use std::path::PathBuf;

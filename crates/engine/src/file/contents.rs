@@ -24,7 +24,7 @@ impl Contents {
         Self { written: 0, ledger }
     }
 
-    /// Whether `request` may be submitted before another has completed.
+    /// Returns true if `request` may be submitted before another has completed.
     #[inline]
     pub(crate) fn ready(&self, request: &Request) -> bool {
         self.ledger.as_ref().is_none_or(|ledger| ledger.ready(request))

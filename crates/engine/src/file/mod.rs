@@ -1,4 +1,4 @@
-//! What every way of doing I/O on a file needs: clock, buffers, contents.
+//! The parts that every way of doing I/O on a file needs: clock, buffers, contents.
 
 pub(crate) mod buffers;
 pub(crate) mod clock;
@@ -39,11 +39,11 @@ pub struct TargetSetup {
     pub largest: Bytes,
     /// Alignment of buffers in memory; a power of two.
     pub memory_align: usize,
-    /// Whether it reads.
+    /// It reads.
     pub reads: bool,
-    /// Whether it writes.
+    /// It writes.
     pub writes: bool,
-    /// How it is trimmed.
+    /// The way in which blocks are trimmed.
     pub trim: Trim,
     /// A flush does not include the file's metadata (`fdatasync`).
     pub flush_data_only: bool,
@@ -53,7 +53,7 @@ pub struct TargetSetup {
     pub account: Option<JobAccount>,
 }
 
-/// What happens to trimmed blocks.
+/// The effect on trimmed blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
     /// A file gets a hole.

@@ -56,7 +56,7 @@ impl SectorKinds {
     }
 }
 
-/// Whether nothing in `file`, which is `length` bytes long, was written by others;
+/// Returns true if nothing in `file`, which is `length` bytes long, was written by others;
 /// [`io::ErrorKind::Interrupted`] if `stopped` became true meanwhile.
 pub(crate) fn holds_only_ours(
     file: &File,

@@ -15,7 +15,7 @@ use super::signature::{self, Membership};
 use super::tree::{self, Disk};
 use crate::sys::loop_device;
 
-/// How often a process that has a device open is checked again before it counts: udev reads a
+/// Checks of a process that has a device open, before it counts: udev reads a
 /// device for some milliseconds whenever a writer closes it, as the previous run did.
 const LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);

@@ -101,7 +101,7 @@ impl fmt::Display for Use {
 }
 
 impl GuardError {
-    /// What to type next.
+    /// Returns the next command to type.
     pub fn hint(&self) -> String {
         match self {
             Self::BlockDevice { path, named, .. } => block_device(path, named),

@@ -1,4 +1,5 @@
-//! Whether a device or a file may be written: a pure judgement over the facts that Linux reports.
+//! The decision if a device or a file may be written: a pure judgement over the facts that Linux
+//! reports.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ fn mounted_at(mount: &Mounted) -> Use {
     Use::Mounted { at: mount.at.clone(), seen_by: mount.seen_by.clone() }
 }
 
-/// Btrfs mounts show a number of their own, and the device only by name; so do the logs of other
+/// Btrfs mounts show another number, and the device only by name; so do the logs of other
 /// file systems.
 fn mounts_one<T>(mount: &Mounted, one_of: impl Fn(DeviceNumber) -> Option<T>) -> Option<T> {
     let named = mount.source.iter().chain(&mount.others).filter_map(|source| source.device());
@@ -115,9 +116,9 @@ pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
     usage.mounts.iter().find(inside).map(mounted_at)
 }
 
-/// Whether the driver of a loop device must be queried for its file, in order to judge `file` of
-/// `length` bytes: the path in sysfs may refer to another file, or to none. A loop device that
-/// extends beyond the end of the file is not queried, because a query requires opening it.
+/// Returns true if the driver of a loop device must be queried for its file, in order to judge
+/// `file` of `length` bytes: the path in sysfs may refer to another file, or to none. A loop device
+/// that extends beyond the end of the file is not queried, because a query requires opening it.
 pub(super) fn must_ask(device: &BlockDevice, file: Identity, length: Bytes) -> bool {
     let Some(backing) = &device.backing else { return false };
     backing.identity != Some(file) && backing.reach.is_none_or(|reach| reach <= length)

@@ -1,4 +1,4 @@
-//! Which process has locked a file.
+//! The process that has locked a file.
 //!
 //! Locks are advisory (`man 2 flock`) and bind only those who use them: all runs that write a file
 //! share one, and a run that keeps account of its writes has an exclusive one.
@@ -10,7 +10,7 @@ use drivelab_core::usage::{Census, Process};
 
 use super::device::identity;
 
-/// How often a lock is tried whose holder may just be releasing it: the holder is exiting, or has
+/// Attempts at a lock whose holder may just be releasing it: the holder is exiting, or has
 /// just laid out the file.
 const LOOKS: u32 = 25;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

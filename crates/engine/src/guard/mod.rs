@@ -22,8 +22,8 @@ pub(crate) use locks::{LockHolder, alone, share};
 pub use signature::Membership;
 pub(crate) use tree::Disk;
 
-/// Whether the open files of every process are visible: those of other users are visible only to
-/// root.
+/// Returns true if the open files of every process are visible: those of other users are visible
+/// only to root.
 pub fn sees_all_processes() -> bool {
     rustix::process::geteuid().is_root()
 }

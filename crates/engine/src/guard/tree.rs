@@ -1,4 +1,4 @@
-//! Which block devices share sectors with a given one.
+//! The block devices that share sectors with a given one.
 
 use std::path::Path;
 
@@ -65,15 +65,15 @@ fn stands_for(usage: &Usage, device: &BlockDevice) -> Option<String> {
 pub(crate) struct Disk {
     /// Its number; for a partition that of the whole disk.
     pub(crate) number: DeviceNumber,
-    /// Its real nature, if it is not a disk of its own.
+    /// Its real nature, if it is not a physical disk.
     pub(crate) stand_in: Option<String>,
     pub(crate) write_back: bool,
-    /// Whether its queue can be polled; absent if it has no queue.
+    /// True if its queue can be polled; absent if it has no queue.
     pub(crate) polled: Option<bool>,
 }
 
 /// The disk that is the block device `number`, or that contains the files of a file system with
-/// that number. `path` has no links, and decides if the file system shows a number of its own.
+/// that number. `path` has no links, and decides if the file system shows another number.
 pub(super) fn disk_under(
     usage: &Usage,
     number: DeviceNumber,

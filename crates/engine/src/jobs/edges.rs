@@ -1,4 +1,4 @@
-//! What a job does around its requests: a delay before, a flush after.
+//! The work of a job around its requests: a delay before, a flush after.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use drivelab_core::{JobSchedule, Target};
 use super::watch::JobWatch;
 use drivelab_load::{JobOutcome, Watch as _};
 
-/// How often a job that waits for its turn checks whether the run has ended.
+/// Time between two checks of a waiting job for the end of the run.
 const LOOK_UP: Span = Span::from_ms(100);
 
 #[derive(Clone, Copy)]

@@ -20,9 +20,9 @@ struct GateState {
     given_up: bool,
     /// Opens when all are ready, unless something outside decides when.
     is_held: bool,
-    /// When they begin.
+    /// The time at which they begin.
     opens: Option<Instant>,
-    /// How much later than that the last of them began.
+    /// The delay after that until the last of them began.
     late: Span,
 }
 
@@ -81,7 +81,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// How much later than the gate opened the last job began; zero where it was not held.
+    /// Returns the delay after the opening until the last job began; zero where it was not held.
     pub(super) fn late(&self) -> Span {
         self.state.lock().expect(HELD).late
     }

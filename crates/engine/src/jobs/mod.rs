@@ -84,7 +84,7 @@ impl Group<'_> {
 pub(crate) struct GroupsOutcome {
     pub(crate) groups: Vec<Vec<JobOutcome>>,
     pub(crate) cpu: CpuTime,
-    /// How much later than the start line said the last job began.
+    /// The delay after the start line until the last job began.
     pub(crate) late: Span,
     /// The machine's counters when each group began to measure and when it ended.
     pub(crate) counters: Vec<Option<CountersAround>>,
@@ -95,7 +95,7 @@ pub(crate) struct GroupsOutcome {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CpuTime {
     pub(crate) used: Span,
-    /// How long all jobs together were runnable but had no processor.
+    /// The time in which all jobs together were runnable but had no processor.
     pub(crate) waited: Span,
 }
 

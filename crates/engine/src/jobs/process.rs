@@ -23,7 +23,7 @@ pub(crate) fn process_cpu() -> Span {
     Span::from_secs(part(time.tv_sec)) + Span::from_ns(part(time.tv_nsec))
 }
 
-/// How long this thread has so far been runnable but had no processor.
+/// Returns the time in which this thread has been runnable but had no processor.
 pub(crate) fn waited() -> Span {
     waited_in(&fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default())
 }

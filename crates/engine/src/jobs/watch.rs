@@ -63,7 +63,7 @@ pub(super) struct JobWatch<'a> {
     pub(super) device: Option<DeviceNumber>,
     /// Its contribution to [`RunState::counts`].
     pub(super) told: [u64; 3],
-    /// How long it had waited for a processor when it began to measure.
+    /// The time that it had waited for a processor when it began to measure.
     pub(super) waited: Span,
 }
 

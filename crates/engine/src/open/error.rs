@@ -56,7 +56,7 @@ impl OpenError {
         move |source| Self::System { operation, path: path.into(), source }
     }
 
-    /// What to type next, where we know.
+    /// Returns the next command to type, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::AmongDevices { .. } => {

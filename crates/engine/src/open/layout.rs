@@ -26,7 +26,7 @@ use drivelab_load::{Control, Phase, Progress};
 /// Size of one write: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4096;
-/// How often a run that waits for another one's layout checks whether it must stop.
+/// Time between two checks of a run that waits for another one's layout, for a stop.
 const LOOK_ROUND: Duration = Duration::from_millis(50);
 /// Maximum length of a file's name in bytes, on any file system of Linux.
 const NAME_MAX: usize = 255;
@@ -97,7 +97,7 @@ impl UnfinishedFile {
     }
 }
 
-/// A file that was laid out for a run. It is removed with this value unless the run takes place.
+/// A file that was laid out for a run. It is removed with this value unless the run is made.
 #[derive(Debug)]
 #[must_use = "the file is removed with it"]
 pub struct LaidOut {
@@ -108,12 +108,12 @@ pub struct LaidOut {
 }
 
 impl LaidOut {
-    /// Whether `file` is this one.
+    /// Returns true if `file` is this one.
     pub(super) fn is(&self, file: &File) -> bool {
         Identity::of(file).is_ok_and(|it| it == self.identity)
     }
 
-    /// Keeps it: the run takes place.
+    /// Keeps it: the run is made.
     pub fn keep(&mut self) {
         self.keep = true;
     }

@@ -31,7 +31,7 @@ pub enum LayoutError {
 }
 
 impl LayoutError {
-    /// What to type next, if known.
+    /// Returns the next command to type, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Full { .. } => Some("free some space, or lower `--size`".into()),

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::child;
 
-/// How often the stop flag, the time and the size of the output are checked. The end itself is not
-/// polled.
+/// Time between two checks of the stop flag, the time and the size of the output. The end itself is
+/// not polled.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a group may take to end after a request; less than an interrupted verb has.
+/// Time that a group may take to end after a request; less than an interrupted verb has.
 const GRACE: Duration = Duration::from_millis(500);
 /// Maximum output of a command: it is kept in memory, off the disk under test.
 const OUTPUT_MAX: Bytes = Bytes::mib(64);
@@ -41,19 +41,19 @@ pub struct Program<'a> {
 /// The result of a command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ran {
-    /// How it ended.
+    /// The way in which it ended.
     pub end: ProgramEnd,
     /// From immediately before the shell was started to its end.
     pub wall: Span,
     /// Processor time of it and of the processes that it waited for, user and system.
     pub cpu: Span,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
 }
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProgramEnd {
     /// By itself, with this exit status; 0 is success.

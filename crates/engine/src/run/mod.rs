@@ -34,9 +34,9 @@ pub struct RunOutcome {
     pub total: Tally,
     /// Why it ended; `Stopped` if any job was.
     pub end: End,
-    /// What the figures measure, and reasons to doubt them.
+    /// The nature of the figures, and reasons to doubt them.
     pub marks: Vec<Mark>,
-    /// How I/O was done.
+    /// The way in which I/O was done.
     pub ioengine: IoEngine,
     /// Number of addressable bytes.
     pub capacity: Bytes,

@@ -2,10 +2,10 @@
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Does `work` in a thread with a table of file descriptors of its own, so that each call costs
-/// what it costs in a process of one thread.
+/// Does `work` in a thread with a separate table of file descriptors, so that each call costs
+/// as much as in a process of one thread.
 ///
-/// What it opens must be closed when it returns, and so it must not open what is kept.
+/// It must close all that it opens before it returns.
 pub fn with_own_descriptors<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let alone = || {
         unshare();

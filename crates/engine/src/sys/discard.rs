@@ -43,9 +43,9 @@ fn length_of(length: u64) -> [u8; 16] {
     command
 }
 
-/// Whether rings can discard blocks of the device that is open as `file`, tested by a discard of a
-/// range that is not whole blocks: a kernel that supports the command detects that, any other
-/// rejects the command.
+/// Returns true if rings can discard blocks of the device that is open as `file`, tested by a
+/// discard of a range that is not whole blocks: a kernel that supports the command detects that,
+/// any other rejects the command.
 pub(crate) fn ring_discards(file: &File) -> bool {
     probe(file).is_ok_and(|result| result == -libc::EINVAL)
 }

@@ -1,4 +1,4 @@
-//! Operations for which there is no safe call: the only place in this crate with `unsafe`.
+//! Operations for which there is no safe call: the only module of this crate with `unsafe`.
 //!
 //! Everything above calls down into it, and each block names its invariant and its keeper.
 

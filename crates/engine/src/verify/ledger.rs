@@ -27,7 +27,7 @@ pub(crate) struct Ledger {
     /// Every write up to this one was flushed.
     durable: u64,
     pending: Vec<Pending>,
-    /// What flushes in progress will guarantee of blocks that have been rewritten since.
+    /// The guarantees of flushes in progress about blocks that have been rewritten since.
     covered: Vec<CoveredWrite>,
 }
 
@@ -54,8 +54,8 @@ impl Ledger {
         }
     }
 
-    /// Whether `request` may be submitted now. With two simultaneous writes to one block it would
-    /// be unknown which one must be there afterwards, so the second waits for the first.
+    /// Returns true if `request` may be submitted now. With two simultaneous writes to one block it
+    /// would be unknown which one must be there afterwards, so the second waits for the first.
     pub(crate) fn ready(&self, request: &Request) -> bool {
         let (first, end) = (request.lba.get(), request.end().get());
         let meets = |it: &Pending| first < it.sectors.1 && it.sectors.0 < end;

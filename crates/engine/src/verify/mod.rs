@@ -1,6 +1,6 @@
 //! Checks that written data is still there.
 //!
-//! A verified run labels every 512-byte sector that it writes with its place, the number of the
+//! A verified run labels every 512-byte sector that it writes with its address, the number of the
 //! write (its generation), the run's own number and a checksum. A state file records which write
 //! each block must contain. Reading everything back then distinguishes the possible faults: see
 //! [`drivelab_core::record::Damage`]. The state file may outlive the run that wrote it, whether it

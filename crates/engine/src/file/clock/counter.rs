@@ -50,9 +50,9 @@ impl Counter {
     }
 }
 
-/// Whether the counter runs at one rate regardless of the processor's state (`constant_tsc`,
-/// `nonstop_tsc`), and the kernel, which monitors it, still accepts it as a clock: a counter that
-/// drifts, or differs between processors, is removed from the list (Linux,
+/// Returns true if the counter runs at one rate regardless of the processor's state
+/// (`constant_tsc`, `nonstop_tsc`), and the kernel, which monitors it, still accepts it as a clock:
+/// a counter that drifts, or differs between processors, is removed from the list (Linux,
 /// `kernel/time/clocksource.c`).
 fn reliable(cpuinfo: &str, clock_sources: &str) -> bool {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();

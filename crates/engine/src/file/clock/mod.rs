@@ -26,7 +26,7 @@ const SPIN: Span = Span::from_us(50);
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     source: Source,
-    /// How much of a wait is spun.
+    /// The end of a wait that is spun.
     spin: Span,
 }
 
@@ -55,7 +55,7 @@ impl Clock {
         Self { source, spin: if is_virtual { Span::ZERO } else { SPIN } }
     }
 
-    /// How long before the end of a wait sleeping ends: the rest is to be spun.
+    /// Returns the time before the end of a wait at which sleeping ends: the rest is to be spun.
     #[inline]
     pub(crate) fn spin(self) -> Span {
         self.spin
@@ -93,8 +93,8 @@ impl Clock {
     }
 }
 
-/// Whether time here is virtual: a timer then ends to the nanosecond, and to spin costs real time
-/// only, at 256 ns of virtual time for each reading of the clock (Linux 6.12,
+/// Returns true if time here is virtual: a timer then ends to the nanosecond, and to spin costs
+/// real time only, at 256 ns of virtual time for each reading of the clock (Linux 6.12,
 /// `arch/um/kernel/time.c`: `TIMER_MULTIPLIER`).
 fn is_virtual() -> bool {
     static IS_VIRTUAL: OnceLock<bool> = OnceLock::new();
@@ -103,7 +103,7 @@ fn is_virtual() -> bool {
     })
 }
 
-/// Whether the command line of a kernel asks for the time travel of User Mode Linux.
+/// Returns true if the command line of a kernel asks for the time travel of User Mode Linux.
 fn travels_in_time(command_line: &str) -> bool {
     let mut words = command_line.split_ascii_whitespace();
     words.any(|word| word == "time-travel" || word.starts_with("time-travel="))

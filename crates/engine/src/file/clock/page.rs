@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::sys::time_page::{self, TimePage};
 
-/// A device of our own kernel (`crates/guest/kernel/patches/virtual-clock.patch`).
+/// A device of the kernel for guests (`crates/guest/kernel/patches/virtual-clock.patch`).
 const DEVICE: &str = "/dev/virtual-clock";
 
 /// Readings of one instant between two system calls: a completion, and the next request.

@@ -8,8 +8,8 @@ use std::ptr;
 use io_uring::types::SubmitArgs;
 use io_uring::{EnterFlags, IoUring};
 
-/// How a ring is entered: by its file descriptor, or by the index at which this thread registered
-/// it, which saves the kernel a lookup in a table that threads share.
+/// The way in which a ring is entered: by its file descriptor, or by the index at which this thread
+/// registered it, which saves the kernel a lookup in a table that threads share.
 ///
 /// The library keeps such a registration only as long as one borrow of the ring, so it is made
 /// here.

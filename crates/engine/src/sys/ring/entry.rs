@@ -56,7 +56,7 @@ impl Ring {
         let number = self.buffers.to_write(slot as usize);
         let buffer = self.buffer(number);
         // SAFETY: `buffer` and `length` bytes after it lie within the slot's own part of the
-        // memory, and the kernel has given the slot back: nobody else refers to it.
+        // memory, and the kernel has given the slot back: nothing else refers to it.
         let data = unsafe { std::slice::from_raw_parts_mut(buffer, length as usize) };
         self.contents.write(request, data);
         let flags = if request.fua { libc::RWF_DSYNC } else { 0 };

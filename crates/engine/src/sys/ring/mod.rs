@@ -1,7 +1,7 @@
 //! A file through `io_uring`: many requests outstanding, one system call to submit and to reap.
 //!
-//! Everything that makes it sound is in one place: a buffer that the kernel may touch belongs to an
-//! entry of the in-flight table, and [`Ring`] neither reads, writes nor frees it before the
+//! Everything that makes it sound is in one module: a buffer that the kernel may touch belongs to
+//! an entry of the in-flight table, and [`Ring`] neither reads, writes nor frees it before the
 //! completion of that entry was reaped.
 
 mod enter;
@@ -31,7 +31,7 @@ pub struct Ring {
     buffers: Buffers,
     /// The start of the buffers' memory, which is accessed only through this pointer from now on.
     base: *mut u8,
-    /// Whether the kernel has pinned the buffers, which saves it doing so for each request.
+    /// The kernel has pinned the buffers, which saves it doing so for each request.
     registered: bool,
     /// Buffers in a registered piece of memory, as a power of two.
     piece: u32,
@@ -207,7 +207,7 @@ impl Ring {
             }
             let served_by = ServedBy::Unknown;
             // Separate, because a value that is assembled on the stack and copied at once stalls
-            // the processor: here the usual answer is written to its final place.
+            // the processor: here the usual answer is written where it stays.
             completed.push(match result {
                 Ok(()) => Completion { id, at, result: Ok(()), served_by },
                 Err(_) => Completion { id, at, result, served_by },
@@ -300,8 +300,8 @@ impl Target for Ring {
     }
 }
 
-/// How long the kernel may take to answer outstanding requests when a ring is closed. The load loop
-/// has already waited: requests outstanding now were abandoned, or the run has failed.
+/// Time that the kernel may take to answer outstanding requests when a ring is closed. The load
+/// loop has already waited: requests outstanding now were abandoned, or the run has failed.
 const PATIENCE: Span = Span::from_ms(200);
 
 impl Drop for Ring {

@@ -38,8 +38,8 @@ const WAYS: [&[Flag]; 4] = [
 /// flags about that.
 const SQPOLL_WAYS: [&[Flag]; 3] = [&[SubmitAll, SingleIssuer, NoSqarray], &[SubmitAll], &[]];
 
-/// How long the kernel's thread keeps polling after the last request, in milliseconds: the kernel's
-/// own default (`io_uring_setup(2)`, `sq_thread_idle`).
+/// Time for which the kernel's thread keeps polling after the last request, in milliseconds: the
+/// kernel's default (`io_uring_setup(2)`, `sq_thread_idle`).
 const IDLE_MS: u32 = 1000;
 
 impl Flag {
@@ -92,7 +92,7 @@ fn best<R>(polling: Polling, kernel: impl Fn(&[Flag]) -> io::Result<R>) -> io::R
     Err(last)
 }
 
-/// Whether this process may use `io_uring` here and now.
+/// Checks that this process may use `io_uring` here and now.
 ///
 /// # Errors
 /// As [`ring`].
