@@ -60,12 +60,14 @@ impl CounterLog {
         device: Option<DeviceNumber>,
         begins: bool,
     ) {
+        debug_assert!(group < self.begins.len(), "a log has room for each group");
+        // A group begins with the first of its jobs, and ends with the last.
         if begins && self.begins[group].is_some() {
             return;
         }
         let last = &mut self.last[usize::from(begins)];
-        let serves = |it: &Reading| it.device == device && it.at.elapsed() < TOGETHER;
-        let reading = last.filter(serves).unwrap_or_else(|| Reading {
+        let recent = last.filter(|it| it.device == device && it.at.elapsed() < TOGETHER);
+        let reading = recent.unwrap_or_else(|| Reading {
             device,
             counters: census.counters(device),
             at: Instant::now(),
@@ -144,17 +146,16 @@ pub(crate) struct OwnTime {
 /// this machine serves answered late. At one request at a time that is in every request, at depth
 /// the queue hides it, so that a drive seems to gain more from its queue than it does.
 pub(crate) fn contended(counters: CountersAround, own: OwnTime) -> Option<Mark> {
-    let percent =
-        |part: u128, whole: Span| (part * 100).checked_div(u128::from(whole.ns())).unwrap_or(0);
-    let waited = percent(u128::from(own.waited.ns()), own.elapsed);
-    let others = others(counters, own.used).unwrap_or(0);
+    let waited = u128::from(own.waited.ns()) * 100;
+    let waited = waited.checked_div(u128::from(own.elapsed.ns())).unwrap_or(0);
+    let used = others(counters, own.used).unwrap_or(0);
     let message = if waited > WAITED_PERCENT {
         format!(
             "the measurement waited {waited} % of its time for a CPU, and other processes used \
-             {others} % of all CPU time"
+             {used} % of all CPU time"
         )
-    } else if others > CROWDED_PERCENT {
-        format!("other processes used {others} % of the CPU time")
+    } else if used > CROWDED_PERCENT {
+        format!("other processes used {used} % of the CPU time")
     } else {
         return None;
     };

@@ -77,7 +77,7 @@ pub(crate) fn choose(
     pace: Pace,
     probe: impl FnOnce() -> io::Result<()>,
 ) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
-    let too_deep = too_deep(pace);
+    let depth = too_deep(pace);
     let polled = polling != Polling::default();
     if let Some(other) = asked.filter(|asked| polled && *asked != IoEngine::IoUring) {
         return Err(IoEngineError::NothingToPoll(other));
@@ -86,7 +86,7 @@ pub(crate) fn choose(
         return Ok((IoEngine::Null, None));
     }
     if asked == Some(IoEngine::Psync) {
-        return match too_deep {
+        return match depth {
             Some(iodepth) => Err(IoEngineError::OneAtATime { iodepth, source: None }),
             None => Ok((IoEngine::Psync, None)),
         };
@@ -98,7 +98,7 @@ pub(crate) fn choose(
     if polled || asked == Some(IoEngine::IoUring) {
         return Err(IoEngineError::NoRing { source });
     }
-    if let Some(iodepth) = too_deep {
+    if let Some(iodepth) = depth {
         return Err(IoEngineError::OneAtATime { iodepth, source: Some(source) });
     }
     let message = format!("psync instead of io_uring ({source}): {}", remedy(&source));

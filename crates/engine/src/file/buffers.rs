@@ -33,6 +33,7 @@ impl Buffers {
     pub(crate) fn new(job: &TargetSetup) -> Self {
         let align = job.memory_align.max(PAGE);
         let largest = usize::try_from(job.largest.get()).expect("a block is at most 1 GiB");
+        assert!(align.is_power_of_two(), "an alignment is a power of two");
         let stride = largest.next_multiple_of(align);
         let slots = job.iodepth as usize;
         let sets = usize::from(job.reads) + usize::from(job.writes);
@@ -52,6 +53,7 @@ impl Buffers {
     /// Index of the buffer for writing from `slot`; the one for reading into it is `slot`.
     #[inline]
     pub(crate) fn to_write(&self, slot: usize) -> usize {
+        debug_assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         self.read_sets * self.slots + slot
     }
 

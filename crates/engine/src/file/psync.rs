@@ -60,17 +60,18 @@ impl Psync {
     fn call(&mut self, request: &Request) -> std::io::Result<usize> {
         let (file, offset) = (&self.job.file, request.lba.byte_offset().get());
         let bytes = request.sectors.bytes().get();
-        let length = length(request);
+        let moved = length(request);
+        debug_assert!(moved as u64 <= self.job.largest.get(), "a buffer holds the largest request");
         match request.op {
             Op::Read => {
                 let begin = self.buffers.at(0);
-                let into = &mut self.buffers.memory()[begin..begin + length];
+                let into = &mut self.buffers.memory()[begin..begin + moved];
                 // Not the C library's call, which first checks for a cancellation of this thread.
                 Ok(rustix::io::pread(file, into, offset)?)
             }
             Op::Write => {
                 let begin = self.buffers.at(self.buffers.to_write(0));
-                let data = &self.buffers.memory()[begin..begin + length];
+                let data = &self.buffers.memory()[begin..begin + moved];
                 if request.fua {
                     let data = [IoSlice::new(data)];
                     return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
@@ -109,8 +110,9 @@ impl Target for Psync {
         }
         let result = self.perform(&request);
         let account = self.contents.done(request.id, result.is_ok());
-        let broken = |source| TargetError { operation: "write the verify state", source };
-        account.map_err(broken).map_err(Rejected::Broken)?;
+        account.map_err(|source| {
+            Rejected::Broken(TargetError { operation: "write the verify state", source })
+        })?;
         let (id, at, served_by) = (request.id, self.job.clock.now(), ServedBy::Unknown);
         self.done = Some(Completion { id, at, result, served_by });
         Ok(())

@@ -76,14 +76,15 @@ pub(crate) fn claim(
 
 /// Another process that has one of `devices` open and does not close it soon.
 fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<Option<Opener>> {
-    let look = || Ok(judge::other_opener(census.openers(devices)?, usize::MAX));
+    let mut opener = judge::other_opener(census.openers(devices)?, usize::MAX);
     for _ in 0..LOOKS {
-        if look()?.is_none() {
-            return Ok(None);
+        if opener.is_none() {
+            break;
         }
         std::thread::sleep(BETWEEN_LOOKS);
+        opener = judge::other_opener(census.openers(devices)?, usize::MAX);
     }
-    look()
+    Ok(opener)
 }
 
 /// The users of the regular file of `meta`, and of everything else.
@@ -164,11 +165,11 @@ fn membership<'u>(
         };
         // A signature within a partition belongs to that partition; it was checked there or does
         // not concern us.
-        let within = |at: u64| {
-            let extents = usage.partitions(device.number).filter_map(|part| part.part?.extent);
-            device.number != wish.device && { extents }.any(|extent| extent.contains(at))
-        };
-        if let Some(found) = found.filter(|found| !within(found.at)) {
+        let found = found.filter(|found| {
+            let mut extents = usage.partitions(device.number).filter_map(|part| part.part?.extent);
+            device.number == wish.device || !extents.any(|extent| extent.contains(found.at))
+        });
+        if let Some(found) = found {
             return Ok(Some((device, found)));
         }
     }

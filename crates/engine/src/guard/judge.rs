@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
-use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener, Process, Usage};
+use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener, Usage};
 
 use super::error::{GuardError, Use};
 use super::tree;
@@ -39,9 +39,10 @@ pub(super) fn judge<'u>(
         let named = wish.allowed.to_vec();
         return Err(GuardError::BlockDevice { path: wish.path.into(), what, named });
     }
-    let unlisted = || wish.unknown(io::Error::other("sysfs lists no such block device"));
-    let device = device.ok_or_else(unlisted)?;
+    let device =
+        device.ok_or_else(|| wish.unknown(io::Error::other("sysfs lists no such block device")))?;
     let touched = tree::touched(usage, device);
+    debug_assert!(touched.iter().any(|it| it.number == wish.device), "it changes itself");
     if let Some((used, by)) = user(usage, &touched) {
         return Err(wish.in_use(used, by));
     }
@@ -86,17 +87,19 @@ fn mounts_one<T>(mount: &Mounted, one_of: impl Fn(DeviceNumber) -> Option<T>) ->
 /// The mount point of the btrfs file system that `device` is a part of, by any of its devices.
 fn part_of_mounted(usage: &Usage, device: &BlockDevice) -> Option<Use> {
     let all = usage.btrfs.iter().find(|devices| devices.contains(&device.number))?;
-    let one_of = |number| all.contains(&number).then_some(());
-    usage.mounts.iter().find(|mount| mounts_one(mount, one_of).is_some()).map(mounted_at)
+    let mount = usage
+        .mounts
+        .iter()
+        .find(|mount| mounts_one(mount, |number| all.contains(&number).then_some(())).is_some());
+    mount.map(mounted_at)
 }
 
 /// The first of `openers` that is not this process; the first `own` times that this process has a
 /// device open do not count.
 pub(super) fn other_opener(openers: Vec<Opener>, own: usize) -> Option<Opener> {
-    let ours = |process: &Process| process.id == std::process::id();
     let mut spared = 0;
     openers.into_iter().find(|opener| {
-        let spare = ours(&opener.process) && spared < own;
+        let spare = opener.process.id == std::process::id() && spared < own;
         spared += usize::from(spare);
         !spare
     })
@@ -112,8 +115,8 @@ pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
         return Some(Use::Loop { name: device.name.clone() });
     }
     // Without a loop device: EROFS since Linux 6.12, and file systems in user space.
-    let inside = |mount: &&Mounted| mount.source == Some(file) || mount.others.contains(&file);
-    usage.mounts.iter().find(inside).map(mounted_at)
+    let mut mounts = usage.mounts.iter();
+    mounts.find(|mount| mount.source == Some(file) || mount.others.contains(&file)).map(mounted_at)
 }
 
 /// Returns true if the driver of a loop device must be queried for its file, in order to judge

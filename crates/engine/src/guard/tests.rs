@@ -1,6 +1,6 @@
 //! Every refusal, over synthetic machines; `crates/cli/tests/devices` uses a real kernel.
 
-use drivelab_core::usage::{Backing, Extent, Part};
+use drivelab_core::usage::{Backing, Extent, Part, Process};
 
 use super::*;
 

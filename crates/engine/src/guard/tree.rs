@@ -33,8 +33,8 @@ pub(super) fn loop_on_device<'u>(
 ) -> Option<&'u BlockDevice> {
     let own = behind(device);
     usage.devices.iter().filter(|other| !except.contains(other)).find(|other| {
-        let behind = behind(other);
-        behind.is_some() && (behind == Some(Identity::Device(device.number)) || behind == own)
+        let file = behind(other);
+        file.is_some() && (file == Some(Identity::Device(device.number)) || file == own)
     })
 }
 
@@ -80,8 +80,7 @@ pub(super) fn disk_under(
     path: &Path,
     is_device: bool,
 ) -> Option<Disk> {
-    let by_name = || usage.device(mounted_above(usage, path)?);
-    let device = usage.device(number).or_else(by_name)?;
+    let device = usage.device(number).or_else(|| usage.device(mounted_above(usage, path)?))?;
     let disk = usage.whole(device).unwrap_or(device);
     let is_none = disk.backing.is_some() || disk.name.starts_with("zram");
     let stand_in = is_none.then(|| stands_for(usage, device)).flatten();

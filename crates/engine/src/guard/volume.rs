@@ -36,12 +36,13 @@ pub(super) fn lvm_name(label: &[u8], read: Read<'_>) -> io::Result<Option<String
     // A checksum, 16 bytes of magic, a version, the position and size of the area, the position of
     // the text.
     let header = read(area, 64)?;
-    let place = word(&header, 40).filter(|place| *place != 0);
-    let Some(place) = place.filter(|_| header[4..].starts_with(b" LVM2 x[5A%r0N*>")) else {
+    debug_assert_eq!(header.len(), 64, "as many bytes as were asked for");
+    let text_at = word(&header, 40).filter(|at| *at != 0);
+    let Some(text_at) = text_at.filter(|_| header[4..].starts_with(b" LVM2 x[5A%r0N*>")) else {
         return Ok(None);
     };
     // Names have at most 127 characters.
-    Ok(text(&read(area.saturating_add(place), 128)?, b' '))
+    Ok(text(&read(area.saturating_add(text_at), 128)?, b' '))
 }
 
 /// Linux, `include/uapi/linux/raid/md_p.h`: version 1 has a name of 32 bytes at offset 32.

@@ -37,6 +37,7 @@ impl Gate {
     pub(super) fn pass(&self) -> bool {
         let mut state = self.state.lock().expect(HELD);
         state.ready += 1;
+        assert!(state.ready <= self.numjobs, "each job comes once");
         if state.ready == self.numjobs {
             if !state.is_held {
                 state.opens = Some(Instant::now());
@@ -44,8 +45,10 @@ impl Gate {
             // Not earlier: each of a thousand jobs would wake all that are already waiting.
             self.changed.notify_all();
         }
-        let waits = |state: &mut GateState| state.opens.is_none() && !state.given_up;
-        let state = self.changed.wait_while(state, waits).expect(HELD);
+        let state = self
+            .changed
+            .wait_while(state, |state| state.opens.is_none() && !state.given_up)
+            .expect(HELD);
         let Some(opens) = state.opens.filter(|_| !state.given_up) else { return false };
         if !state.is_held {
             return true;
@@ -65,14 +68,19 @@ impl Gate {
 
     /// Keeps it closed when all are ready, before any job comes to it.
     pub(super) fn hold(&self) {
-        self.state.lock().expect(HELD).is_held = true;
+        let mut state = self.state.lock().expect(HELD);
+        debug_assert!(state.opens.is_none(), "what is open cannot be held");
+        state.is_held = true;
     }
 
     /// Waits until all jobs are ready; returns false if one of them gave up.
     pub(super) fn all_ready(&self) -> bool {
         let state = self.state.lock().expect(HELD);
-        let waits = |state: &mut GateState| state.ready < self.numjobs && !state.given_up;
-        !self.changed.wait_while(state, waits).expect(HELD).given_up
+        let state = self
+            .changed
+            .wait_while(state, |state| state.ready < self.numjobs && !state.given_up)
+            .expect(HELD);
+        !state.given_up
     }
 
     /// Lets the jobs that it held begin at this instant.

@@ -74,6 +74,7 @@ impl Group<'_> {
 
     /// Refuses a workload whose requests do not fit the target, as each job would.
     pub(crate) fn check_requests(&self) -> Result<(), LoadError> {
+        assert!(self.plan.numjobs > 0, "a plan has jobs");
         let last = self.workload_of(self.plan.numjobs - 1);
         Requests::new(&last, self.target.capacity, self.plan.seed)?;
         Ok(())
@@ -120,6 +121,7 @@ pub(crate) fn run(
     let seats: Vec<Seat> = (0..groups.len())
         .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
         .collect();
+    debug_assert_eq!(seats.len(), all as usize, "one thread a job");
     if line.is_some() {
         shared.gate.hold();
     }
@@ -163,7 +165,7 @@ fn on_threads<T: Send>(
 ) -> Vec<Result<T, RunError>> {
     thread::scope(|scope| {
         let work = &work;
-        let start = |number: u32| {
+        let threads = (0..count).map(|number| {
             let work = move || {
                 let _ends_the_others = PanicGuard(shared);
                 let result = work(number);
@@ -176,15 +178,16 @@ fn on_threads<T: Send>(
                 shared.gate.give_up();
                 RunError::Setup { what: "a thread for each job".into(), source: error }
             })
-        };
-        let threads: Vec<_> = (0..count).map(start).collect();
+        });
+        // All are started before the first is waited for.
+        let threads: Vec<_> = threads.collect();
         let ends_the_others = PanicGuard(shared);
         meanwhile();
         drop(ends_the_others);
-        let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
-            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect::<Vec<_>>()
+        let results = threads
+            .into_iter()
+            .map(|thread| thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        results.collect::<Vec<_>>()
     })
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn usable_cpus() -> Vec<usize> {
 /// threads that belong to the process but are not ours.
 pub(crate) fn process_cpu() -> Span {
     let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
-    let part = |number: i64| u64::try_from(number).unwrap_or(0);
-    Span::from_secs(part(time.tv_sec)) + Span::from_ns(part(time.tv_nsec))
+    let [seconds, rest] = [time.tv_sec, time.tv_nsec].map(|it| u64::try_from(it).unwrap_or(0));
+    Span::from_secs(seconds) + Span::from_ns(rest)
 }
 
 /// Returns the time in which this thread has been runnable but had no processor.

@@ -78,8 +78,9 @@ impl JobWatch<'_> {
 impl Watch for JobWatch<'_> {
     #[inline]
     fn stop(&mut self) -> bool {
-        let flag = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        self.shared.control.stopped() || flag(&self.shared.failed) || flag(&self.shared.over)
+        self.shared.control.stopped()
+            || self.shared.failed.load(Ordering::Relaxed)
+            || self.shared.over.load(Ordering::Relaxed)
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -106,6 +107,7 @@ impl Watch for JobWatch<'_> {
     fn tick(&mut self, progress: &Progress) {
         let counts = [progress.ios, progress.bytes, progress.errors];
         for ((count, told), all) in counts.iter().zip(&mut self.told).zip(&self.shared.counts) {
+            debug_assert!(count >= told, "a job's counts only grow");
             all.fetch_add(count - *told, Ordering::Relaxed);
             *told = *count;
         }

@@ -52,6 +52,7 @@ fn by_reading(read: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> io::Result<
 pub(super) fn check(workload: &Workload, align: u64, path: &Path) -> Result<(), OpenError> {
     let blocks = workload.blocks.sizes().map(|size| ("bs", size));
     let stride = workload.stride.map(|stride| ("stride", stride));
+    assert!(align > 0, "a file without direct I/O was refused");
     for (option, value) in blocks.chain(stride).chain([("offset", workload.offset)]) {
         if !value.get().is_multiple_of(align) {
             let (path, align) = (path.to_owned(), Bytes::new(align));

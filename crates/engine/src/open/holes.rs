@@ -29,6 +29,7 @@ pub(super) fn within(file: &File, from: u64, to: u64) -> Bytes {
             break;
         }
     }
+    debug_assert!(holes <= to.saturating_sub(from), "holes lie in the region");
     Bytes::new(holes)
 }
 

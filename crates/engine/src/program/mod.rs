@@ -165,6 +165,7 @@ impl Group {
         let at = Instant::now();
         self.signal(Signal::KILL);
         let mut reaped = self.reaped.lock().expect(HELD);
+        assert!(!*reaped, "the shell is reaped once");
         *reaped = true;
         let (status, cpu) = child::wait(self.pid)?;
         Ok((at, status, cpu))

@@ -65,6 +65,7 @@ pub fn run_together(
 ) -> Result<Vec<RunOutcome>, RunError> {
     let begun = begin(plans, census, control, None)?;
     let (outcomes, _) = begun.expect("no start line refuses");
+    debug_assert_eq!(outcomes.len(), plans.len(), "one outcome a plan");
     Ok(outcomes)
 }
 
@@ -114,8 +115,8 @@ fn begin(
     let left = groups.iter().zip(done.groups).zip(done.counters).zip(moved);
     let mut outcomes = Vec::new();
     for (((group, jobs), counters), ours) in left {
-        let around = around(group.plan, counters, ours, &machine);
-        outcomes.push(outcome(group, jobs, cpu, around, machine.memory));
+        let marks = around(group.plan, counters, ours, &machine);
+        outcomes.push(outcome(group, jobs, cpu, marks, machine.memory));
     }
     Ok(Some((outcomes, late)))
 }

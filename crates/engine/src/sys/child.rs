@@ -38,9 +38,10 @@ pub(crate) fn wait(pid: Pid) -> io::Result<(ExitStatus, Span)> {
     }
     // SAFETY: zeroes are a valid `rusage`, and so is what the kernel wrote over them.
     let usage = unsafe { usage.assume_init() };
-    let time = |time: libc::timeval| {
-        let part = |number: i64| u64::try_from(number).unwrap_or(0);
-        Span::from_secs(part(time.tv_sec)) + Span::from_us(part(time.tv_usec))
-    };
-    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
+    Ok((ExitStatus::from_raw(status), span(usage.ru_utime) + span(usage.ru_stime)))
+}
+
+fn span(time: libc::timeval) -> Span {
+    let [seconds, rest] = [time.tv_sec, time.tv_usec].map(|it| u64::try_from(it).unwrap_or(0));
+    Span::from_secs(seconds) + Span::from_us(rest)
 }

@@ -7,12 +7,12 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 ///
 /// It must close all that it opens before it returns.
 pub fn with_own_descriptors<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let alone = || {
-        unshare();
-        work()
-    };
     std::thread::scope(|scope| {
-        scope.spawn(alone).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let alone = scope.spawn(|| {
+            unshare();
+            work()
+        });
+        alone.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

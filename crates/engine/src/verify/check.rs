@@ -77,8 +77,7 @@ impl Durable {
     /// any of them flushed applies to all.
     fn of(&self, job: Option<u32>) -> u64 {
         let own = job.and_then(|job| self.flushed.get(job as usize));
-        let least = || self.flushed.iter().min();
-        own.or_else(least).copied().unwrap_or(u64::MAX)
+        own.or_else(|| self.flushed.iter().min()).copied().unwrap_or(u64::MAX)
     }
 }
 
@@ -90,8 +89,8 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
             Ok(more) => filled += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                let place = at + filled as u64;
-                return Err(io::Error::new(error.kind(), format!("at byte {place}: {error}")));
+                let byte = at + filled as u64;
+                return Err(io::Error::new(error.kind(), format!("at byte {byte}: {error}")));
             }
         }
     }

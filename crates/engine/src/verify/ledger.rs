@@ -58,8 +58,8 @@ impl Ledger {
     /// would be unknown which one must be there afterwards, so the second waits for the first.
     pub(crate) fn ready(&self, request: &Request) -> bool {
         let (first, end) = (request.lba.get(), request.end().get());
-        let meets = |it: &Pending| first < it.sectors.1 && it.sectors.0 < end;
-        request.op != Op::Write || !self.pending.iter().any(meets)
+        let mut pending = self.pending.iter();
+        request.op != Op::Write || !pending.any(|it| first < it.sectors.1 && it.sectors.0 < end)
     }
 
     pub(crate) fn write(&mut self, request: &Request, data: &mut [u8]) {
@@ -83,10 +83,11 @@ impl Ledger {
 
     /// The target answered the request that was submitted as `id`; reads are not recorded.
     pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
-        let Some(place) = self.pending.iter().position(|it| it.id == id) else {
+        let Some(index) = self.pending.iter().position(|it| it.id == id) else {
             return Ok(());
         };
-        let it = self.pending.swap_remove(place);
+        let it = self.pending.swap_remove(index);
+        debug_assert!(it.generation <= self.generation, "{it:?}");
         let state = &self.account.state;
         if !succeeded {
             // Nothing was promised: the block may contain either.

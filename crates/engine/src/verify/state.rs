@@ -247,10 +247,12 @@ impl State {
     pub fn about(self, path: &Path, target: &Path) -> Result<Self, StateError> {
         let (about, other) = (self.header.target.clone(), target);
         let target = target.display().to_string();
-        let found = |path: &Path| path.canonicalize().ok();
+        if about == target {
+            return Ok(self);
+        }
         // Other names of the same file are accepted.
-        let same = || found(Path::new(&about)).is_some_and(|path| Some(path) == found(other));
-        if about == target || same() {
+        let [known, asked] = [Path::new(&about), other].map(|path| path.canonicalize().ok());
+        if known.is_some() && known == asked {
             return Ok(self);
         }
         Err(StateError::OtherTarget { path: path.into(), about, target })
@@ -264,16 +266,19 @@ impl State {
     pub(super) fn blocks(&self, first: u64, count: usize) -> io::Result<Vec<BlockAccount>> {
         let mut bytes = vec![0; count * ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
-        let account = |(number, bytes)| {
-            let numbers = entry_numbers(number, bytes);
-            let [newest, durable] =
-                numbers.ok_or_else(|| damage(format!("the entry of block {number}")))?;
-            Ok(BlockAccount { newest, durable })
-        };
-        (first..).zip(bytes.chunks_exact(ENTRY_BYTES)).map(account).collect()
+        let entries = (first..).zip(bytes.chunks_exact(ENTRY_BYTES));
+        entries
+            .map(|(number, bytes)| {
+                let numbers = entry_numbers(number, bytes);
+                let [newest, durable] =
+                    numbers.ok_or_else(|| damage(format!("the entry of block {number}")))?;
+                Ok(BlockAccount { newest, durable })
+            })
+            .collect()
     }
 
     pub(super) fn write(&self, number: u64, block: BlockAccount) -> io::Result<()> {
+        debug_assert!(number < self.header.blocks, "block {number}");
         let bytes = entry(number, [block.newest, block.durable]);
         self.file.write_all_at(&bytes, 2 * PAGE + number * ENTRY)
     }

@@ -28,10 +28,12 @@ impl Counter {
     pub(super) fn of_this_machine() -> Option<Self> {
         static COUNTER: OnceLock<Option<Counter>> = OnceLock::new();
         *COUNTER.get_or_init(|| {
-            let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-            let sources =
-                read("/sys/devices/system/clocksource/clocksource0/available_clocksource");
-            reliable(&read("/proc/cpuinfo"), &sources).then(calibrated).flatten()
+            let [cpuinfo, sources] = [
+                "/proc/cpuinfo",
+                "/sys/devices/system/clocksource/clocksource0/available_clocksource",
+            ]
+            .map(|path| std::fs::read_to_string(path).unwrap_or_default());
+            reliable(&cpuinfo, &sources).then(calibrated).flatten()
         })
     }
 
@@ -56,9 +58,10 @@ impl Counter {
 /// `kernel/time/clocksource.c`).
 fn reliable(cpuinfo: &str, clock_sources: &str) -> bool {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
-    let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
-    let listed = clock_sources.split_ascii_whitespace().any(|name| name == "tsc");
-    cfg!(target_arch = "x86_64") && has("constant_tsc") && has("nonstop_tsc") && listed
+    let flags: Vec<&str> = flags.split_ascii_whitespace().collect();
+    let is_steady = ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag));
+    let is_listed = clock_sources.split_ascii_whitespace().any(|name| name == "tsc");
+    cfg!(target_arch = "x86_64") && is_steady && is_listed
 }
 
 /// Counts ticks against the system's clock, twice, and takes the rate if both agree.
@@ -79,22 +82,25 @@ struct Reading {
 
 /// Counter and clock at the same moment: the fastest of several readings.
 fn reading(began: Instant) -> Reading {
-    let read = |_| {
+    let readings = (0..READINGS).map(|_| {
         let before = ticks();
         let passed = began.elapsed();
         let after = ticks();
         (after.wrapping_sub(before), before + after.wrapping_sub(before) / 2, passed)
-    };
-    let quickest = (0..READINGS).map(read).min().expect("at least one reading");
+    });
+    let quickest = readings.min().expect("at least one reading");
     Reading { ticks: quickest.1, ns: u64::try_from(quickest.2.as_nanos()).unwrap_or(u64::MAX) }
+}
+
+/// The rate between two readings; none if either runs backwards.
+fn rate(from: Reading, to: Reading) -> Option<Counter> {
+    Counter::with(to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?)
 }
 
 /// The rate from three readings of counter and nanoseconds, if the halves agree.
 fn agreed([first, middle, last]: [Reading; 3]) -> Option<Counter> {
-    let rate = |from: Reading, to: Reading| {
-        Counter::with(to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?)
-    };
     let (one, other) = (rate(first, middle)?.factor, rate(middle, last)?.factor);
+    debug_assert!(one > 0 && other > 0, "a counter counts");
     let apart = one.abs_diff(other);
     if u128::from(apart) * 1_000_000 > u128::from(one) * u128::from(APART_PPM) {
         return None;

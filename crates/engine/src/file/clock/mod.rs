@@ -43,8 +43,8 @@ enum Source {
 impl Clock {
     /// A clock that reads zero now. The first one of a process takes 20 ms to calibrate.
     pub fn start() -> Self {
-        let is_virtual = is_virtual();
-        let page = if is_virtual { Page::of_this_machine() } else { None };
+        let (page, spin) =
+            if is_virtual() { (Page::of_this_machine(), Span::ZERO) } else { (None, SPIN) };
         let source = match page {
             Some(page) => Source::Page(page, page.now()),
             None => match Counter::of_this_machine() {
@@ -52,7 +52,7 @@ impl Clock {
                 None => Source::System(Instant::now()),
             },
         };
-        Self { source, spin: if is_virtual { Span::ZERO } else { SPIN } }
+        Self { source, spin }
     }
 
     /// Returns the time before the end of a wait at which sleeping ends: the rest is to be spun.

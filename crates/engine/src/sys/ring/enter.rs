@@ -61,7 +61,7 @@ impl RingEnter {
         arguments: Option<&SubmitArgs<'_, '_>>,
     ) -> io::Result<u32> {
         let (number, flags) = match self.registered {
-            Some(place) => (c_long::from(place), flags | EnterFlags::REGISTERED_RING),
+            Some(index) => (c_long::from(index), flags | EnterFlags::REGISTERED_RING),
             None => (c_long::from(self.descriptor), flags),
         };
         let arguments = arguments.map_or(ptr::null(), ptr::from_ref).cast::<c_void>();

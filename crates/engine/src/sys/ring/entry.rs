@@ -52,19 +52,20 @@ impl Ring {
 
     fn queue_write(&mut self, slot: u32, request: &Request) {
         let offset = request.lba.byte_offset().get();
-        let length = length(request.sectors.bytes().get());
+        let bytes = length(request.sectors.bytes().get());
+        assert!(u64::from(bytes) <= self.buffers.stride() as u64, "a buffer holds the request");
         let number = self.buffers.to_write(slot as usize);
-        let buffer = self.buffer(number);
-        // SAFETY: `buffer` and `length` bytes after it lie within the slot's own part of the
+        let base = self.buffer(number);
+        // SAFETY: `base` and `bytes` bytes after it lie within the slot's own part of the
         // memory, and the kernel has given the slot back: nothing else refers to it.
-        let data = unsafe { std::slice::from_raw_parts_mut(buffer, length as usize) };
+        let data = unsafe { std::slice::from_raw_parts_mut(base, bytes as usize) };
         self.contents.write(request, data);
         let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
         if self.registered {
-            let entry = WriteFixed::new(FILE, buffer, length, self.piece_of(number));
+            let entry = WriteFixed::new(FILE, base, bytes, self.piece_of(number));
             self.push(slot, entry.offset(offset).rw_flags(flags).build());
         } else {
-            let entry = Write::new(FILE, buffer, length).offset(offset).rw_flags(flags);
+            let entry = Write::new(FILE, base, bytes).offset(offset).rw_flags(flags);
             self.push(slot, entry.build());
         }
     }

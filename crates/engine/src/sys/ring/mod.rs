@@ -258,8 +258,9 @@ impl Target for Ring {
         assert!(request.sectors.bytes() <= self.job.largest, "a request fits its buffer");
         assert!(request.op != Op::Read || self.job.reads, "a job that reads has said so");
         assert!(request.op != Op::Write || self.job.writes, "a job that writes has said so");
-        let to_move = to_move(&request);
-        self.in_flight[slot as usize] = Flight { id: request.id, to_move, out: true };
+        debug_assert!(!self.in_flight[slot as usize].out, "a free slot is not in flight");
+        self.in_flight[slot as usize] =
+            Flight { id: request.id, to_move: to_move(&request), out: true };
         self.queue(slot, &request);
         Ok(())
     }
