@@ -47,7 +47,7 @@ impl ArchiveArgs {
         if let Some(folder) = folder {
             make_folder(folder).at_path("create", folder)?;
         }
-        Archive::open(&path, patience).map_err(Refusal::from)
+        Archive::open(&path, patience).map_err(said_of)
     }
 
     /// Opens it to read what is kept: one that was named must be there.
