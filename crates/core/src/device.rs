@@ -13,9 +13,10 @@ pub struct Destaged {
     pub lba: Lba,
     /// Number of sectors.
     pub sectors: Sectors,
-    /// When the drive took the data out of its cache: data submitted later is not part of it.
+    /// Time at which the drive took the data out of its cache: data submitted later is not
+    /// part of it.
     pub taken: Time,
-    /// When the last of it was on the medium.
+    /// Time at which the last of it was on the medium.
     pub at: Time,
 }
 
@@ -43,7 +44,7 @@ pub trait Device {
     /// Time of the device's next event, or `None` while it is idle.
     fn next_event(&self) -> Option<Time>;
 
-    /// Moves the device to `now` and appends what completed on the way, in order of time.
+    /// Moves the device to `now` and appends the requests completed since, in order of time.
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>);
 
     /// Appends the data that reached the medium from a volatile cache since the last call, in

@@ -10,7 +10,7 @@ use std::io;
 use crate::request::{IoError, Op};
 use crate::units::{Bytes, Lba, Sectors, Time};
 
-/// What a write puts into its sectors.
+/// The data of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Data {
     /// These bytes, whole sectors.
@@ -24,7 +24,7 @@ pub enum Data {
 pub struct Command {
     /// The host's name for it.
     pub token: u64,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub lba: Lba,
@@ -34,7 +34,7 @@ pub struct Command {
     pub fua: bool,
     /// The connection that it comes from, as [`crate::Request::submitter`].
     pub submitter: u16,
-    /// What to write; only with [`Op::Write`].
+    /// The data to write; only with [`Op::Write`].
     pub data: Option<Data>,
 }
 
@@ -43,9 +43,9 @@ pub struct Command {
 pub struct Answer {
     /// The host's name for the command.
     pub token: u64,
-    /// When the answer is due.
+    /// Time at which the answer is due.
     pub due: Time,
-    /// Whether the disk did what was requested.
+    /// The outcome.
     pub result: Result<(), CommandError>,
     /// The operation requested.
     pub op: Op,
@@ -55,10 +55,10 @@ pub struct Answer {
     pub sectors: Sectors,
 }
 
-/// Why a command failed, and where.
+/// The cause of a failed command, and the failed sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandError {
-    /// What went wrong.
+    /// The kind of error.
     pub kind: IoError,
     /// The first sector that failed, if the disk knows it.
     pub lba: Option<Lba>,
@@ -144,6 +144,7 @@ pub trait Medium: Debug {
         while first < end {
             let piece = end.min(first + PIECE);
             let bytes = usize::try_from((piece.get() - first.get()) * 512).expect("a piece");
+            debug_assert!(bytes <= zeros.len());
             self.write(first, &zeros[..bytes])?;
             first = piece;
         }

@@ -80,6 +80,7 @@ impl TagPool {
     /// Number of tags in use.
     #[inline]
     pub fn in_use(&self) -> usize {
+        debug_assert!(self.reads + self.writes <= self.tags);
         self.reads + self.writes
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::nearest;
 
-/// Something that arms may be meant to differ in.
+/// A property in which arms may be declared to differ.
 #[derive(Debug)]
 pub struct Factor {
     /// Its spelling in the study file and in `--factor`.
@@ -24,7 +24,7 @@ fn is_among(word: &str, words: &str) -> bool {
 }
 
 impl Factor {
-    /// Whether a fact changes with it.
+    /// True if `fact` changes with it.
     pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
         fact == "findings" || self.own.contains(&fact) || is_among(fact, self.follows) || {
@@ -165,16 +165,15 @@ pub fn all() -> &'static [Factor] {
     FACTORS
 }
 
-/// The factor called `name`, by any of its names or by a fact of its own.
+/// The factor called `name`, by any of its names or by one of its facts.
 pub fn find(name: &str) -> Option<&'static Factor> {
     let spelled = name.to_lowercase().replace('_', "-");
     let own = name.to_lowercase().replace('-', "_");
-    let is = |factor: &&Factor| {
+    FACTORS.iter().find(|factor| {
         factor.name == spelled
             || is_among(&spelled, factor.aliases)
             || factor.own.contains(&own.as_str())
-    };
-    FACTORS.iter().find(is)
+    })
 }
 
 /// Reads the name of a declared factor; refuses an unknown one with the most similar name.
@@ -191,11 +190,17 @@ pub fn named_in(text: &str) -> Vec<&'static str> {
     let text = text.to_lowercase();
     let words: Vec<&str> =
         text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).collect();
-    let is = |word: &str, known: &str| word == known || word.trim_start_matches('-') == known;
-    let told = |factor: &&Factor| {
-        factor.words.split_whitespace().any(|known| words.iter().any(|word| is(word, known)))
-    };
-    FACTORS.iter().filter(told).map(|factor| factor.name).collect()
+    let mut named = Vec::new();
+    for factor in FACTORS {
+        // An option may be written with dashes: `-w0`, `--queue_depth`.
+        let is_named = factor.words.split_whitespace().any(|known| {
+            words.iter().any(|word| *word == known || word.trim_start_matches('-') == known)
+        });
+        if is_named {
+            named.push(factor.name);
+        }
+    }
+    named
 }
 
 #[cfg(test)]

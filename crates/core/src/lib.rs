@@ -16,6 +16,7 @@ pub mod label;
 pub mod loopback;
 pub mod matrix;
 pub mod measurements;
+pub mod numbers;
 pub mod plan;
 pub mod question;
 pub mod recipe;

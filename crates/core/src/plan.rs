@@ -1,4 +1,4 @@
-//! The order in which an experiment's runs are made.
+//! The order of an experiment's runs.
 //!
 //! Consecutive runs share any drift: temperature, other load, the age of a file system. Randomised
 //! complete blocks keep drift out of the comparison: each block contains every arm once, close
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
 
-/// How arms are laid out over time.
+/// The layout of arms over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
@@ -28,14 +28,14 @@ pub struct Step {
     pub block: u32,
     /// Index of the arm in the study.
     pub arm: usize,
-    /// Which of the arm's runs in this block; above 0 only in a grouped design.
+    /// Index among the arm's runs in this block; above 0 only in a grouped design.
     pub repeat: u32,
-    /// The arm's place in its block's order, from 0.
+    /// The arm's position in its block's order, from 0.
     pub position: u32,
 }
 
 impl Step {
-    /// Whether the arm stays active from one step to the other.
+    /// True if the arm stays active from one step to the other.
     pub fn shares_stay_with(&self, other: &Self) -> bool {
         (self.block, self.arm) == (other.block, other.arm)
     }
@@ -44,7 +44,7 @@ impl Step {
 /// All steps of an experiment, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// How the arms are laid out.
+    /// Layout of the arms.
     pub design: Design,
     /// Blocks: the number of independent comparisons, the n of the statistics.
     pub blocks: u32,
@@ -81,10 +81,10 @@ impl Plan {
         }
     }
 
-    /// How often an arm is entered: the number of boots, if entering takes one.
+    /// Number of stays: the number of boots, if entering an arm takes one.
     pub fn stays(&self) -> usize {
-        let begins = |pair: &&[Step]| !pair[0].shares_stay_with(&pair[1]);
-        self.steps.windows(2).filter(begins).count() + usize::from(!self.steps.is_empty())
+        let later = self.steps.windows(2).filter(|pair| !pair[0].shares_stay_with(&pair[1]));
+        later.count() + usize::from(!self.steps.is_empty())
     }
 }
 
@@ -106,14 +106,16 @@ fn steps(orders: &[Vec<usize>], repeats: impl Fn(u32) -> u32) -> Vec<Step> {
 /// time. (Williams 1949, "Experimental designs balanced for the estimation of residual effects of
 /// treatments".)
 fn balanced_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
+    assert!(arms > 0 || blocks == 0, "without arms there is no order to repeat");
     let mut orders = Vec::new();
     while orders.len() < blocks as usize {
         let mut labels: Vec<usize> = (0..arms).collect();
         rng.shuffle(&mut labels);
         let mut rows = williams(arms);
         rng.shuffle(&mut rows);
-        let named = |row: Vec<usize>| row.into_iter().map(|place| labels[place]).collect();
-        orders.extend(rows.into_iter().map(named));
+        orders.extend(
+            rows.into_iter().map(|row| row.into_iter().map(|label| labels[label]).collect()),
+        );
     }
     orders.truncate(blocks as usize);
     orders
@@ -124,13 +126,16 @@ fn williams(k: usize) -> Vec<Vec<usize>> {
     // 0, k-1, 1, k-2, ...: each difference between neighbours occurs once.
     let zigzag: Vec<usize> =
         (0..k).map(|i| if i % 2 == 0 { i / 2 } else { k - 1 - i / 2 }).collect();
-    let shifted = |by: usize| zigzag.iter().map(move |place| (place + by) % k).collect();
-    let mut rows: Vec<Vec<usize>> = (0..k).map(shifted).collect();
+    let mut rows: Vec<Vec<usize>> = (0..k)
+        .map(|shift| zigzag.iter().map(|treatment| (treatment + shift) % k).collect())
+        .collect();
+    // In an odd square each difference is balanced only together with its mirror image.
     if k % 2 == 1 && k > 1 {
         let mirrored: Vec<Vec<usize>> =
             rows.iter().map(|row| row.iter().rev().copied().collect()).collect();
         rows.extend(mirrored);
     }
+    debug_assert!(rows.iter().all(|row| row.len() == k));
     rows
 }
 

@@ -29,9 +29,9 @@ pub struct Finding {
     pub figure: String,
     /// What the source states, in its own numbers: `8,000 to 37,000 1/s`; may be empty.
     pub published: String,
-    /// Why the study cannot answer the claim, even if it measures the figure.
+    /// The reason why the study cannot answer the claim, even if it measures the figure.
     pub cannot_tell: Option<String>,
-    /// Who states it; may be empty.
+    /// Its author; may be empty.
     pub source: String,
     /// The claim holds from this value on.
     pub at_least: Option<f64>,

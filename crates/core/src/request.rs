@@ -23,7 +23,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it carries data over the link.
+    /// True if it carries data over the link.
     pub const fn transfers(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -34,7 +34,7 @@ impl Op {
 pub struct Request {
     /// The submitter's name for it.
     pub id: RequestId,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector; 0 for a flush.
     pub lba: Lba,
@@ -70,7 +70,7 @@ impl Request {
     }
 }
 
-/// What a completion was answered from: the difference between a disk test and a cache test.
+/// The source of an answer: the difference between a disk test and a cache test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServedBy {
@@ -84,7 +84,7 @@ pub enum ServedBy {
     Unknown,
 }
 
-/// Why a request failed, as the submitter sees it.
+/// The reason why a request failed, as the submitter sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
     /// The range ends beyond the last sector.
@@ -106,10 +106,10 @@ pub enum IoError {
 pub struct Completion {
     /// The submitter's name for the request.
     pub id: RequestId,
-    /// When it completed.
+    /// Time of completion.
     pub at: Time,
-    /// Whether it did what was requested.
+    /// The outcome.
     pub result: Result<(), IoError>,
-    /// What answered it.
+    /// The source of the answer.
     pub served_by: ServedBy,
 }

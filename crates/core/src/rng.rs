@@ -21,7 +21,7 @@ impl Rng {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// An independent generator for the `index`-th part of what `seed` governs.
+    /// An independent generator for part `index` of a run, study or plan with this seed.
     ///
     /// Parts keep their randomness when others are added or left out. This pairs runs: a block's
     /// arms draw the same addresses regardless of the rest of the study.
@@ -52,6 +52,7 @@ impl Rng {
                 product = u128::from(self.bits()) * u128::from(limit);
             }
         }
+        debug_assert!(high_half(product) < limit);
         high_half(product)
     }
 
@@ -88,6 +89,7 @@ impl Rng {
         reason = "at most 36.7 times the mean and never negative; casts saturate"
     )]
     pub fn exponential(&mut self, mean: Span) -> Span {
+        // 1 - unit lies in (0, 1], so the logarithm is finite.
         let draw = -libm::log(1.0 - self.unit()) * mean.ns() as f64;
         Span::from_ns((draw + 0.5) as u64)
     }
@@ -101,7 +103,7 @@ impl Rng {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low half is wanted")]
 const fn low_half(product: u128) -> u64 {
     product as u64
 }

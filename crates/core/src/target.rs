@@ -1,4 +1,4 @@
-//! Anything that a load loop can send requests to.
+//! The receiver of a load loop's requests.
 
 use crate::request::{Completion, Request};
 use crate::units::{Bytes, Time};
@@ -12,7 +12,7 @@ pub enum Rejected {
     Broken(TargetError),
 }
 
-/// Why a target cannot go on.
+/// The reason why a target cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} failed on the target")]
 pub struct TargetError {
@@ -29,7 +29,7 @@ pub struct TargetError {
 /// one that waits. The load loop, the probe and the durability check know only this trait, so the
 /// code that is simulated is the code that ships.
 pub trait Target {
-    /// Whether accepted requests stay here until [`Target::hand_over`] or [`Target::wait`].
+    /// True if accepted requests stay here until [`Target::hand_over`] or [`Target::wait`].
     fn holds_back(&self) -> bool {
         false
     }
@@ -46,8 +46,8 @@ pub trait Target {
     /// [`Rejected::Full`] returns the request.
     fn submit(&mut self, request: Request) -> Result<(), Rejected>;
 
-    /// Submits the requests that were held back to the device. Returns how many completions are
-    /// already available, to be fetched with [`Target::wait`].
+    /// Submits the requests that were held back to the device. Returns the number of
+    /// completions already available, to be fetched with [`Target::wait`].
     ///
     /// # Errors
     /// The target is broken and nothing more will complete.
@@ -55,7 +55,7 @@ pub trait Target {
         Ok(0)
     }
 
-    /// Waits until something completed or the clock reads `until`, and appends what completed.
+    /// Waits until a request completed or the clock reads `until`, and appends the completions.
     ///
     /// With nothing in flight it waits only for `until`. A time in the past makes it a poll.
     ///

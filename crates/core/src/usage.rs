@@ -1,5 +1,5 @@
-//! Which processes and devices use the disks of this machine: facts that `host` reads from Linux
-//! and `engine` judges.
+//! The processes and devices that use the disks of this machine: facts that `host` reads from
+//! Linux and `engine` judges.
 
 use std::fmt;
 use std::io;
@@ -57,7 +57,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// Identifies a file or a block device, whatever its name.
+/// Identifies a file or a block device, regardless of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A block device, which may have several device files.
@@ -126,8 +126,8 @@ impl Usage {
 
     /// The partitions of `disk`.
     pub fn partitions(&self, disk: DeviceNumber) -> impl Iterator<Item = &BlockDevice> {
-        let is_part = move |part: &Part| part.disk == disk;
-        self.devices.iter().filter(move |device| device.part.as_ref().is_some_and(is_part))
+        let devices = self.devices.iter();
+        devices.filter(move |device| device.part.is_some_and(|part| part.disk == disk))
     }
 
     /// The disk that `device` is a partition of.
@@ -135,14 +135,17 @@ impl Usage {
         self.device(device.part.as_ref()?.disk)
     }
 
-    /// What is built on `device`, for people: `dm-0 (LVM volume vg-root)`.
+    /// The devices built on `device`, for people: `dm-0 (LVM volume vg-root)`.
     pub fn holders(&self, device: &BlockDevice) -> Vec<String> {
-        let described = |name: &String| {
+        let mut holders = Vec::with_capacity(device.holders.len());
+        for name in &device.holders {
             let holder = self.devices.iter().find(|holder| holder.name == *name);
-            let volume = holder.and_then(|holder| holder.volume.as_ref());
-            volume.map_or_else(|| name.clone(), |volume| format!("{name} ({volume})"))
-        };
-        device.holders.iter().map(described).collect()
+            holders.push(match holder.and_then(|holder| holder.volume.as_ref()) {
+                Some(volume) => format!("{name} ({volume})"),
+                None => name.clone(),
+            });
+        }
+        holders
     }
 }
 
@@ -155,7 +158,7 @@ pub struct BlockDevice {
     pub name: String,
     /// Its position on its disk; absent for a whole disk.
     pub part: Option<Part>,
-    /// Whether the kernel refuses to write it.
+    /// True if the kernel refuses to write it.
     pub read_only: bool,
     /// Names of the devices built on it.
     pub holders: Vec<String>,
@@ -163,9 +166,9 @@ pub struct BlockDevice {
     pub volume: Option<String>,
     /// The file or device behind a loop device.
     pub backing: Option<Backing>,
-    /// Whether writes are acknowledged from a cache in the drive, as the kernel sees it.
+    /// True if writes are acknowledged from a cache in the drive, as the kernel sees it.
     pub write_back: bool,
-    /// Whether its queue can be polled for completions; absent if it has no queue.
+    /// True if its queue can be polled for completions; absent if it has no queue.
     pub polled: Option<bool>,
 }
 
@@ -187,6 +190,7 @@ impl BlockDevice {
 
     /// Its device file: `/dev/sda1`.
     pub fn node(&self) -> String {
+        // Sysfs writes `!` for the slash of names like `cciss/c0d0`.
         format!("/dev/{}", self.name.replace('!', "/"))
     }
 }
@@ -210,7 +214,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Whether the byte `at` of the disk lies in it.
+    /// True if the byte `at` of the disk lies in it.
     pub fn contains(self, at: u64) -> bool {
         at >= self.start && at - self.start < self.length
     }
@@ -223,16 +227,16 @@ pub struct Backing {
     pub path: PathBuf,
     /// Its identity; absent if nothing exists at the path any more.
     pub identity: Option<Identity>,
-    /// How far into it the loop device reaches.
+    /// Number of its bytes that the loop device shows.
     pub reach: Option<Bytes>,
 }
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
-    /// The device number that its files show; btrfs has one of its own.
+    /// The device number that its files show; btrfs has a separate one.
     pub device: DeviceNumber,
-    /// Where it is mounted.
+    /// The mount point.
     pub at: String,
     /// A process in whose mount namespace it is, if that is not ours.
     pub seen_by: Option<Process>,
@@ -247,11 +251,12 @@ pub struct Mounted {
 pub struct Counters {
     /// Processor time; absent if the kernel does not report it.
     pub ticks: Option<Ticks>,
-    /// How often processors were slowed down, by heat or by the quota of a control group.
+    /// Number of times that processors were slowed down, by heat or by the quota of a
+    /// control group.
     pub throttled: u64,
     /// Bytes that the device read and wrote.
     pub moved_bytes: Option<u64>,
-    /// Whether the kernel counts them (`queue/iostats`), if that is known.
+    /// True if the kernel counts them (`queue/iostats`), if that is known.
     pub is_counted: Option<bool>,
 }
 
@@ -260,7 +265,7 @@ pub struct Counters {
 pub struct Ticks {
     /// Time that the hypervisor gave to others.
     pub stolen: u64,
-    /// What nothing ran in, waiting for I/O included.
+    /// Idle time, including waits for I/O.
     pub idle: u64,
     /// All time, including the stolen part.
     pub all: u64,
@@ -271,6 +276,6 @@ pub struct Ticks {
 pub struct Machine {
     /// Its memory; zero if the kernel does not report it.
     pub memory: Bytes,
-    /// How the processors choose their frequency: `performance`, `schedutil`.
+    /// The policy by which processors choose their frequency: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,
 }

@@ -1,9 +1,7 @@
 //! The measurement of a drive for `drive fit`: its steps, their durations and their order.
 
 use drivelab_core::Target;
-use drivelab_core::measurements::{
-    DriveKind, FlashState, MeasuredStream, Measurements, Place as Position,
-};
+use drivelab_core::measurements::{DriveKind, FlashState, MeasuredStream, Measurements, Position};
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Lba, Sectors, Span};
 
@@ -279,8 +277,8 @@ fn carry_out<T: Target>(
             let from = Lba::new(from / 2048 * 2048);
             let stream = Stream { write, from, to: from + region, ramp: RAMP, time };
             if let Some(mb_per_s) = stream.run(session)? {
-                let place = Some(position);
-                into.streams.push(MeasuredStream { write, place, state: None, mb_per_s });
+                let position = Some(position);
+                into.streams.push(MeasuredStream { write, position, state: None, mb_per_s });
             }
         }
         Kind::Rotation => {
@@ -312,7 +310,7 @@ fn carry_out<T: Target>(
             let stream = Stream { write: true, from, to, ramp: FILL, time };
             if let Some(mb_per_s) = stream.run(session)? {
                 let state = Some(state);
-                into.streams.push(MeasuredStream { write: true, place: None, state, mb_per_s });
+                into.streams.push(MeasuredStream { write: true, position: None, state, mb_per_s });
             }
         }
         Kind::SustainedLoad { state } => {
@@ -332,7 +330,7 @@ fn mean_stream(measured: &mut Measurements) {
             .map(|position| measured.stream_at(write, position));
         if let [Some(outer), Some(middle), Some(inner)] = rates {
             let mb_per_s = (outer + middle + inner) / 3.0;
-            measured.streams.push(MeasuredStream { write, place: None, state: None, mb_per_s });
+            measured.streams.push(MeasuredStream { write, position: None, state: None, mb_per_s });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Modelled drives, measured through nothing but a target.
 
-use drivelab_core::measurements::{DriveKind, FlashState, Place};
+use drivelab_core::measurements::{DriveKind, FlashState, Position};
 use drivelab_core::record::MarkId;
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
@@ -119,7 +119,7 @@ fn two_minutes_of_reads_show_a_disk() {
     assert!(measured.took < Span::from_secs(130), "{}", measured.took);
     let found = &measured.measurements;
     assert_eq!(found.rpm, Some(7200.0));
-    let outer = found.stream_at(false, Place::Outer).unwrap();
+    let outer = found.stream_at(false, Position::Outer).unwrap();
     assert!((outer / 123.0 - 1.0).abs() < 0.03, "{outer}");
     assert_eq!(found.loads.len(), 7);
     let rate = |iodepth| found.whole(false, iodepth).unwrap().iops().unwrap();
@@ -188,7 +188,7 @@ fn writes_of_a_solid_state_drive_are_those_of_a_state() {
     let [stream] = full.streams.iter().filter(|it| it.write).collect::<Vec<_>>()[..] else {
         panic!("{full:?}")
     };
-    assert_eq!((stream.place, stream.state), (None, Some(FlashState::Full)));
+    assert_eq!((stream.position, stream.state), (None, Some(FlashState::Full)));
     assert!(full.loads.iter().all(|load| !load.write), "{full:?}");
     assert_eq!(full.flushes.len(), 2);
 

@@ -1,4 +1,4 @@
-//! Where a history changes: hints to be confirmed by a fresh comparison, never verdicts.
+//! Points where a history changes: hints to be confirmed by a fresh comparison, never verdicts.
 //!
 //! E-divisive (Matteson and James 2014, JASA 109:334) splits a series where the energy distance
 //! between its two parts is largest, tests the split by permutation, and continues in both parts.
@@ -9,9 +9,9 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::interval::float;
+use crate::numbers::{float, median};
 
-/// Runs on each side of a change, at least: with fewer, a single outlier is a level of its own.
+/// Runs on each side of a change, at least: with fewer, a single outlier would form a level.
 const SIDE_MIN: usize = 5;
 /// Permutations of a split: at most one of them may be as distinct as a split that is reported.
 const PERMUTATIONS: u32 = 199;
@@ -20,7 +20,7 @@ const AS_DISTINCT_MAX: u32 = 1;
 /// Longest series that is examined; of a longer one the end. Time and memory grow with the square.
 pub const CHANGE_VALUES_MAX: usize = 300;
 
-/// A place where a history may have changed.
+/// A point where a history may have changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
     /// Index of the first value after it.
@@ -33,7 +33,7 @@ pub struct Change {
     pub p: f64,
 }
 
-/// Returns the places where `values` may have changed, ascending. Of more than
+/// Returns the points where `values` may have changed, ascending. Of more than
 /// [`CHANGE_VALUES_MAX`] values only the last are examined; values that are not finite are taken as
 /// equal to the one before.
 pub fn changes(values: &[f64], seed: u64) -> Vec<Change> {
@@ -42,31 +42,35 @@ pub fn changes(values: &[f64], seed: u64) -> Vec<Change> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut found: Vec<(usize, f64)> = Vec::new();
     let mut open = vec![(0, series.len())];
+    // Depth first, but the order does not matter: each part is tested with its own permutations.
     while let Some((start, end)) = open.pop() {
         let Some((at, p)) = split(&series[start..end], &mut rng) else { continue };
         let at = start + at;
+        debug_assert!(start < at && at < end);
         found.push((at, p));
         open.extend([(start, at), (at, end)]);
     }
     found.sort_by_key(|(at, _)| *at);
-    let ends = |place: usize| found.get(place).map_or(series.len(), |(at, _)| *at);
-    let change = |(place, (at, p)): (usize, &(usize, f64))| {
-        let start = place.checked_sub(1).map_or(0, ends);
-        let (before, after) = (median(&series[start..*at]), median(&series[*at..ends(place + 1)]));
-        Change { at: skipped + at, before, after, p: *p }
-    };
-    found.iter().enumerate().map(change).collect()
+    let mut changes = Vec::with_capacity(found.len());
+    for (index, &(at, p)) in found.iter().enumerate() {
+        let start = index.checked_sub(1).map_or(0, |before| found[before].0);
+        let end = found.get(index + 1).map_or(series.len(), |(next, _)| *next);
+        let (before, after) = (median(&series[start..at]), median(&series[at..end]));
+        changes.push(Change { at: skipped + at, before, after, p });
+    }
+    changes
 }
 
 fn finite(values: &[f64]) -> Vec<f64> {
     let mut last = values.iter().copied().find(|value| value.is_finite()).unwrap_or(0.0);
-    let mut next = |value: &f64| {
+    let mut finite = Vec::with_capacity(values.len());
+    for value in values {
         if value.is_finite() {
             last = *value;
         }
-        last
-    };
-    values.iter().map(&mut next).collect()
+        finite.push(last);
+    }
+    finite
 }
 
 /// The most distinct split of a series and its p, if it is reported.
@@ -102,26 +106,28 @@ fn block_length(n: usize) -> usize {
     root
 }
 
-/// Puts blocks of neighbours, cut from a random place on around the end, in random order.
+/// Puts blocks of neighbours, cut from a random offset on around the end, in random order.
 fn permute(order: &mut [usize], block: usize, rng: &mut Xoshiro256PlusPlus) {
     let n = order.len();
     let offset = below(block, rng);
-    let starts = (0..n.div_ceil(block)).map(|place| place * block);
-    let mut starts: Vec<usize> = starts.collect();
+    let mut starts: Vec<usize> = (0..n.div_ceil(block)).map(|number| number * block).collect();
     for last in (1..starts.len()).rev() {
         starts.swap(last, below(last + 1, rng));
     }
-    let mut place = 0;
+    let mut filled = 0;
     for start in starts {
         for index in start..(start + block).min(n) {
-            order[place] = (index + offset) % n;
-            place += 1;
+            order[filled] = (index + offset) % n;
+            filled += 1;
         }
     }
+    // Every value once: otherwise the permuted series is not one that chance could give.
+    debug_assert_eq!(filled, n);
 }
 
 /// Uniform in 0..`end`; the bias of the remainder is below 1e-16 for the small ends used.
 fn below(end: usize, rng: &mut Xoshiro256PlusPlus) -> usize {
+    debug_assert!(end > 0);
     usize::try_from(rng.next_u64() % end as u64).expect("smaller than `end`")
 }
 
@@ -147,14 +153,15 @@ impl Distances {
     }
 
     /// The split of the series in this order with the largest statistic Q, and Q; `None` where all
-    /// values are equal. What lies right of the split may end before the series does: otherwise a
-    /// level that returns to where it was hides both of its changes.
+    /// values are equal. The right part may end before the series does: otherwise a level that
+    /// returns to an earlier one hides both of its changes.
     fn best(&self, order: &[usize]) -> Option<(usize, f64)> {
         let mut best = None;
         let inverse: Vec<f64> = (0..=self.n).map(|n| 1.0 / float(n)).collect();
-        // Sums of distances: within the first values, and across a split of them at each place.
+        // Sums of distances: within the first values, and across a split of them at each index.
         let mut within = vec![0.0; self.n + 1];
         let mut across = vec![0.0; self.n + 1];
+        // Each end adds one row of distances, so that all splits of all prefixes take n^2 steps.
         for end in 1..=self.n {
             let row = &self.between[order[end - 1] * self.n..][..self.n];
             let mut reached = 0.0;
@@ -175,7 +182,7 @@ impl Distances {
     }
 }
 
-/// Energy distance between two parts, scaled to grow with what they have in numbers.
+/// Energy distance between two parts, scaled to grow with their sizes.
 ///
 /// Of mn/(m+n) (2A/mn - 2W/m(m-1) - 2V/n(n-1)) the fractions are reduced: this is most of the time
 /// of a search, and divisions are slow.
@@ -183,14 +190,4 @@ fn energy([m, n]: [usize; 2], within: [f64; 2], across: f64, inverse: &[f64]) ->
     let first = within[0] * float(n) * inverse[m - 1];
     let second = within[1] * float(m) * inverse[n - 1];
     2.0 * (across - first - second) * inverse[m + n]
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        1 => sorted[middle],
-        _ => sorted[middle - 1] + (sorted[middle] - sorted[middle - 1]) / 2.0,
-    }
 }

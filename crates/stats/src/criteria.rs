@@ -1,11 +1,11 @@
-//! What is decided before looking at the data.
+//! The rules of a comparison, fixed before looking at the data.
 
 use serde::{Deserialize, Serialize};
 
-/// Significance level unless another is asked for.
+/// The usual significance level.
 pub const ALPHA_DEFAULT: f64 = 0.05;
 
-/// Which direction of a metric is an improvement.
+/// The direction of a metric that is an improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -15,11 +15,11 @@ pub enum Better {
     Less,
 }
 
-/// Where the values come from, which decides what equal values mean.
+/// The origin of the values, which decides the meaning of equal values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
-    /// A file from anywhere: blocks that repeat exactly may be copies, and copies do not count.
+    /// A file from any source: blocks that repeat exactly may be copies, and copies do not count.
     #[default]
     Unknown,
     /// The caller made every run itself: equal values are ties of a coarse metric.
@@ -31,22 +31,22 @@ pub enum Provenance {
 /// The rules of one comparison, fixed before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
-    /// Minimum effect of interest as a fraction: 0.03 is 3 %. Above 0, at most 1.
+    /// Smallest effect that matters, as a fraction: 0.03 is 3 %. Above 0, at most 1.
     pub margin: f64,
-    /// Which direction is an improvement.
+    /// The direction that is an improvement.
     pub better: Better,
     /// Two-sided significance level, 0.0001 to 0.2; the main interval has confidence 1 - alpha.
     pub alpha: f64,
     /// Seed of the random sign flips (used above 16 blocks only).
     pub seed: u64,
-    /// Where the values come from.
+    /// Origin of the values.
     pub provenance: Provenance,
 }
 
-/// Criteria nobody can decide by.
+/// Criteria that allow no decision.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CriteriaError {
-    /// The minimum effect of interest is not in (0, 1].
+    /// The margin is not in (0, 1].
     #[error(
         "the margin is {0}, but must be above 0 and at most 1 (100 %): give \
          the smallest change worth acting on, for example 0.03 for 3 %"
@@ -75,13 +75,13 @@ impl Criteria {
         Ok(criteria)
     }
 
-    /// Says where the values come from.
+    /// Sets the origin of the values.
     #[must_use]
     pub fn with_provenance(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }
 
-    /// Says whether the fields are in range; `compare` asks again, because they are public.
+    /// Checks that the fields are in range; `compare` checks again, because they are public.
     pub fn check(&self) -> Result<(), CriteriaError> {
         // Written so that a NaN fails.
         if !(self.margin > 0.0 && self.margin <= 1.0) {
@@ -99,6 +99,7 @@ impl Criteria {
     /// 2/32 with five and 2/64 with six. A stricter level takes more, a laxer one no fewer.
     pub fn blocks_min(&self) -> u32 {
         let mut blocks = 6;
+        // 2 / 2^blocks, exactly: a power of two has no rounding.
         while libm::ldexp(2.0, -blocks) > self.alpha {
             blocks += 1;
         }

@@ -1,4 +1,4 @@
-//! Kendall's test: do two series rise and fall together?
+//! Kendall's test of whether two series rise and fall together.
 
 use crate::distribution::normal;
 
@@ -14,6 +14,7 @@ pub struct Kendall {
 impl Kendall {
     /// Compares two series of one length; takes time in the square of it.
     pub fn new(x: &[f64], y: &[f64]) -> Self {
+        assert_eq!(x.len(), y.len(), "both series have a value for each point");
         Self { score: score(x, y), variance: variance(x, y) }
     }
 
@@ -32,7 +33,6 @@ impl Kendall {
 }
 
 fn score(x: &[f64], y: &[f64]) -> i64 {
-    let order = |a: f64, b: f64| i64::from(b > a) - i64::from(b < a);
     let mut score = 0;
     for i in 0..x.len() {
         for j in i + 1..x.len() {
@@ -40,6 +40,11 @@ fn score(x: &[f64], y: &[f64]) -> i64 {
         }
     }
     score
+}
+
+/// 1 for ascending values, -1 for descending ones, 0 for equal ones.
+fn order(a: f64, b: f64) -> i64 {
+    i64::from(b > a) - i64::from(b < a)
 }
 
 /// Kendall's variance with ties in both series (Rank Correlation Methods, 4th ed., eq. 4.4).
@@ -50,15 +55,27 @@ fn variance(x: &[f64], y: &[f64]) -> f64 {
         return 0.0;
     }
     let (ties_x, ties_y) = (ties(x), ties(y));
-    let sum = |ties: &[f64], term: fn(f64) -> f64| ties.iter().map(|t| term(*t)).sum::<f64>();
-    let main = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
-    let twos = |t: f64| t * (t - 1.0);
-    let threes = |t: f64| t * (t - 1.0) * (t - 2.0);
-    let untied = (main(n) - sum(&ties_x, main) - sum(&ties_y, main)) / 18.0;
+    let untied = (fives(n) - sum(&ties_x, fives) - sum(&ties_y, fives)) / 18.0;
     let both_twos = sum(&ties_x, twos) * sum(&ties_y, twos) / (2.0 * twos(n));
     // Two points cannot tie in threes.
     let both_threes = sum(&ties_x, threes) * sum(&ties_y, threes) / (9.0 * threes(n)).max(1.0);
     untied + both_twos + both_threes
+}
+
+fn sum(ties: &[f64], term: fn(f64) -> f64) -> f64 {
+    ties.iter().map(|t| term(*t)).sum()
+}
+
+fn twos(t: f64) -> f64 {
+    t * (t - 1.0)
+}
+
+fn threes(t: f64) -> f64 {
+    t * (t - 1.0) * (t - 2.0)
+}
+
+fn fives(t: f64) -> f64 {
+    t * (t - 1.0) * (2.0 * t + 5.0)
 }
 
 /// Returns the sizes of the groups of equal values.

@@ -1,33 +1,33 @@
-//! The noise floor of a host: what a comparison of an arm with itself shows.
+//! The noise floor of a host: the result of comparing an arm with itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{CompareError, Comparison, Verdict, compare};
 use crate::criteria::Criteria;
 use crate::distribution::student;
-use crate::interval::{float, ratio};
+use crate::numbers::{float, ratio};
 use crate::pair::Pair;
 
-/// What an A/A experiment found.
+/// The result of an A/A experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// Blocks used.
     pub n: usize,
-    /// Smallest effect that the mean of so many blocks can vouch for on this host, as a fraction
-    /// (0.02 is 2 %).
+    /// Smallest effect that the mean of this many blocks can show on this host, as a fraction (0.02
+    /// is 2 %).
     pub margin: f64,
-    /// What 19 of 20 pairs of single runs differ by at most, as a fraction: runs vary more than
+    /// Largest difference of 19 of 20 pairs of single runs, as a fraction: runs vary more than
     /// their mean does.
     pub single: f64,
     /// Ratio of the arm to itself.
     pub ratio: f64,
     /// Its interval.
     pub ci95: [f64; 2],
-    /// The host finds a difference where there is none: find out why before comparing anything.
+    /// The host shows a difference where none exists: find the cause before comparing anything.
     pub biased: bool,
 }
 
-/// An A/A experiment that says nothing.
+/// An A/A experiment without a result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoiseFloorError {
     /// Fewer blocks than a verdict needs.
@@ -45,8 +45,8 @@ pub enum NoiseFloorError {
 
 /// Returns the noise floor from pairs in which both values are of the same arm.
 ///
-/// The floor is the farther limit of the interval of the ratio: any smaller difference may be
-/// this host's own.
+/// The floor is the farther limit of the interval of the ratio: any smaller difference may be due
+/// to the host alone.
 pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, NoiseFloorError> {
     let result = compare(aa, criteria)?;
     let least = criteria.blocks_min();
@@ -54,6 +54,7 @@ pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, Noise
         Some(limits) if result.n >= least as usize => limits,
         _ => return Err(NoiseFloorError::TooFew { blocks: result.n, least }),
     };
+    debug_assert!(lo > 0.0 && lo <= hi);
     let single = one_more_pair(&result);
     let biased = matches!(result.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different);
     Ok(NoiseFloor {
@@ -73,7 +74,7 @@ fn one_more_pair(result: &Comparison) -> f64 {
     ratio(libm::log(result.ratio).abs() + half * (1.0 + 1.0 / n).sqrt())
 }
 
-/// Returns the minimum effect to decide by: the user's, but not below the host's noise floor.
+/// Returns the margin to decide by: the user's, but not below the host's noise floor.
 pub fn effective_margin(user: f64, floor: &NoiseFloor) -> f64 {
     user.max(floor.margin)
 }

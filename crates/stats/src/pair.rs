@@ -1,4 +1,4 @@
-//! One block of an experiment: each arm run once, side by side.
+//! One block of an experiment: one run of each arm.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub enum Arm {
     B,
 }
 
-/// What one block measured.
+/// The values of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// Value of the baseline arm, above zero, in the unit of the metric.
@@ -66,7 +66,7 @@ impl Pair {
     }
 }
 
-/// Says whether all values have a logarithm.
+/// Checks that all values have a logarithm.
 pub(crate) fn check(pairs: &[Pair]) -> Result<(), NotPositive> {
     for (block, pair) in pairs.iter().enumerate() {
         for (arm, value) in [(Arm::A, pair.a), (Arm::B, pair.b)] {

@@ -1,4 +1,4 @@
-//! How many blocks an experiment needs.
+//! The number of blocks that an experiment needs.
 
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
@@ -8,32 +8,32 @@ pub const POWER: f64 = 0.8;
 /// Above this no number is given: no one runs so many, and another design is needed.
 pub const RUNS_MAX: u32 = 100_000;
 
-/// Returns the blocks needed to settle the minimum effect of interest with 80 % power.
+/// Returns the blocks needed to decide by the margin with 80 % power.
 ///
 /// `sd_log` is the standard deviation of the log ratios of the blocks. The number serves both
 /// ends: to show equivalence if there is no difference, and to detect a difference of exactly the
-/// minimum effect. At least 6; `None` above [`RUNS_MAX`]. The power is that of the paired t alone:
+/// margin. At least 6; `None` above [`RUNS_MAX`]. The power is that of the paired t alone:
 /// asking a second interval as well costs up to ten points of it (docs/internals/known-truth.md).
 pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
     let bound = criteria.bound();
     planned(bound, sd_log, criteria, criteria.blocks_min())
 }
 
-/// The same where a design has a least number of runs of its own.
+/// The blocks of a design that needs at least `least` of them.
 fn planned(bound: f64, sd_log: f64, criteria: &Criteria, least: u32) -> Option<u32> {
     let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true, least));
     let difference = runs_for(bound, sd_log, difference_tails(criteria, least));
     Some(equivalence?.max(difference?))
 }
 
-/// What blocks showed that did not settle the question.
+/// The result of blocks that did not settle the question.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     /// Mean of the log ratios.
     pub(crate) mean: f64,
     /// Their standard deviation.
     pub(crate) sd: f64,
-    /// How many there were.
+    /// Number of blocks.
     pub(crate) n: usize,
     /// The fewest with which the design allows a verdict.
     pub(crate) least: u32,
@@ -69,16 +69,15 @@ pub(crate) fn runs_in_family(seen: Seen, critical: f64, criteria: &Criteria) -> 
     if gap <= 0.0 {
         return None;
     }
-    let enough = |n: &u32| {
+    let least = libm::pow((critical + normal::quantile(POWER)) * seen.sd / gap, 2.0);
+    let needed = (whole(libm::ceil(least), seen.least)?..=RUNS_MAX).find(|n| {
         let power = student::quantile(POWER, f64::from(n - 1));
         f64::from(*n).sqrt() * gap >= (critical + power) * seen.sd
-    };
-    let least = libm::pow((critical + normal::quantile(POWER)) * seen.sd / gap, 2.0);
-    let needed = (whole(libm::ceil(least), seen.least)?..=RUNS_MAX).find(enough);
+    });
     more_than(seen.n, needed?)
 }
 
-/// What was not settled by `n` blocks takes more than `n`.
+/// More blocks than the `n` that did not settle the question.
 fn more_than(n: usize, needed: u32) -> Option<u32> {
     let more = u32::try_from(n).map_or(RUNS_MAX, |n| n.saturating_add(1));
     Some(needed.max(more)).filter(|runs| *runs <= RUNS_MAX)
@@ -115,13 +114,12 @@ fn runs_for(gap: f64, sd: f64, tails: Tails) -> Option<u32> {
     let normal = normal::quantile(1.0 - tails.alpha) + normal::quantile(1.0 - tails.beta);
     let least = libm::ceil(libm::pow(normal * sd / gap, 2.0));
     // Student's quantiles lie beyond the normal ones: the search starts below and has few steps.
-    let enough = |n: &u32| {
+    (whole(least, tails.floor)?..=RUNS_MAX).find(|n| {
         let df = f64::from(n - 1);
         let student =
             student::quantile(1.0 - tails.alpha, df) + student::quantile(1.0 - tails.beta, df);
         f64::from(*n).sqrt() * gap >= student * sd
-    };
-    (whole(least, tails.floor)?..=RUNS_MAX).find(enough)
+    })
 }
 
 /// Returns `runs` as an integer of at least the floor, or `None` above [`RUNS_MAX`].

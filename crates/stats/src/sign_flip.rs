@@ -1,7 +1,7 @@
 //! The sign-flip permutation test.
 //!
-//! Without a difference, which arm of a block gave the larger value is a coin toss. The test
-//! compares the sum seen with the sums under all, or very many, other tosses.
+//! Without a difference, the arm of a block with the larger value is a coin toss. The test compares
+//! the observed sum with the sums under all, or very many, other tosses.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,8 +10,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub const EXACT_MAX: usize = 16;
 /// Random tosses above: a p of 5 % is then known to 0.3 points (two standard errors).
 pub const RANDOM_FLIPS: u32 = 20_000;
-/// Blocks up to which all of these are tried; of more, so many fewer that the work is the same. Of
-/// the most blocks there are, a p of 5 % is known to one point.
+/// Blocks up to which all of these are tried; above, fewer in proportion, so that the work is the
+/// same. At the largest number of blocks, a p of 5 % is known to one point.
 const WITH_ALL_FLIPS_MAX: usize = 10_000;
 /// Sums that differ by less than this fraction of the largest possible sum are equal: rounding.
 pub(crate) const TIE: f64 = 1e-12;
@@ -28,7 +28,7 @@ pub fn p_value(d: &[f64], seed: u64) -> f64 {
     flips.p_value(as_large)
 }
 
-/// How many flips were tried, and how.
+/// The number of flips tried, and their choice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Flips {
     /// All of them (half: the other half mirrors them).
@@ -41,7 +41,7 @@ impl Flips {
     pub(crate) fn p_value(self, as_large: u32) -> f64 {
         match self {
             Self::All(count) => f64::from(as_large) / f64::from(count),
-            // The sample seen counts as one of the tosses: p is never zero and never too small.
+            // The observed sample counts as one of the tosses: p is never zero and never too small.
             Self::Sample(count) => f64::from(as_large + 1) / f64::from(count + 1),
         }
     }
@@ -69,7 +69,7 @@ pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&[u8
     Flips::Sample(flips)
 }
 
-/// How many random tosses are tried.
+/// The number of random tosses tried.
 fn random_flips(blocks: usize) -> u32 {
     let work = RANDOM_FLIPS as usize * WITH_ALL_FLIPS_MAX;
     let affordable = u32::try_from(work / blocks.max(1)).unwrap_or(u32::MAX);
@@ -88,12 +88,14 @@ impl SignTable {
     }
 
     pub(crate) fn sum(&self, mask: &[u8]) -> f64 {
+        debug_assert_eq!(self.groups.len(), mask.len(), "a byte for each eight blocks");
         self.groups.iter().zip(mask).map(|(group, byte)| group[usize::from(*byte)]).sum()
     }
 }
 
 /// Returns the sum for every choice of signs; a set bit is a minus.
 fn group(values: &[f64]) -> [f64; 256] {
+    debug_assert!(values.len() <= 8);
     let mut sums = [0.0; 256];
     for (bits, sum) in sums.iter_mut().enumerate() {
         for (position, value) in values.iter().enumerate() {

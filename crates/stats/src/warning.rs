@@ -1,4 +1,4 @@
-//! What a reader must know besides the numbers.
+//! Remarks that a reader must know in addition to the numbers.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Warning {
-    /// What kind of remark.
+    /// The kind of remark.
     pub id: WarningId,
-    /// What was found, what it means and what to do.
+    /// The finding, its meaning and the advice.
     pub advice: String,
 }
 
-/// Declares the ids with their spelling in one place.
+/// Declares the ids with their spelling.
 macro_rules! ids {
     ($($(#[$doc:meta])+ $name:ident = $text:literal,)+) => {
         /// The kinds of remarks, written in kebab case.
@@ -48,11 +48,11 @@ ids! {
     Skew = "skew",
     /// The arms differ in spread, not only in level.
     ShapeDiffers = "shape-differs",
-    /// What ran first changes the result: the verdict is withheld.
+    /// The arm that runs first changes the result: the verdict is withheld.
     CarryOver = "carry-over",
-    /// What ran first changes the result, but by too little to matter.
+    /// The arm that runs first changes the result, but by too little to matter.
     OrderEffect = "order-effect",
-    /// One arm always ran first: arm and order cannot be told apart.
+    /// One arm always ran first: arm and order cannot be separated.
     OrderConfounded = "order-confounded",
     /// One arm ran first clearly more often.
     OrderUnbalanced = "order-unbalanced",
@@ -62,7 +62,7 @@ ids! {
     Unpaired = "unpaired",
     /// Drives that fit the profile differ too much for one verdict: it depends on the drive.
     Depends = "depends",
-    /// What the arms were declared to differ in was the same in both: the verdict is withheld.
+    /// The declared factor was the same in both arms: the verdict is withheld.
     FactorUnchanged = "factor-unchanged",
     /// The arms did different work that was not declared: the verdict is withheld.
     WorkDiffers = "work-differs",
@@ -87,7 +87,7 @@ ids! {
 }
 
 impl WarningId {
-    /// Whether the verdict is withheld because of it, although there are figures.
+    /// True if the verdict is withheld because of it, although there are figures.
     pub fn withholds(self) -> bool {
         matches!(
             self,
@@ -107,7 +107,7 @@ impl WarningId {
 }
 
 impl Warning {
-    /// A warning with what to do about it.
+    /// A warning with its advice.
     pub fn new(id: WarningId, advice: impl Into<String>) -> Self {
         Self { id, advice: advice.into() }
     }
@@ -134,8 +134,11 @@ impl TryFrom<String> for Warning {
     type Error = NotAWarning;
 
     fn try_from(text: String) -> Result<Self, NotAWarning> {
-        let known = |id: &str| WarningId::ALL.iter().find(|w| w.as_str() == id).copied();
-        match text.split_once(": ").and_then(|(id, advice)| Some((known(id)?, advice))) {
+        let known = text.split_once(": ").and_then(|(id, advice)| {
+            let id = WarningId::ALL.iter().find(|known| known.as_str() == id)?;
+            Some((*id, advice))
+        });
+        match known {
             Some((id, advice)) => Ok(Self::new(id, advice)),
             None => Err(NotAWarning(text)),
         }

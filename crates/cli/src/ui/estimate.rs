@@ -1,6 +1,6 @@
 //! How long the rest takes, from how long what is done took.
 
-use drivelab_stats::interval::remaining;
+use drivelab_stats::remaining;
 
 /// Seconds that are observed as one, at least: a shorter stretch says more about the scheduler of
 /// the processor than about the work.

@@ -9,8 +9,8 @@ pub trait Choice: Copy + PartialEq + 'static {
     /// Every name with its value. The first name of a value is the printed one.
     const NAMES: &'static [(&'static str, Self)];
 
-    /// Whether a value must not be suggested to a user who wrote something else, because it
-    /// destroys data: only a word that is one typing error away from it means it.
+    /// True for a value that destroys data. It is suggested only for a word that is one
+    /// typing error away from it.
     fn is_destructive(self) -> bool {
         false
     }
@@ -26,12 +26,10 @@ pub trait Choice: Copy + PartialEq + 'static {
         let names: Vec<&str> = Self::NAMES.iter().map(|(known, _)| *known).collect();
         let list = names.join("`, `");
         let what = Self::WHAT;
-        let may_be_meant = |(known, value): &&(&str, Self)| {
+        let candidates = Self::NAMES.iter().filter(|(known, value)| {
             !value.is_destructive() || strsim::osa_distance(name, known) == 1
-        };
-        let candidates: Vec<&str> =
-            Self::NAMES.iter().filter(may_be_meant).map(|(known, _)| *known).collect();
-        Err(match nearest(name, candidates) {
+        });
+        Err(match nearest(name, candidates.map(|(known, _)| *known)) {
             Some(meant) => {
                 format!("`{name}` is not a valid {what}; did you mean `{meant}`? (known: `{list}`)")
             }

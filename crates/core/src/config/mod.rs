@@ -12,7 +12,7 @@ pub use choice::Choice;
 pub use section::{Row, Section, Stated};
 pub use value::Value;
 
-/// An error in a file: where it is, and what to write instead.
+/// An error in a file: its position, and the text to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct ConfigError {
@@ -22,14 +22,14 @@ pub struct ConfigError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What was found.
+    /// The error.
     pub message: String,
-    /// What to do about it.
+    /// The suggested correction.
     pub hint: Option<String>,
 }
 
-/// A TOML document without comments, its keys sorted and its values spelled in one way; as it is
-/// where it cannot be read.
+/// A TOML document without comments, its keys sorted and its values spelled in one way;
+/// unchanged if it cannot be parsed.
 pub fn canonical(text: &str) -> String {
     let table: Option<toml::Table> = text.parse().ok();
     let canonical = table.and_then(|table| toml::to_string(&table).ok());

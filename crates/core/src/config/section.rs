@@ -27,15 +27,15 @@ impl Source {
 #[derive(Debug, Clone)]
 pub struct Section {
     source: Rc<Source>,
-    /// Its name in messages: `[drive]`, or "the file" for the top.
+    /// Name of the section in messages: `[drive]`, or "the file" for the top.
     name: String,
-    /// Where it begins in the text, for missing keys.
+    /// Offset of the section in the text, for errors about missing keys.
     at: usize,
     left: Vec<(String, usize, Item)>,
     asked: Vec<&'static str>,
 }
 
-/// A value with its place, free of the text it was parsed from.
+/// A value with its offset in the text, free of the text it was parsed from.
 #[derive(Debug, Clone)]
 enum Item {
     Scalar { text: String, at: usize },
@@ -99,7 +99,7 @@ impl Section {
         self.take_with(key, T::read)
     }
 
-    /// Takes the value of `key` by a reader of the caller's own, or `None` if it is absent.
+    /// Takes the value of `key` with the caller's reader, or `None` if it is absent.
     pub fn take_with<T>(
         &mut self,
         key: &'static str,
@@ -107,15 +107,6 @@ impl Section {
     ) -> Result<Option<T>, ConfigError> {
         let Some(item) = self.remove(key) else { return Ok(None) };
         read(&self.source, key, &item, reader).map(Some)
-    }
-
-    /// Refuses a key that has been renamed.
-    pub fn renamed(&self, old: &str, new: &str) -> Result<(), ConfigError> {
-        let Some((_, at, _)) = self.left.iter().find(|(key, ..)| key == old) else {
-            return Ok(());
-        };
-        let hint = Some(format!("write `{new}`"));
-        Err(self.source.error(*at, format!("`{old}` is now named `{new}`"), hint))
     }
 
     /// Takes the value of a required key.
@@ -128,8 +119,8 @@ impl Section {
         match self.remove(key) {
             None => Ok(None),
             Some(Item::Array { items, .. }) => {
-                let read = |item| read(&self.source, key, item, T::read);
-                items.iter().map(read).collect::<Result<_, _>>().map(Some)
+                let values = items.iter().map(|item| read(&self.source, key, item, T::read));
+                values.collect::<Result<_, _>>().map(Some)
             }
             Some(item) => Ok(Some(vec![read(&self.source, key, &item, T::read)?])),
         }
@@ -139,11 +130,10 @@ impl Section {
     pub fn rows(&mut self, key: &'static str) -> Result<Option<Vec<Row>>, ConfigError> {
         let Some(item) = self.remove(key) else { return Ok(None) };
         let at = item.at();
-        let wrong = || self.error_at(at, format!("`{key}` must be a list of lists"), None);
-        let Item::Array { items, .. } = item else { return Err(wrong()) };
+        let Item::Array { items, .. } = item else { return Err(self.not_lists(key, at)) };
         let mut rows = Vec::with_capacity(items.len());
         for item in items {
-            let Item::Array { items, at } = item else { return Err(wrong()) };
+            let Item::Array { items, at } = item else { return Err(self.not_lists(key, at)) };
             rows.push(Row { source: Rc::clone(&self.source), key, at, items });
         }
         Ok(Some(rows))
@@ -176,7 +166,7 @@ impl Section {
         Some(Stated { value, remark })
     }
 
-    /// Whether `key` holds a table.
+    /// True if `key` holds a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.left.iter().any(|(name, _, item)| name == key && matches!(item, Item::Table { .. }))
     }
@@ -189,11 +179,12 @@ impl Section {
             Some(Item::Table { entries, .. }) => entries,
             Some(item) => return Err(self.wrong_kind(key, &item, "a table")),
         };
-        let word = |(name, _, item): (String, usize, Item)| {
+        let mut words = Vec::with_capacity(entries.len());
+        for (name, _, item) in entries {
             let value = read(&self.source, &name, &item, String::read)?;
-            Ok((name, value))
-        };
-        entries.into_iter().map(word).collect()
+            words.push((name, value));
+        }
+        Ok(words)
     }
 
     /// Takes the table `[key]` of tables whose names the user chooses, in alphabetical order; none
@@ -204,14 +195,15 @@ impl Section {
             Some(Item::Table { entries, .. }) => entries,
             Some(item) => return Err(self.wrong_kind(key, &item, "a table")),
         };
-        let table = |(name, _, item): (String, usize, Item)| match item {
-            Item::Table { entries, at } => {
-                let section = self.child(&format!("{key}.{name}"), "", at, entries);
-                Ok((name, section))
-            }
-            item => Err(self.wrong_kind(&name, &item, "a table")),
-        };
-        entries.into_iter().map(table).collect()
+        let mut tables = Vec::with_capacity(entries.len());
+        for (name, _, item) in entries {
+            let Item::Table { entries, at } = item else {
+                return Err(self.wrong_kind(&name, &item, "a table"));
+            };
+            let section = self.child(&format!("{key}.{name}"), "", at, entries);
+            tables.push((name, section));
+        }
+        Ok(tables)
     }
 
     /// Refuses a list, of values or of tables, that is longer than `most`, before its items are
@@ -262,6 +254,7 @@ impl Section {
     /// # Errors
     /// A key was never requested: it is unknown, and the most similar known key is suggested.
     pub fn finish(self) -> Result<(), ConfigError> {
+        // The first in the file, not the first by name: users read errors from the top.
         let Some((key, at, _)) = self.left.iter().min_by_key(|(_, at, _)| *at) else {
             return Ok(());
         };
@@ -288,7 +281,12 @@ impl Section {
         self.error_at(self.at, message, Some(hint))
     }
 
+    fn not_lists(&self, key: &str, at: usize) -> ConfigError {
+        self.error_at(at, format!("`{key}` must be a list of lists"), None)
+    }
+
     fn remove(&mut self, key: &'static str) -> Option<Item> {
+        // Recorded even if the key is absent: this is the list of known keys for suggestions.
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }
@@ -334,7 +332,7 @@ impl Row {
         self.items.len()
     }
 
-    /// Whether it has no values.
+    /// True if it has no values.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use crate::units::{Span, Time};
 
-/// What of a volatile cache survives a power cut.
+/// The data in a volatile cache that survives a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Nothing that was not durable.
+    /// Only durable data.
     Nothing,
-    /// Everything that the drive had received.
+    /// All data that the drive had received.
     Everything,
-    /// What dice say, by this seed.
+    /// A random selection, drawn with this seed.
     Drawn(u32),
     /// The possible outcome with this number: together they are all that the rules allow.
     Numbered(u64),
@@ -22,7 +22,7 @@ pub enum Outcome {
 const NUMBERED: u64 = 1 << 32;
 
 impl Outcome {
-    /// Its seed.
+    /// The seed of the outcome.
     pub fn seed(self) -> u64 {
         match self {
             Self::Nothing => 0,
@@ -38,6 +38,7 @@ impl Outcome {
             (0, _) => Self::Nothing,
             (1, _) => Self::Everything,
             (_, Ok(drawn)) => Self::Drawn(drawn),
+            // 0 and 1 are taken above, and what exceeds 32 bits is at least `NUMBERED`.
             (_, Err(_)) => Self::Numbered(seed - NUMBERED),
         }
     }
@@ -46,9 +47,9 @@ impl Outcome {
 /// A power cut: at an instant, with an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cut {
-    /// What happens at this instant or later does not happen.
+    /// Instant of the cut: no event at this instant or later happens.
     pub at: Time,
-    /// What survives.
+    /// The surviving data.
     pub outcome: Outcome,
 }
 
@@ -63,12 +64,15 @@ impl FromStr for Cut {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not SEED@INSTANT, such as `7@12.5s`");
-        let (seed, at) = text.split_once('@').ok_or_else(wrong)?;
-        let outcome = Outcome::of_seed(seed.parse().map_err(|_| wrong())?);
-        let at: Span = at.parse().map_err(|_| wrong())?;
+        let (seed, at) = text.split_once('@').ok_or_else(|| not_a_cut(text))?;
+        let outcome = Outcome::of_seed(seed.parse().map_err(|_| not_a_cut(text))?);
+        let at: Span = at.parse().map_err(|_| not_a_cut(text))?;
         Ok(Self { at: Time::ZERO + at, outcome })
     }
+}
+
+fn not_a_cut(text: &str) -> String {
+    format!("`{text}` is not SEED@INSTANT, such as `7@12.5s`")
 }
 
 #[cfg(test)]

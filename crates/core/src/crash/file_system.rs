@@ -21,7 +21,7 @@ impl Choice for FileSystemKind {
         &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("none", Self::None)];
 }
 
-/// When a file system's own program checks it.
+/// The times at which `fsck` checks a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fsck {
     /// Never.
@@ -45,10 +45,10 @@ impl Choice for Fsck {
 }
 choice_as_text!(FileSystemKind, Fsck);
 
-/// A file system, and how it is made, mounted and checked.
+/// A file system, with its `mkfs` and mount options and its checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Which one.
+    /// The kind.
     pub kind: FileSystemKind,
     /// Its size; the rest of the drive stays unused.
     pub size: Bytes,
@@ -56,6 +56,6 @@ pub struct FileSystem {
     pub mkfs: String,
     /// Mount options.
     pub mount: String,
-    /// When its own program checks it.
+    /// The times at which `fsck` runs.
     pub fsck: Fsck,
 }

@@ -1,16 +1,16 @@
-//! What a check says of a file system after a power cut.
+//! The result of checking a file system after a power cut.
 
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// What a check says of a file system after a power cut, the best first.
+/// The result of checking a file system after a power cut, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
-    /// Everything that was acknowledged is there.
+    /// All acknowledged data is present.
     Whole,
-    /// Something that was acknowledged is missing.
+    /// Acknowledged data is missing.
     Lost,
-    /// Something is there that was never written, or the file system is damaged.
+    /// Data appeared that was never written, or the file system is damaged.
     Corrupt,
 }
 

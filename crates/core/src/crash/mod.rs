@@ -1,4 +1,4 @@
-//! A power cut under a workload: when, what survives it, and what a check then finds.
+//! A power cut under a workload: its time, the data that survives it, and the result of a check.
 
 mod cut;
 mod file_system;

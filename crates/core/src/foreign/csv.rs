@@ -1,15 +1,15 @@
 //! Reads other tools' text: lines, fields, and errors that name the position.
 
-/// A text that could not be read: the position, the error, and what would have been right.
+/// A text that could not be read: the position, the error, and the expected text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// Line, from 1; 0 for the text as a whole.
     pub line: usize,
     /// Field of that line, from 1; 0 for the line as a whole.
     pub column: usize,
-    /// What is wrong.
+    /// The error.
     pub what: String,
-    /// The likely cause, or what to do.
+    /// The likely cause, or a correction.
     pub hint: String,
 }
 
@@ -52,12 +52,16 @@ pub struct Line<'a> {
 pub fn lines(text: &str) -> Result<impl Iterator<Item = Line<'_>> + Clone, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text });
-    let is_binary = |c: char| (c.is_control() && c != '\t') || c == '\u{fffd}';
     if let Some(line) = lines.clone().find(|line| line.text.contains(is_binary)) {
         let hint = "give the text file itself, not an archive, an image or a database";
         return Err(ParseError::new(line.number, "this is binary data, not text", hint));
     }
     Ok(lines.filter(|line| !line.text.trim().is_empty()))
+}
+
+/// Control characters, and the replacement character of a lossy conversion from bytes.
+fn is_binary(c: char) -> bool {
+    (c.is_control() && c != '\t') || c == '\u{fffd}'
 }
 
 /// The fields of a CSV line, trimmed and without quotes (RFC 4180, on one line).
@@ -78,7 +82,7 @@ pub fn fields(line: Line<'_>) -> Result<Vec<String>, ParseError> {
     }
 }
 
-/// One field, and what follows its comma.
+/// One field, and the rest after its comma.
 fn field(text: &str) -> Option<(String, Option<&str>)> {
     let Some(quoted) = text.trim_start().strip_prefix('"') else {
         let (field, after) = match text.split_once(',') {

@@ -21,20 +21,13 @@ pub struct Imported {
     pub runs: Vec<ImportedRun>,
     /// Parts that were not understood, or contain no number.
     pub unknown: Vec<String>,
-    /// Corrections, and what a reader must know about the whole file.
+    /// Corrections, and remarks on the whole file.
     pub notes: Vec<String>,
 }
 
 impl Imported {
-    /// Adds other results, behind these.
+    /// Appends other results.
     pub fn add(&mut self, other: Self) {
-        let add = |all: &mut Vec<String>, more: Vec<String>| {
-            for one in more {
-                if !all.contains(&one) {
-                    all.push(one);
-                }
-            }
-        };
         for (all, one) in
             [(&mut self.tool, other.tool), (&mut self.tool_version, other.tool_version)]
         {
@@ -43,8 +36,17 @@ impl Imported {
             }
         }
         self.runs.extend(other.runs);
-        add(&mut self.unknown, other.unknown);
-        add(&mut self.notes, other.notes);
+        add_new(&mut self.unknown, other.unknown);
+        add_new(&mut self.notes, other.notes);
+    }
+}
+
+/// Appends the entries of `more` that are not in `all` yet.
+fn add_new(all: &mut Vec<String>, more: Vec<String>) {
+    for entry in more {
+        if !all.contains(&entry) {
+            all.push(entry);
+        }
     }
 }
 
@@ -55,19 +57,19 @@ pub struct ImportedRun {
     pub line: usize,
     /// The file's name for the machine or configuration.
     pub arm: String,
-    /// When it ended, in seconds since 1970 (UTC), if the file says so.
+    /// End of the run, in seconds since 1970 (UTC), if the file states it.
     pub ended_unix_s: Option<u64>,
     /// The machine that it ran on, as records of drivelab name it; no other tool's do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Its settings, under the tool's own names (`file_size`), as its own format needs them again.
     pub setup: BTreeMap<String, String>,
-    /// What it did, as far as the file says so.
+    /// The work it did, as far as the file states it.
     #[serde(default, skip_serializing_if = "Work::is_empty")]
     pub work: Work,
     /// Its numbers.
     pub phases: Vec<Phase>,
-    /// Why its numbers are not what they claim to be, as the tool itself reports it.
+    /// Reasons, reported by the tool itself, why its numbers are not what they claim to be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
 }
@@ -77,10 +79,10 @@ pub struct ImportedRun {
 pub struct TraceEntry {
     /// The request.
     pub request: Request,
-    /// When it arrived, from the beginning of the trace, if that was recorded.
+    /// Time of arrival since the beginning of the trace, if recorded.
     pub at: Option<Time>,
     /// The pause between its completion and the next request, if that was recorded.
     pub think: Option<Span>,
-    /// How long the recorded drive took, if that was recorded.
+    /// Service time of the recorded drive, if recorded.
     pub measured: Option<Span>,
 }

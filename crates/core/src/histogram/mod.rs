@@ -1,7 +1,9 @@
 //! A latency histogram: log-linear, of bounded size, mergeable.
 
+mod second;
 mod series;
 
+pub use second::Second;
 pub use series::Series;
 
 use serde::{Deserialize, Serialize};
@@ -50,8 +52,9 @@ impl Default for Histogram {
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        let figures = |one: &Self| (one.n, one.sum_ns, one.min_ns, one.max_ns);
-        figures(self) == figures(other) && self.buckets().eq(other.buckets())
+        (self.n, self.sum_ns, self.min_ns, self.max_ns)
+            == (other.n, other.sum_ns, other.min_ns, other.max_ns)
+            && self.buckets().eq(other.buckets())
     }
 }
 impl Eq for Histogram {}
@@ -77,6 +80,7 @@ impl Histogram {
     #[inline]
     pub fn record_times(&mut self, span: Span, times: u64) {
         let ns = span.ns();
+        debug_assert!(bucket(ns) < BUCKETS);
         // Of a bucket before the first, the difference wraps and is beyond the last.
         match self.counts.get_mut(bucket(ns).wrapping_sub(self.first)) {
             Some(count) => *count += times,
@@ -124,6 +128,7 @@ impl Histogram {
         if other.first < self.first || end > self.first + self.counts.len() {
             self.widen();
         }
+        // Buckets are the same everywhere, so a sum of counts loses nothing.
         let mine = self.counts[other.first - self.first..].iter_mut();
         for (mine, theirs) in mine.zip(&other.counts) {
             *mine += theirs;
@@ -160,6 +165,7 @@ impl Histogram {
         if self.n == 0 {
             return None;
         }
+        // Nearest rank in integers: a float product would be off by one rank above 2^53 spans.
         let whole = u128::from(Ratio::ONE.billionths());
         let rank = (u128::from(self.n) * u128::from(q.billionths())).div_ceil(whole);
         let rank = rank.clamp(1, u128::from(self.n));
@@ -185,19 +191,21 @@ impl Histogram {
     }
 }
 
-/// The bucket of a value: its top eight bits and their position.
+/// The bucket of a value, which keeps its top eight bits and their position.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "either below SUB or shifted to below 2 SUB")]
 fn bucket(ns: u64) -> usize {
     if ns < SUB as u64 {
         return ns as usize;
     }
+    // `ns >> octave` lies in SUB..2 SUB, so octave 0 follows the exact buckets without a gap.
     let octave = ns.ilog2() - SUB_BITS;
     octave as usize * SUB + (ns >> octave) as usize
 }
 
 /// The least value of a bucket, and the number of values in it.
 fn bounds(index: usize) -> (u64, u64) {
+    debug_assert!(index < BUCKETS);
     if index < SUB {
         return (index as u64, 1);
     }
@@ -231,13 +239,16 @@ impl From<Histogram> for Sparse {
     fn from(histogram: Histogram) -> Self {
         let all = (histogram.first..).zip(&histogram.counts);
         let filled = all.filter(|(_, count)| **count > 0);
-        let number = |index| u32::try_from(index).expect("a few thousand buckets");
         Self {
             // 2^64 ns of summed latency is 584 years of waiting: saturate rather than refuse.
             sum_ns: u64::try_from(histogram.sum_ns).unwrap_or(u64::MAX),
             min_ns: if histogram.n == 0 { 0 } else { histogram.min_ns },
             max_ns: histogram.max_ns,
-            buckets: filled.map(|(index, count)| (number(index), *count)).collect(),
+            buckets: filled
+                .map(|(index, count)| {
+                    (u32::try_from(index).expect("a few thousand buckets"), *count)
+                })
+                .collect(),
         }
     }
 }

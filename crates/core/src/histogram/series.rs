@@ -1,4 +1,4 @@
-//! How a latency distribution changes over time, in bounded memory.
+//! A latency distribution over time, in bounded memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +22,14 @@ const INTERVALS_MAX: usize = 1 << 12;
 #[serde(from = "Stored", into = "Stored")]
 pub struct Series {
     interval_s: u64,
-    /// Where the entries of each closed interval end.
+    /// End index of the entries of each closed interval.
     ends: Vec<usize>,
     /// Non-empty buckets and the number of latencies in each, interval after interval.
     buckets: Vec<u16>,
     counts: Vec<u64>,
-    /// The interval being counted, with a place for each bucket.
+    /// The interval being counted: one count for each bucket.
     open: Vec<u64>,
-    /// Whether the open interval contains anything or half of it has passed.
+    /// True if the open interval contains anything or half of it has passed.
     begun: bool,
     /// Empty, of the same size: scratch space to merge intervals.
     spare: Vec<u64>,
@@ -51,8 +51,8 @@ impl Default for Series {
 
 impl PartialEq for Series {
     fn eq(&self, other: &Self) -> bool {
-        let open = |one: &Self| (one.begun, one.open.iter().sum::<u64>());
-        (self.interval_s, &self.ends, open(self)) == (other.interval_s, &other.ends, open(other))
+        (self.interval_s, &self.ends, self.open_state())
+            == (other.interval_s, &other.ends, other.open_state())
             && (&self.buckets, &self.counts) == (&other.buckets, &other.counts)
     }
 }
@@ -64,6 +64,10 @@ impl Series {
         let (ends, buckets, counts) = (Vec::new(), Vec::new(), Vec::new());
         let (open, spare) = (Vec::new(), Vec::new());
         Self { interval_s: 1, ends, buckets, counts, open, begun: false, spare }
+    }
+
+    fn open_state(&self) -> (bool, u64) {
+        (self.begun, self.open.iter().sum())
     }
 
     /// Reserves all memory that a run of `seconds` can need.
@@ -82,6 +86,7 @@ impl Series {
         if second >= (self.ends.len() as u64 + 1) * self.interval_s {
             self.turn(second);
         }
+        debug_assert_eq!(self.open.len(), BUCKETS, "an empty series records nothing");
         self.open[bucket(latency.ns()) / COARSENESS] += times;
         self.begun = true;
     }
@@ -106,7 +111,7 @@ impl Series {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -136,6 +141,7 @@ impl Series {
         let mut other = other.clone();
         self.coarsen(other.interval_s);
         other.coarsen(self.interval_s);
+        // The longer interval of the two is a multiple of the other: both are powers of two.
         let mut both = Self { interval_s: self.interval_s, ..Self::default() };
         for number in 0..self.len().max(other.len()) {
             for series in [&*self, &other] {
@@ -193,6 +199,7 @@ impl Series {
             }
         }
         self.ends.push(self.buckets.len());
+        debug_assert_eq!(self.buckets.len(), self.counts.len());
         self.begun = false;
     }
 
@@ -208,6 +215,7 @@ impl Series {
             for (bucket, sum) in (0..).zip(&mut sums).filter(|(_, sum)| **sum > 0) {
                 // Never overtakes the reading position: two intervals together have at least as
                 // many buckets.
+                debug_assert!(kept < self.buckets.len());
                 (self.buckets[kept], self.counts[kept]) = (bucket, std::mem::take(sum));
                 kept += 1;
             }
@@ -233,8 +241,11 @@ fn low(bucket: usize) -> u64 {
 
 impl From<Series> for Stored {
     fn from(series: Series) -> Self {
-        let of = |number| series.entries(number).map(|(bucket, count)| (low(bucket), count));
-        let buckets_ns = (0..series.len()).map(|number| of(number).collect()).collect();
+        let mut buckets_ns = Vec::with_capacity(series.len());
+        for number in 0..series.len() {
+            let entries = series.entries(number).map(|(bucket, count)| (low(bucket), count));
+            buckets_ns.push(entries.collect());
+        }
         Self { interval_s: series.interval_s, buckets_ns }
     }
 }

@@ -1,13 +1,13 @@
-//! The fields of a sector's label, in either format.
+//! The fields of a sector's label.
 
 /// Bytes of a sector: the smallest unit that drives write whole or not at all.
 pub const SECTOR: usize = 512;
 
-/// Which write a sector came from.
+/// The write that a sector came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// Where it belongs, in sectors from the beginning of the target.
-    pub place: u64,
+    /// Index of the sector from the beginning of the target.
+    pub sector: u64,
     /// The number of the write, from 1.
     pub generation: u64,
     /// Distinguishes the run from every other.

@@ -9,7 +9,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 0..8 | signature |
-//! | 8..16 | place: sectors from the beginning of the target |
+//! | 8..16 | sector: its index from the beginning of the target |
 //! | 16..24 | generation: the number of the write, from 1 |
 //! | 24..32 | run |
 //! | 32..40 | checksum of the other 504 bytes |
@@ -19,15 +19,14 @@
 //! checksum.
 
 mod field;
-mod page;
 
 pub use field::{Label, SECTOR};
 
 use field::word;
 
-/// Of labelled sectors; chosen once at random, no meaning.
+/// Signature of labelled sectors; chosen once at random, no meaning.
 const LABELLED: [u8; 8] = [0x8E, 0x45, 0xF1, 0x3B, 0xA7, 0x60, 0xD2, 0x1C];
-/// Of sectors without a label; chosen once at random, no meaning.
+/// Signature of sectors without a label; chosen once at random, no meaning.
 const PLAIN: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
 /// 2^64 over the golden ratio, odd: multiplying by it loses nothing.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -53,8 +52,9 @@ pub enum Sector {
 /// Labels a sector that already contains its data.
 #[inline]
 pub fn put(sector: &mut [u8], label: Label) {
+    debug_assert_eq!(sector.len(), SECTOR);
     sector[..8].copy_from_slice(&LABELLED);
-    sector[8..16].copy_from_slice(&label.place.to_le_bytes());
+    sector[8..16].copy_from_slice(&label.sector.to_le_bytes());
     sector[16..24].copy_from_slice(&label.generation.to_le_bytes());
     sector[24..32].copy_from_slice(&label.run.to_le_bytes());
     let sum = checksum(sector);
@@ -64,8 +64,9 @@ pub fn put(sector: &mut [u8], label: Label) {
 /// Labels the sectors of a block, which begins at sector `first`, as write `generation` of `run`.
 #[inline]
 pub fn put_all(block: &mut [u8], run: u64, first: u64, generation: u64) {
-    for (place, sector) in (first..).zip(block.chunks_exact_mut(SECTOR)) {
-        put(sector, Label { place, generation, run });
+    debug_assert_eq!(block.len() % SECTOR, 0, "labels are for whole sectors");
+    for (index, bytes) in (first..).zip(block.chunks_exact_mut(SECTOR)) {
+        put(bytes, Label { sector: index, generation, run });
     }
 }
 
@@ -83,26 +84,23 @@ pub fn read(sector: &[u8]) -> Sector {
     if sector.starts_with(&PLAIN) {
         return Sector::Plain;
     }
-    if page::is_marked(sector) {
-        return page::read(sector).map_or(Sector::Damaged, Sector::Intact);
-    }
     if (word(sector, 0) ^ u64::from_le_bytes(LABELLED)).count_ones() > DAMAGED_BITS {
         return Sector::Foreign;
     }
     if word(sector, 32) != checksum(sector) || !sector.starts_with(&LABELLED) {
         return Sector::Damaged;
     }
-    let [place, generation, run] = [8, 16, 24].map(|at| word(sector, at));
-    Sector::Intact(Label { place, generation, run })
+    let [index, generation, run] = [8, 16, 24].map(|at| word(sector, at));
+    Sector::Intact(Label { sector: index, generation, run })
 }
 
-/// Whether drivelab wrote this sector. Zeros prove nothing, and neither does part of a sector.
+/// True if drivelab wrote this sector. Zeros prove nothing, and neither does part of a sector.
 pub fn is_ours(sector: &[u8]) -> bool {
     let signed = sector.starts_with(&LABELLED) || sector.starts_with(&PLAIN);
-    sector.len() == SECTOR && (signed || page::read(sector).is_some())
+    sector.len() == SECTOR && signed
 }
 
-/// Whether part of a sector, which a file may end in, is the beginning of one of ours.
+/// True if part of a sector, which a file may end in, is the beginning of one of ours.
 pub fn is_beginning(part: &[u8]) -> bool {
     let length = part.len().min(LABELLED.len());
     length > 0 && [LABELLED, PLAIN].iter().any(|signature| signature[..length] == part[..length])
@@ -127,7 +125,7 @@ fn checksum(sector: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    const LABEL: Label = Label { place: 4711, generation: 3, run: 9 };
+    const LABEL: Label = Label { sector: 4711, generation: 3, run: 9 };
 
     #[test]
     fn a_label_is_read_back_and_any_flipped_bit_is_damage() {

@@ -41,7 +41,7 @@ impl<'a> Host<'a> {
         Some(Self { name, port })
     }
 
-    /// Whether it names this machine by an address that no name server answers for.
+    /// True if it names this machine by an address that no name server answers for.
     pub fn is_loopback(&self) -> bool {
         match self.name {
             Name::V4(address) => address.is_loopback(),
@@ -50,7 +50,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether both are one server for a browser.
+    /// True if both are one server for a browser.
     pub fn is_same_server(&self, other: &Self) -> bool {
         let is_same_name = match (self.name, other.name) {
             (Name::V4(one), Name::V4(two)) => one == two,
@@ -63,14 +63,18 @@ impl<'a> Host<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// RFC 3986, 3.2.2: unreserved characters, escapes and sub-delimiters, but commas: two headers
-    /// that a proxy joined are not one host.
+    /// Parses a registered name or an IPv4 address.
     fn without_brackets(text: &'a str) -> Option<Self> {
         if let Ok(address) = text.parse() {
             return Some(Self::V4(address));
         }
-        let may_stand =
-            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(&byte);
-        (!text.is_empty() && text.bytes().all(may_stand)).then_some(Self::Registered(text))
+        let is_name = !text.is_empty() && text.bytes().all(is_name_byte);
+        is_name.then_some(Self::Registered(text))
     }
+}
+
+/// RFC 3986, 3.2.2: unreserved characters, escapes and sub-delimiters, but commas: two headers
+/// that a proxy joined are not one host.
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! Which HTTP requests a server on a loopback port answers.
+//! The HTTP requests that a server on a loopback port answers.
 //!
 //! Any page on the web can make a browser send requests to a local port. Three headers show that it
 //! did: `Host` has the page's own name where that name was made to resolve to loopback (DNS
@@ -18,11 +18,11 @@ pub struct Head<'a> {
     pub method: &'a str,
     /// The authority in the request target, where the target is a whole URI.
     pub authority: Option<&'a str>,
-    /// Every header in the order received; a repeated header is there twice.
+    /// Every header in the order received; a repeated header appears twice.
     pub headers: Vec<(&'a str, &'a [u8])>,
 }
 
-/// Why a request is refused.
+/// The reason to refuse a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refused {
     /// RFC 9112, 3.2: a server must answer 400.
@@ -56,12 +56,7 @@ impl<'a> Head<'a> {
         if !host.is_loopback() {
             return Err(Refused::ForeignHost);
         }
-        let is_own = |origin: &[u8]| {
-            let origin = std::str::from_utf8(origin).ok();
-            let host_of_origin = origin.and_then(|origin| origin.strip_prefix("http://"));
-            host_of_origin.and_then(Host::parse).is_some_and(|origin| origin.is_same_server(&host))
-        };
-        if !self.values("origin").all(is_own) {
+        if !self.values("origin").all(|origin| is_origin_of(origin, &host)) {
             return Err(Refused::ForeignOrigin);
         }
         if self.is_from_another_site() && !self.is_navigation() {
@@ -97,7 +92,7 @@ impl<'a> Head<'a> {
         self.values("sec-fetch-site").any(|site| site == b"cross-site" || site == b"same-site")
     }
 
-    /// Whether the user follows a link, as opposed to a page that embeds this address.
+    /// True if the user follows a link, as opposed to a page that embeds this address.
     fn is_navigation(&self) -> bool {
         let is_read = matches!(self.method, "GET" | "HEAD");
         let mut modes = self.values("sec-fetch-mode");
@@ -105,6 +100,13 @@ impl<'a> Head<'a> {
         // A frame is navigated, too, by the page around it.
         is_read && is_navigate && self.values("sec-fetch-dest").all(|dest| dest == b"document")
     }
+}
+
+/// True if `origin` is a page of `host` itself.
+fn is_origin_of(origin: &[u8], host: &Host<'_>) -> bool {
+    let origin = std::str::from_utf8(origin).ok();
+    let host_of_origin = origin.and_then(|origin| origin.strip_prefix("http://"));
+    host_of_origin.and_then(Host::parse).is_some_and(|origin| origin.is_same_server(host))
 }
 
 #[cfg(test)]

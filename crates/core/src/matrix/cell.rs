@@ -9,7 +9,7 @@ use crate::workload::{Pace, Rw, Workload, WorkloadOptions};
 pub struct Cell {
     /// Index of the target in the matrix; all at once if absent.
     pub target: Option<usize>,
-    /// Where sequential threads continue, by index in the matrix.
+    /// Index of the cursor of sequential threads in the matrix.
     pub cursor: usize,
     /// Order, threads on each target and share of reads.
     pub group: Group,
@@ -30,13 +30,13 @@ impl Cell {
         format!("{target}, {read} % read, {order}, {threads}, {bs}{cursor}")
     }
 
-    /// Whether its threads continue in one place.
+    /// True if its threads share one position.
     pub fn shares_cursor(&self, matrix: &Matrix) -> bool {
         matrix.cursors[self.cursor] == Cursor::Shared && self.group.random == 0
     }
 
-    /// The threads on each target, and the workload of each: threads that continue in one place are
-    /// one with as many requests outstanding.
+    /// The threads on each target, and the workload of each: threads that share one
+    /// position are one with as many requests outstanding.
     pub fn jobs(&self, matrix: &Matrix) -> Result<(u32, Workload), CellError> {
         let workload = self.workload(matrix)?;
         let Group { threads, .. } = self.group;

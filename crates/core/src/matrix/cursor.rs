@@ -1,9 +1,9 @@
-//! Where sequential threads of one drive continue.
+//! The position at which sequential threads of one drive continue.
 
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// Where sequential threads of one drive continue reading or writing.
+/// The position at which sequential threads of one drive continue reading or writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cursor {
     /// Each in its own part of the region.

@@ -12,8 +12,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Whether the position of sequential threads matters: there are several, each with its own
-    /// position or all with one.
+    /// True if the position of sequential threads matters: there are several, each with its
+    /// own position or all with one.
     pub(super) fn has_cursors(self) -> bool {
         self.random == 0 && self.threads > 1
     }
@@ -35,13 +35,12 @@ impl Group {
 
     /// Its description for people.
     pub fn words(&self) -> String {
-        let order = order(self.random);
         let kind = match self.read {
             100 => "reads".to_owned(),
             0 => "writes".to_owned(),
             share => format!("{share} % reads"),
         };
-        format!("{order} {kind}, {} a drive", plural(self.threads))
+        format!("{} {kind}, {} a drive", order(self.random), plural(self.threads))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Matrix {
     pub title: String,
     /// Files or devices.
     pub targets: Vec<String>,
-    /// Whether all targets are also measured at the same time.
+    /// Measures all targets at the same time, too.
     pub together: bool,
     /// Shares of reads, in percent.
     pub read: Vec<u32>,
@@ -47,7 +47,7 @@ pub struct Matrix {
     pub blocks: u32,
     /// Seed of the order and of everything random.
     pub seed: u64,
-    /// Where sequential threads continue; figures show the first.
+    /// Cursors of sequential threads; figures show the first.
     #[serde(skip)]
     pub cursors: Vec<Cursor>,
     /// The only groups of cells; all if empty.
@@ -129,18 +129,21 @@ impl Matrix {
 
     /// Number of cells, all blocks together.
     pub fn count(&self) -> u64 {
-        let aims = self.targets.len() + usize::from(self.has_all());
-        let count = |random: usize, threads: usize| {
-            let lengths = [aims, self.read.len(), random, threads, self.bs.len()];
-            lengths.iter().fold(u64::from(self.blocks), |product, length| {
-                product.saturating_mul(u64::try_from(*length).unwrap_or(u64::MAX))
-            })
-        };
         let sequential = self.random.iter().filter(|random| **random == 0).count();
         let several = self.threads.iter().filter(|threads| **threads > 1).count();
         let others = self.cursors.len().saturating_sub(1) as u64;
-        count(self.random.len(), self.threads.len())
-            .saturating_add(count(sequential, several).saturating_mul(others))
+        // A further cursor makes a difference only to several sequential threads.
+        self.combinations(self.random.len(), self.threads.len())
+            .saturating_add(self.combinations(sequential, several).saturating_mul(others))
+    }
+
+    /// Number of cells with so few orders and thread counts.
+    fn combinations(&self, random: usize, threads: usize) -> u64 {
+        let targets = self.targets.len() + usize::from(self.has_all());
+        let lengths = [targets, self.read.len(), random, threads, self.bs.len()];
+        lengths.iter().fold(u64::from(self.blocks), |product, length| {
+            product.saturating_mul(u64::try_from(*length).unwrap_or(u64::MAX))
+        })
     }
 
     /// The error if its counts are too large; nothing is allocated before.
@@ -157,10 +160,7 @@ impl Matrix {
         }
         let cells = self.count();
         (cells > CELLS_MAX).then(|| {
-            format!(
-                "the lists and `blocks` give {cells} cells; at most {CELLS_MAX} are \
-                              allowed"
-            )
+            format!("the lists and `blocks` give {cells} cells; at most {CELLS_MAX} are allowed")
         })
     }
 
@@ -188,15 +188,14 @@ impl Matrix {
         let mut groups = Vec::new();
         for &random in &self.random {
             for &threads in &self.threads {
-                let group = |read: &u32| Group { random, threads, read: *read };
-                groups.extend(self.read.iter().map(group));
+                groups.extend(self.read.iter().map(|&read| Group { random, threads, read }));
             }
         }
         groups.retain(|group| self.only.is_empty() || self.only.contains(group));
         groups
     }
 
-    /// Whether all targets are also measured at once.
+    /// True if all targets are also measured at once.
     pub fn has_all(&self) -> bool {
         self.together && self.targets.len() > 1
     }
@@ -239,7 +238,7 @@ fn block(kib: u64) -> BlockSizes {
     BlockSizes::one(Bytes::kib(kib)).expect("a multiple of 512 below 1 GiB")
 }
 
-/// Why a cell's options are refused.
+/// The reason to refuse a cell's options.
 pub type CellError = WorkloadError;
 
 #[cfg(test)]

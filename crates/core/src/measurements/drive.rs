@@ -1,9 +1,9 @@
-//! What kind of drive was measured, and how it was attached.
+//! The kind of a measured drive, and its attachment.
 
 use crate::choice_as_text;
 use crate::config::Choice;
 
-/// What a drive keeps its data on.
+/// The medium of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveKind {
     /// Platters.
@@ -17,7 +17,7 @@ impl Choice for DriveKind {
     const NAMES: &'static [(&'static str, Self)] = &[("hdd", Self::Hdd), ("ssd", Self::Ssd)];
 }
 
-/// What a solid-state drive was attached by.
+/// The interface of a solid-state drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveInterface {
     /// A SATA port, or a host adapter that takes such drives.
@@ -31,7 +31,7 @@ impl Choice for DriveInterface {
     const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("nvme", Self::Nvme)];
 }
 
-/// What was written to a solid-state drive before.
+/// The writes that a solid-state drive received before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlashState {
     /// Nothing since all of it was erased or trimmed.

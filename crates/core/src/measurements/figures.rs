@@ -28,6 +28,9 @@ const OTHERS: [&str; 3] = ["iops", "gain", MEAN_MS];
 /// Rounding of measured figures is far below this; beyond it, figures are not from one measurement.
 const DISAGREEMENT: f64 = 0.1;
 
+/// A quantile with fewer requests beyond it is due to chance.
+const TAIL_MIN: f64 = 10.0;
+
 /// Named figures of one load, times in ms.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figures(Vec<(&'static str, f64)>);
@@ -41,42 +44,48 @@ impl Figures {
     /// The figures of measured times, sorted, at `iops` requests per second. A quantile that rests
     /// on fewer than ten requests is omitted, because it is due to chance.
     pub fn of_times(sorted: &[Span], iops: f64) -> Self {
+        debug_assert!(sorted.is_sorted());
         let Some(last) = sorted.len().checked_sub(1) else { return Self::default() };
         let total: u64 = sorted.iter().map(|time| time.ns()).sum();
         let mean = milliseconds(total) / count(sorted.len());
-        let enough = |share: f64| share.min(1.0 - share) * count(sorted.len()) >= 10.0;
-        let quantile = |(key, share): (&'static str, f64)| {
+        let mut figures = vec![("iops", iops), (MEAN_MS, mean)];
+        for (key, share) in QUANTILES {
+            if share.min(1.0 - share) * count(sorted.len()) < TAIL_MIN {
+                continue;
+            }
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "an index into the sample"
             )]
             let index = (count(last) * share + 0.5) as usize;
-            enough(share).then(|| (key, milliseconds(sorted[index].ns())))
-        };
-        let ends = [("iops", iops), (MEAN_MS, mean)];
-        Self(ends.into_iter().chain(QUANTILES.into_iter().filter_map(quantile)).collect())
+            figures.push((key, milliseconds(sorted[index].ns())));
+        }
+        Self(figures)
     }
 
     /// The figures of a run.
     pub(super) fn of_run(total: &JobRecord) -> Self {
-        let ms = |span: Span| milliseconds(span.ns());
         let times = &total.lat_histogram;
-        let iops = (total.iops > 0.0).then_some(("iops", total.iops));
-        let mean = times.mean().map(|mean| (MEAN_MS, ms(mean)));
-        let enough = |share: f64| share.min(1.0 - share) * milliseconds(times.n()) >= 10.0 / 1e6;
-        let quantile = |(key, share): (&'static str, f64)| {
+        let mut figures = Vec::new();
+        if total.iops > 0.0 {
+            figures.push(("iops", total.iops));
+        }
+        figures.extend(times.mean().map(|mean| (MEAN_MS, milliseconds(mean.ns()))));
+        for (key, share) in QUANTILES {
+            if share.min(1.0 - share) * milliseconds(times.n()) < TAIL_MIN / 1e6 {
+                continue;
+            }
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "below 10^9"
             )]
             let parts = libm::round(share * 1e9) as u64;
-            let time = times.quantile(Ratio::from_billionths(parts)).filter(|_| enough(share));
-            time.map(|time| (key, ms(time)))
-        };
-        let quantiles = QUANTILES.into_iter().filter_map(quantile);
-        Self(iops.into_iter().chain(mean).chain(quantiles).collect())
+            let time = times.quantile(Ratio::from_billionths(parts));
+            figures.extend(time.map(|time| (key, milliseconds(time.ns()))));
+        }
+        Self(figures)
     }
 
     /// Adds a figure.
@@ -94,12 +103,12 @@ impl Figures {
         self.0.iter().copied()
     }
 
-    /// The same, to be changed.
+    /// Every figure with its key, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut f64)> + '_ {
         self.0.iter_mut().map(|(key, value)| (*key, value))
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -119,16 +128,15 @@ impl Figures {
             }
         }
         let (iops, mean) = (self.get("iops"), self.get(MEAN_MS));
-        let implied = |mean| 1000.0 * f64::from(iodepth) / mean;
         // At depth, requests are outstanding at both ends of a measurement.
         let allowed = if iodepth > 1 { 3.0 * DISAGREEMENT } else { DISAGREEMENT };
         if let (Some(iops), Some(mean)) = (iops, mean)
-            && (iops / implied(mean) - 1.0).abs() > allowed
+            && (iops / (1000.0 * f64::from(iodepth) / mean) - 1.0).abs() > allowed
         {
+            let implied = 1000.0 * f64::from(iodepth) / mean;
             return Err(format!(
                 "`iops = {iops}` and `mean_ms = {mean}` contradict each other: at depth \
-                 {iodepth}, {mean} ms give {:.1} per second; check the depth",
-                implied(mean)
+            {iodepth}, {mean} ms give {implied:.1} per second; check the depth"
             ));
         }
         // At least the slowest (1 - share) of all requests take as long as a quantile or longer.

@@ -40,7 +40,7 @@ pub struct Measurements {
     pub flushes: Vec<MeasuredFlush>,
     /// Writes that the buffer of a solid-state drive took over.
     pub bursts: Vec<MeasuredBurst>,
-    /// What the figures are, and what casts doubt on them.
+    /// The nature of the figures, and reasons to doubt them.
     pub marks: Vec<Mark>,
 }
 
@@ -51,7 +51,7 @@ pub struct MeasuredLoad {
     pub write: bool,
     /// The first bytes of the drive, which contain all addresses; `None` for the whole drive.
     pub span_bytes: Option<u64>,
-    /// What was written to a solid-state drive before these writes, if known.
+    /// State of a solid-state drive before these writes, if known.
     pub state: Option<FlashState>,
     /// Requests outstanding.
     pub iodepth: u32,
@@ -70,17 +70,17 @@ pub struct MeasuredLoad {
 pub struct MeasuredStream {
     /// Writes, not reads.
     pub write: bool,
-    /// Where it began, as a share of the capacity; `None` if unknown.
-    pub place: Option<Place>,
-    /// What was written to a solid-state drive before these writes, if known.
+    /// Its position on the drive; `None` if unknown.
+    pub position: Option<Position>,
+    /// State of a solid-state drive before these writes, if known.
     pub state: Option<FlashState>,
     /// Millions of bytes per second.
     pub mb_per_s: f64,
 }
 
-/// Place of a sequential measurement.
+/// Position of a sequential measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Position {
     /// At the first sectors.
     Outer,
     /// Half way.
@@ -158,10 +158,9 @@ impl Measurements {
         let offset = workload.offset.get();
         match workload.rw {
             Rw::Read | Rw::Write => {
-                let place = (offset == 0).then_some(Place::Outer);
                 self.streams.push(MeasuredStream {
                     write: workload.rw == Rw::Write,
-                    place,
+                    position: (offset == 0).then_some(Position::Outer),
                     state: None,
                     mb_per_s,
                 });
@@ -195,28 +194,23 @@ impl Measurements {
         self.loads.iter().try_for_each(MeasuredLoad::agree)
     }
 
-    /// Adds what `other`, a further measurement of the same drive, shows and this one does not.
+    /// Adds the figures of `other`, a further measurement of the same drive, that are missing here.
     ///
     /// # Errors
     /// They are of drives that differ.
     pub fn join(&mut self, other: Self) -> Result<(), String> {
-        let of = |it: &Self| (it.capacity_bytes, it.kind, it.interface, it.link.clone());
-        if of(self) != of(&other) || self.rpm != other.rpm {
+        if !self.is_same_drive(&other) {
             return Err("they are of different drives: capacity, kind, speed, interface and link \
                         must be the same"
                 .to_owned());
         }
-        let key = |load: &MeasuredLoad| {
-            (load.write, load.span_bytes, load.iodepth, load.block_bytes, load.state)
-        };
         for load in other.loads {
-            if self.loads.iter().all(|known| key(known) != key(&load)) {
+            if self.loads.iter().all(|known| known.key() != load.key()) {
                 self.loads.push(load);
             }
         }
-        let key = |stream: &MeasuredStream| (stream.write, stream.place, stream.state);
         for stream in other.streams {
-            if self.streams.iter().all(|known| key(known) != key(&stream)) {
+            if self.streams.iter().all(|known| known.key() != stream.key()) {
                 self.streams.push(stream);
             }
         }
@@ -235,27 +229,31 @@ impl Measurements {
         Ok(())
     }
 
+    fn is_same_drive(&self, other: &Self) -> bool {
+        (self.capacity_bytes, self.kind, self.interface, self.rpm)
+            == (other.capacity_bytes, other.kind, other.interface, other.rpm)
+            && self.link == other.link
+    }
+
     /// The load of reads, or of writes, at `iodepth` over the whole drive.
     pub fn whole(&self, write: bool, iodepth: u32) -> Option<&MeasuredLoad> {
-        let wanted = |load: &&MeasuredLoad| {
+        self.loads.iter().find(|load| {
             load.write == write && load.span_bytes.is_none() && load.iodepth == iodepth
-        };
-        self.loads.iter().find(wanted)
+        })
     }
 
-    /// The sequential rate of reads, or of writes, at the outer edge or at an unknown place.
+    /// The sequential rate of reads, or of writes, at the outer edge or at an unknown position.
     pub fn stream(&self, write: bool) -> Option<f64> {
-        let usual = |stream: &&MeasuredStream| {
-            stream.write == write && matches!(stream.place, None | Some(Place::Outer))
-        };
-        self.streams.iter().find(usual).map(|stream| stream.mb_per_s)
+        let mut streams = self.streams.iter().filter(|stream| stream.write == write);
+        let usual =
+            streams.find(|stream| matches!(stream.position, None | Some(Position::Outer)))?;
+        Some(usual.mb_per_s)
     }
 
-    /// The same at `place`.
-    pub fn stream_at(&self, write: bool, place: Place) -> Option<f64> {
-        let wanted =
-            |stream: &&MeasuredStream| stream.write == write && stream.place == Some(place);
-        self.streams.iter().find(wanted).map(|stream| stream.mb_per_s)
+    /// The sequential rate at `position`.
+    pub fn stream_at(&self, write: bool, position: Position) -> Option<f64> {
+        let mut streams = self.streams.iter().filter(|stream| stream.write == write);
+        streams.find(|stream| stream.position == Some(position)).map(|stream| stream.mb_per_s)
     }
 }
 
@@ -274,14 +272,27 @@ impl MeasuredLoad {
         }
     }
 
+    /// The conditions of the load: two loads with one key measure the same.
+    fn key(&self) -> (bool, Option<u64>, u32, u64, Option<FlashState>) {
+        (self.write, self.span_bytes, self.iodepth, self.block_bytes, self.state)
+    }
+
     fn agree(&self) -> Result<(), String> {
         self.figures.agree(self.iodepth)
     }
 
     /// The rate, as given or as implied by the mean time.
     pub fn iops(&self) -> Option<f64> {
-        let implied = |mean_ms| f64::from(self.iodepth) * 1000.0 / mean_ms;
-        self.figures.get("iops").or_else(|| self.figures.get(MEAN_MS).map(implied))
+        let mean_ms = self.figures.get(MEAN_MS);
+        let implied = mean_ms.map(|mean_ms| f64::from(self.iodepth) * 1000.0 / mean_ms);
+        self.figures.get("iops").or(implied)
+    }
+}
+
+impl MeasuredStream {
+    /// The conditions of the stream: two streams with one key measure the same.
+    fn key(&self) -> (bool, Option<Position>, Option<FlashState>) {
+        (self.write, self.position, self.state)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     DriveInterface, DriveKind, Figures, FlashState, MeasuredBurst, MeasuredFlush, MeasuredLoad,
-    MeasuredStream, Measurements, Place,
+    MeasuredStream, Measurements, Position,
 };
 use crate::config::{ConfigError, Section, Value};
 use crate::record::{Mark, MarkId};
@@ -20,26 +20,27 @@ const READS: [(&str, u32); 7] = [
 ];
 const WRITES: [(&str, u32); 1] = [("random_write_qd1", 1)];
 
-/// Keys of `[sequential]`: whether they are about writes, and the place.
-const STREAMS: [(&str, bool, Option<Place>); 8] = [
+/// Keys of `[sequential]`: for writes or reads, and the position.
+const STREAMS: [(&str, bool, Option<Position>); 8] = [
     ("read_mb_per_s", false, None),
-    ("read_outer_mb_per_s", false, Some(Place::Outer)),
-    ("read_middle_mb_per_s", false, Some(Place::Middle)),
-    ("read_inner_mb_per_s", false, Some(Place::Inner)),
+    ("read_outer_mb_per_s", false, Some(Position::Outer)),
+    ("read_middle_mb_per_s", false, Some(Position::Middle)),
+    ("read_inner_mb_per_s", false, Some(Position::Inner)),
     ("write_mb_per_s", true, None),
-    ("write_outer_mb_per_s", true, Some(Place::Outer)),
-    ("write_middle_mb_per_s", true, Some(Place::Middle)),
-    ("write_inner_mb_per_s", true, Some(Place::Inner)),
+    ("write_outer_mb_per_s", true, Some(Position::Outer)),
+    ("write_middle_mb_per_s", true, Some(Position::Middle)),
+    ("write_inner_mb_per_s", true, Some(Position::Inner)),
 ];
 
 /// More tables of one kind than any measurement has; limits what is allocated.
 const MAX_TABLES: usize = 1000;
 
 pub(super) fn stream_key(wanted: &MeasuredStream) -> &'static str {
-    let same = |(_, write, place): &&(&str, bool, Option<Place>)| {
-        (*write, *place) == (wanted.write, wanted.place)
-    };
-    STREAMS.iter().find(same).expect("every stream has a key").0
+    let (key, ..) = STREAMS
+        .iter()
+        .find(|(_, write, position)| (*write, *position) == (wanted.write, wanted.position))
+        .expect("every stream has a key");
+    key
 }
 
 impl Measurements {
@@ -78,12 +79,10 @@ impl Measurements {
         if let Some(mut section) = whole.section("sequential")? {
             section.take::<Bytes>("bs")?;
             let written = section.take::<FlashState>("write_state")?;
-            for (key, write, place) in STREAMS {
-                let rate = section.take::<Number>(key)?;
+            for (key, write, position) in STREAMS {
+                let Some(Number(mb_per_s)) = section.take(key)? else { continue };
                 let state = written.filter(|_| write);
-                let stream =
-                    |rate: Number| MeasuredStream { write, place, state, mb_per_s: rate.0 };
-                measured.streams.extend(rate.map(stream));
+                measured.streams.push(MeasuredStream { write, position, state, mb_per_s });
             }
             section.finish()?;
         }

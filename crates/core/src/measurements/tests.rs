@@ -20,8 +20,9 @@ fn what_is_written_is_read_back() {
             ..MeasuredLoad::new(write, span_bytes, iodepth)
         });
     }
-    let stream = |place| MeasuredStream { write: false, place, state: None, mb_per_s: 123.25 };
-    measured.streams = [None, Some(Place::Outer), Some(Place::Inner)].map(stream).into();
+    let stream =
+        |position| MeasuredStream { write: false, position, state: None, mb_per_s: 123.25 };
+    measured.streams = [None, Some(Position::Outer), Some(Position::Inner)].map(stream).into();
     measured.flushes.push(MeasuredFlush { writes: 64, mean_ms: 412.5, mean_error: Some(0.02) });
     measured.bursts.push(MeasuredBurst { writes: 64, p50_ms: 0.041_25, error: Some(0.005) });
     measured.loads.push(MeasuredLoad {
@@ -30,7 +31,7 @@ fn what_is_written_is_read_back() {
         ..MeasuredLoad::new(true, None, 32)
     });
     let state = Some(FlashState::Fresh);
-    measured.streams.push(MeasuredStream { write: true, place: None, state, mb_per_s: 310.5 });
+    measured.streams.push(MeasuredStream { write: true, position: None, state, mb_per_s: 310.5 });
     measured.marks.push(Mark { id: MarkId::Contended, message: "a \"busy\" host".into() });
     let text = measured.text("measured\nby hand");
     let again = Measurements::read("m.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -41,7 +42,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(states, [None, None, None, Some(FlashState::Fresh)]);
     assert_eq!(again.whole(true, 8).unwrap().requests, Some(2000));
     assert!((again.whole(false, 1).unwrap().figures.get("p50_ms").unwrap() - 10.01).abs() < 0.02);
-    assert_eq!(again.stream_at(false, Place::Inner), Some(123.25));
+    assert_eq!(again.stream_at(false, Position::Inner), Some(123.25));
     assert_eq!(again.flushes, measured.flushes);
     assert_eq!(again.marks, measured.marks);
 }

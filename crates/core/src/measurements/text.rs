@@ -62,7 +62,7 @@ impl Measurements {
     }
 }
 
-/// Whether the load has a table of its own.
+/// True if the load has its own table, `[random_read_qd1]`.
 fn is_plain(load: &MeasuredLoad) -> bool {
     load.iodepth == 1 && load.span_bytes.is_none()
 }

@@ -1,18 +1,18 @@
 //! Converts the counts of a test's runs into its phase.
 
-use super::test::{Done, Reports, Test};
+use super::test::{LoadCounts, Reports, Test};
 use crate::record::{
     Better, Figure, JobRecord, Label, Latency, Nature, Phase, Point, Remark, Tally,
 };
 use crate::units::Bytes;
 
-/// The counts of a load at one place.
-pub(super) struct Placed {
-    pub(super) at: Bytes,
-    pub(super) done: Done,
+/// The counts of a load at one offset.
+pub(super) struct PointCounts {
+    pub(super) offset: Bytes,
+    pub(super) counts: LoadCounts,
 }
 
-/// Whether a test at several places measures the time of one request.
+/// True if a test at several points measures the time of one request.
 fn is_access(test: &Test) -> bool {
     test.points.is_some() && test.workload.rw.is_random()
 }
@@ -31,17 +31,21 @@ pub(super) fn metrics(test: &Test) -> Vec<String> {
     names
 }
 
-/// The phase of a test, from the counted runs, each with its places.
-pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
-    let totals: Vec<Tally> = rounds.iter().map(|places| in_sequence(places)).collect();
+/// The phase of a test, from the counted runs, each with its points.
+pub(super) fn phase(test: &Test, rounds: &[Vec<PointCounts>]) -> Phase {
+    let totals: Vec<Tally> = rounds
+        .iter()
+        .map(|points| in_sequence(points.iter().map(|point| &point.counts.tally)))
+        .collect();
     let rates: Vec<f64> = totals.iter().map(|total| total.record().bytes_per_s).collect();
-    let (reported, place) = match test.reports {
-        Reports::Mean => (all(&totals), 0),
+    let (reported, round) = match test.reports {
+        Reports::Mean => (in_sequence(&totals), 0),
         Reports::Best => one(&totals, &ranked(&rates), rates.len() - 1),
+        // The lower of two in the middle: a run that was made, not a mean of two.
         Reports::Median => one(&totals, &ranked(&rates), (rates.len() - 1) / 2),
     };
     let record = reported.record();
-    let points = points(test, &rounds[place]);
+    let points = curve_points(test, &rounds[round]);
     let mut figures = if is_access(test) {
         vec![figure(&test.name, float(record.lat_ns.mean) / 1e6, "ms", Better::Less)]
     } else if test.points.is_some() {
@@ -55,26 +59,17 @@ pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
     Phase { name: test.name.clone(), nature, figures, lat_ns, points, remarks }
 }
 
-/// The places of a run, one after the other.
-fn in_sequence(places: &[Placed]) -> Tally {
-    let (first, rest) = places.split_first().expect("a run has a place");
-    let mut total = first.done.tally.clone();
-    for placed in rest {
-        total.follow(&placed.done.tally);
-    }
-    total
-}
-
-fn all(totals: &[Tally]) -> Tally {
-    let (first, rest) = totals.split_first().expect("a test has a run that counts");
-    let mut total = first.clone();
-    for next in rest {
+/// The counts of loads that followed each other.
+fn in_sequence<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
+    let mut tallies = tallies.into_iter();
+    let mut total = tallies.next().expect("a test has a run, and a run a point").clone();
+    for next in tallies {
         total.follow(next);
     }
     total
 }
 
-/// The places of the rates, the slowest first.
+/// The indices of the rates, the slowest first.
 fn ranked(rates: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rates.len()).collect();
     order.sort_by(|a, b| rates[*a].total_cmp(&rates[*b]));
@@ -100,15 +95,15 @@ fn transfer(test: &Test, record: &JobRecord, rates: &[f64]) -> Vec<Figure> {
     ];
     if rates.len() > 1 {
         let (least, most) = limits(rates.iter().copied());
-        let limit = |which: &str, rate: f64| {
-            detail(&format!("{name}_{which}"), rate / 1e6, "MB/s", Better::Neither)
-        };
-        figures.extend([limit("slowest_run", least), limit("fastest_run", most)]);
+        for (which, rate) in [("slowest_run", least), ("fastest_run", most)] {
+            let name = format!("{name}_{which}");
+            figures.push(detail(&name, rate / 1e6, "MB/s", Better::Neither));
+        }
     }
     figures
 }
 
-/// Mean, minimum and maximum over the places.
+/// Mean, minimum and maximum over the points.
 fn curve(test: &Test, record: &JobRecord, points: &[Point]) -> Vec<Figure> {
     let name = &test.name;
     let values = || points.iter().map(|point| point.value);
@@ -127,21 +122,22 @@ fn limits(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(least, most), value| (value.min(least), value.max(most)))
 }
 
-/// Each place and its value: million bytes per second, or milliseconds.
-fn points(test: &Test, places: &[Placed]) -> Vec<Point> {
+/// Each point and its value: million bytes per second, or milliseconds.
+fn curve_points(test: &Test, points: &[PointCounts]) -> Vec<Point> {
     if test.points.is_none() {
         return Vec::new();
     }
-    let point = |placed: &Placed| {
-        let record = placed.done.tally.record();
+    let mut curve = Vec::with_capacity(points.len());
+    for point in points {
+        let record = point.counts.tally.record();
         let value = if is_access(test) {
             float(record.lat_ns.mean) / 1e6
         } else {
             record.bytes_per_s / 1e6
         };
-        Point { offset_bytes: placed.at.get(), value }
-    };
-    places.iter().map(point).collect()
+        curve.push(Point { offset_bytes: point.offset.get(), value });
+    }
+    curve
 }
 
 /// The share of one processor that it used; virtual time uses none.
@@ -151,21 +147,22 @@ fn cpu(test: &Test, record: &JobRecord) -> Option<Figure> {
     Some(Figure { nature: Some(Nature::Cpu), ..figure })
 }
 
-/// What was measured: according to the marks of a run, at several places those of most of them,
-/// otherwise according to the recipe.
-fn nature(test: &Test, rounds: &[Vec<Placed>]) -> (Nature, Vec<Remark>) {
-    let of_place = |placed: &Placed| {
-        let mut marks = placed.done.marks.iter();
-        marks.find_map(|mark| Some((mark.id.nature()?, mark.message.clone())))
-    };
-    let of_round = |places: &Vec<Placed>| {
-        let said: Vec<(Nature, String)> = places.iter().filter_map(of_place).collect();
-        said.into_iter().nth(places.len() / 2)
+/// The nature of the figures: according to the marks of a run, at several points those of most
+/// of them, otherwise according to the recipe.
+fn nature(test: &Test, rounds: &[Vec<PointCounts>]) -> (Nature, Vec<Remark>) {
+    let of_round = |points: &Vec<PointCounts>| {
+        let marked: Vec<(Nature, String)> = points.iter().filter_map(marked_nature).collect();
+        marked.into_iter().nth(points.len() / 2)
     };
     match rounds.iter().find_map(of_round) {
         Some((nature, why)) => (nature, vec![Remark::new(Label::Nature(nature), why)]),
         None => (test.nature, Vec::new()),
     }
+}
+
+fn marked_nature(point: &PointCounts) -> Option<(Nature, String)> {
+    let mut marks = point.counts.marks.iter();
+    marks.find_map(|mark| Some((mark.id.nature()?, mark.message.clone())))
 }
 
 fn figure(name: &str, value: f64, unit: &str, better: Better) -> Figure {
@@ -181,7 +178,7 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "runs and places are few")]
+#[expect(clippy::cast_precision_loss, reason = "runs and points are few")]
 fn count(number: usize) -> f64 {
     number as f64
 }

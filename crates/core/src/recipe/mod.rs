@@ -1,25 +1,25 @@
-//! A suite of block tests as data: loads in sequence, and what is reported of each.
+//! A suite of block tests as data: loads in sequence, and the figures reported of each.
 //!
 //! Nothing here runs a load: [`Recipe::carry_out`] has its caller run them, and makes phases of the
 //! caller's counts. So one recipe serves a modelled drive in virtual time, a file and a device.
 
 pub mod embedded;
 mod figures;
-mod places;
+mod points;
 mod read;
 mod test;
 
 pub use read::Adjust;
-pub use test::{Done, Ground, Part, Reports, Test};
+pub use test::{LoadCounts, LoadTarget, Part, Reports, Test};
 
-use figures::Placed;
+use figures::PointCounts;
 
 use crate::JobSchedule;
 use crate::config::ConfigError;
 use crate::record::{Mark, MarkId, Phase};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};
-use crate::workload::{Pace, Workload};
+use crate::workload::Workload;
 
 /// A suite of block tests.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub phases: Vec<Phase>,
     /// Marks that apply to all of them.
     pub marks: Vec<Mark>,
-    /// Whether every test was finished.
+    /// True if every test was finished.
     pub is_whole: bool,
 }
 
@@ -47,26 +47,27 @@ impl Recipe {
     /// Reads the recipe in `text`; `file` is its name in messages.
     ///
     /// # Errors
-    /// What is wrong with it, where, and what to write instead.
+    /// The error, its line, and the text to write instead.
     pub fn parse(file: &str, text: &str, adjust: &Adjust) -> Result<Self, ConfigError> {
         let read::Content { title, tests, pause } = read::recipe(file, text, adjust)?;
         Ok(Self { title, tests, pause })
     }
 
-    /// Carries out the recipe. `run` makes one load, and returns nothing if the user stopped it.
+    /// Carries out the recipe on `target`. `run` makes one load; it returns `None` if the
+    /// user stopped it.
     ///
     /// # Errors
     /// A load could not be made.
-    pub fn carry_out<E>(&self, ground: Ground, run: &mut Loads<'_, E>) -> Result<Outcome, E> {
+    pub fn carry_out<E>(&self, target: LoadTarget, run: &mut Loads<'_, E>) -> Result<Outcome, E> {
         let (mut phases, mut marks) = (Vec::new(), Vec::new());
         for (number, test) in (0_u64..).zip(&self.tests) {
-            let seed = Rng::for_part(ground.seed, number).bits();
+            let seed = Rng::for_part(target.seed, number).bits();
             let pause = if number == 0 { Span::ZERO } else { self.pause };
-            let Some(made) = rounds(test, Ground { seed, ..ground }, pause, run)? else {
+            let Some(rounds) = rounds(test, LoadTarget { seed, ..target }, pause, run)? else {
                 return Ok(Outcome { phases, marks, is_whole: false });
             };
-            phases.push(figures::phase(test, &made));
-            keep_marks(&mut marks, &made);
+            phases.push(figures::phase(test, &rounds));
+            keep_marks(&mut marks, &rounds);
         }
         marks.extend(self.one_at_a_time());
         Ok(Outcome { phases, marks, is_whole: true })
@@ -77,79 +78,71 @@ impl Recipe {
         self.tests.iter().flat_map(figures::metrics).collect()
     }
 
-    /// How long it takes, if its runs end by time.
+    /// Duration of the recipe, if its runs end by time.
     pub fn time(&self) -> Span {
         let pauses = Span::from_ns(self.pause.ns() * self.tests.len().saturating_sub(1) as u64);
         self.tests.iter().fold(pauses, |sum, test| sum + test.time())
     }
 
-    /// What its tests do.
+    /// The workloads of its tests.
     pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
         self.tests.iter().map(|test| &test.workload)
     }
 
-    /// Whether any test writes.
+    /// True if any test writes.
     pub fn writes(&self) -> bool {
         self.tests.iter().any(|test| test.workload.rw.writes())
     }
 
     /// The end of the region that its tests use, if they state one.
     pub fn end(&self) -> Option<Bytes> {
-        let end = |test: &Test| {
-            let size = test.workload.size?;
-            Some(Bytes::new(test.workload.offset.get() + size.get()))
-        };
-        self.tests.iter().filter_map(end).max()
+        self.tests.iter().filter_map(Test::end).max()
     }
 
     /// The mark of a suite that has one request outstanding: some effects cannot show.
     fn one_at_a_time(&self) -> Option<Mark> {
-        let alone = |test: &Test| {
-            let depth_one = matches!(test.workload.pace, Pace::Closed { iodepth: 1, .. });
-            depth_one && test.numjobs == 1
-        };
         let message = "every request waits for the one before it (queue depth 1), so the drive \
                        never has two to choose from: this suite cannot show what command queuing \
                        (AHCI with NCQ against IDE) does";
         let mark = Mark { id: MarkId::OneAtATime, message: message.into() };
-        self.tests.iter().all(alone).then_some(mark)
+        // Depth 1 leaves the drive no choice, however long the suite is.
+        self.tests.iter().all(Test::is_one_at_a_time).then_some(mark)
     }
 }
 
-/// Makes one load of a test; returns nothing if the user stopped it.
-pub type Loads<'a, E> = dyn FnMut(&Test, &Part) -> Result<Option<Done>, E> + 'a;
+/// Makes one load of a test; returns `None` if the user stopped it.
+pub type Loads<'a, E> = dyn FnMut(&Test, &Part) -> Result<Option<LoadCounts>, E> + 'a;
 
-/// Every counted run: one, or one for each place. Nothing if the user stopped it.
+/// The counted runs, each with one load or one for each point; `None` if the user stopped it.
 fn rounds<E>(
     test: &Test,
-    ground: Ground,
+    target: LoadTarget,
     pause: Span,
     run: &mut Loads<'_, E>,
-) -> Result<Option<Vec<Vec<Placed>>>, E> {
+) -> Result<Option<Vec<Vec<PointCounts>>>, E> {
     let mut rounds = Vec::new();
     let mut start_delay = pause;
     for round in 0..test.warm_up + test.loops {
-        let seed = Rng::for_part(ground.seed, u64::from(round)).bits();
-        let mut placed = Vec::new();
-        for (at, workload, seed) in places::of(test, Ground { seed, ..ground }) {
+        let seed = Rng::for_part(target.seed, u64::from(round)).bits();
+        let mut points = Vec::new();
+        for (offset, workload, seed) in points::loads(test, LoadTarget { seed, ..target }) {
             let end_fsync = test.end_fsync && workload.rw.writes();
             let schedule = JobSchedule { start_delay, end_fsync, ..JobSchedule::default() };
             let part = Part { workload, numjobs: test.numjobs, schedule, seed };
             start_delay = Span::ZERO;
-            let Some(done) = run(test, &part)? else { return Ok(None) };
-            placed.push(Placed { at, done });
+            let Some(counts) = run(test, &part)? else { return Ok(None) };
+            points.push(PointCounts { offset, counts });
         }
         if round >= test.warm_up {
-            rounds.push(placed);
+            rounds.push(points);
         }
     }
     Ok(Some(rounds))
 }
 
-/// Keeps the marks of a whole run, once; what was measured instead of a disk belongs to the phase.
-fn keep_marks(marks: &mut Vec<Mark>, rounds: &[Vec<Placed>]) {
-    let said = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
-    for mark in said {
+/// Keeps the marks of a whole run, once; the nature of a figure belongs to its phase.
+fn keep_marks(marks: &mut Vec<Mark>, rounds: &[Vec<PointCounts>]) {
+    for mark in rounds.iter().flatten().flat_map(|point| &point.counts.marks) {
         let known = marks.iter().any(|known| known.id == mark.id);
         if !known && mark.id.nature().is_none() && mark.id != MarkId::FewRequests {
             marks.push(mark.clone());

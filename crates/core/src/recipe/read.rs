@@ -124,7 +124,7 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
     Ok(Content { title, tests, pause: adjust.pause.unwrap_or(pause) })
 }
 
-/// One test, and which of the keys that a user may set for all tests it takes from there.
+/// One test, and the keys that it takes from the settings of all tests.
 fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static str>), ConfigError> {
     let name = section.take_with("name", name)?;
     let name = name.ok_or_else(|| section.error("a test needs a `name`"))?;
@@ -172,7 +172,7 @@ fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static st
     }
 }
 
-/// A count of runs, warm-up runs or places.
+/// A count of runs, warm-up runs or points.
 fn runs(text: &str) -> Result<u32, String> {
     let count: Option<u32> = text.parse().ok();
     let count = count.filter(|count| *count <= RUNS_MAX);
@@ -181,8 +181,7 @@ fn runs(text: &str) -> Result<u32, String> {
 
 /// The name of a test is part of the names of its metrics.
 fn name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    if text.is_empty() || !text.chars().all(is_plain) {
+    if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
         return Err(format!("`{text}` is not made of letters, digits, `_` and `-`"));
     }
     Ok(text.to_owned())

@@ -3,7 +3,7 @@
 use crate::config::Choice;
 use crate::record::{Mark, Nature, Tally};
 use crate::units::{Bytes, Span};
-use crate::workload::Workload;
+use crate::workload::{Pace, Workload};
 use crate::{JobSchedule, choice_as_text};
 
 /// One test of a recipe.
@@ -21,16 +21,16 @@ pub struct Test {
     pub loops: u32,
     /// Number of warm-up runs, which do not count.
     pub warm_up: u32,
-    /// Which run, or which statistic of the runs, is reported.
+    /// The run, or the statistic of the runs, that is reported.
     pub reports: Reports,
-    /// Number of places of the region at which it is made: evenly spread if sequential, otherwise
-    /// drawn.
+    /// Number of points of the region at which it is made: evenly spread if sequential,
+    /// otherwise drawn.
     pub points: Option<u32>,
-    /// What it measures, if that is not a disk.
+    /// Nature of its figures.
     pub nature: Nature,
 }
 
-/// How several runs are reported.
+/// The figure reported of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reports {
     /// Their mean.
@@ -56,24 +56,24 @@ pub struct Part {
     pub workload: Workload,
     /// Threads.
     pub numjobs: u32,
-    /// How they begin and end.
+    /// Schedule of their begin and end.
     pub schedule: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
 }
 
-/// The result of a load.
+/// The counts of a load.
 #[derive(Debug, Clone)]
-pub struct Done {
+pub struct LoadCounts {
     /// All threads together.
     pub tally: Tally,
-    /// What its figures measure, and reasons to doubt them.
+    /// Nature of the figures, and reasons to doubt them.
     pub marks: Vec<Mark>,
 }
 
 /// The target of a recipe.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground {
+pub struct LoadTarget {
     /// Size of the target.
     pub capacity: Bytes,
     /// Seed of everything random.
@@ -81,7 +81,7 @@ pub struct Ground {
 }
 
 impl Test {
-    /// How long it takes; single requests take almost no time.
+    /// Duration of the test; single requests take almost no time.
     pub fn time(&self) -> Span {
         if self.points.is_some() && self.workload.number_ios.is_some() {
             return Span::ZERO;
@@ -89,5 +89,17 @@ impl Test {
         let one = self.workload.runtime + self.workload.ramp_time;
         let runs = u64::from(self.warm_up + self.loops) * u64::from(self.points.unwrap_or(1));
         Span::from_ns(one.ns().saturating_mul(runs))
+    }
+
+    /// End of its region, if it states one.
+    pub(super) fn end(&self) -> Option<Bytes> {
+        let size = self.workload.size?;
+        Some(Bytes::new(self.workload.offset.get() + size.get()))
+    }
+
+    /// True if it never has more than one request outstanding.
+    pub(super) fn is_one_at_a_time(&self) -> bool {
+        let is_depth_one = matches!(self.workload.pace, Pace::Closed { iodepth: 1, .. });
+        is_depth_one && self.numjobs == 1
     }
 }

@@ -37,20 +37,20 @@ fn refused(text: &str, part: &str) {
 }
 
 /// A load of `ios` requests of 4 KiB in a second, each of which took `us`.
-fn done(ios: u64, us: u64) -> Done {
+fn done(ios: u64, us: u64) -> LoadCounts {
     let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
     let reads = tally.of_mut(Op::Read);
     (reads.ios, reads.bytes) = (ios, ios * 4096);
     reads.lat.record_times(Span::from_us(us), ios);
-    Done { tally, marks: Vec::new() }
+    LoadCounts { tally, marks: Vec::new() }
 }
 
-const GROUND: Ground = Ground { capacity: Bytes::mib(100), seed: 7 };
+const TARGET: LoadTarget = LoadTarget { capacity: Bytes::mib(100), seed: 7 };
 
 /// Carries a recipe out, where the n-th load completes what `ios` says of n.
 fn carry_out(text: &str, ios: impl Fn(usize) -> u64) -> (Outcome, Vec<Part>) {
     let mut parts = Vec::new();
-    let outcome = parse(text).unwrap().carry_out(GROUND, &mut |_, part| {
+    let outcome = parse(text).unwrap().carry_out(TARGET, &mut |_, part| {
         parts.push(part.clone());
         Ok::<_, Infallible>(Some(done(ios(parts.len() - 1), 10)))
     });
@@ -140,11 +140,11 @@ fn a_curve_is_of_what_most_of_its_places_measured() {
         .replace("name = \"seq_read\"", "name = \"seq_read\"\npoints = 4\nloops = 1\nwarm_up = 0");
     let check = |cached: u32, expected: Nature| {
         let mut made = 0;
-        let outcome = parse(&curve).unwrap().carry_out(GROUND, &mut |_, _| {
+        let outcome = parse(&curve).unwrap().carry_out(TARGET, &mut |_, _| {
             made += 1;
             let id = if made > cached { MarkId::Modelled } else { MarkId::DriveCache };
             let marks = vec![Mark { id, message: "why".into() }];
-            Ok::<_, Infallible>(Some(Done { marks, ..done(9, 10) }))
+            Ok::<_, Infallible>(Some(LoadCounts { marks, ..done(9, 10) }))
         });
         let Ok(outcome) = outcome;
         assert_eq!(outcome.phases[0].nature, expected, "{cached}");
@@ -157,11 +157,11 @@ fn a_curve_is_of_what_most_of_its_places_measured() {
 fn what_is_measured_is_said_of_each_test_and_depth_one_of_the_whole() {
     let alone = FILE.replace("iodepth = 4\nnumjobs = 2", "iodepth = 1");
     let mut made = 0;
-    let outcome = parse(&alone).unwrap().carry_out(GROUND, &mut |_, _| {
+    let outcome = parse(&alone).unwrap().carry_out(TARGET, &mut |_, _| {
         made += 1;
         let id = if made > 4 { MarkId::DriveCache } else { MarkId::Modelled };
         let marks = vec![Mark { id, message: "why".into() }];
-        Ok::<_, Infallible>(Some(Done { marks, ..done(9, 10) }))
+        Ok::<_, Infallible>(Some(LoadCounts { marks, ..done(9, 10) }))
     });
     let Ok(outcome) = outcome;
     let natures: Vec<Nature> = outcome.phases.iter().map(|phase| phase.nature).collect();
@@ -174,7 +174,7 @@ fn what_is_measured_is_said_of_each_test_and_depth_one_of_the_whole() {
 #[test]
 fn a_user_who_stops_keeps_finished_tests() {
     let mut left = 5;
-    let outcome = parse(FILE).unwrap().carry_out(GROUND, &mut |_, _| {
+    let outcome = parse(FILE).unwrap().carry_out(TARGET, &mut |_, _| {
         left -= 1;
         Ok::<_, Infallible>((left > 0).then(|| done(9, 10)))
     });

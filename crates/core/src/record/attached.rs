@@ -1,4 +1,4 @@
-//! How the target of a run was attached and configured immediately before it.
+//! Attachment and configuration of a run's target immediately before the run.
 //!
 //! Names and values, so that any two runs can be compared: the names are those of `drivelab inspect
 //! --json` if it has the fact.
@@ -17,7 +17,7 @@ pub struct Attached {
     /// The device under the target, then its components.
     #[serde(default)]
     pub devices: Vec<AttachedDevice>,
-    /// Why there are none: the file is in memory, or on another machine.
+    /// The reason why there are none: the file is in memory, or on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
     /// The boot of the machine, for which the names of its devices hold.
@@ -35,7 +35,7 @@ pub struct AttachedDevice {
     /// The names of the devices that it is built on; none for a drive.
     #[serde(default)]
     pub made_of: Vec<String>,
-    /// Sixteen digits that distinguish it from every other drive, whatever its name.
+    /// Sixteen digits that distinguish it from every other drive, regardless of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// Its settings.

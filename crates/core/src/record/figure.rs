@@ -60,7 +60,7 @@ pub fn label_names(remarks: &[Remark]) -> Vec<&'static str> {
     labels.into_iter().map(Label::name).collect()
 }
 
-/// Which direction of a number is better.
+/// The better direction of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -81,9 +81,9 @@ pub struct Figure {
     pub value: f64,
     /// Its unit; empty if the name contains it.
     pub unit: String,
-    /// Which direction is better.
+    /// Its better direction.
     pub better: Better,
-    /// What it measures; default: what its phase measures.
+    /// Its nature; default: that of its phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nature: Option<Nature>,
     /// It only accompanies another number (processor load, longest wait).
@@ -157,14 +157,14 @@ fn is_latency(metric: &str) -> bool {
 pub struct Phase {
     /// `rewrite`, `seeks`; empty if the benchmark has no parts.
     pub name: String,
-    /// What it measures.
+    /// The nature of its numbers.
     pub nature: Nature,
     /// Its numbers.
     pub figures: Vec<Figure>,
-    /// How long its steps took, if that was measured.
+    /// Duration of its steps, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lat_ns: Option<Latency>,
-    /// Its main number by place on the target, if it was measured at several.
+    /// Its main number by offset on the target, if it was measured at several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Point>,
     /// Reasons to doubt all of it.
@@ -172,10 +172,10 @@ pub struct Phase {
     pub remarks: Vec<Remark>,
 }
 
-/// A number for one place of the target.
+/// A number for one offset of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Where it was measured.
+    /// The offset.
     pub offset_bytes: u64,
     /// The number, in the unit of its phase's first figure.
     pub value: f64,

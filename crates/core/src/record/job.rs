@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Latency;
 use crate::choice_as_text;
 use crate::config::Choice;
-use crate::histogram::{Histogram, Series};
+use crate::histogram::{Histogram, Second, Series};
 use crate::units::Span;
 
 /// The figures of one job, or of all together.
@@ -26,7 +26,7 @@ pub struct JobRecord {
     pub lat_ns: Latency,
     /// From the time at which it was sent: the time of the device.
     pub service_ns: Latency,
-    /// How much later than due requests were sent.
+    /// Delay from the time at which a request was due to the time at which it was sent.
     pub late_ns: Latency,
     /// Mean number of requests outstanding, from issue to observed completion; absent in records
     /// that did not count it.
@@ -47,7 +47,7 @@ pub struct JobRecord {
     /// Processor time (user and system, whole process) per request; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_io: Option<f64>,
-    /// How time stamps were taken.
+    /// Method of taking time stamps.
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
@@ -118,23 +118,10 @@ pub struct OpRecord {
     pub service_ns: Latency,
 }
 
-/// What happened in one second of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Second {
-    /// Requests completed.
-    pub ios: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Sum of latencies.
-    pub lat_sum_ns: u64,
-    /// Longest latency.
-    pub lat_max_ns: u64,
-}
-
 /// The seconds at steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plateau {
-    /// When they began, counted from the beginning of the measured time.
+    /// First second, counted from the beginning of the measured time.
     pub from_s: u64,
     /// Their number.
     pub seconds: u64,
@@ -151,17 +138,20 @@ impl Plateau {
     pub fn of(seconds: &[Second], window: usize) -> Self {
         let from = seconds.len().saturating_sub(window);
         let last = &seconds[from..];
-        let sum = |of: fn(&Second) -> u64| last.iter().map(of).fold(0_u64, u64::saturating_add);
-        let ios = sum(|second| second.ios);
+        let ios = sum(last, |second| second.ios);
         let elapsed = Span::from_secs(last.len() as u64);
         Self {
             from_s: from as u64,
             seconds: last.len() as u64,
             iops: per_second(ios, elapsed),
-            bytes_per_s: per_second(sum(|second| second.bytes), elapsed),
-            lat_mean_ns: sum(|second| second.lat_sum_ns).checked_div(ios).unwrap_or(0),
+            bytes_per_s: per_second(sum(last, |second| second.bytes), elapsed),
+            lat_mean_ns: sum(last, |second| second.lat_sum_ns).checked_div(ios).unwrap_or(0),
         }
     }
+}
+
+fn sum(seconds: &[Second], figure: fn(&Second) -> u64) -> u64 {
+    seconds.iter().map(figure).fold(0, u64::saturating_add)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
@@ -169,7 +159,7 @@ pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
     if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
 }
 
-/// When time stamps are taken.
+/// The moments at which time stamps are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stamp {
     /// Before each call that submits requests, for at most eight of them, and once for all

@@ -62,7 +62,7 @@ pub struct Kept {
     pub tags: Vec<String>,
     /// The commit of the thing that was tested.
     pub commit: Option<String>,
-    /// How many runs are parts of it.
+    /// Number of runs that are parts of it.
     pub parts: u64,
     /// The course of its seconds, one character each.
     pub spark: String,

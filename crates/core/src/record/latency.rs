@@ -24,18 +24,24 @@ pub struct Latency {
 impl Latency {
     /// The figures of `histogram`.
     pub fn of(histogram: &Histogram) -> Self {
-        let ns = |span: Option<Span>| span.map_or(0, Span::ns);
-        let quantile = |billionths| ns(histogram.quantile(Ratio::from_billionths(billionths)));
         Self {
             min: ns(histogram.min()),
             mean: ns(histogram.mean()),
-            p50: quantile(500_000_000),
-            p90: quantile(900_000_000),
-            p99: quantile(990_000_000),
-            p99_9: quantile(999_000_000),
-            p99_99: quantile(999_900_000),
+            p50: quantile_ns(histogram, 500_000_000),
+            p90: quantile_ns(histogram, 900_000_000),
+            p99: quantile_ns(histogram, 990_000_000),
+            p99_9: quantile_ns(histogram, 999_000_000),
+            p99_99: quantile_ns(histogram, 999_900_000),
             max: ns(histogram.max()),
             n: histogram.n(),
         }
     }
+}
+
+fn quantile_ns(histogram: &Histogram, billionths: u64) -> u64 {
+    ns(histogram.quantile(Ratio::from_billionths(billionths)))
+}
+
+fn ns(span: Option<Span>) -> u64 {
+    span.map_or(0, Span::ns)
 }

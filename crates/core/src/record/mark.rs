@@ -1,4 +1,4 @@
-//! What a figure measures, and reasons to doubt it.
+//! The nature of figures, and reasons to doubt them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ pub enum MarkId {
     DriveCache,
     /// The processor, not the device, was the limit.
     CpuBound,
-    /// The load generator left places of the queue empty: it was the limit, not the device.
+    /// The load generator left slots of the queue empty: it was the limit, not the device.
     GeneratorBound,
     /// Not a measurement of a disk.
     NotDisk,
@@ -74,7 +74,7 @@ pub enum MarkId {
     Governor,
 }
 
-/// What a mark means for whoever draws conclusions about the drive from the figures.
+/// The effect of a mark on conclusions about the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
     /// The figures may be off, more than their own errors say.
@@ -98,7 +98,7 @@ pub enum Flaw {
     },
     /// The tool reports an error, not how many requests it concerns.
     Error {
-        /// What it reports, in a clause.
+        /// Its report, in a clause.
         what: String,
     },
     /// No request completed.
@@ -112,7 +112,7 @@ pub enum Flaw {
     },
     /// The target was not the same during the whole run.
     Changed {
-        /// What happened to it, in a clause.
+        /// The change, in a clause.
         what: String,
     },
     /// The host that served the drive was too late: it was measured, not the drive.
@@ -136,7 +136,7 @@ impl FromStr for MarkId {
 }
 
 impl MarkId {
-    /// Whether the figures say less of the drive than they seem to, or nothing.
+    /// The doubt that it casts on the figures as figures of the drive.
     pub const fn doubt(self) -> Option<Doubt> {
         match self {
             Self::PageCache | Self::Void | Self::Changed | Self::Contended => Some(Doubt::Foreign),
@@ -151,7 +151,8 @@ impl MarkId {
         }
     }
 
-    /// Whether it warns of what disturbed the run, as opposed to saying what the figures are of.
+    /// True if it warns of a disturbance of the run, as opposed to stating the nature of
+    /// the figures.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Modelled
@@ -182,7 +183,7 @@ impl MarkId {
         }
     }
 
-    /// What was measured instead of the disk, if the mark says that.
+    /// The nature of the figures, if the mark states that they are not of a disk.
     pub const fn nature(self) -> Option<Nature> {
         match self {
             Self::PageCache => Some(Nature::PageCache),

@@ -18,13 +18,14 @@ mod tally;
 mod verification;
 mod work;
 
+pub use crate::histogram::Second;
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Phase, Point, Remark, label_names, metric_name, own_unit};
 pub use guest::Guest;
 pub use hosts::{
     ClockOffset, HOST_SCHEMA, HOSTS_SCHEMA, HostOutcome, HostRun, HostStart, HostsRecord, Skew,
 };
-pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
+pub use job::{JobRecord, OpRecord, Plateau, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Doubt, Flaw, Mark, MarkId};
@@ -58,8 +59,8 @@ pub struct RunRecord {
     /// The user's name for the run, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it ended, in seconds since 1970: whether runs of two arms alternated. Absent in virtual
-    /// time and in records of older versions.
+    /// End of the run, in seconds since 1970: shows whether runs of two arms alternated.
+    /// Absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_unix_s: Option<u64>,
     /// Everything needed to repeat it.
@@ -73,12 +74,12 @@ pub struct RunRecord {
     /// The parts of a benchmark that is not a load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// What the figures measure, and reasons to doubt them.
+    /// The nature of the figures, and reasons to doubt them.
     pub marks: Vec<Mark>,
     /// The machine; absent in virtual time, where it has no influence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// How the target was attached immediately before; absent in records of older versions.
+    /// Attachment of the target immediately before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Attached>,
     /// Lateness of a modelled drive, if it was served in real time.
@@ -87,10 +88,10 @@ pub struct RunRecord {
     /// The kernel that used the drive in virtual time, for a run made in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Which drive was simulated, if the profile leaves numbers open.
+    /// The specimen that was simulated, if the profile leaves numbers open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
-    /// What the drive wrote to its flash meanwhile, if it is a modelled solid-state drive.
+    /// Writes to the flash meanwhile, if the drive is a modelled solid-state drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashWritten>,
     /// The result of reading everything back, if requested.
@@ -101,7 +102,7 @@ pub struct RunRecord {
     pub hosts: Option<Box<HostsRecord>>,
 }
 
-/// How a run was made.
+/// The configuration of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// The version of drivelab.
@@ -111,11 +112,11 @@ pub struct RunConfig {
     /// Polling that was requested, under fio's names: `hipri`, `sqthread_poll`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polling: Vec<String>,
-    /// Whether the page cache was bypassed (`O_DIRECT`).
+    /// True if the page cache was bypassed (`O_DIRECT`).
     pub direct: bool,
     /// Jobs that ran together.
     pub numjobs: u32,
-    /// How they began, shared the target and ended, if requested.
+    /// The schedule by which they began, shared the target and ended, if requested.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub conduct: JobSchedule,
     /// Seed of all random choices.
@@ -129,7 +130,7 @@ pub struct RunConfig {
     /// The command, as passed to the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What else is known of the work: every option of a suite with the value that was in force.
+    /// Further facts of the work: every option of a suite with the value that was in force.
     #[serde(default, skip_serializing_if = "Work::is_empty")]
     pub work: Work,
 }

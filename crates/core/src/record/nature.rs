@@ -1,10 +1,10 @@
-//! What a number measures, and the rules by which it is recognised: the same for runs of this
+//! The nature of a number, and the rules by which it is recognised: the same for runs of this
 //! program and for results of others.
 
 use crate::config::Choice;
 use crate::{Bytes, choice_as_text};
 
-/// What a number measures.
+/// The thing that a number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Nature {
     /// The medium and the path to it.
@@ -39,7 +39,7 @@ choice_as_text!(Nature);
 const CPU_BOUND_PERCENT: f64 = 90.0;
 
 impl Nature {
-    /// What a transfer measures during which the processor was busy for this share of the time.
+    /// The nature of a transfer during which the processor was busy for this share of the time.
     pub fn of_transfer(cpu_percent: f64) -> Self {
         if cpu_percent >= CPU_BOUND_PERCENT { Self::Cpu } else { Self::Disk }
     }
@@ -57,7 +57,7 @@ pub struct ReadBack {
 }
 
 impl ReadBack {
-    /// Why such reads measure memory.
+    /// The reason why such reads measure memory.
     pub const WHY: &'static str = "the files were just written and are read back from memory";
 
     /// Only what was dropped from memory, or does not fit into it, is read from the disk. What is
@@ -78,7 +78,7 @@ pub enum WrittenFiles {
 }
 
 impl WrittenFiles {
-    /// Why what is not synced measures memory.
+    /// The reason why files that are not synced measure memory.
     pub const NOT_SYNCED: &'static str = "nothing is synced: the files may still be in memory";
 
     /// A sync waits for the journal; without one, the writes end in memory.

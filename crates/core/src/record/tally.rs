@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::job::per_second;
-use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
-use crate::histogram::{Histogram, Series};
+use super::{JobRecord, Latency, OpRecord, Plateau, Stamp};
+use crate::histogram::{Histogram, Second, Series};
 use crate::request::Op;
 use crate::units::Span;
 
@@ -71,7 +71,7 @@ pub struct Tally {
     pub target_full: bool,
     /// Processor time, if known.
     pub cpu: Option<Span>,
-    /// How time stamps were taken.
+    /// Method of taking time stamps.
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
@@ -86,7 +86,7 @@ impl Tally {
         &self.ops[op as usize]
     }
 
-    /// The same, mutable.
+    /// The counts of one kind of request, mutable.
     #[inline]
     pub fn of_mut(&mut self, op: Op) -> &mut OpTally {
         &mut self.ops[op as usize]
@@ -130,6 +130,7 @@ impl Tally {
         self.steady = self.steady.or(other.steady);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
+        debug_assert!(self.seconds.len() >= other.seconds.len());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
             mine.ios += theirs.ios;
             mine.bytes += theirs.bytes;
@@ -173,10 +174,13 @@ impl Tally {
         (elapsed > 0).then(|| self.queued_ns as f64 / elapsed as f64)
     }
 
+    fn op_record(&self, op: Op) -> Option<OpRecord> {
+        self.of(op).record(self.elapsed)
+    }
+
     /// The figures.
     pub fn record(&self) -> JobRecord {
         let (ios, lat) = (self.ios(), self.lat());
-        let alone = |op| self.of(op).record(self.elapsed);
         JobRecord {
             ios,
             reads: self.of(Op::Read).ios,
@@ -196,10 +200,10 @@ impl Tally {
             seconds: self.seconds.clone(),
             lat_series: self.series.clone(),
             lat_histogram: lat,
-            read: alone(Op::Read),
-            write: alone(Op::Write),
-            trim: alone(Op::Trim),
-            flush: alone(Op::Flush),
+            read: self.op_record(Op::Read),
+            write: self.op_record(Op::Write),
+            trim: self.op_record(Op::Trim),
+            flush: self.op_record(Op::Flush),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of examples of faults: enough to see a pattern, few enough to read.
 const EXAMPLES_MAX: usize = 20;
 
-/// What is wrong with a block.
+/// A fault of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Damage {
@@ -17,7 +17,7 @@ pub enum Damage {
     Stale,
     /// Parts of it are from the required write, parts from before.
     Torn,
-    /// It contains data that was written for another place.
+    /// It contains data that was written for another address.
     Misdirected,
     /// It contains data that no write put there: bits changed.
     Corrupt,
@@ -28,7 +28,7 @@ pub enum Damage {
 /// One faulty block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamageExample {
-    /// What is wrong.
+    /// The fault.
     pub fault: Damage,
     /// Its first byte on the target.
     pub offset_bytes: u64,
@@ -36,7 +36,7 @@ pub struct DamageExample {
     pub expected_generation: u64,
     /// The write that it contains, if that is one of ours.
     pub found_generation: Option<u64>,
-    /// Where its content belongs, if that is elsewhere.
+    /// Offset at which its content belongs, if that is another.
     pub belongs_at_bytes: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether every promise was kept.
+    /// True if every promise was kept.
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()
     }

@@ -2,17 +2,17 @@
 
 use super::Rng;
 
-/// Orders that are tried for a column, of which the one least like the columns before it is kept.
+/// Orders tried for a column; the one least like the columns before it is kept.
 const TRIES: usize = 64;
 /// With more rows chance alone separates the columns.
 const SEPARATED_MAX: u32 = 400;
 
 /// A Latin hypercube: `rows` points with one quantile for each of `columns` unknowns.
 ///
-/// Each column has one quantile in every one of `rows` equal shares, in an order of its own. Of
-/// several random orders the one is kept that is least correlated with the columns before it, so
-/// that few specimens can tell their unknowns apart. Same seed, same points.
-/// (`McKay`, Beckman and Conover 1979; Iman and Conover 1982 for the correlations.)
+/// Each column has one quantile in every one of `rows` equal shares, in its own order. Of
+/// several random orders the one is kept that is least correlated with the columns before it,
+/// so that few specimens can separate their unknowns. Same seed, same points. (`McKay`, Beckman
+/// and Conover 1979; Iman and Conover 1982 for the correlations.)
 pub fn hypercube(seed: u64, rows: u32, columns: usize) -> Vec<Vec<f64>> {
     let tries = if rows > SEPARATED_MAX { 1 } else { TRIES };
     let mut orders: Vec<Vec<u32>> = Vec::with_capacity(columns);
@@ -35,6 +35,9 @@ pub fn hypercube(seed: u64, rows: u32, columns: usize) -> Vec<Vec<f64>> {
             let within = rng.unit().max(f64::EPSILON);
             point.push((f64::from(*share) + within) / f64::from(rows));
         }
+        debug_assert!(
+            points.iter().all(|point| point.last().is_some_and(|q| *q > 0.0 && *q < 1.0))
+        );
         orders.push(order);
     }
     points
@@ -42,10 +45,15 @@ pub fn hypercube(seed: u64, rows: u32, columns: usize) -> Vec<Vec<f64>> {
 
 /// The correlation of two orders of the same numbers.
 fn correlation(one: &[u32], other: &[u32]) -> f64 {
+    debug_assert_eq!(one.len(), other.len());
+    // Both are orders of 0..n, so they share mean and variance.
     let middle = f64::from(u32::try_from(one.len()).expect("as many as rows") - 1) / 2.0;
-    let off = |number: u32| f64::from(number) - middle;
-    let both: f64 = one.iter().zip(other).map(|(one, other)| off(*one) * off(*other)).sum();
-    let alone: f64 = one.iter().map(|one| off(*one) * off(*one)).sum();
+    let (mut both, mut alone) = (0.0, 0.0);
+    for (one, other) in one.iter().zip(other) {
+        let (one, other) = (f64::from(*one) - middle, f64::from(*other) - middle);
+        both += one * other;
+        alone += one * one;
+    }
     if alone > 0.0 { both / alone } else { 0.0 }
 }
 

@@ -37,17 +37,18 @@ impl Bytes {
 
     /// For people: one decimal of the largest suitable unit, `23.5 GiB`.
     pub fn about(self) -> String {
-        let fits = |&&(_, shift): &&(char, u32)| self.bytes >> shift > 0;
-        let Some((name, shift)) = UNITS.iter().find(fits) else {
+        let mut units = UNITS.iter();
+        let Some((name, shift)) = units.find(|(_, shift)| self.bytes >> shift > 0) else {
             return format!("{} bytes", self.bytes);
         };
+        // Rounded to the nearest tenth: half a tenth of a unit is added before the shift.
         let tenths = (u128::from(self.bytes) * 10 + (1 << (shift - 1))) >> shift;
         let (whole, rest) = (tenths / 10, tenths % 10);
         let name = name.to_ascii_uppercase();
         if rest == 0 { format!("{whole} {name}iB") } else { format!("{whole}.{rest} {name}iB") }
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.bytes
     }
@@ -57,9 +58,9 @@ const UNITS: [(char, u32); 5] = [('P', 50), ('T', 40), ('G', 30), ('M', 20), ('k
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fits =
-            |&&(_, shift): &&(char, u32)| self.bytes != 0 && self.bytes.is_multiple_of(1 << shift);
-        match UNITS.iter().find(fits) {
+        // Exact, so only a unit that divides the amount: 1536 prints as `1536`, not `1.5k`.
+        let mut units = UNITS.iter();
+        match units.find(|(_, shift)| self.bytes != 0 && self.bytes.is_multiple_of(1 << shift)) {
             Some((name, shift)) => f.pad(&format!("{}{name}", self.bytes >> shift)),
             None => f.pad(&self.bytes.to_string()),
         }
@@ -78,8 +79,9 @@ impl FromStr for Bytes {
         let shift = match unit {
             "" | "B" => 0,
             unit => {
-                let same = |(name, _): &&(char, u32)| unit.eq_ignore_ascii_case(&name.to_string());
-                UNITS.iter().find(same).ok_or_else(error)?.1
+                let mut units = UNITS.iter();
+                let unit = units.find(|(name, _)| unit.eq_ignore_ascii_case(&name.to_string()));
+                unit.ok_or_else(error)?.1
             }
         };
         let scaled = number.checked_mul(1 << shift).ok_or_else(error)?;

@@ -13,13 +13,13 @@ pub use ratio::Ratio;
 pub use sector::{Lba, SECTOR_BYTES, Sectors};
 pub use time::{Span, Time};
 
-/// Why a quantity could not be read.
+/// The reason why a quantity could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct ParseUnitError {
-    /// The text that was given.
+    /// The given text.
     pub text: String,
-    /// What would have been accepted, with examples.
+    /// The accepted form, with examples.
     pub wanted: &'static str,
 }
 
@@ -39,6 +39,7 @@ pub(crate) fn split_number(text: &str) -> Option<(u128, &str)> {
     let scale = 10_u128.pow(9 - u32::try_from(fraction.len()).ok()?);
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
     let nanos = whole.checked_mul(1_000_000_000)?.checked_add(fraction * scale)?;
+    debug_assert!(fraction * scale < 1_000_000_000);
     Some((nanos, unit.trim_start()))
 }
 

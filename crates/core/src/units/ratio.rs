@@ -31,7 +31,7 @@ impl Ratio {
         Self { parts }
     }
 
-    /// How many parts of 10^9.
+    /// The number of parts of 10^9.
     pub const fn billionths(self) -> u64 {
         self.parts
     }

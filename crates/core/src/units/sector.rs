@@ -65,7 +65,7 @@ impl Lba {
         Self(offset.get() / SECTOR_BYTES)
     }
 
-    /// Where it starts, in bytes from the beginning of the drive.
+    /// Offset of its first byte from the beginning of the drive.
     pub const fn byte_offset(self) -> Bytes {
         Bytes::new(self.0.saturating_mul(SECTOR_BYTES))
     }
@@ -83,7 +83,7 @@ impl Sectors {
         Self(count)
     }
 
-    /// How many.
+    /// The number of sectors.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -25,7 +25,7 @@ pub struct Span {
 impl Time {
     /// The moment a run begins.
     pub const ZERO: Self = Self { ns: 0 };
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Self = Self { ns: u64::MAX };
 
     /// The point `ns` nanoseconds after the run began.
@@ -83,7 +83,7 @@ impl Span {
         self.ns
     }
 
-    /// Whether it has no length.
+    /// True if it has no length.
     pub const fn is_zero(self) -> bool {
         self.ns == 0
     }
@@ -153,11 +153,11 @@ const UNITS: [(&str, u64); 6] = [
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Hours and minutes print only when whole: 1.5m reads worse than 90s.
-        let fits = |&&(name, size): &&(&str, u64)| match name {
-            "h" | "m" => self.ns >= size && self.ns.is_multiple_of(size),
-            _ => self.ns >= size,
-        };
-        let &(name, size) = UNITS.iter().find(fits).unwrap_or(&("s", 1_000_000_000));
+        let unit = UNITS.iter().find(|(name, size)| match *name {
+            "h" | "m" => self.ns >= *size && self.ns.is_multiple_of(*size),
+            _ => self.ns >= *size,
+        });
+        let &(name, size) = unit.unwrap_or(&("s", 1_000_000_000));
         let (whole, rest) = (self.ns / size, self.ns % size);
         if rest == 0 {
             return f.pad(&format!("{whole}{name}"));

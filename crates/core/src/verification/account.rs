@@ -2,7 +2,7 @@
 
 use super::checksum;
 
-/// Which writes a block may contain.
+/// The writes that a block may contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockAccount {
     /// The newest write; 0 for none. A verified run records one when it is acknowledged,
@@ -16,6 +16,7 @@ impl BlockAccount {
     /// The oldest write that the block may contain, if every write up to `flushed` is durable; 0 if
     /// nothing was promised.
     pub fn floor(self, flushed: u64) -> u64 {
+        debug_assert!(self.durable <= self.newest, "a write is durable before it was recorded");
         if self.newest <= flushed { self.newest } else { self.durable }
     }
 }
@@ -26,22 +27,23 @@ pub const ENTRY_BYTES: usize = 16;
 /// 48 bits, which at a million writes per second last for nine years.
 const MOST: u64 = (1 << 48) - 1;
 
-/// The entry of `numbers` at index `place`: 48 bits of each number, and 32 of a checksum over both
+/// The entry of `numbers` at `index`: 48 bits of each number, and 32 of a checksum over both
 /// and the index.
-pub fn entry(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_BYTES] {
+pub fn entry(index: u64, numbers: [u64; 2]) -> [u8; ENTRY_BYTES] {
     assert!(numbers.iter().all(|number| *number <= MOST), "nine years of writes in one run");
     let [one, other] = numbers;
-    let sum = u64::from(checksum([place, one, other].map(u64::to_le_bytes).as_flattened()));
+    // The index is in the checksum, so that an entry written to a wrong slot is damaged there.
+    let sum = u64::from(checksum([index, one, other].map(u64::to_le_bytes).as_flattened()));
     let halves = [one | sum >> 16 << 48, other | sum << 48].map(u64::to_le_bytes);
     halves.as_flattened().try_into().expect("two halves of eight bytes")
 }
 
-/// The numbers of an entry at `place`; zeros if it was never written, `None` if it is damaged.
-pub fn entry_numbers(place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
+/// The numbers of an entry at `index`; zeros if it was never written, `None` if it is damaged.
+pub fn entry_numbers(index: u64, bytes: &[u8]) -> Option<[u64; 2]> {
     let (halves, _) = bytes.as_chunks();
     let [one, other] = *halves else { return None };
     let numbers = [one, other].map(|half| u64::from_le_bytes(half) & MOST);
-    (bytes == [0; ENTRY_BYTES] || bytes == entry(place, numbers)).then_some(numbers)
+    (bytes == [0; ENTRY_BYTES] || bytes == entry(index, numbers)).then_some(numbers)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub struct BlockContent {
     pub is_blank: bool,
     /// A sector is not as any write left it.
     pub is_damaged: bool,
-    /// The place of the first sector that was written for another place.
+    /// Index of the sector that the first misdirected sector was written for.
     pub elsewhere: Option<u64>,
     /// The oldest write in any sector.
     pub oldest: Option<u64>,
@@ -22,11 +22,12 @@ impl BlockContent {
     /// The content of a block that begins at sector `first`, written by `run`.
     pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
         let mut content = Self::default();
+        debug_assert_eq!(bytes.len() % SECTOR, 0);
         for (own, sector) in (first..).zip(bytes.chunks_exact(SECTOR)) {
             match label::read(sector) {
                 Sector::Damaged => content.is_damaged = true,
-                Sector::Intact(label) if label.run == run && label.place != own => {
-                    content.elsewhere.get_or_insert(label.place);
+                Sector::Intact(label) if label.run == run && label.sector != own => {
+                    content.elsewhere.get_or_insert(label.sector);
                 }
                 Sector::Intact(label) if label.run == run => {
                     let write = label.generation;
@@ -41,7 +42,7 @@ impl BlockContent {
         content
     }
 
-    /// Whether its sectors contain several writes.
+    /// True if its sectors contain several writes.
     pub fn is_mixed(&self) -> bool {
         self.oldest != self.newest
     }
@@ -52,6 +53,7 @@ impl BlockContent {
         if self.elsewhere.is_some() {
             return Some(Damage::Misdirected);
         }
+        // Without a promise any content is right: the block may never have been written.
         if floor == 0 {
             return None;
         }

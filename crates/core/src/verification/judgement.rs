@@ -9,13 +9,14 @@ use crate::units::Span;
 pub struct PromiseRate {
     /// Pages promised, that is, written and synced.
     pub promised: u64,
-    /// How long it took.
+    /// The time that it took.
     pub took: Span,
 }
 
 impl PromiseRate {
-    /// Whether pages were synced more often than a platter makes revolutions at `rpm`: a page at a
-    /// random angle passes after half a revolution on average, if the arm never has to move.
+    /// True if pages were synced more often than a platter makes revolutions at `rpm`: a
+    /// page at a random angle passes after half a revolution on average, if the arm never
+    /// has to move.
     pub fn is_beyond(&self, rpm: u64) -> bool {
         // promised / took > rpm * 2 / 60, in whole numbers.
         u128::from(self.promised) * 60_000_000_000
@@ -43,7 +44,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Whether every promise was kept.
+    /// True if every promise was kept.
     pub fn is_kept(&self) -> bool {
         self.lost + self.torn + self.misdirected == 0
     }

@@ -1,4 +1,4 @@
-//! Text for people: why a request was refused, outlines that `report` draws, and text of others.
+//! Text for people: refusals of requests, outlines that `report` draws, and text of others.
 
 mod counted;
 pub mod outline;

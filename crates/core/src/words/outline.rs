@@ -4,15 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How severe it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A misconfiguration or a fault: a measurement now would measure it, or data is at risk.
     Error,
-    /// Worth a look before a measurement is trusted.
+    /// To be checked before a measurement is trusted.
     Warn,
-    /// Good to know.
+    /// Information only.
     Info,
 }
 
@@ -26,24 +26,24 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Why a part of a line stands out; colour only repeats what the words say.
+/// The reason why a part of a line stands out; colour only repeats what the words say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing.
+    /// It does not stand out.
     #[default]
     Plain,
-    /// Being a name or a heading.
+    /// A name or a heading.
     Bold,
-    /// It is as it should be.
+    /// A good state.
     Good,
-    /// It is wrong.
+    /// A fault.
     Wrong(Severity),
 }
 
 /// A part of a line that is not broken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Why it stands out.
+    /// The reason why it stands out.
     pub tone: Tone,
     /// Its words.
     pub text: String,
@@ -74,11 +74,11 @@ impl Line {
     }
 }
 
-/// What settings risk when power fails.
+/// The risk of settings in a power failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Risk {
     /// In a sentence or two.
     pub sentence: String,
-    /// Whether it differs between the arms, so that the choice of an arm changes it.
+    /// True if it differs between the arms, so that the choice of an arm changes it.
     pub differs: bool,
 }

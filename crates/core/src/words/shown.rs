@@ -1,8 +1,9 @@
 //! Text of others as it may stand on a terminal.
 //!
-//! Labels, titles, names of arms and models, and what other hosts say come from files, archives and
-//! devices. A terminal would act on some characters in them: escape sequences move the cursor or
-//! set the clipboard, overrides of the writing direction show a text other than the one there is.
+//! Labels, titles, names of arms and models, and text from other hosts come from files,
+//! archives and devices. A terminal would act on some characters in them: escape sequences move
+//! the cursor or set the clipboard, overrides of the writing direction make a text look like
+//! another one.
 
 use std::borrow::Cow;
 
@@ -23,20 +24,21 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     replaced(text, |c| is_active(c) && !matches!(c, '\n' | '\t'), escape)
 }
 
-/// The same for text that must not break a line: line breaks and tabs are escaped as well.
+/// As [`shown`] for text that must not break a line: line breaks and tabs are escaped as well.
 pub fn shown_in_line(text: &str) -> Cow<'_, str> {
     replaced(text, is_active, escape)
 }
 
 /// A JSON document with these characters escaped as JSON has it: the value stays the same.
 pub fn shown_json(document: &str) -> Cow<'_, str> {
-    let escape = |into: &mut String, c: char| {
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            into.push_str(&format!("\\u{unit:04x}"));
-        }
-    };
     // In JSON, the others stand between values.
-    replaced(document, |c| is_active(c) && !matches!(c, '\n' | '\t' | '\r'), escape)
+    replaced(document, |c| is_active(c) && !matches!(c, '\n' | '\t' | '\r'), escape_json)
+}
+
+fn escape_json(into: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        into.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 fn escape(into: &mut String, c: char) {

@@ -1,4 +1,4 @@
-//! When requests are sent.
+//! The times at which requests are sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,7 @@ impl Arrivals {
     /// The moment of the next arrival.
     #[inline]
     pub fn next_at(&mut self) -> Time {
+        // Integers of 128 bits: count times 10^9 exceeds 64 bits within a day at 10^6 per second.
         let ns = match self {
             Self::Fixed { per_s, count } => {
                 let ns = u128::from(*count) * NS_PER_S / u128::from(*per_s);

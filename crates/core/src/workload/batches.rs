@@ -1,4 +1,4 @@
-//! How many requests are submitted together, and how many completions are processed together.
+//! Numbers of requests submitted together, and of completions processed together.
 
 use serde::{Deserialize, Serialize};
 

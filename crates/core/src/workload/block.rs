@@ -53,13 +53,11 @@ impl BlockSizes {
             }
         }
         let mut sum = 0;
-        let weights: Vec<u64> = sizes
-            .iter()
-            .map(|(_, weight)| {
-                sum += u64::from(*weight);
-                sum
-            })
-            .collect();
+        let mut weights = Vec::with_capacity(sizes.len());
+        for (_, weight) in &sizes {
+            sum += u64::from(*weight);
+            weights.push(sum);
+        }
         if sum == 0 {
             return Err("all weights are 0: give at least one block size a weight above 0".into());
         }
@@ -80,9 +78,14 @@ impl BlockSizes {
         let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
         // Weights and not percentages, so that the rest divides evenly.
-        let weight = |percent: Option<u32>| percent.map_or(left, |own| own.saturating_mul(open));
-        let weighed = sizes.iter().map(|(size, percent)| (*size, weight(*percent)));
-        Self::split(weighed.filter(|(_, weight)| *weight > 0).collect())
+        let mut weighed = Vec::with_capacity(sizes.len());
+        for (size, percent) in sizes {
+            let weight = percent.map_or(left, |own| own.saturating_mul(open));
+            if weight > 0 {
+                weighed.push((*size, weight));
+            }
+        }
+        Self::split(weighed)
     }
 
     /// Reads a user's text: numbers after sizes are percentages, as in fio; if all sizes have one
@@ -92,17 +95,19 @@ impl BlockSizes {
         if given == 0 {
             return text.parse();
         }
-        let part = |part: &str| {
+        let mut sizes = Vec::new();
+        for part in text.split(':') {
             let (size, percent) = part.split_once('/').unwrap_or((part, ""));
-            let wrong = || format!("`{percent}` is not a percentage: write `4k/60:64k/40`");
             let percent = match percent {
                 "" => None,
-                percent => Some(percent.parse::<u32>().map_err(|_| wrong())?),
+                percent => Some(percent.parse::<u32>().map_err(|_| {
+                    format!("`{percent}` is not a percentage: write `4k/60:64k/40`")
+                })?),
             };
             let size = size.parse().map_err(|error| format!("{error}"))?;
-            Ok::<_, String>((size, percent))
-        };
-        Self::sharing(&text.split(':').map(part).collect::<Result<Vec<_>, _>>()?)
+            sizes.push((size, percent));
+        }
+        Self::sharing(&sizes)
     }
 
     /// Blocks of every multiple of `smallest` up to `largest`, all equally frequent.
@@ -117,13 +122,12 @@ impl BlockSizes {
         Self::split((1..=most / least).map(|times| (Bytes::new(times * least), 1)).collect())
     }
 
-    /// Whether it equals a range.
+    /// True if it equals a range.
     fn is_range(&self) -> bool {
         let least = self.smallest().get();
-        let fits = |(times, (size, weight)): (u64, &(Bytes, u32))| {
-            size.get() == times * least && *weight == 1
-        };
-        self.sizes.len() > 2 && (1..).zip(&*self.sizes).all(fits)
+        let mut numbered = (1..).zip(&*self.sizes);
+        self.sizes.len() > 2
+            && numbered.all(|(times, (size, weight))| size.get() == times * least && *weight == 1)
     }
 
     fn weight(&self) -> u64 {
@@ -160,12 +164,14 @@ impl BlockSizes {
     /// Draws the size of the next block.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> Sectors {
+        // Most workloads have one size: it takes no random number, and no search.
         if let [(size, _)] = self.sizes[..] {
             return Sectors::holding(size);
         }
         let drawn = rng.below(self.weight());
-        let place = self.weights.partition_point(|sum| *sum <= drawn);
-        Sectors::holding(self.sizes[place].0)
+        let index = self.weights.partition_point(|sum| *sum <= drawn);
+        debug_assert!(self.sizes[index].1 > 0, "a size of weight 0 was drawn");
+        Sectors::holding(self.sizes[index].0)
     }
 }
 
@@ -187,9 +193,8 @@ impl FromStr for BlockSizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let size = |text: &str| text.parse().map_err(|error| format!("{error}"));
         if let Some((smallest, largest)) = text.split_once('-') {
-            return Self::range(size(smallest)?, size(largest)?);
+            return Self::range(block_size(smallest)?, block_size(largest)?);
         }
         let mut sizes = Vec::new();
         for part in text.split(':') {
@@ -197,10 +202,14 @@ impl FromStr for BlockSizes {
             let weight = weight
                 .parse()
                 .map_err(|_| format!("`{weight}` is not a weight: write `4k/60:64k/40`"))?;
-            sizes.push((size(block)?, weight));
+            sizes.push((block_size(block)?, weight));
         }
         Self::split(sizes)
     }
+}
+
+fn block_size(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|error| format!("{error}"))
 }
 
 impl TryFrom<String> for BlockSizes {

@@ -1,4 +1,4 @@
-//! How requests reach the kernel.
+//! The ways in which requests reach the kernel.
 
 use crate::choice_as_text;
 use crate::config::Choice;
@@ -28,7 +28,7 @@ pub struct Polling {
     /// The device must have poll queues.
     pub completions: bool,
     /// A kernel thread polls for requests, so that submitting them takes no system call
-    /// (`IORING_SETUP_SQPOLL`; fio's `sqthread_poll`). It uses a processor of its own.
+    /// (`IORING_SETUP_SQPOLL`; fio's `sqthread_poll`). It uses a whole processor.
     pub submissions: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How the jobs of a run begin, share the target, and end.
+//! Begin and end of the jobs of a run, and their shares of the target.
 
 use serde::{Deserialize, Serialize};
 

@@ -45,27 +45,27 @@ impl Choice for Rw {
 choice_as_text!(Rw);
 
 impl Rw {
-    /// Whether addresses are drawn at random.
+    /// True if addresses are drawn at random.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw | Self::RandTrim)
     }
 
-    /// Whether any request destroys existing data.
+    /// True if any request destroys existing data.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::RandRead)
     }
 
-    /// Whether any request reads.
+    /// True if any request reads.
     pub const fn reads(self) -> bool {
         !matches!(self, Self::Write | Self::RandWrite) && !self.trims()
     }
 
-    /// Whether all requests deallocate.
+    /// True if all requests deallocate.
     pub const fn trims(self) -> bool {
         matches!(self, Self::Trim | Self::RandTrim)
     }
 
-    /// Whether any request carries data to the target.
+    /// True if any request carries data to the target.
     pub const fn sends(self) -> bool {
         self.writes() && !self.trims()
     }

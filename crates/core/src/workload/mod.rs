@@ -40,9 +40,9 @@ pub struct Workload {
     pub rw: Rw,
     /// The share of reads in a mixed workload.
     pub read_share: Ratio,
-    /// Block sizes and how often each is used.
+    /// Block sizes with their frequencies.
     pub blocks: BlockSizes,
-    /// Where random addresses fall.
+    /// The distribution of random addresses.
     pub distribution: Distribution,
     /// The share of random I/O whose addresses are drawn; the rest follows the previous request.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
@@ -70,9 +70,9 @@ pub struct Workload {
     pub size: Option<Bytes>,
     /// Sequential streams, each in its own part of the region, served in turn.
     pub streams: u32,
-    /// When requests are sent.
+    /// The times at which requests are sent.
     pub pace: Pace,
-    /// How many requests are submitted, and how many completions are processed, together.
+    /// Numbers of requests submitted, and of completions processed, together.
     #[serde(default, skip_serializing_if = "Batches::is_default")]
     pub batches: Batches,
     /// A flush after this many writes; 0 for none.
@@ -82,7 +82,7 @@ pub struct Workload {
     pub fdatasync: bool,
     /// Every write goes through the cache to the medium (`O_DSYNC`, FUA).
     pub sync: bool,
-    /// How long requests are sent, without warm-up.
+    /// The time during which requests are sent, without warm-up.
     pub runtime: Span,
     /// Warm-up time before the measurement.
     pub ramp_time: Span,

@@ -27,7 +27,7 @@ pub struct Requests {
     writes_since_flush: u32,
     kinds: Rng,
     sizes: Rng,
-    places: Rng,
+    positions: Rng,
 }
 
 impl Requests {
@@ -51,7 +51,7 @@ impl Requests {
             writes_since_flush: 0,
             kinds: Rng::for_part(seed, 0),
             sizes: Rng::for_part(seed, 1),
-            places: Rng::for_part(seed, 2),
+            positions: Rng::for_part(seed, 2),
         })
     }
 
@@ -75,13 +75,15 @@ impl Requests {
             _ => &mut self.addresses,
         };
         let lba = match &mut self.in_order {
-            None => addresses.next(&mut self.places, sectors),
-            Some(in_order) => in_order.next(sectors, || addresses.next(&mut self.places, sectors)),
+            None => addresses.next(&mut self.positions, sectors),
+            Some(in_order) => {
+                in_order.next(sectors, || addresses.next(&mut self.positions, sectors))
+            }
         };
         Request { id, op, lba, sectors, fua: self.sync && op == Op::Write, submitter: 0 }
     }
 
-    /// Whether the next request is a flush.
+    /// True if the next request is a flush.
     #[inline]
     pub fn flush_next(&self) -> bool {
         self.fsync > 0 && self.writes_since_flush >= self.fsync
@@ -103,7 +105,7 @@ impl Requests {
 struct InOrder {
     drawn: Ratio,
     region: Region,
-    /// Where the previous request ended.
+    /// End of the previous request.
     behind: Lba,
     orders: Rng,
 }
@@ -117,6 +119,7 @@ impl InOrder {
 
     fn next(&mut self, sectors: Sectors, draw: impl FnOnce() -> Lba) -> Lba {
         let Region { first, end } = self.region;
+        debug_assert!(first + sectors <= end, "the region has room for every block");
         let lba = if self.orders.chance(self.drawn) {
             draw()
         } else if self.behind + sectors > end {
@@ -159,6 +162,7 @@ fn addresses(workload: &Workload, region: Region) -> Result<Addresses, WorkloadE
     let step = Sectors::holding(step);
     let count = ((end - first).get() - largest.get()) / step.get() + 1;
     let slots = Slots { first, step, count };
+    debug_assert!(slots.first + Sectors::new((count - 1) * step.get()) + largest <= end);
     Ok(if workload.each_once {
         Addresses::shuffled(slots)
     } else {

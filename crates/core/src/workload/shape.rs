@@ -1,9 +1,9 @@
-//! Shapes of work of which there is no recording: a desktop that boots, a defragmentation, copies
+//! Shapes of work without a recording: a desktop that boots, a defragmentation, copies
 //! and a scan of files.
 //!
-//! They are ours. No published trace is behind them, and every number below is an estimate. What is
-//! meant to be right is the shape: one request at a time, where requests lie relative to one
-//! another, and how long the processor works in between. The same seed gives the same requests.
+//! They are ours. No published trace is behind them, and every number below is an estimate.
+//! Only the shape is meant to be right: one request at a time, the relative position of
+//! requests, and the processor time in between. The same seed gives the same requests.
 
 use crate::choice_as_text;
 use crate::config::Choice;
@@ -46,18 +46,18 @@ const REQUEST: u64 = 64 << 10;
 /// A record of a file, a page of a log.
 const RECORD: u64 = 4096;
 
-/// What a boot loads in the order of the disk, as a prefetcher has laid it out.
+/// Bytes that a boot loads in the order of the disk, as a prefetcher has laid them out.
 const PREFETCHED: u64 = 64 << 20;
-/// Drivers, services and programs that are loaded one by one, and what each holds on average.
+/// Drivers, services and programs that are loaded one by one, and the mean size of each.
 const PROGRAMS: u64 = 250;
 const PROGRAM: u64 = 256 << 10;
 /// Processor time after a request, and after all of a program.
 const AFTER_READ: Span = Span::from_ms(2);
 const AFTER_PROGRAM: Span = Span::from_ms(60);
-/// One program in so many writes to a log and to a registry.
+/// One program in this many writes to a log and to a registry.
 const WRITES_ONE_IN: u64 = 5;
 
-/// Files that are put together, what each holds on average, and the most pieces it lies in.
+/// Files that are put together, the mean size of each, and the most pieces it lies in.
 const FILES: u64 = 3000;
 const FILE: u64 = 400 << 10;
 const PIECES_MAX: u64 = 8;
@@ -70,7 +70,7 @@ const COPIED: u64 = 100 << 20;
 const SMALL_FILE: u64 = 100 << 10;
 const COPY_PIECE: u64 = 1 << 20;
 
-/// Files that are scanned, what each holds on average, and the processor time for it.
+/// Files that are scanned, the mean size of each, and the processor time for it.
 const SCANNED: u64 = 2000;
 const SCANNED_FILE: u64 = 100 << 10;
 const AFTER_SCAN: Span = Span::from_ms(5);
@@ -108,7 +108,7 @@ impl Script {
     fn boot(&mut self) {
         self.read(self.part(1, 8), PREFETCHED, Span::from_us(200));
         for program in 0..PROGRAMS {
-            // Its record, then what it holds.
+            // Its record, then its content.
             let record = self.record();
             self.read(record, RECORD, AFTER_READ);
             let (at, bytes) = (self.anywhere(self.partition), self.about(PROGRAM));
@@ -136,7 +136,7 @@ impl Script {
             if free + bytes > self.partition {
                 free = self.part(2, 3);
             }
-            // Where it lies now: in the log first.
+            // Its new position: in the log first.
             let record = self.record();
             for at in [self.part(1, 2) + RECORD * file, record] {
                 self.write(at, RECORD, AFTER_COPY);
@@ -172,8 +172,9 @@ impl Script {
         }
     }
 
-    /// The byte at which so many parts of so many of the partition end.
+    /// The byte offset of `parts` parts of the partition, each its `of`-th.
     fn part(&self, parts: u64, of: u64) -> u64 {
+        debug_assert!(parts <= of);
         self.partition / of * parts
     }
 
@@ -208,12 +209,13 @@ impl Script {
         make: impl Fn(u64, Lba, Sectors) -> Request,
     ) {
         let bytes = bytes.min(self.partition - RECORD);
-        // What would end behind the last byte begins earlier.
+        // A range that would exceed the last byte begins earlier.
         let at = at.min(self.end - bytes) / RECORD * RECORD;
         for begin in (0..bytes).step_by(usize::try_from(REQUEST).expect("64 KiB")) {
             let length = Sectors::holding(Bytes::new(REQUEST.min(bytes - begin)));
-            let place = Lba::at_byte(Bytes::new(at + begin));
-            let request = make(self.entries.len() as u64, place, length);
+            let lba = Lba::at_byte(Bytes::new(at + begin));
+            let request = make(self.entries.len() as u64, lba, length);
+            debug_assert!(at + begin < self.end);
             self.entries.push(TraceEntry { request, at: None, think: Some(think), measured: None });
         }
     }

@@ -1,11 +1,11 @@
-//! Stopping when the figures no longer change.
+//! Steady state: the end of a run whose figures no longer change.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Second;
+use crate::histogram::Second;
 use crate::units::{Ratio, Span};
 
 /// The figure that must be steady, and the limit: `iops:2%` or `bw_slope:0.3%`, as in fio's
@@ -27,7 +27,7 @@ enum Figure {
     Latency,
 }
 
-/// When a run may end early.
+/// The condition under which a run may end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steady {
     /// The condition.
@@ -48,7 +48,7 @@ const NAMES: [(&str, Figure, bool); 6] = [
 ];
 
 impl Steady {
-    /// Whether the last of `seconds`, all of them complete, are steady.
+    /// True if the last of `seconds`, all of them complete, are steady.
     ///
     /// In whole numbers: the criterion is met at the same second on every machine.
     pub fn reached(&self, seconds: &[Second]) -> bool {
@@ -88,10 +88,10 @@ impl Figure {
 
 impl fmt::Display for Criterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let same = |(_, figure, slope): &&(&str, Figure, bool)| {
-            (*figure, *slope) == (self.figure, self.slope)
-        };
-        let name = NAMES.iter().find(same).map_or("", |(name, ..)| name);
+        let mut names = NAMES.iter();
+        let (name, ..) = names
+            .find(|(_, figure, slope)| (*figure, *slope) == (self.figure, self.slope))
+            .expect("every figure has a name, with and without its slope");
         f.pad(&format!("{name}:{}", self.limit))
     }
 }
@@ -100,18 +100,21 @@ impl FromStr for Criterion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "`{text}` is not a steady-state criterion: write `iops`, `bw` or `lat`, with \
-                 `_slope` for the trend, and a limit in percent: `iops_slope:0.3%`"
-            )
-        };
-        let (name, limit) = text.split_once(':').ok_or_else(wrong)?;
-        let (_, figure, slope) =
-            NAMES.iter().find(|(known, ..)| *known == name).ok_or_else(wrong)?;
-        let limit = limit.strip_suffix('%').and(limit.parse().ok()).ok_or_else(wrong)?;
+        let (name, limit) = text.split_once(':').ok_or_else(|| not_a_criterion(text))?;
+        let mut names = NAMES.iter();
+        let known = names.find(|(known, ..)| *known == name);
+        let (_, figure, slope) = known.ok_or_else(|| not_a_criterion(text))?;
+        let limit = limit.strip_suffix('%').and(limit.parse().ok());
+        let limit = limit.ok_or_else(|| not_a_criterion(text))?;
         Ok(Self { figure: *figure, slope: *slope, limit })
     }
+}
+
+fn not_a_criterion(text: &str) -> String {
+    format!(
+        "`{text}` is not a steady-state criterion: write `iops`, `bw` or `lat`, with `_slope` for \
+the trend, and a limit in percent: `iops_slope:0.3%`"
+    )
 }
 
 impl TryFrom<String> for Criterion {
@@ -130,12 +133,15 @@ impl From<Criterion> for String {
 impl Steady {
     /// The window, from the seconds that options give.
     pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, String> {
-        let seconds = |span: Span| u32::try_from(span.ns().div_ceil(1_000_000_000)).ok();
-        let window = seconds(window).filter(|seconds| (2..=86_400).contains(seconds));
+        let window = whole_seconds(window).filter(|seconds| (2..=86_400).contains(seconds));
         let window = window.ok_or("the steady-state window must be 2 seconds to a day")?;
-        let after = seconds(after).filter(|seconds| *seconds <= 86_400);
+        let after = whole_seconds(after).filter(|seconds| *seconds <= 86_400);
         Ok(Self { criterion, window, after: after.ok_or("at most a day is allowed")? })
     }
+}
+
+fn whole_seconds(span: Span) -> Option<u32> {
+    u32::try_from(span.ns().div_ceil(1_000_000_000)).ok()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
 use drivelab_core::recipe::embedded::{self, RECIPES};
-use drivelab_core::recipe::{Adjust, Done, Ground, Outcome, Part, Recipe, Test};
+use drivelab_core::recipe::{Adjust, LoadCounts, LoadTarget, Outcome, Part, Recipe, Test};
 use drivelab_core::record::{
     Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
 };
@@ -216,7 +216,7 @@ pub fn on_model(
     }
     let recipe = recipe(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
-    let ground = Ground { capacity: drive.capacity(), seed };
+    let ground = LoadTarget { capacity: drive.capacity(), seed };
     let (mut attached, mut specimen) = (None, None);
     let outcome = recipe.carry_out(ground, &mut |_, part| {
         let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
@@ -310,7 +310,7 @@ pub fn on_path(
     let size = recipe.end().unwrap_or(SIZE);
     let mut laid_out = measure::lay_out_if_missing(path, size, seed, true)?;
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
-    let ground = Ground { capacity: Bytes::new(length.at_path("open", path)?), seed };
+    let ground = LoadTarget { capacity: Bytes::new(length.at_path("open", path)?), seed };
     let (mut attached, mut ioengine) = (None, String::new());
     let outcome = recipe.carry_out(ground, &mut |test: &Test, part| {
         let plan = RunPlan {
@@ -356,9 +356,9 @@ fn plan(path: &Path, part: &Part) -> RunPlan {
 }
 
 /// What a load came to; nothing where it was cut short.
-fn done(made: Made) -> Option<Done> {
+fn done(made: Made) -> Option<LoadCounts> {
     let Made { total, marks, .. } = made;
-    (!interrupt::requested()).then_some(Done { tally: total, marks })
+    (!interrupt::requested()).then_some(LoadCounts { tally: total, marks })
 }
 
 fn record(suite: &Suite, target: &str, ioengine: &str, seed: u64, outcome: Outcome) -> RunRecord {

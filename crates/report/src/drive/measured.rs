@@ -1,7 +1,7 @@
 //! What was measured of a drive.
 
 use drivelab_core::measurements::{
-    MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place,
+    MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Position,
 };
 use drivelab_core::units::Span;
 use serde_json::{Value, json};
@@ -34,8 +34,8 @@ pub fn measured_heading(command: &str, words: &[String]) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-const PLACES: [(Place, &str); 3] =
-    [(Place::Outer, "outer"), (Place::Middle, "middle"), (Place::Inner, "inner")];
+const PLACES: [(Position, &str); 3] =
+    [(Position::Outer, "outer"), (Position::Middle, "middle"), (Position::Inner, "inner")];
 
 /// The measurement for scripts.
 pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {

@@ -139,8 +139,8 @@ fn found(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (place, (group, keys)) in groups.iter().enumerate() {
         for outlier in group.judged().map(|it| &it.outliers).into_iter().flatten() {
-            let disk = group.disks[outlier.place].clone();
-            let facts = fleet.disks[keys[outlier.place]].facts.clone();
+            let disk = group.disks[outlier.index].clone();
+            let facts = fleet.disks[keys[outlier.index]].facts.clone();
             found.push(Found { disk, group: place, outlier: *outlier, facts, others_of_host: 0 });
         }
     }

@@ -10,14 +10,15 @@ const DISTINCT_MIN: usize = 6;
 /// All values of a block, metric by metric. Values are positive, so bits order and compare them.
 type Key = Vec<(u64, u64)>;
 
-/// Returns the places of the blocks without copies; `metrics` are measured in the same blocks.
-///
+/// Returns the indices of the blocks without copies; `metrics` are measured in the same blocks.
+
 /// Three signs tell copies from honest ties. If all blocks are the same, they are one run: nothing
 /// in them says how runs vary. If blocks repeat though in some metric no value ever repeats alone,
 /// its unit is fine enough that repeated blocks cannot be chance. A coarse unit repeats single
 /// values all the time; but if each of six or more blocks occurs a multiple of g > 1 times, the
 /// data are g copies of a smaller set. All else is left alone.
 pub(crate) fn without_copies(metrics: &[&[Pair]]) -> Vec<usize> {
+    debug_assert!(metrics.iter().all(|pairs| pairs.len() == metrics[0].len()));
     let keys = keys(metrics);
     let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
     for key in &keys {
@@ -34,14 +35,15 @@ pub(crate) fn without_copies(metrics: &[&[Pair]]) -> Vec<usize> {
     }
     let mut left: BTreeMap<&Key, usize> =
         counts.into_iter().map(|(key, count)| (key, keep(count, copies))).collect();
-    let mut is_first = |place: &usize| match left.get_mut(&keys[*place]) {
-        Some(quota) if *quota > 0 => {
+    let mut first = Vec::with_capacity(keys.len());
+    for (index, key) in keys.iter().enumerate() {
+        let quota = left.get_mut(key).expect("every key was counted");
+        if *quota > 0 {
             *quota -= 1;
-            true
+            first.push(index);
         }
-        _ => false,
-    };
-    (0..keys.len()).filter(|place| is_first(place)).collect()
+    }
+    first
 }
 
 /// Whole copies shrink each count alike; otherwise every block stays once.
@@ -51,20 +53,25 @@ fn keep(count: usize, copies: usize) -> usize {
 
 fn keys(metrics: &[&[Pair]]) -> Vec<Key> {
     let blocks = metrics.first().map_or(0, |pairs| pairs.len());
-    let bits = |pair: &Pair| (pair.a.to_bits(), pair.b.to_bits());
-    (0..blocks).map(|block| metrics.iter().map(|pairs| bits(&pairs[block])).collect()).collect()
+    let mut keys = Vec::with_capacity(blocks);
+    for block in 0..blocks {
+        let pairs = metrics.iter().map(|pairs| pairs[block]);
+        keys.push(pairs.map(|pair| (pair.a.to_bits(), pair.b.to_bits())).collect());
+    }
+    keys
 }
 
-/// Says whether in every metric two different blocks share their value of one arm.
+/// True if in every metric two different blocks share their value of one arm.
 fn all_coarse(counts: &BTreeMap<&Key, usize>, metrics: usize) -> bool {
-    let repeats = |values: Vec<u64>| {
-        let count = values.len();
-        values.into_iter().collect::<BTreeSet<u64>>().len() < count
-    };
     (0..metrics).all(|metric| {
-        repeats(counts.keys().map(|key| key[metric].0).collect())
-            || repeats(counts.keys().map(|key| key[metric].1).collect())
+        repeats(counts.keys().map(|key| key[metric].0))
+            || repeats(counts.keys().map(|key| key[metric].1))
     })
+}
+
+fn repeats(values: impl Iterator<Item = u64>) -> bool {
+    let mut seen = BTreeSet::new();
+    values.into_iter().any(|value| !seen.insert(value))
 }
 
 fn greatest_common_divisor(a: usize, b: usize) -> usize {

@@ -12,7 +12,8 @@ pub use order::OrderTest;
 pub use verdict::{Decision, Evidence, Verdict, decide};
 
 use crate::criteria::{Criteria, CriteriaError, Provenance};
-use crate::interval::{Interval, hodges_lehmann, hodges_lehmann_interval, ratio, student_interval};
+use crate::interval::{hodges_lehmann, hodges_lehmann_interval, student_interval};
+use crate::numbers::ratio;
 use crate::pair::{self, NotPositive, Pair};
 use crate::power::{self, Seen};
 use crate::sign_flip;
@@ -20,10 +21,10 @@ use crate::warning::Warning;
 use order::OrderEffect;
 use sample::Sample;
 
-/// More blocks than anybody runs; a limit so that a wrong file cannot eat the memory.
+/// More blocks than any experiment has; a limit so that a wrong file cannot eat the memory.
 pub const BLOCKS_MAX: usize = 100_000;
 
-/// What one metric says about arm B against the baseline A.
+/// The comparison of arm B with the baseline A by one metric.
 ///
 /// All ratios are above 1 where B is better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,25 +39,25 @@ pub struct Comparison {
     pub hl_ratio: f64,
     /// Exact signed-rank limits of `hl_ratio`; need six blocks at 95 %.
     pub hl_ci95: Option<[f64; 2]>,
-    /// Confidence that `hl_ci95` really has, at least 1 - alpha.
+    /// The achieved confidence of `hl_ci95`, at least 1 - alpha.
     pub hl_confidence: Option<f64>,
-    /// Paired-t interval with confidence 1 - 2 alpha: equivalence holds if it is within the
-    /// minimum effect of interest (two one-sided tests).
+    /// Paired-t interval with confidence 1 - 2 alpha: equivalence holds if it is within the margin
+    /// (two one-sided tests).
     pub tost_ci90: Option<[f64; 2]>,
     /// Two-sided p value of the sign-flip test: exact up to 16 blocks, then 20,000 random flips;
     /// above 10,000 blocks fewer, down to 2,000 for 100,000.
     pub p: f64,
-    /// What may be concluded.
+    /// The conclusion.
     pub verdict: Verdict,
-    /// Blocks a new experiment needs to settle, with 80 % power, what is open: where a difference
-    /// is shown, whether it is beyond the margin. None if it is settled, or if no feasible number
-    /// would do.
+    /// Blocks that a new experiment needs to settle the open question with 80 % power: where a
+    /// difference is shown, whether it is beyond the margin. None if it is settled, or if no
+    /// feasible number would do.
     pub runs_needed: Option<u32>,
     /// Standard deviation of the log ratios; needs two blocks.
     pub sd_log: Option<f64>,
     /// Order test, if the order of at least two blocks each way is known.
     pub order: Option<OrderTest>,
-    /// What a reader must know besides.
+    /// Remarks that a reader must know.
     pub warnings: Vec<Warning>,
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn check(pairs: &[Pair], criteria: &Criteria) -> Result<(), CompareEr
     }
 }
 
-/// Returns the places of blocks that count, of metrics measured in the same blocks.
+/// Returns the indices of blocks that count, of metrics measured in the same blocks.
 pub(crate) fn distinct(metrics: &[&[Pair]], criteria: &Criteria) -> Vec<usize> {
     match criteria.provenance {
         Provenance::Unknown => duplicate::without_copies(metrics),
@@ -107,7 +108,7 @@ pub(crate) fn distinct(metrics: &[&[Pair]], criteria: &Criteria) -> Vec<usize> {
     }
 }
 
-/// Compares blocks of which `copies` were left out.
+/// Compares blocks from which `copies` were omitted.
 pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) -> Comparison {
     let sample = Sample::new(kept, criteria.better);
     let order = order::test(kept, criteria.better);
@@ -119,7 +120,7 @@ pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) ->
         _ => decision.verdict,
     };
     let runs_needed = match effect {
-        // Started anew, the experiment needs what its variation asks for, not more than this one.
+        // A new experiment needs the blocks that its variation asks for, not more than this one.
         Some(OrderEffect::Decisive) => power::runs_needed(sample.sd, criteria),
         _ => runs_to_settle(&sample, verdict, criteria),
     };
@@ -154,6 +155,7 @@ struct Estimates {
 impl Estimates {
     fn new(sample: &Sample, criteria: &Criteria) -> Self {
         let d = &sample.sorted;
+        // Equivalence takes the interval with twice the error outside: two one-sided tests.
         let (main, equivalence) = (1.0 - criteria.alpha, 1.0 - 2.0 * criteria.alpha);
         let student = student_interval(d, main)
             .zip(student_interval(d, equivalence))
@@ -184,6 +186,7 @@ impl Estimates {
     }
 
     fn order_effect(&self, test: &OrderTest, criteria: &Criteria) -> OrderEffect {
+        // The bias may have either sign: which arm it favours is unknown.
         let bias = libm::log(test.bias_max);
         let verdict = self.decide(criteria).verdict;
         let robust =
@@ -193,15 +196,14 @@ impl Estimates {
 
     fn report(&self, sample: &Sample, conclusion: Conclusion) -> Comparison {
         let Conclusion { verdict, runs_needed, order, warnings } = conclusion;
-        let limits = |i: Interval| sample.oriented(i).ratios();
         Comparison {
             n: sample.sorted.len(),
             ratio: ratio(sample.sign() * sample.mean),
-            ci95: self.student.map(|e| limits(e.difference)),
+            ci95: self.student.map(|e| sample.oriented(e.difference).ratios()),
             hl_ratio: ratio(sample.sign() * hodges_lehmann(&sample.sorted)),
-            hl_ci95: self.rank.map(|e| limits(e.difference)),
+            hl_ci95: self.rank.map(|e| sample.oriented(e.difference).ratios()),
             hl_confidence: self.rank_confidence,
-            tost_ci90: self.student.map(|e| limits(e.equivalence)),
+            tost_ci90: self.student.map(|e| sample.oriented(e.equivalence).ratios()),
             p: self.p,
             verdict: if sample.mirrored { mirror(verdict) } else { verdict },
             runs_needed,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::{Better, Criteria};
 use crate::distribution::student;
-use crate::interval::{float, mean, ratio, standard_deviation};
+use crate::numbers::{float, mean, ratio, standard_deviation};
 use crate::pair::{Arm, Pair};
 
 /// Result of the order test: blocks with A first against blocks with B first.
@@ -32,18 +32,18 @@ pub(super) enum OrderEffect {
     Decisive,
 }
 
-/// An effect as clear as this withholds the verdict, whatever the verdict. At 5 % every twentieth
-/// sound comparison would go to waste, most tables of a study with twenty.
+/// An effect as clear as this withholds any verdict. At 5 % every twentieth sound comparison would
+/// go to waste, most tables of a study with twenty.
 const CLEAR: f64 = 0.01;
-/// Fraction of the minimum effect of interest that the bias may amount to; the same quarter that
-/// a run may drift and still be steady. Runs without chance (a simulation) make any trace of
-/// order significant, so size counts too.
+/// Fraction of the margin that the bias may amount to; the same quarter that a run may drift and
+/// still be steady. Runs without chance (a simulation) make any trace of order significant, so size
+/// counts too.
 const TOLERABLE: f64 = 0.25;
-/// Fraction of the minimum effect of interest below which an effect is not worth a word.
+/// Fraction of the margin below which an effect is not reported.
 const TRACE: f64 = 0.01;
 
 impl OrderEffect {
-    /// `robust` says that the verdict stays the same if the result is off by the whole bias.
+    /// `robust`: the verdict stays the same if the result is off by the whole bias.
     pub(super) fn new(test: &OrderTest, robust: bool, criteria: &Criteria) -> Self {
         let large = test.bias_max > ratio(TOLERABLE * criteria.bound());
         let trace = test.bias_max <= ratio(TRACE * criteria.bound());
@@ -63,18 +63,13 @@ impl OrderEffect {
 /// carries it with opposite sign or only one carries it: in both cases the log ratios differ, and
 /// the mean is off by at most half the difference.
 pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
-    let of = |arm: Arm| -> Vec<f64> {
-        let chosen = pairs.iter().filter(|p| p.first == Some(arm));
-        chosen.map(|p| p.log_ratio(better)).collect()
-    };
-    let (a, b) = (of(Arm::A), of(Arm::B));
+    let (a, b) = (log_ratios(pairs, Arm::A, better), log_ratios(pairs, Arm::B, better));
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
     let (n_a, n_b) = (float(a.len()), float(b.len()));
     let df = n_a + n_b - 2.0;
-    let squares = |d: &[f64], n: f64| standard_deviation(d).powi(2) * (n - 1.0);
-    let pooled = (squares(&a, n_a) + squares(&b, n_b)) / df;
+    let pooled = (squares(&a) + squares(&b)) / df;
     let error = (pooled * (1.0 / n_a + 1.0 / n_b)).sqrt();
     let effect = mean(&a) - mean(&b);
     let p = match (effect.abs() > 0.0, error > 0.0) {
@@ -90,4 +85,15 @@ pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
         p,
         bias_max: ratio(0.5 * effect.abs()),
     })
+}
+
+/// The log ratios of the blocks in which `first` ran first.
+fn log_ratios(pairs: &[Pair], first: Arm, better: Better) -> Vec<f64> {
+    let chosen = pairs.iter().filter(|pair| pair.first == Some(first));
+    chosen.map(|pair| pair.log_ratio(better)).collect()
+}
+
+/// The sum of squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
+    standard_deviation(values).powi(2) * (float(values.len()) - 1.0)
 }

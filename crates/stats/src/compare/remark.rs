@@ -1,4 +1,4 @@
-//! When a result needs a remark, and what it says.
+//! Remarks on a result, and their conditions.
 
 use super::order::{OrderEffect, OrderTest};
 use super::sample::Sample;
@@ -140,8 +140,8 @@ fn order_effect(facts: &Facts) -> Option<Warning> {
 
 /// Blocks need half of each order, or drift within a block counts for one arm.
 fn order_balance(facts: &Facts) -> Option<Warning> {
-    let count = |arm: Arm| facts.pairs.iter().filter(|p| p.first == Some(arm)).count();
-    let (a, b) = (count(Arm::A), count(Arm::B));
+    let a = facts.pairs.iter().filter(|pair| pair.first == Some(Arm::A)).count();
+    let b = facts.pairs.iter().filter(|pair| pair.first == Some(Arm::B)).count();
     let (fewer, more) = (a.min(b), a.max(b));
     if more < 2 {
         return None;

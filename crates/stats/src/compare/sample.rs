@@ -1,7 +1,8 @@
 //! The log ratios in one agreed order and orientation.
 
 use crate::criteria::Better;
-use crate::interval::{Interval, mean, standard_deviation};
+use crate::interval::Interval;
+use crate::numbers::{mean, standard_deviation};
 use crate::pair::Pair;
 
 /// Log ratios this close are equal: a logarithm of up to 700 is rounded to 1e-13.
@@ -14,7 +15,7 @@ const ROUNDING: f64 = 2e-13;
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) sorted: Vec<f64>,
-    /// The signs were turned.
+    /// The signs were reversed.
     pub(super) mirrored: bool,
     pub(super) mean: f64,
     pub(super) sd: f64,
@@ -22,7 +23,7 @@ pub(super) struct Sample {
 
 impl Sample {
     pub(super) fn new(pairs: &[Pair], better: Better) -> Self {
-        // Adding zero turns -0 into 0, which sorting would tell apart.
+        // Adding zero turns -0 into 0: sorting would separate the two.
         let mut sorted: Vec<f64> = pairs.iter().map(|p| p.log_ratio(better) + 0.0).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let turned: Vec<f64> = sorted.iter().rev().map(|d| 0.0 - d).collect();
@@ -30,6 +31,9 @@ impl Sample {
         if mirrored {
             sorted = turned;
         }
+        debug_assert!(sorted.is_sorted());
+        // Values within rounding become equal, so that "no variation" does not depend on the last
+        // bit.
         if let [first, .., last] = sorted[..]
             && last - first <= ROUNDING
         {

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
 
-/// What may be concluded about arm B against the baseline.
+/// The conclusion about arm B against the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Better by more than the minimum effect of interest.
+    /// Better by more than the margin.
     Faster,
-    /// Worse by more than the minimum effect of interest.
+    /// Worse by more than the margin.
     Slower,
-    /// Not the same, but whether the difference matters is not settled.
+    /// Not the same; whether the difference is beyond the margin is open.
     Different,
-    /// The same within the minimum effect of interest.
+    /// The same within the margin.
     NoPracticalDifference,
     /// The data allow none of these.
     Inconclusive,
@@ -44,7 +44,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Says whether these intervals alone support `verdict`; a strong claim implies a weak one.
+    /// True if these intervals alone support `verdict`; a strong claim implies a weak one.
     pub(crate) fn supports(&self, verdict: Verdict, bound: f64) -> bool {
         match verdict {
             Verdict::Faster => self.difference.lo > bound,
@@ -56,8 +56,10 @@ impl Evidence {
     }
 
     pub(super) fn shifted(&self, offset: f64) -> Self {
-        let moved = |i: Interval| Interval { lo: i.lo + offset, hi: i.hi + offset };
-        Self { difference: moved(self.difference), equivalence: moved(self.equivalence) }
+        Self {
+            difference: self.difference.shifted(offset),
+            equivalence: self.equivalence.shifted(offset),
+        }
     }
 
     /// Returns the side of zero the interval for differences lies on, if it does.
@@ -66,7 +68,7 @@ impl Evidence {
     }
 }
 
-/// A verdict, and whether the estimators had to be reconciled for it.
+/// A verdict, and the agreement of the estimators on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     /// The strongest claim that both estimators support.
@@ -91,21 +93,27 @@ const CLAIMS: [Verdict; 5] = [
 /// other only beyond zero, both still say "different". `significant` is the permutation test's
 /// answer; no difference is claimed against it, so that no verdict contradicts its p value.
 pub fn decide(first: &Evidence, second: &Evidence, bound: f64, significant: bool) -> Decision {
-    let same_side = first.side() == second.side();
-    let allowed = |claim: Verdict| match claim {
-        Verdict::Faster | Verdict::Slower | Verdict::Different => same_side && significant,
-        Verdict::NoPracticalDifference | Verdict::Inconclusive => true,
-    };
-    let strongest = |supported: &dyn Fn(Verdict) -> bool| {
-        CLAIMS.into_iter().find(|c| supported(*c)).unwrap_or(Verdict::Inconclusive)
-    };
-    let verdict = strongest(&|claim| {
-        allowed(claim) && first.supports(claim, bound) && second.supports(claim, bound)
+    let is_significant = significant && first.side() == second.side();
+    let verdict = strongest(|claim| {
+        (is_significant || !claim.is_difference())
+            && first.supports(claim, bound)
+            && second.supports(claim, bound)
     });
     let disputed = [first, second]
         .into_iter()
-        .any(|evidence| strongest(&|claim| evidence.supports(claim, bound)) != verdict);
+        .any(|evidence| strongest(|claim| evidence.supports(claim, bound)) != verdict);
     Decision { verdict, disputed }
+}
+
+fn strongest(is_supported: impl Fn(Verdict) -> bool) -> Verdict {
+    CLAIMS.into_iter().find(|claim| is_supported(*claim)).unwrap_or(Verdict::Inconclusive)
+}
+
+impl Verdict {
+    /// True if it claims a difference, which the permutation test must confirm.
+    pub(crate) fn is_difference(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Different)
+    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,17 @@ const TERMS_MAX: u32 = 10_000;
 /// Stands in for a zero denominator in Lentz's method.
 const TINY: f64 = 1e-300;
 
-/// Returns `I_x(a, b)` for positive `a` and `b`; `y` is 1 - x, given apart to keep its digits.
+/// Returns `I_x(a, b)` for positive `a` and `b`; `y` is 1 - x, passed separately to keep its
+/// digits.
 pub(super) fn regularized(a: f64, b: f64, x: f64, y: f64) -> f64 {
+    debug_assert!(a > 0.0 && b > 0.0, "the beta function needs positive parameters");
     if x <= 0.0 {
         return 0.0;
     }
     if y <= 0.0 {
         return 1.0;
     }
+    // Logarithms, because gamma functions of thousands of degrees of freedom exceed a float.
     let front = libm::exp(
         libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b)
             + a * libm::log(x)

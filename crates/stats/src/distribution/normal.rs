@@ -23,6 +23,7 @@ pub fn quantile(p: f64) -> f64 {
 
 /// Returns the z >= 0 with P(Z > z) = `tail`, for a tail of at most one half.
 pub(super) fn upper_quantile(tail: f64) -> f64 {
+    debug_assert!(tail > 0.0 && tail <= 0.5);
     // Start: Abramowitz & Stegun 26.2.23, absolute error below 4.5e-4 (it may start below zero).
     let t = libm::sqrt(-2.0 * libm::log(tail));
     let numerator = 2.515_517 + t * (0.802_853 + t * 0.010_328);

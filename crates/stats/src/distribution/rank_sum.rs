@@ -1,20 +1,22 @@
 //! The null distribution of the Mann-Whitney statistic U of two groups.
 
 use super::normal;
-use crate::interval::float;
+use crate::numbers::float;
 
 /// Up to this product of the two numbers the distribution is exact; above, the normal
 /// approximation is off by less than 1e-3.
 const EXACT_MAX: usize = 2500;
 
-/// Returns how many ordered differences to cut off at each end, and the tail this leaves.
+/// Returns the number of ordered differences to cut off at each end, and the tail this leaves.
 ///
 /// The k-th smallest and k-th largest of all differences bound the shift with confidence
 /// 1 - 2 P(U <= k-1). `None` if even the extreme ones leave more than `tail` outside.
 pub fn cut(a: usize, b: usize, tail: f64) -> Option<(usize, f64)> {
+    debug_assert!(tail > 0.0 && tail < 0.5);
     if a * b > EXACT_MAX {
         return Some(approximate_cut(a, b, tail));
     }
+    // The largest cut whose tail still fits: the exact confidence is then at least that asked for.
     let (mut below, mut cut) = (0.0, None);
     for (k, p) in (1..).zip(probabilities(a, b)) {
         below += p;
@@ -53,7 +55,9 @@ fn probabilities(a: usize, b: usize) -> Vec<f64> {
     reason = "between one and the number of differences"
 )]
 fn approximate_cut(a: usize, b: usize, tail: f64) -> (usize, f64) {
+    debug_assert!(a > 0 && b > 0);
     let (a, b) = (float(a), float(b));
+    // Mean and variance of U without ties (Mann and Whitney 1947); half a unit of continuity.
     let (mean, sd) = (0.5 * a * b, libm::sqrt(a * b * (a + b + 1.0) / 12.0));
     let last = libm::floor(mean + normal::quantile(tail) * sd - 0.5).max(0.0);
     (last as usize + 1, normal::cdf((last + 0.5 - mean) / sd))

@@ -5,7 +5,7 @@ use super::normal;
 /// Up to here the distribution is exact; above, the normal approximation is off by less than 1e-4.
 pub const EXACT_MAX: usize = 200;
 
-/// Returns how many ordered Walsh averages to cut off at each end, and the tail this leaves.
+/// Returns the number of ordered Walsh averages to cut off at each end, and the tail this leaves.
 ///
 /// The k-th smallest and k-th largest Walsh averages bound the centre with confidence
 /// 1 - 2 P(W <= k-1). `None` if even the extreme averages leave more than `tail` outside: below
@@ -29,11 +29,12 @@ pub fn cut(n: usize, tail: f64) -> Option<(u64, f64)> {
 /// Returns P(W <= w) for w = 0, 1, ... n(n+1)/2. `n` is at most [`EXACT_MAX`].
 pub fn cumulative(n: usize) -> Vec<f64> {
     let mut sum = 0.0;
-    let add = |p: f64| {
-        sum += p;
-        sum
-    };
-    probabilities(n).into_iter().map(add).collect()
+    let mut cumulative = probabilities(n);
+    for p in &mut cumulative {
+        sum += *p;
+        *p = sum;
+    }
+    cumulative
 }
 
 /// Adds one rank after the other: rank r is in the sum or not, with probability one half each.
@@ -44,6 +45,7 @@ fn probabilities(n: usize) -> Vec<f64> {
     let mut top = 0;
     for rank in 1..=n {
         top += rank;
+        // Downwards, so that `p[w - rank]` is still the probability without this rank.
         for w in (0..=top).rev() {
             let with = if w >= rank { p[w - rank] } else { 0.0 };
             p[w] = 0.5 * (p[w] + with);
@@ -61,6 +63,7 @@ fn probabilities(n: usize) -> Vec<f64> {
 fn approximate_cut(n: usize, tail: f64) -> (u64, f64) {
     let n = n as f64;
     let mean = n * (n + 1.0) / 4.0;
+    // Variance of W without ties: n (n + 1) (2n + 1) / 24.
     let sd = libm::sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0);
     // Half a unit of continuity correction: W takes whole values only.
     let k = libm::floor(mean + sd * normal::quantile(tail) + 0.5).max(1.0);

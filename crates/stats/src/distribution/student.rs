@@ -8,7 +8,8 @@ use super::{beta, normal};
 const DF_NORMAL: f64 = 1e7;
 /// Newton's steps allowed; even one degree of freedom at a tail of 1e-10 needs fewer than 40.
 const STEPS_MAX: u32 = 200;
-/// Where the expansion around the normal quantile starts Newton's method close enough.
+/// Limits beyond which the expansion around the normal quantile starts Newton's method close
+/// enough.
 const DF_EXPANSION: f64 = 5.0;
 const TAIL_EXPANSION: f64 = 1e-4;
 
@@ -48,6 +49,7 @@ pub fn quantile(p: f64, df: f64) -> f64 {
 /// it. The normal quantile lies left; with a few degrees of freedom an expansion gets closer, and
 /// a first step from the right lands left as well.
 fn upper_quantile(tail: f64, df: f64) -> f64 {
+    debug_assert!(tail > 0.0 && tail <= 0.5 && df > 0.0);
     let z = normal::upper_quantile(tail);
     if df >= DF_NORMAL {
         return z;
@@ -73,6 +75,7 @@ fn expansion(z: f64, df: f64) -> f64 {
 }
 
 fn density(t: f64, df: f64) -> f64 {
+    // Differences of logarithms: the gamma functions themselves overflow from 340 degrees on.
     let log_scale = libm::lgamma(0.5 * (df + 1.0)) - libm::lgamma(0.5 * df);
     let log_shape = -0.5 * (df + 1.0) * libm::log1p(t * t / df);
     libm::exp(log_scale + log_shape) / libm::sqrt(df * PI)

@@ -1,20 +1,20 @@
-//! Two factors at once: what each does, and whether it depends on the other.
+//! Effects of two factors, and their interaction.
 //!
-//! Every effect is a contrast of log values within a block, so that what makes a block fast or slow
-//! drops out, as it does in a comparison of two arms.
+//! Every effect is a contrast of log values within a block, so that the level of a block drops out,
+//! as it does in a comparison of two arms.
 
 use serde::{Deserialize, Serialize};
 
 use super::Effect;
 use crate::criteria::Better;
-use crate::interval::float;
+use crate::numbers::float;
 
 /// Arms laid out by two factors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factorial {
-    /// The levels of both factors in each arm, by place; the first level is the base.
+    /// The levels of both factors in each arm, by index; the first level is the base.
     arms: Vec<[usize; 2]>,
-    /// How many levels each factor has.
+    /// Number of levels of each factor.
     levels: [usize; 2],
 }
 
@@ -39,7 +39,7 @@ pub enum Contrast {
         /// The level, not the first.
         to: usize,
     },
-    /// The same where the other factor is at level `at`.
+    /// The effect of a factor where the other factor is at level `at`.
     Simple {
         /// 0 or 1.
         factor: usize,
@@ -48,18 +48,18 @@ pub enum Contrast {
         /// The level of the other factor.
         at: usize,
     },
-    /// By how much the effect of each factor changes with that of the other: a ratio of ratios.
+    /// The change in the effect of each factor with that of the other: a ratio of ratios.
     Interaction {
         /// The levels, neither the first.
         to: [usize; 2],
     },
 }
 
-/// What an interval of an interaction allows to say.
+/// The conclusion from the interval of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interacts {
-    /// The effect of one factor depends on the other, beyond what does not matter.
+    /// The effect of one factor depends on the other, beyond the margin.
     Interact,
     /// It does not, or by less than matters.
     Independent,
@@ -70,8 +70,8 @@ pub enum Interacts {
 impl Factorial {
     /// Lays out arms by the levels of two factors; every combination must have an arm.
     pub fn new(arms: Vec<[usize; 2]>) -> Result<Self, FactorialError> {
-        let count = |factor: usize| arms.iter().map(|arm| arm[factor] + 1).max().unwrap_or(0);
-        let levels = [count(0), count(1)];
+        let highest = |factor: usize| arms.iter().map(|arm| arm[factor]).max();
+        let levels = [0, 1].map(|factor| highest(factor).map_or(0, |level| level + 1));
         if let Some(factor) = levels.iter().position(|count| *count < 2) {
             return Err(FactorialError::SingleLevel(factor));
         }
@@ -107,17 +107,20 @@ impl Factorial {
     /// Returns the log ratio of a contrast in each block, positive where it is better; `values`
     /// holds a value above zero for each arm and block.
     pub fn row(&self, contrast: Contrast, values: &[Vec<f64>], better: Better) -> Vec<f64> {
+        assert_eq!(values.len(), self.arms.len(), "every arm has its values");
         let weights: Vec<f64> = self.arms.iter().map(|arm| self.weight(contrast, *arm)).collect();
         let sign = match better {
             Better::More => 1.0,
             Better::Less => -1.0,
         };
         let blocks = values.first().map_or(0, Vec::len);
-        let of_block = |block: usize| {
+        let mut row = Vec::with_capacity(blocks);
+        for block in 0..blocks {
+            // Arms without weight may have no value: they must not enter as 0 times a NaN.
             let parts = values.iter().zip(&weights).filter(|(_, weight)| weight.abs() > 0.0);
-            sign * parts.map(|(arm, weight)| weight * libm::log(arm[block])).sum::<f64>()
-        };
-        (0..blocks).map(of_block).collect()
+            row.push(sign * parts.map(|(arm, weight)| weight * libm::log(arm[block])).sum::<f64>());
+        }
+        row
     }
 
     fn weight(&self, contrast: Contrast, arm: [usize; 2]) -> f64 {

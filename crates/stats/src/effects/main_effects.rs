@@ -1,18 +1,18 @@
-//! Which factor of a sweep matters: the share of the variance that each explains by itself.
+//! The factors of a sweep that matter: the share of the variance that each explains by itself.
 //!
 //! The main effect of a factor is the variance of the mean response given the factor, over the
 //! variance of the response (Saltelli et al. 2008, *Global Sensitivity Analysis*, section 1.2.5).
-//! It is estimated from the points as they are, without a design of its own: the points are
-//! grouped by the factor, and what chance alone adds to the spread of group means is taken off
-//! (Kelley 1935, epsilon squared). Its interval comes from a jackknife that leaves out a twentieth
-//! of the points at a time.
+//! It is estimated from the points as they are, without a special design: the points are grouped by
+//! the factor, and the spread of group means due to chance alone is subtracted (Kelley 1935,
+//! epsilon squared). Its interval comes from a jackknife that omits a twentieth of the points at a
+//! time.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
 use crate::distribution::student;
-use crate::interval::{float, mean};
+use crate::numbers::{float, mean};
 
 /// Parts of the jackknife.
 const PARTS: usize = 20;
@@ -33,12 +33,12 @@ pub struct MainEffect {
     pub ci95: [f64; 2],
 }
 
-/// What the factors of a sweep explain.
+/// The variance explained by the factors of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MainEffects {
     /// One entry a factor, in their order.
     pub factors: Vec<MainEffect>,
-    /// What no factor explains by itself: factors together, and chance.
+    /// The part that no factor explains by itself: factors together, and chance.
     pub rest: MainEffect,
 }
 
@@ -53,13 +53,15 @@ pub fn main_effects(response: &[f64], factors: &[Vec<f64>]) -> Option<MainEffect
         return None;
     }
     let groups: Vec<Vec<usize>> = factors.iter().map(|values| groups(values)).collect();
+    // In shuffled order, so that a part of the jackknife is not a row of a grid.
     let all = shuffled(response.len());
     let whole = shares(response, &groups, &all);
-    let without = |part: usize| {
+    let mut parts: Vec<Vec<f64>> = Vec::with_capacity(PARTS);
+    for part in 0..PARTS {
         let rest = all.iter().enumerate().filter(|(rank, _)| rank % PARTS != part);
-        shares(response, &groups, &rest.map(|(_, place)| *place).collect::<Vec<usize>>())
-    };
-    let parts: Vec<Vec<f64>> = (0..PARTS).map(without).collect();
+        let rest: Vec<usize> = rest.map(|(_, index)| *index).collect();
+        parts.push(shares(response, &groups, &rest));
+    }
     let mut effects: Vec<MainEffect> = (0..whole.len())
         .map(|at| interval(whole[at], &parts.iter().map(|part| part[at]).collect::<Vec<f64>>()))
         .collect();
@@ -67,22 +69,22 @@ pub fn main_effects(response: &[f64], factors: &[Vec<f64>]) -> Option<MainEffect
     Some(MainEffects { factors: effects, rest })
 }
 
-/// All places in an order that has nothing to do with that of a grid.
+/// All indices in an order that is independent of that of a grid.
 fn shuffled(count: usize) -> Vec<usize> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
-    let mut order: Vec<(u64, usize)> = (0..count).map(|place| (rng.next_u64(), place)).collect();
+    let mut order: Vec<(u64, usize)> = (0..count).map(|index| (rng.next_u64(), index)).collect();
     order.sort_unstable();
-    order.into_iter().map(|(_, place)| place).collect()
+    order.into_iter().map(|(_, index)| index).collect()
 }
 
-/// The share that each factor explains among the points of `places`, and at the end what is left.
-fn shares(response: &[f64], groups: &[Vec<usize>], places: &[usize]) -> Vec<f64> {
-    let chosen: Vec<f64> = places.iter().map(|place| response[*place]).collect();
+/// The share that each factor explains among the points of `indices`, then the unexplained rest.
+fn shares(response: &[f64], groups: &[Vec<usize>], indices: &[usize]) -> Vec<f64> {
+    let chosen: Vec<f64> = indices.iter().map(|index| response[*index]).collect();
     let whole = squares(&chosen);
     let mut shares: Vec<f64> = groups
         .iter()
         .map(|of| {
-            let of: Vec<usize> = places.iter().map(|place| of[*place]).collect();
+            let of: Vec<usize> = indices.iter().map(|index| of[*index]).collect();
             if whole > 0.0 { explained(&chosen, &of) / whole } else { 0.0 }
         })
         .collect();
@@ -90,8 +92,9 @@ fn shares(response: &[f64], groups: &[Vec<usize>], places: &[usize]) -> Vec<f64>
     shares
 }
 
-/// The sum of squares between groups, less what groups of no meaning would have.
+/// The sum of squares between groups, less that of meaningless groups.
 fn explained(response: &[f64], of: &[usize]) -> f64 {
+    debug_assert_eq!(response.len(), of.len());
     let count = of.iter().max().map_or(0, |most| most + 1);
     let mut members = vec![Vec::new(); count];
     for (value, group) in response.iter().zip(of) {
@@ -103,6 +106,7 @@ fn explained(response: &[f64], of: &[usize]) -> f64 {
     if members.len() < 2 || freedom == 0 {
         return 0.0;
     }
+    // Chance alone gives each group's mean the variance within a group.
     let between = squares(response) - within;
     between - float(members.len() - 1) * within / float(freedom)
 }
@@ -113,13 +117,16 @@ fn groups(values: &[f64]) -> Vec<usize> {
     sorted.sort_unstable_by(f64::total_cmp);
     let mut distinct = sorted.clone();
     distinct.dedup();
-    let place =
-        |of: &[f64], value: f64| of.partition_point(|other| other.total_cmp(&value).is_lt());
     if distinct.len() <= GROUPS_MAX {
-        return values.iter().map(|value| place(&distinct, *value)).collect();
+        return values.iter().map(|value| rank(&distinct, *value)).collect();
     }
     let count = (values.len() / IN_A_GROUP).clamp(GROUPS_MIN, GROUPS_MAX);
-    values.iter().map(|value| place(&sorted, *value) * count / values.len()).collect()
+    values.iter().map(|value| rank(&sorted, *value) * count / values.len()).collect()
+}
+
+/// The number of values below `value`.
+fn rank(sorted: &[f64], value: f64) -> usize {
+    sorted.partition_point(|other| other.total_cmp(&value).is_lt())
 }
 
 /// The sum of squared distances from the mean.
@@ -129,6 +136,8 @@ fn squares(values: &[f64]) -> f64 {
 }
 
 fn interval(share: f64, parts: &[f64]) -> MainEffect {
+    debug_assert_eq!(parts.len(), PARTS);
+    // The jackknife's variance (Efron and Tibshirani 1993, eq. 11.5) with a group in place of a value.
     let factor = float(PARTS - 1) / float(PARTS);
     let error = (factor * squares(parts)).sqrt();
     let half = student::quantile(0.975, float(PARTS - 1)) * error;

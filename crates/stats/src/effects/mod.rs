@@ -9,9 +9,10 @@ pub use main_effects::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Critical, simultaneous};
-use crate::interval::{Interval, float, mean, ratio, standard_deviation};
+use crate::interval::Interval;
+use crate::numbers::{float, mean, ratio, standard_deviation};
 
-/// What a row of log values, one a block, is on average.
+/// The mean of a row of log values, one a block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The mean, as a ratio.
@@ -21,13 +22,13 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Says whether the whole interval lies between the limits of `margin`, a fraction.
+    /// True if the whole interval lies between the limits of `margin`, a fraction.
     pub fn is_within(&self, margin: f64) -> bool {
         let bound = 1.0 + margin;
         self.ci95.is_some_and(|[lo, hi]| 1.0 / bound < lo && hi < bound)
     }
 
-    /// Says whether the interval leaves 1 out.
+    /// True if the interval does not contain 1.
     pub fn is_shown(&self) -> bool {
         self.ci95.is_some_and(|[lo, hi]| lo > 1.0 || hi < 1.0)
     }
@@ -42,6 +43,7 @@ impl Effect {
 /// # Panics
 /// If the rows differ in length.
 pub fn effects(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Vec<Effect> {
+    debug_assert!(alpha > 0.0 && alpha < 1.0);
     let blocks = rows.first().map_or(0, Vec::len);
     let critical = match rows.len() {
         0 => return Vec::new(),

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Verdict};
 
-/// The part a comparison plays, declared before looking.
+/// The part of a comparison in its family, declared before looking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -15,7 +15,7 @@ pub enum Role {
     Other,
 }
 
-/// How p values and claims were adjusted.
+/// The method of adjustment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjustment {
@@ -31,16 +31,16 @@ pub enum Adjustment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Adjusted {
     /// The comparison; its verdict holds together with those of the same role, its intervals and
-    /// `p` are its own.
+    /// `p` are for it alone.
     pub comparison: Comparison,
     /// Interval of the ratio that holds together with those of the same role: all of them contain
-    /// their truth with confidence 1 - alpha. Its own interval where it is the only one.
+    /// their truth with confidence 1 - alpha. `ci95` of the comparison where it is the only one.
     pub ci95_family: Option<[f64; 2]>,
     /// Its part.
     pub role: Role,
     /// P value adjusted for the other members of the same role.
     pub p_adjusted: f64,
-    /// How.
+    /// The method.
     pub adjustment: Adjustment,
 }
 
@@ -54,5 +54,9 @@ impl Adjusted {
             role,
             adjustment: Adjustment::None,
         }
+    }
+
+    pub(crate) fn is_equivalent(&self) -> bool {
+        self.comparison.verdict == Verdict::NoPracticalDifference
     }
 }

@@ -1,15 +1,16 @@
-//! What one of many comparisons may claim together with the others.
+//! The claims of one of many comparisons that hold together with the others.
 
 use super::adjusted::Adjusted;
 use super::simultaneous::Critical;
 use crate::compare::{Evidence, Verdict};
 use crate::criteria::Criteria;
-use crate::interval::{Interval, float};
+use crate::interval::Interval;
+use crate::numbers::float;
 use crate::power::{self, Seen};
 use crate::warning::{Warning, WarningId};
 
-/// Puts the interval of the family beside the comparison's own, and takes back what the comparison
-/// claims beyond it.
+/// Adds the interval of the family to the comparison, and withdraws the claims that it does not
+/// support.
 ///
 /// Where all intervals of the family contain their truth, no word that follows from them is wrong:
 /// neither "faster" or "slower" beyond the margin, nor "different", nor "no practical difference".
@@ -26,7 +27,7 @@ pub(crate) fn hold_together(
     if verdict == own {
         return;
     }
-    let why = why(adjusted, criteria, evidence.difference, among);
+    let why = withdrawal(adjusted, criteria, evidence.difference, among);
     let critical = match own {
         Verdict::NoPracticalDifference => critical.equivalence,
         _ => critical.difference,
@@ -36,7 +37,7 @@ pub(crate) fn hold_together(
         mean: libm::log(comparison.ratio),
         sd: comparison.sd_log.unwrap_or(0.0),
         n: comparison.n,
-        // There was a verdict, so that there are enough for one.
+        // The comparison had a verdict, so its blocks are enough for one.
         least: u32::try_from(comparison.n).unwrap_or(u32::MAX),
     };
     comparison.verdict = verdict;
@@ -50,7 +51,12 @@ pub(crate) fn hold_together(
     ));
 }
 
-fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usize) -> String {
+fn withdrawal(
+    adjusted: &Adjusted,
+    criteria: &Criteria,
+    interval: Interval,
+    among: usize,
+) -> String {
     let [lo, hi] = interval.ratios();
     match adjusted.comparison.verdict {
         Verdict::Faster | Verdict::Slower | Verdict::Different
@@ -77,22 +83,20 @@ fn evidence(adjusted: &Adjusted, critical: Critical) -> Option<Evidence> {
         return Some(Evidence { difference: point, equivalence: point });
     }
     let (centre, error) = (libm::log(comparison.ratio), sd / float(comparison.n).sqrt());
-    let around = |t: f64| Interval { lo: centre - t * error, hi: centre + t * error };
-    let (difference, equivalence) = (around(critical.difference), around(critical.equivalence));
+    let difference = Interval::around(centre, critical.difference * error);
+    let equivalence = Interval::around(centre, critical.equivalence * error);
     Some(Evidence { difference, equivalence })
 }
 
-/// The strongest part of the own verdict that the family's interval and p value bear out.
+/// The strongest part of the comparison's verdict that the family's interval and p value support.
 fn supported(own: Verdict, evidence: &Evidence, criteria: &Criteria, p: f64) -> Verdict {
     let weaker: &[Verdict] = match own {
         Verdict::Faster | Verdict::Slower => &[own, Verdict::Different],
         _ => &[own],
     };
-    let significant = |claim: Verdict| match claim {
-        Verdict::Faster | Verdict::Slower | Verdict::Different => p <= criteria.alpha,
-        Verdict::NoPracticalDifference | Verdict::Inconclusive => true,
-    };
-    let holds =
-        |claim: &&Verdict| significant(**claim) && evidence.supports(**claim, criteria.bound());
-    weaker.iter().find(holds).copied().unwrap_or(Verdict::Inconclusive)
+    let supported = weaker.iter().find(|claim| {
+        let is_significant = p <= criteria.alpha || !claim.is_difference();
+        is_significant && evidence.supports(**claim, criteria.bound())
+    });
+    supported.copied().unwrap_or(Verdict::Inconclusive)
 }

@@ -31,6 +31,7 @@ pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
         }
     });
 
+    // Step down: a metric's p is never below that of a stronger one.
     let mut adjusted = vec![1.0; rows.len()];
     let mut running = 0.0_f64;
     for &i in order.iter().rev() {

@@ -16,14 +16,14 @@ pub(crate) use claim::hold_together;
 pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};
 
-use crate::compare::{self, CompareError, Verdict};
+use crate::compare::{self, CompareError};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
 
 /// One comparison of a family: a metric, or an arm against the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// Its part.
+    /// Its part in the family.
     pub role: Role,
     /// Its blocks; members with equal numbers of blocks list the same blocks in the same order.
     pub pairs: Vec<Pair>,
@@ -45,9 +45,9 @@ pub struct Family {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("comparison {index} of the family (from 0) cannot be made")]
 pub struct FamilyError {
-    /// Which member.
+    /// Index of the member.
     pub index: usize,
-    /// Why.
+    /// The reason.
     pub source: CompareError,
 }
 
@@ -64,8 +64,7 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
         Adjusted::unadjusted(comparison, member.role)
     });
     let mut adjusted: Vec<Adjusted> = compared.collect();
-    let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;
-    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
+    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(Adjusted::is_equivalent);
     for role in [Role::Gate, Role::Other] {
         adjust_role(&kept, &mut adjusted, role);
     }
@@ -86,18 +85,22 @@ fn without_copies(members: &[Member]) -> Vec<Member> {
             compare::distinct(&metrics, &member.criteria)
         });
     }
-    let distinct = |member: &Member| {
-        let places = kept[&member.pairs.len()].iter();
-        Member { pairs: places.map(|place| member.pairs[*place]).collect(), ..member.clone() }
-    };
-    members.iter().map(distinct).collect()
+    let mut distinct = Vec::with_capacity(members.len());
+    for member in members {
+        let indices = kept[&member.pairs.len()].iter();
+        let pairs = indices.map(|index| member.pairs[*index]).collect();
+        distinct.push(Member { pairs, ..member.clone() });
+    }
+    distinct
 }
 
 fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
+    debug_assert_eq!(members.len(), adjusted.len());
     let indices: Vec<usize> = (0..members.len()).filter(|&i| members[i].role == role).collect();
     let Some(&first) = indices.first().filter(|_| indices.len() > 1) else { return };
     let rules = members[first].criteria;
     let blocks = members[first].pairs.len();
+    // Max-T needs the same flips for all metrics, and so the same blocks.
     let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks);
     let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
     let (p, adjustment) = if shared {

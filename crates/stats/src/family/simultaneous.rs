@@ -1,10 +1,10 @@
 //! Intervals that hold together: max-T with sign flips of the residuals.
 
 use crate::distribution::student;
-use crate::interval::{float, mean};
+use crate::numbers::{float, mean};
 use crate::sign_flip::{SignTable, for_each_flip};
 
-/// How many standard errors the intervals of a family reach to either side.
+/// The number of standard errors that the intervals of a family reach to either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Critical {
     /// For differences: all intervals contain their truth with confidence 1 - alpha.
@@ -14,23 +14,27 @@ pub struct Critical {
 }
 
 impl Critical {
-    /// Returns the values that hold for `members` comparisons of `blocks` blocks whatever they
-    /// have in common (Bonferroni), and rather too much.
+    /// Returns the values that hold for `members` comparisons of `blocks` blocks under any
+    /// dependence (Bonferroni), rather too large.
     pub fn bonferroni(blocks: usize, members: usize, alpha: f64) -> Self {
         if blocks < 2 {
             return Self { difference: f64::INFINITY, equivalence: f64::INFINITY };
         }
-        let at = |outside: f64| {
-            student::quantile(1.0 - 0.5 * outside / float(members), float(blocks) - 1.0)
-        };
-        Self { difference: at(alpha), equivalence: at(2.0 * alpha) }
+        Self {
+            difference: student_critical(alpha / float(members), blocks),
+            equivalence: student_critical(2.0 * alpha / float(members), blocks),
+        }
     }
+}
+
+fn student_critical(outside: f64, blocks: usize) -> f64 {
+    student::quantile(1.0 - 0.5 * outside, float(blocks) - 1.0)
 }
 
 /// Returns the critical values of |t| for metrics measured in the same blocks.
 ///
-/// `rows` holds the log ratios of each metric, block by block. What the means are off by is
-/// imitated by turning the signs of the residuals, all metrics of a block together, so that their
+/// `rows` holds the log ratios of each metric, block by block. The error of the means is imitated
+/// by flipping the signs of the residuals, all metrics of a block together, so that their
 /// correlation is kept; the largest |t| of each flip is noted. Inverting that test metric by metric
 /// gives the intervals. (The wild bootstrap with Rademacher weights, after Westfall & Young 1993;
 /// that it covers with few blocks is shown by simulation, docs/internals/known-truth.md.)
@@ -55,19 +59,18 @@ pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
         largest.push(sums.fold(0.0, f64::max));
     });
     largest.sort_unstable_by(|a, b| b.total_cmp(a));
-    let at = |outside: f64, most: f64| {
-        rank(largest.len(), outside)
-            .and_then(|rank| largest.get(rank - 1))
-            .map_or(most, |sum| as_t(*sum, blocks).min(most))
+    let critical = |outside: f64, most: f64| {
+        let sum = rank(largest.len(), outside).and_then(|rank| largest.get(rank - 1));
+        sum.map_or(most, |sum| as_t(*sum, blocks).min(most))
     };
     Critical {
-        difference: at(alpha, limit.difference),
-        equivalence: at(2.0 * alpha, limit.equivalence),
+        difference: critical(alpha, limit.difference),
+        equivalence: critical(2.0 * alpha, limit.equivalence),
     }
 }
 
-/// The place, from 1 and from the largest, of the value that a share of `outside` may exceed; the
-/// flip that was seen counts as one of those. `None` where there are too few flips for that.
+/// The rank, from 1 and from the largest, of the value that a share of `outside` may exceed; the
+/// observed flip counts as one of those. `None` where there are too few flips for that.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -79,7 +82,7 @@ fn rank(flips: usize, outside: f64) -> Option<usize> {
     (rank > 0).then_some(rank)
 }
 
-/// What is left of a row without its mean, with a sum of squares of 1; nothing where it does not
+/// The residuals of a row around its mean, with a sum of squares of 1; `None` where it does not
 /// vary.
 fn residuals(row: &[f64]) -> Option<Vec<f64>> {
     let centre = mean(row);
@@ -90,6 +93,7 @@ fn residuals(row: &[f64]) -> Option<Vec<f64>> {
 /// Student's t of a sample whose sum is `sum` and whose sum of squares is 1.
 fn as_t(sum: f64, blocks: usize) -> f64 {
     let n = float(blocks);
+    // t = mean / (s / sqrt n) with mean = sum / n and s^2 = (1 - sum^2 / n) / (n - 1).
     let rest = n - sum * sum;
     if rest > 0.0 { sum * ((n - 1.0) / rest).sqrt() } else { f64::INFINITY }
 }

@@ -1,4 +1,4 @@
-//! What a model says, and how near it comes to what was measured.
+//! Predictions of a model, and their distance from measurements.
 
 mod prediction;
 mod score;

@@ -1,9 +1,9 @@
-//! What one more drive of a kind will do, from simulated drives that fit the same description.
+//! The figure of one more drive of a kind, from simulated drives that fit the same description.
 
 use crate::distribution::{normal, student};
-use crate::interval::{float, mean, standard_deviation};
+use crate::numbers::{float, mean, standard_deviation};
 
-/// What is predicted of one figure of one more drive.
+/// The prediction of one figure of one more drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     /// The middle of the prediction: the geometric mean over the drives.
@@ -20,7 +20,8 @@ const WITHIN: f64 = 0.95;
 /// Predicts a positive figure from `drives`, one value a drive.
 ///
 /// The logarithms are taken as normal: Student's prediction interval, `t (n - 1) s sqrt(1 + 1 / n)`
-/// widened by `model_sigma`, how far the logarithm of a real drive's figure may be from the model.
+/// widened by `model_sigma`, the deviation of the logarithm of a real drive's figure from the
+/// model.
 /// `None` where there is no drive.
 pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
     let logs: Vec<f64> = drives.iter().map(|value| libm::log(*value)).collect();
@@ -28,6 +29,7 @@ pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
         return None;
     }
     let (n, centre) = (float(logs.len()), mean(&logs));
+    debug_assert!(logs.iter().all(|log| log.is_finite()), "a figure is positive");
     let sigma = if logs.len() > 1 { standard_deviation(&logs) } else { 0.0 };
     let own = sigma * sigma * (1.0 + 1.0 / n);
     let both = own + model_sigma * model_sigma;

@@ -1,11 +1,11 @@
-//! How near a model comes to a measured drive.
+//! The distance of a model from a measured drive.
 
-use crate::interval::float;
+use crate::numbers::float;
 
-/// A model's times held against measured ones, request by request and as distributions.
+/// A model's times against measured ones, request by request and as distributions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// How many requests were compared.
+    /// Number of requests compared.
     pub n: usize,
     /// The mean that was measured, in the unit of the samples.
     pub measured_mean: f64,
@@ -37,25 +37,29 @@ impl Score {
             return None;
         }
         let n = float(pairs.len());
-        let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / n;
-        let off_by_at_most =
-            |limit: f64| float(pairs.iter().filter(|(x, y)| (x - y).abs() <= limit).count()) / n;
         let squares: f64 = pairs.iter().map(|(x, y)| (x - y) * (x - y)).sum();
-        let sorted = |pick: fn(&(f64, f64)) -> f64| {
-            let mut values: Vec<f64> = pairs.iter().map(pick).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            values
-        };
+        let mut measured: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
+        let mut modelled: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
+        let (measured_mean, modelled_mean) =
+            (measured.iter().sum::<f64>() / n, modelled.iter().sum::<f64>() / n);
+        measured.sort_unstable_by(f64::total_cmp);
+        modelled.sort_unstable_by(f64::total_cmp);
         Some(Self {
             n: pairs.len(),
-            measured_mean: mean(|pair| pair.0),
-            modelled_mean: mean(|pair| pair.1),
-            demerit: demerit(&sorted(|pair| pair.0), &sorted(|pair| pair.1)),
+            measured_mean,
+            modelled_mean,
+            demerit: demerit(&measured, &modelled),
             rms_error: (squares / n).sqrt(),
-            within_near: off_by_at_most(Self::NEAR),
-            within_far: off_by_at_most(Self::FAR),
+            within_near: share_within(pairs, Self::NEAR),
+            within_far: share_within(pairs, Self::FAR),
         })
     }
+}
+
+/// The share of pairs that differ by at most `limit`.
+fn share_within(pairs: &[(f64, f64)], limit: f64) -> f64 {
+    let within = pairs.iter().filter(|(x, y)| (x - y).abs() <= limit).count();
+    float(within) / float(pairs.len())
 }
 
 /// The root mean square distance between the quantiles of two sorted samples.
@@ -78,13 +82,14 @@ fn demerit(left: &[f64], right: &[f64]) -> f64 {
     reason = "an index into the sample, which is far below 2^52"
 )]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * sorted.len() as f64 - 0.5;
-    if place <= 0.0 {
+    debug_assert!(!sorted.is_empty() && (0.0..=1.0).contains(&share));
+    let position = share * sorted.len() as f64 - 0.5;
+    if position <= 0.0 {
         return sorted[0];
     }
-    let index = place as usize;
+    let index = position as usize;
     match sorted[index..] {
-        [low, high, ..] => low + (place - index as f64) * (high - low),
+        [low, high, ..] => low + (position - index as f64) * (high - low),
         _ => sorted[sorted.len() - 1],
     }
 }

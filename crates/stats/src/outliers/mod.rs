@@ -19,7 +19,7 @@ pub use judgement::{
 
 use std::collections::BTreeMap;
 
-use crate::interval::float;
+use crate::numbers::float;
 use peers::{Peers, Sorted};
 use reference::Reference;
 
@@ -30,10 +30,10 @@ pub struct OutlierJudge {
     references: BTreeMap<usize, Reference>,
 }
 
-/// A disk that may differ: its group, its place, and how far out it is in deviations of its peers.
+/// A disk that may differ: its group, its index, and its distance in deviations of its peers.
 struct Candidate {
     group: usize,
-    place: usize,
+    index: usize,
     peers: Peers,
     beyond: f64,
     p: f64,
@@ -67,7 +67,7 @@ impl OutlierJudge {
             results.push(match group {
                 Err(why) => why.clone(),
                 Ok(group) => {
-                    let own = outliers.iter().filter(|(of, _)| *of == at);
+                    let own = outliers.iter().filter(|(group, _)| *group == at);
                     let own = own.map(|(_, outlier)| *outlier).collect();
                     GroupJudgement::Judged(self.judged(group, own, disks))
                 }
@@ -82,17 +82,18 @@ impl OutlierJudge {
         let mut candidates = Vec::new();
         for (group, sorted) in groups {
             let reference = self.reference(sorted.figures.len() - 1);
-            for place in 0..sorted.figures.len() {
-                let peers = sorted.peers_of(place);
-                let beyond = (sorted.figures[place] - peers.centre).abs() - margin;
+            for index in 0..sorted.figures.len() {
+                let peers = sorted.peers_of(index);
+                let beyond = (sorted.figures[index] - peers.centre).abs() - margin;
                 if beyond > 0.0 && peers.deviation > 0.0 {
                     let beyond = beyond / peers.deviation;
                     let p = reference.two_sided_at_least(beyond);
-                    candidates.push(Candidate { group: *group, place, peers, beyond, p });
+                    candidates.push(Candidate { group: *group, index, peers, beyond, p });
                 }
             }
         }
-        // A bound below its p value that is not rejected: neither would the p value be.
+        // The bound is cheap and below the p value: a disk it does not reject is not rejected by
+        // its p value either, and only the few others need the exact tail.
         self.keep_rejected(&mut candidates, disks);
         for candidate in &mut candidates {
             let peers = groups.iter().find(|(group, _)| *group == candidate.group);
@@ -106,7 +107,7 @@ impl OutlierJudge {
             let (_, sorted) = sorted.expect("a group that was judged");
             found.push((candidate.group, self.outlier(candidate, sorted, q)));
         }
-        found.sort_by_key(|(group, outlier)| (*group, outlier.place));
+        found.sort_by_key(|(group, outlier)| (*group, outlier.index));
         found
     }
 
@@ -114,8 +115,10 @@ impl OutlierJudge {
     /// p; returns their q values.
     fn keep_rejected(&self, candidates: &mut Vec<Candidate>, disks: usize) -> Vec<f64> {
         candidates.sort_by(|a, b| {
-            a.p.total_cmp(&b.p).then_with(|| (a.group, a.place).cmp(&(b.group, b.place)))
+            a.p.total_cmp(&b.p).then_with(|| (a.group, a.index).cmp(&(b.group, b.index)))
         });
+        debug_assert!(candidates.len() <= disks);
+        // Benjamini and Hochberg: p times the number of tests, over its rank.
         let mut q: Vec<f64> = (1..)
             .zip(candidates.iter())
             .map(|(rank, it)| (it.p * float(disks) / float(rank)).min(1.0))
@@ -124,6 +127,7 @@ impl OutlierJudge {
         let count = rejected.map_or(0, |last| last + 1);
         candidates.truncate(count);
         q.truncate(count);
+        // A q value is the smallest rate that rejects the disk, so it never exceeds a later one.
         let mut least = 1.0_f64;
         for q in q.iter_mut().rev() {
             least = least.min(*q);
@@ -133,12 +137,12 @@ impl OutlierJudge {
     }
 
     fn outlier(&mut self, candidate: &Candidate, sorted: &Sorted, q: f64) -> Outlier {
-        let Candidate { place, peers, p, .. } = *candidate;
-        let figure = sorted.figures[place];
+        let Candidate { index, peers, p, .. } = *candidate;
+        let figure = sorted.figures[index];
         let reference = self.reference(sorted.figures.len() - 1);
         let reach = reference.critical(0.05) * peers.deviation;
         Outlier {
-            place,
+            index,
             figure: libm::exp(figure),
             centre: libm::exp(peers.centre),
             range95: [peers.centre - reach, peers.centre + reach].map(libm::exp),

@@ -1,10 +1,10 @@
 //! Centre and spread of the peers of each disk in a group, in one pass over the sorted figures.
 
 use super::judgement::{GroupJudgement, PEER_GROUP_MIN, PeerGroup};
-use crate::interval::float;
+use crate::numbers::float;
 
-/// One in so many peers at each end counts no more than its neighbours. More of them would cost
-/// small groups what they can find: with a fifth, twenty peers find a fifth less.
+/// One in this many peers at each end counts no more than its neighbours. Trimming more would cost
+/// small groups power: with a fifth, twenty peers find a fifth less.
 const TRIMMED: usize = 10;
 
 /// Centre and spread of some figures.
@@ -16,7 +16,7 @@ pub(super) struct Peers {
     pub(super) deviation: f64,
 }
 
-/// How many of `count` values are trimmed at each end.
+/// The number of `count` values that are trimmed at each end.
 pub(super) fn trimmed(count: usize) -> usize {
     count / TRIMMED
 }
@@ -33,28 +33,28 @@ pub(super) struct Sorted {
     ordered: Ordered,
 }
 
-/// Ascending values with the sums of those before each place.
+/// Ascending values with the sums of those before each index.
 #[derive(Debug)]
 struct Ordered {
     values: Vec<f64>,
     sums: Vec<f64>,
     squares: Vec<f64>,
-    /// What was taken off all values, so that squares keep their digits.
+    /// Subtracted from all values, so that squares keep their digits.
     origin: f64,
 }
 
 impl Sorted {
-    /// The figures of a group in order, or why it cannot be judged.
+    /// The figures of a group in order, or the reason why it cannot be judged.
     pub(super) fn of(group: &PeerGroup) -> Result<Self, GroupJudgement> {
         let runs = group.iter().map(Vec::len).min().unwrap_or(0);
         if group.len() < PEER_GROUP_MIN || runs == 0 {
             return Err(GroupJudgement::TooSmall);
         }
-        let figure = |all: &Vec<f64>| {
+        let mut figures = Vec::with_capacity(group.len());
+        for all in group {
             let latest = &all[all.len() - runs..];
-            latest.iter().map(|value| libm::log(*value)).sum::<f64>() / float(runs)
-        };
-        let figures: Vec<f64> = group.iter().map(figure).collect();
+            figures.push(latest.iter().map(|value| libm::log(*value)).sum::<f64>() / float(runs));
+        }
         let mut order: Vec<usize> = (0..figures.len()).collect();
         order.sort_by(|a, b| figures[*a].total_cmp(&figures[*b]));
         let mut ranks = vec![0; figures.len()];
@@ -95,15 +95,8 @@ impl Ordered {
         for value in &mut values {
             *value -= origin;
         }
-        let running = |term: fn(f64) -> f64| {
-            let mut sum = 0.0;
-            let sums = values.iter().map(|value| {
-                sum += term(*value);
-                sum
-            });
-            std::iter::once(0.0).chain(sums).collect()
-        };
-        let (sums, squares) = (running(|it| it), running(|it| it * it));
+        let sums = running(&values, |value| value);
+        let squares = running(&values, |value| value * value);
         Self { values, sums, squares, origin }
     }
 
@@ -112,15 +105,17 @@ impl Ordered {
         let left_out = left_out.unwrap_or(self.values.len());
         let count = self.values.len() - usize::from(left_out < self.values.len());
         let cut = trimmed(count);
-        // The place of a peer among all values.
-        let place = |peer: usize| peer + usize::from(peer >= left_out);
-        let (first, last) = (place(cut), place(count - 1 - cut));
-        let is_inside = first < left_out && left_out < last;
-        let within = |sums: &[f64], own: fn(f64) -> f64| {
-            let inside = if is_inside { own(self.values[left_out]) } else { 0.0 };
-            sums[last + 1] - sums[first] - inside
-        };
-        let (sum, squares) = (within(&self.sums, |it| it), within(&self.squares, |it| it * it));
+        // A peer's index among all values: those behind the disk left out move up by one.
+        let shifted = |peer: usize| peer + usize::from(peer >= left_out);
+        let (first, last) = (shifted(cut), shifted(count - 1 - cut));
+        debug_assert!(first <= last, "half of the peers or more would be trimmed");
+        let (mut sum, mut squares) =
+            (self.sums[last + 1] - self.sums[first], self.squares[last + 1] - self.squares[first]);
+        if first < left_out && left_out < last {
+            let own = self.values[left_out];
+            sum -= own;
+            squares -= own * own;
+        }
         let (low, high, ends) = (self.values[first], self.values[last], float(cut));
         let all = float(count);
         let mean = (sum + ends * (low + high)) / all;
@@ -130,6 +125,18 @@ impl Ordered {
             deviation: libm::sqrt((variance * all / float(count - 1)).max(0.0)),
         }
     }
+}
+
+/// The sums of `term` over the values before each index, and over all.
+fn running(values: &[f64], term: fn(f64) -> f64) -> Vec<f64> {
+    let mut sums = Vec::with_capacity(values.len() + 1);
+    let mut sum = 0.0;
+    sums.push(sum);
+    for value in values {
+        sum += term(*value);
+        sums.push(sum);
+    }
+    sums
 }
 
 #[cfg(test)]

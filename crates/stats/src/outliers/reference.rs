@@ -1,4 +1,4 @@
-//! How far from its peers a disk lies by chance.
+//! The distance of a disk from its peers by chance.
 //!
 //! Let L and S be the trimmed mean and the Winsorised deviation of m normal peers with mean X and
 //! deviation s. The shape of the sample, u = ((L - X) / s, S / s), is independent of X and s (Basu
@@ -22,7 +22,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::peers::{Peers, trimmed};
 use crate::distribution::student;
-use crate::interval::float;
+use crate::numbers::float;
 
 /// Values that are drawn for all shapes together: shapes of many peers vary little, and few do.
 const VALUES: usize = 400_000;
@@ -35,7 +35,7 @@ const DRAWN_MAX: usize = 1000;
 const SEED: u64 = 19_950_289;
 /// Steps of a bisection: a critical value to a millionth.
 const STEPS: u32 = 20;
-/// Shapes of nearly the same deviation are taken together: one in so many of those below.
+/// Shapes of nearly the same deviation are taken together: one in this many of those below.
 const TOGETHER: usize = 20;
 
 /// Samples without their mean and deviation, that are alike: their share, the root mean square of
@@ -60,8 +60,9 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// That of this many peers; at least two.
+    /// The reference of this many peers; at least two.
     pub(super) fn new(peers: usize) -> Self {
+        assert!(peers >= 2, "one peer has no deviation");
         let shapes = match trimmed(peers) {
             0 => vec![Shape { share: 1.0, centre: 0.0, deviation: 1.0 }],
             _ => shapes(peers.min(DRAWN_MAX)),
@@ -78,11 +79,13 @@ impl Reference {
     /// Probability that a disk lies `beyond` deviations of its peers from their centre, or farther,
     /// on either side.
     pub(super) fn two_sided(&self, beyond: f64) -> f64 {
-        let tails = |shape: &Shape| {
+        let mut tails = 0.0;
+        for shape in &self.shapes {
             let middle = beyond * shape.deviation;
-            shape.share * (self.tail(middle - shape.centre) + self.tail(middle + shape.centre))
-        };
-        self.shapes.iter().map(tails).sum::<f64>().min(1.0)
+            tails +=
+                shape.share * (self.tail(middle - shape.centre) + self.tail(middle + shape.centre));
+        }
+        tails.min(1.0)
     }
 
     /// A bound below [`Self::two_sided`] that takes one tail: the tail is convex, so that its mean
@@ -103,6 +106,8 @@ impl Reference {
 
     fn bisected(&self, p: f64) -> f64 {
         let start = student::quantile(1.0 - p / 2.0, self.degrees);
+        // Exact without trimming; with it tails are heavier, so the upper end is doubled until it
+        // holds.
         let (mut low, mut high) = (0.0, start * self.scale / self.mean_deviation);
         while self.two_sided(high) > p {
             (low, high) = (high, 2.0 * high);
@@ -129,11 +134,15 @@ fn shapes(peers: usize) -> Vec<Shape> {
     let (mut shapes, mut from) = (Vec::new(), 0);
     while from < count {
         let alike = &drawn[from..count.min(from + 1 + from / TOGETHER)];
-        let mean = |of: fn(&Peers) -> f64| alike.iter().map(of).sum::<f64>() / float(alike.len());
+        let (mut squares, mut deviations) = (0.0, 0.0);
+        for peers in alike {
+            squares += peers.centre * peers.centre;
+            deviations += peers.deviation;
+        }
         shapes.push(Shape {
             share: float(alike.len()) / float(count),
-            centre: libm::sqrt(mean(|it| it.centre * it.centre)),
-            deviation: mean(|it| it.deviation),
+            centre: libm::sqrt(squares / float(alike.len())),
+            deviation: deviations / float(alike.len()),
         });
         from += alike.len();
     }
@@ -143,6 +152,7 @@ fn shapes(peers: usize) -> Vec<Shape> {
 /// Centre and deviation of a sample whose mean is taken off and whose deviation is made 1.
 fn shape(count: usize, normal: &mut Normal) -> Peers {
     let mut values = Vec::with_capacity(count + 1);
+    // The polar pair gives two values a draw; an odd one at the end is dropped.
     while values.len() < count {
         values.extend(normal.draw());
     }

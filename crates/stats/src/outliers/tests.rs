@@ -25,7 +25,7 @@ fn a_disk_far_from_its_peers_is_reported_with_evidence() {
     assert_eq!(outliers(&group), []);
     group[7] = vec![70.0];
     let found = outliers(&group);
-    assert_eq!(found.iter().map(|it| it.place).collect::<Vec<_>>(), [7]);
+    assert_eq!(found.iter().map(|it| it.index).collect::<Vec<_>>(), [7]);
     let it = found[0];
     assert!((it.ratio - 0.7).abs() < 0.01 && (it.figure - 70.0).abs() < 1e-9, "{it:?}");
     assert!(it.range95[0] < 98.0 && it.range95[1] > 102.0 && it.range95[0] > 94.0, "{it:?}");
@@ -38,7 +38,7 @@ fn several_bad_disks_of_one_group_do_not_hide_one_another() {
     for disk in [1, 5, 11] {
         group[disk] = vec![70.0];
     }
-    let found: Vec<usize> = outliers(&group).iter().map(|it| it.place).collect();
+    let found: Vec<usize> = outliers(&group).iter().map(|it| it.index).collect();
     assert_eq!(found, [1, 5, 11]);
 }
 

@@ -1,8 +1,8 @@
 //! Kinds of drives: values of an unknown that stand apart.
 
-use crate::interval::mean;
+use crate::numbers::mean;
 
-/// Values that are as few as this are a choice.
+/// Up to this many different values are a choice.
 const CHOICES_MAX: usize = 4;
 /// A gap this wide, as a share of the range, separates two kinds. Of 20 draws from one normal,
 /// log-normal or uniform distribution fewer than one set in a hundred has such a gap with at
@@ -20,31 +20,38 @@ pub(super) fn of(values: &[f64]) -> Option<Vec<usize>> {
     if starts.len() > CHOICES_MAX {
         starts = vec![sorted[0], split(&sorted)?];
     }
-    // The last kind that begins at or below the value.
-    let kind = |value: &f64| starts.iter().rposition(|start| start <= value).unwrap_or(0);
-    (starts.len() > 1).then(|| values.iter().map(kind).collect())
+    if starts.len() < 2 {
+        return None;
+    }
+    let mut kinds = Vec::with_capacity(values.len());
+    for value in values {
+        // The last kind that begins at or below the value.
+        kinds.push(starts.iter().rposition(|start| start <= value).unwrap_or(0));
+    }
+    Some(kinds)
 }
 
-/// How far each value is from the mean of its kind; `None` where all values of a kind are equal.
+/// The distance of each value from the mean of its kind; `None` where all values of a kind are
+/// equal.
 pub(super) fn scatter(values: &[f64], kinds: &[usize]) -> Option<Vec<f64>> {
-    let mean_of = |kind: usize| {
-        let own =
-            values.iter().zip(kinds).filter(|(_, own)| **own == kind).map(|(value, _)| *value);
-        mean(&own.collect::<Vec<f64>>())
-    };
+    debug_assert_eq!(values.len(), kinds.len());
     let count = kinds.iter().max().map_or(0, |most| most + 1);
-    let means: Vec<f64> = (0..count).map(mean_of).collect();
-    let is_same = |(value, kind): (&f64, &usize)| {
-        values.iter().zip(kinds).all(|(other, own)| own != kind || other.total_cmp(value).is_eq())
-    };
-    let is_choice = values.iter().zip(kinds).all(is_same);
-    (!is_choice)
-        .then(|| values.iter().zip(kinds).map(|(value, kind)| value - means[*kind]).collect())
+    let mut members: Vec<Vec<f64>> = vec![Vec::new(); count];
+    for (value, kind) in values.iter().zip(kinds) {
+        members[*kind].push(*value);
+    }
+    // Values of a choice: the kind says all that the value does.
+    if members.iter().all(|own| own.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq())) {
+        return None;
+    }
+    let means: Vec<f64> = members.iter().map(|own| mean(own)).collect();
+    Some(values.iter().zip(kinds).map(|(value, kind)| value - means[*kind]).collect())
 }
 
 /// The first value of the second kind.
 fn split(sorted: &[f64]) -> Option<f64> {
     let range = sorted.last()? - sorted.first()?;
+    // Gaps that leave fewer than `KIND_MIN` values on a side are outliers, not kinds.
     let inner = sorted.get(KIND_MIN - 1..=sorted.len().checked_sub(KIND_MIN)?)?;
     let widest = inner.windows(2).max_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])))?;
     (widest[1] - widest[0] > GAP * range).then_some(widest[1])

@@ -1,13 +1,13 @@
-//! Ordinary least squares with a handful of columns.
+//! Ordinary least squares with few columns.
 
-use crate::interval::{float, mean};
+use crate::numbers::{float, mean};
 
 /// A pivot below this share of its column says that the column is a combination of earlier ones.
 const DEPENDENT: f64 = 1e-9;
 
 /// A linear model with an intercept, fitted.
 pub(super) struct Fit {
-    /// One a column; zero where the column is a combination of others.
+    /// One for each column; zero where the column is a combination of others.
     pub(super) coefficients: Vec<f64>,
     /// The columns around their means.
     pub(super) centred: Vec<Vec<f64>>,
@@ -23,12 +23,13 @@ pub(super) struct Fit {
 impl Fit {
     /// Fits `y`; `None` where no degree of freedom is left.
     pub(super) fn new(y: &[f64], columns: &[Vec<f64>]) -> Option<Self> {
-        let around_mean = |column: &Vec<f64>| {
+        let mut centred: Vec<Vec<f64>> = Vec::with_capacity(columns.len());
+        for column in columns {
+            debug_assert_eq!(column.len(), y.len(), "a column has a value for each row");
             let centre = mean(column);
-            column.iter().map(|x| x - centre).collect::<Vec<f64>>()
-        };
-        let centred: Vec<Vec<f64>> = columns.iter().map(around_mean).collect();
-        let factor = factor(&centred);
+            centred.push(column.iter().map(|x| x - centre).collect());
+        }
+        let factor = cholesky(&centred);
         let used = (0..factor.len()).filter(|at| factor[*at][*at] > 0.0).count();
         let freedom = y.len().checked_sub(used + 1).filter(|freedom| *freedom > 0)?;
         let centre = mean(y);
@@ -46,7 +47,7 @@ impl Fit {
         Some(Self { coefficients, centred, fitted, variance: squares / freedom, freedom, factor })
     }
 
-    /// What estimating the mean of this row adds to the variance of a prediction, as a factor.
+    /// The factor by which estimating the mean of this row adds to the variance of a prediction.
     pub(super) fn leverage(&self, row: usize) -> f64 {
         let values: Vec<f64> = self.centred.iter().map(|column| column[row]).collect();
         let solved = forward(&self.factor, &values);
@@ -70,11 +71,12 @@ impl Fit {
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Cholesky's factor of the columns' products.
-fn factor(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn cholesky(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let count = columns.len();
     let mut lower = vec![vec![0.0; count]; count];
     for row in 0..count {

@@ -1,6 +1,6 @@
-//! What one more drive will do, from simulated drives that differ in what nobody has measured.
+//! The ratio of one more drive, from simulated drives that differ in unmeasured numbers.
 //!
-//! A block over such drives says two things. Its confidence interval is about the mean over all
+//! A block over such drives gives two intervals. The confidence interval is about the mean over all
 //! drives that fit a profile, and shrinks with the number of blocks. The prediction interval is
 //! about one more of these drives, and does not: only knowing more about the drive narrows it.
 
@@ -15,14 +15,15 @@ use serde::{Deserialize, Serialize};
 use crate::compare::Verdict;
 use crate::criteria::Criteria;
 use crate::family::Adjusted;
-use crate::interval::{Interval, mean};
+use crate::interval::Interval;
+use crate::numbers::mean;
 use crate::pair::Pair;
 use crate::warning::{Warning, WarningId};
 use predictive::Predictive;
 pub use unknown::Unknown;
 pub use variance::{Cause, Part};
 
-/// What is predicted for one more specimen of the drive.
+/// The prediction for one more specimen of the drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// Specimens it rests on.
@@ -31,8 +32,8 @@ pub struct Forecast {
     pub prediction95: [f64; 2],
     /// Shares of all such specimens.
     pub shares: Shares,
-    /// Where the variance of the log ratio comes from, the largest part first; empty where there
-    /// is none, or too few specimens to separate its causes.
+    /// The sources of the variance of the log ratio, the largest part first; empty where there is
+    /// none, or too few specimens to separate its causes.
     pub parts: Vec<Part>,
     /// The verdict that the prediction interval alone gives.
     pub verdict: Verdict,
@@ -51,8 +52,8 @@ pub struct Shares {
 
 /// Predicts the ratio of one more specimen from one specimen a block.
 ///
-/// `model_sigma` is how far the logarithm of the ratio on a real drive may be from the model, as a
-/// standard deviation: see [`unshared`]. `None` for fewer blocks than any verdict needs.
+/// `model_sigma` is the deviation of the logarithm of the ratio on a real drive from the model, as
+/// a standard deviation: see [`unshared`]. `None` for fewer blocks than any verdict needs.
 ///
 /// The log ratios of all specimens are taken as normal around the mean of their kind, where an
 /// unknown makes kinds of drives (a choice, a mixture with a gap), and around one mean where none
@@ -87,7 +88,7 @@ pub fn foresee(
     })
 }
 
-/// Between these lies a figure of one more specimen with confidence 1 - `alpha`, from its logarithm
+/// Range of a figure of one more specimen with confidence 1 - `alpha`, from its logarithm
 /// for each specimen, at least two of them; as in [`foresee`].
 pub fn one_more(d: &[f64], unknowns: &[Unknown], model_sigma: f64, alpha: f64) -> [f64; 2] {
     let predictive = Predictive::new(d, unknowns, model_sigma.max(0.0));
@@ -95,13 +96,13 @@ pub fn one_more(d: &[f64], unknowns: &[Unknown], model_sigma: f64, alpha: f64) -
     Interval { lo, hi }.ratios()
 }
 
-/// How far a ratio may be from the model, from how far a rate may be.
+/// The deviation of a ratio from the model, from that of a rate.
 ///
-/// What the model gets wrong is the effect of a mechanism: which request goes next, for example. On
-/// work where no arm differs from another, no mechanism that tells them apart has anything to do;
-/// the model is wrong in all of them alike, and it cancels. So the error is at most as large as the
-/// largest of `effects`, of which each is a root mean square of log ratios. Arms whose effects
-/// happen to be of one size are none of these: the effect of each against a third is large.
+/// A model errs in the effect of a mechanism: the choice of the next request, for example. On work
+/// where no arm differs from another, the mechanisms that distinguish them are idle; the model errs
+/// in all of them alike, and it cancels. So the error is at most as large as the largest of
+/// `effects`, of which each is a root mean square of log ratios. Arms whose effects happen to be of
+/// one size are no exception: the effect of each against a third is large.
 pub fn unshared(model_sigma: f64, effects: impl IntoIterator<Item = f64>) -> f64 {
     let largest = effects.into_iter().fold(0.0, f64::max);
     model_sigma.max(0.0).min(largest)
@@ -129,14 +130,14 @@ fn verdict(interval: Interval, bound: f64) -> Verdict {
 }
 
 impl Forecast {
-    /// Puts the verdict of the prediction in place of one about the mean.
+    /// Replaces the verdict about the mean by that of the prediction.
     ///
-    /// A verdict about drives needs both: the prediction says it of one more drive, and the
-    /// confidence of the comparison, adjusted for the others, says it of the mean. Where drives
-    /// differ, more blocks settle nothing.
+    /// A verdict about drives needs both: the prediction for one more drive, and the confidence of
+    /// the comparison, adjusted for the others, for the mean. Where drives differ, more blocks
+    /// settle nothing.
     pub fn judge(&self, adjusted: &mut Adjusted) {
         let comparison = &mut adjusted.comparison;
-        // That drives differ is what they are drawn for.
+        // Drives are drawn to differ: remarks on their differences say nothing new.
         let of_drives = [WarningId::ShapeDiffers, WarningId::TiedValues];
         comparison.warnings.retain(|warning| !of_drives.contains(&warning.id));
         if self.verdict != Verdict::Inconclusive {
@@ -162,10 +163,10 @@ impl Forecast {
         ));
     }
 
-    /// The unknown that explains most, by place, where one is known to explain anything.
+    /// The unknown that explains most, by index, where one is known to explain anything.
     pub fn decides(&self) -> Option<(usize, &Part)> {
         self.parts.iter().find_map(|part| match part.cause {
-            Cause::Unknown(place) if part.ci95[0] > 0.0 => Some((place, part)),
+            Cause::Unknown(index) if part.ci95[0] > 0.0 => Some((index, part)),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@ use super::kinds;
 use super::linear::Fit;
 use super::unknown::Unknown;
 use crate::distribution::student;
-use crate::interval::float;
+use crate::numbers::float;
 
 /// Degrees of freedom that kinds must leave for the scatter inside them.
 const FREEDOM_MIN: f64 = 5.0;
@@ -36,19 +36,19 @@ impl Predictive {
         let fit = fit
             .or_else(|| Fit::new(d, &[]))
             .expect("a mean leaves a degree of freedom of two values");
-        let around = |row: usize| {
+        let mut parts = Vec::with_capacity(d.len());
+        // Without kinds all rows have the same mean and leverage.
+        let rows = if fit.coefficients.is_empty() { 1 } else { d.len() };
+        for row in 0..rows {
             let own = fit.variance * (1.0 + fit.leverage(row));
             let both = own + model_sigma * model_sigma;
             // Welch and Satterthwaite: the model's part is known, so it adds no doubt about the
             // scatter.
             let freedom =
                 if own > 0.0 { fit.freedom * (both / own) * (both / own) } else { f64::MAX };
-            Around { mean: fit.fitted[row], scale: both.sqrt(), freedom }
-        };
-        if fit.coefficients.is_empty() {
-            return Self(vec![around(0)]);
+            parts.push(Around { mean: fit.fitted[row], scale: both.sqrt(), freedom });
         }
-        Self((0..d.len()).map(around).collect())
+        Self(parts)
     }
 
     /// The probability of less than `value`.
@@ -65,10 +65,13 @@ impl Predictive {
 
     /// The value below which the next log ratio lies with probability `p`.
     pub(super) fn quantile(&self, p: f64) -> f64 {
-        let each = || self.0.iter().map(|it| it.quantile(p));
+        debug_assert!(p > 0.0 && p < 1.0);
         // A mixture's quantile lies among those of its parts.
-        let (mut lo, mut hi) =
-            (each().fold(f64::INFINITY, f64::min), each().fold(f64::NEG_INFINITY, f64::max));
+        let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
+        for part in &self.0 {
+            let quantile = part.quantile(p);
+            (lo, hi) = (lo.min(quantile), hi.max(quantile));
+        }
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(lo, hi);
             if middle <= lo || middle >= hi {
@@ -105,6 +108,9 @@ impl Around {
 /// A column for each kind but the first.
 pub(super) fn indicators(kinds: &[usize]) -> Vec<Vec<f64>> {
     let count = kinds.iter().max().map_or(0, |most| most + 1);
-    let is = |kind: usize| kinds.iter().map(|own| float(usize::from(*own == kind))).collect();
-    (1..count).map(is).collect()
+    let mut columns = Vec::new();
+    for kind in 1..count {
+        columns.push(kinds.iter().map(|own| float(usize::from(*own == kind))).collect());
+    }
+    columns
 }

@@ -1,10 +1,10 @@
-//! What was drawn for a drive.
+//! The values drawn for a drive.
 
 /// An unknown of the drive as it was drawn, block by block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unknown {
     /// Its values, in any unit.
     pub values: Vec<f64>,
-    /// Where each lies in its prior, as a standard normal deviate.
+    /// Position of each in its prior, as a standard normal deviate.
     pub scores: Vec<f64>,
 }

@@ -1,4 +1,4 @@
-//! What decides: the variance of the log ratio, shared out among its causes.
+//! The variance of the log ratio, divided among its causes.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,17 +10,18 @@ use super::predictive::indicators;
 use super::unknown::Unknown;
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
-use crate::interval::{float, mean};
+use crate::numbers::{float, mean};
 
-/// Where a part of the variance comes from.
+/// The source of a part of the variance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// An unknown of the drive, by place.
+    /// An unknown of the drive, by index.
     Unknown(usize),
-    /// The addresses that the runs happened to ask for, and what no single unknown explains.
+    /// The addresses that the runs happened to request, and the rest that no single unknown
+    /// explains.
     Addresses,
-    /// What the model leaves out.
+    /// Mechanisms missing in the model.
     Model,
 }
 
@@ -40,13 +41,13 @@ const FREEDOM_MIN: f64 = 3.0;
 /// Draws for the intervals: the 2.5 % point is then known to a third of a point.
 const DRAWS: usize = 2_000;
 
-/// Shares the variance out by a regression on all unknowns together; the largest part first.
+/// Divides the variance by a regression on all unknowns together; the largest part first.
 ///
-/// An unknown's part is its coefficient times its covariance with the response, less what chance
-/// adds. Unknowns are drawn independently, so that this is its main effect, and a correlation in
-/// the sample is chance; where one is beyond chance, they were drawn together, and it counts. The
-/// intervals follow the distribution of the coefficients
-/// and of the residual variance; one whose coefficients are not significant begins at zero.
+/// An unknown's part is its coefficient times its covariance with the response, less the part due
+/// to chance. Unknowns are drawn independently, so that this is its main effect, and a correlation
+/// in the sample is chance; where one is beyond chance, they were drawn together, and it counts.
+/// The intervals follow the distribution of the coefficients and of the residual variance; one
+/// whose coefficients are not significant begins at zero.
 pub(super) fn parts(
     d: &[f64],
     unknowns: &[Unknown],
@@ -58,9 +59,13 @@ pub(super) fn parts(
     let Some(fit) = Fit::new(d, &columns).filter(|fit| fit.freedom >= FREEDOM_MIN) else {
         return Vec::new();
     };
-    let effects = effects(&fit, &groups);
-    let shared =
-        Shared { covariance: covariance(&fit, &groups), fit, groups, effects, model_sigma };
+    let shared = Shared {
+        covariance: covariance(&fit, &groups),
+        effects: group_effects(&fit, &groups),
+        fit,
+        groups,
+        model_sigma,
+    };
     let estimate = shared.estimate();
     if estimate.iter().sum::<f64>() <= 0.0 {
         return Vec::new();
@@ -68,11 +73,11 @@ pub(super) fn parts(
     let intervals = shared.intervals(criteria);
     let whole: f64 = estimate.iter().sum();
     let causes = (0..unknowns.len()).map(Cause::Unknown).chain([Cause::Addresses, Cause::Model]);
-    let part = |((cause, own), [lo, hi]): ((Cause, f64), [f64; 2])| {
+    let mut parts = Vec::new();
+    for ((cause, own), [lo, hi]) in causes.zip(estimate).zip(intervals) {
         let share = own / whole;
-        Part { cause, share, ci95: [lo.min(share), hi.max(share)] }
-    };
-    let mut parts: Vec<Part> = causes.zip(estimate).zip(intervals).map(part).collect();
+        parts.push(Part { cause, share, ci95: [lo.min(share), hi.max(share)] });
+    }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.cause.cmp(&b.cause)));
     parts
 }
@@ -81,12 +86,11 @@ pub(super) fn parts(
 #[derive(Debug, Clone)]
 struct Group {
     columns: usize,
-    /// Of an unknown that makes kinds: rows with the same number could have been drawn in place of
-    /// one another.
+    /// Of an unknown that makes kinds: rows with the same number are exchangeable draws.
     exchangeable: Option<Vec<usize>>,
 }
 
-/// Kinds as indicators, and the scatter inside them where there is one; all else by its place in
+/// Kinds as indicators, and the scatter inside them where there is one; all else by its position in
 /// the prior.
 fn columns(unknown: &Unknown) -> (Group, Vec<Vec<f64>>) {
     let Some(kinds) = kinds::of(&unknown.values) else {
@@ -99,23 +103,23 @@ fn columns(unknown: &Unknown) -> (Group, Vec<Vec<f64>>) {
     (Group { columns: columns.len(), exchangeable: Some(exchangeable) }, columns)
 }
 
-/// Whether one score lies in each of as many strata of equal probability.
+/// True if one score lies in each of as many strata of equal probability.
 fn is_stratified(scores: &[f64]) -> bool {
     let mut quantiles: Vec<f64> = scores.iter().map(|score| normal::cdf(*score)).collect();
     quantiles.sort_unstable_by(f64::total_cmp);
     let count = float(scores.len());
     // A quantile at the edge of its stratum may have been rounded out of it.
     let slack = 1e-6;
-    quantiles.iter().enumerate().all(|(at, quantile)| {
-        let place = quantile * count;
-        place >= float(at) - slack && place <= float(at) + 1.0 + slack
+    quantiles.iter().enumerate().all(|(stratum, quantile)| {
+        let position = quantile * count;
+        position >= float(stratum) - slack && position <= float(stratum) + 1.0 + slack
     })
 }
 
-/// How the columns vary together among all drives: those of one unknown, and those that do beyond
-/// chance.
+/// The covariance of the columns among all drives: of those of one unknown, and of those that vary
+/// together beyond chance.
 ///
-/// A place in a prior is a standard normal deviate: its variance is known, and that of a sample
+/// A position in a prior is a standard normal deviate: its variance is known, and that of a sample
 /// would only add noise.
 fn covariance(fit: &Fit, groups: &[Group]) -> Vec<Vec<f64>> {
     let owners = groups.iter().enumerate();
@@ -129,13 +133,13 @@ fn covariance(fit: &Fit, groups: &[Group]) -> Vec<Vec<f64>> {
     let limit = chance(rows);
     let sum = |a: usize, b: usize| dot(&columns[a], &columns[b]);
     let deviation = |a: usize| if owner[a].1 { (sum(a, a) / (rows - 1.0)).sqrt() } else { 1.0 };
-    let entry = |a: usize, b: usize| {
+    let covariance = |a: usize, b: usize| {
         let scale = (sum(a, a) * sum(b, b)).sqrt();
         let correlation = if scale > 0.0 { sum(a, b) / scale } else { 0.0 };
         let counts = owner[a].0 == owner[b].0 || correlation.abs() > limit;
         if counts { correlation * deviation(a) * deviation(b) } else { 0.0 }
     };
-    (0..columns.len()).map(|a| (0..columns.len()).map(|b| entry(a, b)).collect()).collect()
+    (0..columns.len()).map(|a| (0..columns.len()).map(|b| covariance(a, b)).collect()).collect()
 }
 
 /// The correlation of `rows` pairs that chance exceeds once in a thousand times.
@@ -144,14 +148,15 @@ fn chance(rows: f64) -> f64 {
     t / (rows - 2.0 + t * t).sqrt()
 }
 
-fn effects(fit: &Fit, groups: &[Group]) -> Vec<Option<Effects>> {
+fn group_effects(fit: &Fit, groups: &[Group]) -> Vec<Option<Effects>> {
     let mut first = 0;
-    let one = |group: &Group| {
+    let mut effects = Vec::with_capacity(groups.len());
+    for group in groups {
         let columns = first..first + group.columns;
         first = columns.end;
-        group.exchangeable.as_ref().map(|own| Effects::new(fit, columns, own))
-    };
-    groups.iter().map(one).collect()
+        effects.push(group.exchangeable.as_ref().map(|own| Effects::new(fit, columns, own)));
+    }
+    effects
 }
 
 struct Shared {
@@ -163,10 +168,10 @@ struct Shared {
     model_sigma: f64,
 }
 
-/// What an unknown that makes kinds adds to each row. Its variance among all drives is not known
-/// as that of a score is: other specimens would have another one.
+/// The contribution to each row of an unknown that makes kinds. Its variance among all drives is
+/// not known as that of a score is: other specimens would have another one.
 struct Effects {
-    /// Rows that could have been drawn in place of one another, together.
+    /// Contributions of exchangeable rows, together.
     strata: Vec<Vec<f64>>,
     variance: f64,
 }
@@ -182,13 +187,13 @@ impl Effects {
         Self { strata, variance }
     }
 
-    /// The variance among specimens drawn anew from these, over that among these.
-    fn drawn_anew(&self, rng: &mut Xoshiro256PlusPlus) -> f64 {
-        let draw = |own: &Vec<f64>, rng: &mut Xoshiro256PlusPlus| -> Vec<f64> {
-            own.iter().map(|_| own[below(own.len(), rng)]).collect()
-        };
-        let anew: Vec<f64> = self.strata.iter().flat_map(|own| draw(own, rng)).collect();
-        if self.variance > 0.0 { spread(&anew) / self.variance } else { 1.0 }
+    /// The variance among specimens redrawn from these, over that among these.
+    fn redrawn(&self, rng: &mut Xoshiro256PlusPlus) -> f64 {
+        let mut redrawn = Vec::new();
+        for own in &self.strata {
+            redrawn.extend(own.iter().map(|_| own[below(own.len(), rng)]));
+        }
+        if self.variance > 0.0 { spread(&redrawn) / self.variance } else { 1.0 }
     }
 }
 
@@ -212,10 +217,14 @@ impl Shared {
     }
 
     fn of_unknowns(&self, coefficients: &[f64]) -> Vec<f64> {
+        debug_assert_eq!(coefficients.len(), self.covariance.len());
         let own = coefficients.iter().zip(&self.covariance);
         let mut each = own.map(|(b, row)| b * dot(row, coefficients));
-        let sum = |group: &Group| each.by_ref().take(group.columns).sum::<f64>();
-        self.groups.iter().map(sum).collect()
+        let mut sums = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            sums.push(each.by_ref().take(group.columns).sum::<f64>());
+        }
+        sums
     }
 
     /// An interval of each share, in the order of [`Shared::estimate`].
@@ -228,18 +237,18 @@ impl Shared {
             drawn.iter_mut().zip(shares).for_each(|(all, share)| all.push(share));
         }
         let outside = 0.5 * criteria.alpha;
-        let limits = |mut all: Vec<f64>| {
+        let mut intervals = Vec::with_capacity(count);
+        for mut all in drawn {
             all.sort_unstable_by(f64::total_cmp);
-            [outside, 1.0 - outside].map(|p| all[place(p)])
-        };
-        let mut intervals: Vec<[f64; 2]> = drawn.into_iter().map(limits).collect();
+            intervals.push([outside, 1.0 - outside].map(|p| all[draw_rank(p)]));
+        }
         for (interval, is_shown) in intervals.iter_mut().zip(self.shown(criteria.alpha)) {
             interval[0] = if is_shown { interval[0] } else { 0.0 };
         }
         intervals
     }
 
-    /// Shares as they may be by what the data leave open.
+    /// Shares drawn from their distribution, given the data.
     fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
         let freedom = self.fit.freedom;
         // Wilson and Hilferty's approximation of chi-square over its degrees of freedom.
@@ -249,25 +258,26 @@ impl Shared {
         let deviates: Vec<f64> = self.fit.coefficients.iter().map(|_| deviate(rng)).collect();
         let mut parts = self.of_unknowns(&self.fit.moved(&deviates, variance.sqrt()));
         for (part, group) in parts.iter_mut().zip(&self.effects) {
-            *part = part.max(0.0) * group.as_ref().map_or(1.0, |effects| effects.drawn_anew(rng));
+            *part = part.max(0.0) * group.as_ref().map_or(1.0, |effects| effects.redrawn(rng));
         }
         parts.extend([variance, self.model_sigma * self.model_sigma]);
         let whole: f64 = parts.iter().sum();
         parts.iter().map(|part| if whole > 0.0 { part / whole } else { 0.0 }).collect()
     }
 
-    /// Which unknowns have a significant coefficient, adjusted for their columns.
+    /// For each unknown, true if it has a significant coefficient, adjusted for its columns.
     fn shown(&self, alpha: f64) -> Vec<bool> {
         let Fit { coefficients, variance, freedom, .. } = &self.fit;
         let mut column = 0;
-        let any = |group: &Group| {
-            let own = column..column + group.columns;
+        let mut shown = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            let mut own = column..column + group.columns;
             column += group.columns;
             let outside = 0.5 * alpha / float(group.columns.max(1));
             let limit = student::quantile(1.0 - outside, *freedom) * variance.sqrt();
-            own.into_iter().any(|at| coefficients[at].abs() > limit * self.fit.error(at))
-        };
-        self.groups.iter().map(any).collect()
+            shown.push(own.any(|at| coefficients[at].abs() > limit * self.fit.error(at)));
+        }
+        shown
     }
 }
 
@@ -287,8 +297,8 @@ fn below(count: usize, rng: &mut Xoshiro256PlusPlus) -> usize {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "a place among two thousand"
+    reason = "an index among two thousand"
 )]
-fn place(p: f64) -> usize {
+fn draw_rank(p: f64) -> usize {
     ((p * DRAWS as f64) as usize).min(DRAWS - 1)
 }

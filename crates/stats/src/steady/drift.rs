@@ -1,17 +1,17 @@
-//! How far a run's mean still is from where the run is heading.
+//! The distance of a run's mean from the level that the run approaches.
 
-use crate::interval::float;
+use crate::numbers::float;
 
 /// The fit of y = asymptote + amplitude exp(-t / tau).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Drift {
-    /// Mean of the fitted curve over the asymptote, less 1: what the mean is off by.
+    /// Mean of the fitted curve over the asymptote, less 1: the relative error of the mean.
     pub(super) relative: f64,
     pub(super) error: f64,
 }
 
-/// Time constants tried, as fractions of the series: from a quick settling to one so slow that
-/// half of the run cannot tell it from a line (the trend test sees those).
+/// Time constants tried, as fractions of the series: from a quick settling to one so slow that half
+/// of the run cannot distinguish it from a line (the trend test sees those).
 const TAU_FIRST: f64 = 0.05;
 const TAU_LAST: f64 = 0.5;
 const TAU_STEPS: u32 = 16;
@@ -49,6 +49,7 @@ struct Line {
     squares: f64,
 }
 fn regress(series: &[f64], tau: f64) -> Line {
+    debug_assert!(series.len() > 2 && tau > 0.0);
     let n = float(series.len());
     let decay = libm::exp(-1.0 / (tau * n));
     let regressor: Vec<f64> =

@@ -1,4 +1,4 @@
-//! Is a run in its steady state, and where does its warm-up end?
+//! The steady state of a run, and the end of its warm-up.
 
 mod drift;
 mod mser;
@@ -7,7 +7,7 @@ mod trend;
 
 use serde::{Deserialize, Serialize};
 
-use crate::interval::mean;
+use crate::numbers::mean;
 
 /// Values per batch, the "5" of MSER-5.
 const BATCH: usize = 5;
@@ -17,7 +17,7 @@ const BATCHES_MIN: usize = 20;
 const BATCHES_MAX: usize = 400;
 /// Level of the trend test: 10 %, so that drift is found rather than overlooked.
 const TREND_LEVEL: f64 = 0.10;
-/// Drift allowed, as a fraction of the minimum effect of interest.
+/// Drift allowed, as a fraction of the margin.
 const DRIFT_SHARE: f64 = 0.25;
 /// A drift of more than this many standard errors is not noise (two-sided 10 %).
 const DRIFT_ERRORS: f64 = 1.645;
@@ -26,7 +26,7 @@ const DRIFT_ERRORS: f64 = 1.645;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteadyState {
-    /// No trend, and the mean is close to where the run is heading.
+    /// No trend, and the mean is close to the level that the run approaches.
     Steady,
     /// The run is still changing.
     Unsteady,
@@ -34,7 +34,7 @@ pub enum SteadyState {
     Unknown,
 }
 
-/// Why a run is not called steady.
+/// The reason why a run is not called steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteadyReason {
@@ -46,14 +46,14 @@ pub enum SteadyReason {
     WarmupTooLong,
     /// The values rise or fall (Mann-Kendall, 10 %).
     Trend,
-    /// The fitted drift is above a quarter of the minimum effect of interest.
+    /// The fitted drift is above a quarter of the margin.
     Drift,
     /// A drift that large could be there, but noise hides it.
     Noise,
 }
 
 impl SteadyReason {
-    /// Says what was found and what to do about it.
+    /// Returns the finding, and the advice on it.
     pub fn advice(self) -> &'static str {
         match self {
             Self::TooShort => "fewer than 20 values: run longer or sample more often",
@@ -71,12 +71,12 @@ impl SteadyReason {
     }
 }
 
-/// What a series of values within one run says about its steadiness.
+/// The steadiness of a series of values within one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
     /// The answer.
     pub state: SteadyState,
-    /// Why not steady; empty if steady.
+    /// The reasons why not; empty if steady.
     pub reasons: Vec<SteadyReason>,
     /// Values at the start to leave out.
     pub warmup: usize,
@@ -84,7 +84,7 @@ pub struct Steadiness {
     pub mean: Option<f64>,
     /// Two-sided p value of the trend test.
     pub trend_p: Option<f64>,
-    /// What the mean is off by from the level the run is heading for, as a fraction.
+    /// Distance of the mean from the level that the run approaches, as a fraction.
     pub drift: Option<f64>,
     /// Standard error of `drift`.
     pub drift_error: Option<f64>,
@@ -94,8 +94,8 @@ pub struct Steadiness {
 
 /// Judges the values of one run (throughput per second, say) at equal distances in time.
 ///
-/// `margin` is the minimum effect of interest as a fraction. Drops the warm-up by MSER-5, then asks
-/// for no trend and for a drift below `margin` / 4.
+/// `margin` is a fraction. Drops the warm-up by MSER-5, then requires no trend and a drift below
+/// `margin` / 4.
 pub fn steady_state(series: &[f64], margin: f64) -> Steadiness {
     if series.len() < BATCHES_MIN {
         return unjudged(SteadyReason::TooShort);
@@ -113,7 +113,7 @@ pub fn steady_state(series: &[f64], margin: f64) -> Steadiness {
     let kept = &batches[dropped..];
     let trend_p = trend::mann_kendall(kept);
     let drift = drift::fit(kept);
-    let reasons = reasons(too_long, trend_p, drift, DRIFT_SHARE * margin);
+    let reasons = reasons_against(too_long, trend_p, drift, DRIFT_SHARE * margin);
     Steadiness {
         state: state(&reasons),
         reasons,
@@ -143,7 +143,7 @@ fn batch_size(n: usize) -> usize {
     BATCH.min(n / BATCHES_MIN).max(n.div_ceil(BATCHES_MAX))
 }
 
-fn reasons(
+fn reasons_against(
     too_long: bool,
     trend_p: f64,
     drift: Option<drift::Drift>,
@@ -152,7 +152,7 @@ fn reasons(
     let drift = match drift {
         Some(d) if d.relative.abs() < limit => None,
         Some(d) if d.relative.abs() <= DRIFT_ERRORS * d.error => Some(SteadyReason::Noise),
-        // No positive level to head for: the values are falling to nothing.
+        // No positive level to approach: the values are falling to nothing.
         Some(_) | None => Some(SteadyReason::Drift),
     };
     let warmup = too_long.then_some(SteadyReason::WarmupTooLong);

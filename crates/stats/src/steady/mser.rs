@@ -1,6 +1,6 @@
-//! How much warm-up to drop: the marginal standard error rule, MSER.
+//! The amount of warm-up to drop: the marginal standard error rule, MSER.
 
-use crate::interval::mean;
+use crate::numbers::mean;
 
 /// Batches at the end that are never dropped: with fewer, the rule mistakes luck for calm.
 const KEPT_MIN: usize = 5;
@@ -10,7 +10,7 @@ pub(super) fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
     series.chunks_exact(size).map(mean).collect()
 }
 
-/// Returns how many leading values to drop so that the mean of the rest is known best.
+/// Returns the number of leading values to drop so that the mean of the rest is known best.
 ///
 /// Minimises the squared standard error sum (y - mean)^2 / m^2 over the m values kept (White 1997,
 /// Simulation 69:323). Fed with means of five it is MSER-5.

@@ -7,7 +7,7 @@ const EXCURSION_MAX: f64 = 0.20;
 /// The fitted line may change by this fraction of the mean across the window.
 const SLOPE_MAX: f64 = 0.10;
 
-/// Says whether the last five rounds meet the rule (SNIA SSS PTS 2.0.2, "Steady State").
+/// True if the last five rounds meet the rule (SNIA SSS PTS 2.0.2, "Steady State").
 ///
 /// It is known from many reports and lenient: a drift of 10 % passes.
 #[expect(clippy::cast_precision_loss, reason = "there are five rounds")]

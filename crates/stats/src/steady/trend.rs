@@ -1,7 +1,7 @@
 //! The Mann-Kendall trend test, corrected for autocorrelation.
 
-use crate::interval::{float, mean};
 use crate::kendall::Kendall;
+use crate::numbers::{float, mean};
 
 /// Returns the two-sided p value of "there is no trend" among values whose neighbours resemble
 /// each other (Mann 1945, Kendall 1975).
@@ -16,7 +16,7 @@ pub(super) fn mann_kendall(series: &[f64]) -> f64 {
     Kendall::new(&time, series).p(inflation(series))
 }
 
-/// Returns by how much autocorrelation inflates the variance of the score; at least 1.
+/// Returns the factor by which autocorrelation inflates the variance of the score; at least 1.
 fn inflation(series: &[f64]) -> f64 {
     let n = float(series.len());
     let neighbours = first_autocorrelation(&detrended(series));
@@ -43,11 +43,11 @@ fn detrended(series: &[f64]) -> Vec<f64> {
         spread += t * t;
     }
     slope /= spread.max(1.0);
-    let residual = |(i, y): (usize, &f64)| y - centre - slope * (float(i) - middle);
-    series.iter().enumerate().map(residual).collect()
+    let rows = series.iter().enumerate();
+    rows.map(|(i, y)| y - centre - slope * (float(i) - middle)).collect()
 }
 
-/// Returns the correlation of neighbours, corrected for what the line and the mean took away
+/// Returns the correlation of neighbours, corrected for the part that the line and the mean took
 /// (bias of about -(2 + 4 rho) / n), between 0 and 0.99.
 fn first_autocorrelation(residuals: &[f64]) -> f64 {
     let n = float(residuals.len());

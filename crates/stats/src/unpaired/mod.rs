@@ -3,7 +3,7 @@
 //! No run belongs to one of the other arm, so there are no pairs and no blocks: the groups are
 //! compared by their means (Welch 1947), by the shift of their ranks, and by a permutation test of
 //! Welch's t (Janssen 1997). All three take the runs of an arm for independent draws of one level.
-//! What changed between the two groups is part of the difference, and no interval holds it.
+//! A change between the two groups is part of the difference, and no interval holds it.
 
 mod groups;
 mod permutation;
@@ -14,7 +14,8 @@ use crate::compare::{Comparison, Decision, Evidence, Verdict, decide};
 use crate::criteria::Criteria;
 use crate::distribution::student;
 use crate::family::{Adjusted, Adjustment, Critical, Family, Role, hold_together, holm};
-use crate::interval::{Interval, float, ratio};
+use crate::interval::Interval;
+use crate::numbers::{float, ratio};
 use crate::power::{self, Seen};
 use crate::warning::{Warning, WarningId};
 use groups::Shift;
@@ -43,8 +44,7 @@ pub struct UnpairedMember {
 pub fn compare_unpaired(members: &[UnpairedMember]) -> Family {
     let compared = members.iter().map(|member| Adjusted::unadjusted(compare(member), member.role));
     let mut adjusted: Vec<Adjusted> = compared.collect();
-    let equivalent = |it: &Adjusted| it.comparison.verdict == Verdict::NoPracticalDifference;
-    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
+    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(Adjusted::is_equivalent);
     for role in [Role::Gate, Role::Other] {
         adjust(members, &mut adjusted, role);
     }
@@ -62,14 +62,15 @@ fn adjust(members: &[UnpairedMember], adjusted: &mut [Adjusted], role: Role) {
         let criteria = &members[i].criteria;
         (adjusted[i].p_adjusted, adjusted[i].adjustment) = (p, Adjustment::Holm);
         let Some(welch) = Welch::new(&members[i].groups.shift(criteria.better)) else { continue };
-        let at = |outside: f64| student::quantile(1.0 - 0.5 * outside / float(among), welch.df);
-        let critical =
-            Critical { difference: at(criteria.alpha), equivalence: at(2.0 * criteria.alpha) };
+        let critical = Critical {
+            difference: welch.critical(criteria.alpha / float(among)),
+            equivalence: welch.critical(2.0 * criteria.alpha / float(among)),
+        };
         hold_together(&mut adjusted[i], criteria, critical, among);
     }
 }
 
-/// The difference of two means with its own error and degrees of freedom.
+/// The difference of two means with its error and degrees of freedom.
 struct Welch {
     mean: f64,
     error: f64,
@@ -81,14 +82,20 @@ impl Welch {
     fn new(shift: &Shift) -> Option<Self> {
         let parts = [&shift.a, &shift.b].map(|logs| shift.squared_error(logs));
         let [Some(a), Some(b)] = parts else { return None };
+        // Welch and Satterthwaite: the degrees of freedom of a sum of variances that differ.
         let df = (a + b) * (a + b)
             / (a * a / float(shift.a.len() - 1) + b * b / float(shift.b.len() - 1));
         Some(Self { mean: shift.mean(), error: libm::sqrt(a + b), df })
     }
 
+    /// The |t| that a share of `outside` exceeds by chance.
+    fn critical(&self, outside: f64) -> f64 {
+        student::quantile(1.0 - 0.5 * outside, self.df)
+    }
+
     fn interval(&self, confidence: f64) -> Interval {
-        let half = student::quantile(0.5 + 0.5 * confidence, self.df) * self.error;
-        Interval { lo: self.mean - half, hi: self.mean + half }
+        let t = student::quantile(0.5 + 0.5 * confidence, self.df);
+        Interval::around(self.mean, t * self.error)
     }
 }
 

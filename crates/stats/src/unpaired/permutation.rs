@@ -5,14 +5,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::groups::Shift;
 use crate::distribution::normal;
-use crate::interval::{float, mean, standard_deviation};
+use crate::numbers::{float, mean, standard_deviation};
 
 /// Up to here all divisions into two groups are tried.
 const EXACT_MAX: u64 = 20_000;
 /// Random divisions above: a p of 5 % is then known to 0.3 points (two standard errors).
 const RANDOM: u32 = 20_000;
-/// Where both groups have more, the permutation distribution of t is normal (Janssen 1997): 20,000
-/// divisions of 200,000 runs would take minutes, and find the same.
+/// Above this size of both groups, the permutation distribution of t is taken as normal (Janssen
+/// 1997): 20,000 divisions of 200,000 runs would take minutes, and find the same.
 const NORMAL_ABOVE: usize = 10_000;
 /// Values of t that differ by less are equal: rounding.
 const TIE: f64 = 1e-9;
@@ -64,8 +64,8 @@ fn below(end: usize, random: &mut Xoshiro256PlusPlus) -> usize {
 
 /// The square of Welch's t; infinite where the groups differ and do not vary.
 fn squared_t(a: &[f64], b: &[f64]) -> f64 {
-    let error = |group: &[f64]| standard_deviation(group).powi(2) / float(group.len());
-    let (difference, error) = (mean(b) - mean(a), error(a) + error(b));
+    let difference = mean(b) - mean(a);
+    let error = squared_error(a) + squared_error(b);
     let squared = difference * difference;
     if error > 0.0 {
         squared / error
@@ -76,7 +76,11 @@ fn squared_t(a: &[f64], b: &[f64]) -> f64 {
     }
 }
 
-/// How many ways there are to take `some` of `all`; at most one more than are ever tried.
+fn squared_error(group: &[f64]) -> f64 {
+    standard_deviation(group).powi(2) / float(group.len())
+}
+
+/// The number of ways to take `some` of `all`; at most one more than are ever tried.
 fn divisions(all: usize, some: usize) -> u64 {
     let mut ways = 1_u64;
     for step in 1..=some {
@@ -91,23 +95,24 @@ fn divisions(all: usize, some: usize) -> u64 {
 
 /// Visits every division of `values` into a first part of `split` and the rest.
 fn every(values: &[f64], split: usize, visit: &mut impl FnMut(&[f64])) {
-    let mut places: Vec<usize> = (0..split).collect();
+    debug_assert!(split <= values.len());
+    let mut chosen: Vec<usize> = (0..split).collect();
     let mut divided = vec![0.0; values.len()];
     loop {
         let (mut first, mut second) = (0, split);
-        for (place, value) in values.iter().enumerate() {
-            let at = if places.contains(&place) { &mut first } else { &mut second };
+        for (index, value) in values.iter().enumerate() {
+            let at = if chosen.contains(&index) { &mut first } else { &mut second };
             divided[*at] = *value;
             *at += 1;
         }
         visit(&divided);
-        // The next combination in order: the last place that can move on does.
-        let Some(moves) = (0..split).rev().find(|&i| places[i] < values.len() - split + i) else {
+        // The next combination in order: the last index that can move on does.
+        let Some(moves) = (0..split).rev().find(|&i| chosen[i] < values.len() - split + i) else {
             return;
         };
-        places[moves] += 1;
+        chosen[moves] += 1;
         for later in moves + 1..split {
-            places[later] = places[later - 1] + 1;
+            chosen[later] = chosen[later - 1] + 1;
         }
     }
 }

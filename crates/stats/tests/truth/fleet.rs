@@ -71,7 +71,7 @@ impl Fleets {
                 .enumerate()
                 .flat_map(|(group, judged)| match judged {
                     GroupJudgement::Judged(it) => {
-                        it.outliers.iter().map(|disk| (group, disk.place)).collect()
+                        it.outliers.iter().map(|disk| (group, disk.index)).collect()
                     }
                     _ => Vec::new(),
                 })

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{JobRecord, RunRecord, Tally};
 
-/// The schema of what all hosts came to.
+/// The schema of the joint result of all hosts.
 pub const HOSTS_SCHEMA: &str = "drivelab.hosts/1";
-/// The schema of what one host keeps.
+/// The schema of the result of one host.
 pub const HOST_SCHEMA: &str = "drivelab.host/1";
 
 /// A load from many hosts.
@@ -17,9 +17,9 @@ pub const HOST_SCHEMA: &str = "drivelab.host/1";
 pub struct HostsRecord {
     /// Always [`HOSTS_SCHEMA`].
     pub schema: String,
-    /// How many ranks began.
+    /// Number of ranks that began.
     pub ranks: u32,
-    /// Those whose figures are here, by rank.
+    /// The hosts whose figures arrived, by rank.
     pub hosts: Vec<HostRun>,
     /// Ranks that began and whose figures are missing.
     pub lost: Vec<u32>,
@@ -34,16 +34,16 @@ pub struct HostsRecord {
     pub total: Option<JobRecord>,
 }
 
-/// How far apart hosts began.
+/// Spread of the start times of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skew {
     /// Nanoseconds by the measured offsets.
     pub ns: u64,
-    /// How much more it may be, as those offsets are only known to half a round trip.
+    /// Bound on the error, as those offsets are only known to half a round trip.
     pub error_ns: u64,
 }
 
-/// What one rank did.
+/// The run of one rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostRun {
     /// The number of the rank, from 0.
@@ -52,38 +52,38 @@ pub struct HostRun {
     pub host: String,
     /// Its clock, against that of rank 0.
     pub clock: ClockOffset,
-    /// When it began.
+    /// Its start.
     pub start: HostStart,
-    /// Whether it was interrupted, so that its figures cover the time before.
+    /// True if it was interrupted, so that its figures cover the time before.
     pub interrupted: bool,
     /// Its own figures.
     pub run: RunRecord,
 }
 
-/// How far a clock is ahead of rank 0's.
+/// Offset of a clock from that of rank 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClockOffset {
     /// Nanoseconds ahead; negative where it is behind.
     pub ns: i64,
-    /// The offset is within so many nanoseconds: half of the shortest round trip.
+    /// Bound on the error: half of the shortest round trip.
     pub error_ns: u64,
 }
 
-/// When a rank began.
+/// Start of a rank's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostStart {
-    /// How much later than the common start its last job began.
+    /// Delay of its last job after the common start.
     pub late_ns: u64,
-    /// When that was by its own wall clock, in nanoseconds since 1970.
+    /// Start by its own wall clock, in nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
-/// What a rank keeps and sends: its run, and the counts from which a total is made.
+/// The result that a rank keeps and sends: its run, and the counts from which a total is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostOutcome {
     /// Always [`HOST_SCHEMA`].
     pub schema: String,
-    /// How many ranks began.
+    /// Number of ranks that began.
     pub ranks: u32,
     /// Its run.
     pub host: HostRun,

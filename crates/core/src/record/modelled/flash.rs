@@ -1,8 +1,8 @@
-//! What a run wrote to the flash of a modelled solid-state drive.
+//! Writes of a run to the flash of a modelled solid-state drive.
 
 use serde::{Deserialize, Serialize};
 
-/// What the drive wrote to its flash while a run lasted; blocks written as SLC are not included.
+/// Writes to the flash during a run; blocks written as SLC are not included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FlashWritten {
     /// Data of the host; what was folded out of SLC counts here.
@@ -22,6 +22,7 @@ impl FlashWritten {
         if host_bytes == 0 {
             return None;
         }
+        // The host's bytes are never moved by collection alone, so the ratio is at least 1.
         let all = host_bytes + copied_bytes + padded_bytes;
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53 bytes, and a ratio of both")]
         let write_amplification = all as f64 / host_bytes as f64;

@@ -1,4 +1,4 @@
-//! What a modelled drive says of a run on it.
+//! Facts of a modelled drive about a run on it.
 
 mod flash;
 mod served;

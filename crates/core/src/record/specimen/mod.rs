@@ -1,4 +1,4 @@
-//! Which of the drives that fit a profile was simulated.
+//! The simulated specimen of the drives that fit a profile.
 
 pub mod unknown;
 
@@ -14,7 +14,7 @@ pub struct Specimen {
     pub number: Option<u32>,
     /// One entry for each unknown of the profile, in the order of the profile.
     pub drawn: Vec<Drawn>,
-    /// How far a real drive with exactly these numbers may be from the model: the standard
+    /// Deviation of the model from a real drive with exactly these numbers: the standard
     /// deviation of the logarithm of any rate; 0 if the profile knows the drive exactly.
     pub model_sigma: f64,
 }

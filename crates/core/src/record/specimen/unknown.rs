@@ -1,17 +1,17 @@
-//! What a profile may leave open about a drive, in words for its owner.
+//! Numbers that a profile may leave open, in words for the owner of the drive.
 
 /// An unknown number of a profile, and how to determine it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unknown {
     /// The key of the profile.
     pub key: &'static str,
-    /// What it means for a drive, as the end of "what decides is ...".
+    /// Its meaning for a drive, as the end of "what decides is ...".
     pub words: &'static str,
-    /// What finds it out.
+    /// The way to determine it.
     pub found_by: FoundBy,
 }
 
-/// What finds an unknown of a drive out.
+/// A way to determine an unknown of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
     /// Measuring with reads, and a fit.

@@ -1,4 +1,5 @@
-//! What a run did, as keys and values: a metric of two runs is one metric only where they did the
+//! The work of a run, as keys and values: a metric of two runs is one metric only where they
+//! did the
 //! same work.
 
 mod own;
@@ -21,7 +22,7 @@ pub struct Work {
     keys: BTreeMap<String, String>,
 }
 
-/// Where an option that limits or changes the work is not given.
+/// Value of an option that limits or changes the work and is not given.
 pub const NOT_SET: &str = "none";
 
 /// Precedes the options of a suite: `suite.size`.
@@ -59,7 +60,7 @@ impl Work {
         }
     }
 
-    /// The same with the key.
+    /// Adds a key; see [`Self::set`].
     #[must_use]
     pub fn with(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.set(key, value);
@@ -86,7 +87,7 @@ impl Work {
         self.keys.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Whether nothing is known of the work.
+    /// True if nothing is known of the work.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -104,8 +105,8 @@ impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut keys: Vec<(&str, &str)> = self.iter().collect();
         keys.sort_by_key(|(key, _)| rank(key));
-        for (place, (key, value)) in keys.into_iter().enumerate() {
-            let blank = if place == 0 { "" } else { " " };
+        for (index, (key, value)) in keys.into_iter().enumerate() {
+            let blank = if index == 0 { "" } else { " " };
             write!(f, "{blank}{key}={value}")?;
         }
         Ok(())
@@ -124,8 +125,8 @@ pub fn size(text: &str) -> String {
 }
 
 fn rank(key: &str) -> (usize, String) {
-    let place = FIRST.iter().position(|first| *first == short(key));
-    (place.unwrap_or(FIRST.len()), key.to_owned())
+    let rank = FIRST.iter().position(|first| *first == short(key));
+    (rank.unwrap_or(FIRST.len()), key.to_owned())
 }
 
 /// A key without the part of the run that it is about: `rw` of `log.rw`. The options of a suite
@@ -152,12 +153,12 @@ pub struct WorkDifference {
 }
 
 impl WorkDifference {
-    /// Whether runs of one arm differ.
+    /// True if runs of one arm differ.
     pub fn is_within(&self, arm: usize) -> bool {
         self.values[arm].len() > 1
     }
 
-    /// Whether two arms are known to differ: both state the key, and not alike.
+    /// True if two arms are known to differ: both state the key, and not alike.
     pub fn is_between(&self, (one, other): (usize, usize)) -> bool {
         let (one, other) = (&self.values[one], &self.values[other]);
         !one.is_empty() && !other.is_empty() && one != other
@@ -183,16 +184,15 @@ pub fn differences(arms: &[Vec<&Work>]) -> Vec<WorkDifference> {
             }
         }
     }
-    let sorted = found.into_iter().map(|(key, mut values)| {
+    let mut all = Vec::new();
+    for (key, mut values) in found {
         for of_arm in &mut values {
             of_arm.sort_unstable();
         }
-        WorkDifference { key: key.to_owned(), values }
-    });
-    let differs = |it: &WorkDifference| {
-        it.values.iter().any(|values| values.len() > 1 || *values != it.values[0])
-    };
-    let mut all: Vec<WorkDifference> = sorted.filter(differs).collect();
+        if values.iter().any(|of_arm| of_arm.len() > 1 || *of_arm != values[0]) {
+            all.push(WorkDifference { key: key.to_owned(), values });
+        }
+    }
     all.sort_by_key(|difference| rank(&difference.key));
     all
 }

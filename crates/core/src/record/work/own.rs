@@ -5,7 +5,7 @@ use crate::JobSchedule;
 use crate::record::{RunConfig, RunRecord};
 use crate::workload::{Pace, Workload};
 
-/// The engine of a modelled drive: where a run was made, not what it did.
+/// The engine of a modelled drive: a property of the target, not of the work.
 const VIRTUAL: &str = "virtual";
 
 impl Work {
@@ -46,8 +46,8 @@ fn work(record: &RunRecord) -> Work {
     work
 }
 
-/// Everything that a load is, with what it is not: two loads have the same keys, so that what one
-/// leaves out is known to differ. Only the region may depend on the target.
+/// Sets everything that a load is, and what it is not: all loads have the same keys, so that
+/// what one leaves out is known to differ. Only the region may depend on the target.
 fn of_load(work: &mut Work, load: &Workload) {
     work.set("rw", load.rw);
     work.set("bs", &load.blocks);
@@ -92,7 +92,7 @@ fn of_load(work: &mut Work, load: &Workload) {
     work.set("iodepth_batch_complete_max", or_none(batches.complete_max));
 }
 
-/// How many jobs there were, and how they asked for their data.
+/// Sets the number of jobs, and their way of doing I/O.
 fn of_jobs(work: &mut Work, config: &RunConfig) {
     let JobSchedule { start_delay, offset_increment, end_fsync, keep_cache, exit_all } =
         config.conduct;
@@ -129,6 +129,7 @@ fn of_any_run(command: &str, record: &RunRecord) -> String {
 
 /// The text with each number `word` replaced, except within another number or name.
 fn whole_words(text: &str, word: &str, by: &str) -> String {
+    debug_assert!(!word.is_empty(), "an empty word is found without end");
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

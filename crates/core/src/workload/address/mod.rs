@@ -1,4 +1,4 @@
-//! Where requests fall.
+//! The addresses of requests.
 
 mod shuffle;
 mod skew;
@@ -16,10 +16,11 @@ use self::shuffle::Shuffle;
 use self::skew::{Pareto, Skew};
 use self::zipf::Zipf;
 use self::zones::Zoned;
+use crate::numbers::gcd;
 use crate::rng::Rng;
 use crate::units::{Lba, Sectors};
 
-/// How random addresses are spread over the region, as fio's `random_distribution`.
+/// The spread of random addresses over the region, as fio's `random_distribution`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Distribution {
@@ -94,7 +95,7 @@ pub(super) enum Addresses {
     Streams(Streams),
 }
 
-/// Where random blocks may begin: `count` places, `step` sectors apart.
+/// The addresses at which random blocks may begin: `count` slots, `step` sectors apart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
     pub(super) first: Lba,
@@ -121,7 +122,7 @@ pub(super) struct Region {
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     parts: Vec<Region>,
-    /// Where each continues; backwards, where its next block ends.
+    /// Address at which each continues; backwards, the end of its next block.
     cursors: Vec<Lba>,
     order: Order,
     turn: usize,
@@ -139,6 +140,7 @@ pub(super) struct Order {
 impl Addresses {
     /// Random addresses, each slot drawn independently of earlier draws.
     pub(super) fn random(distribution: &Distribution, slots: Slots) -> Self {
+        debug_assert!(slots.count > 0, "a region has room for a block");
         let ranks = match distribution {
             Distribution::Uniform => return Self::Uniform(slots),
             Distribution::Zoned(zones) => {
@@ -161,13 +163,13 @@ impl Addresses {
     pub(super) fn sequential(region: Region, streams: u32, align: Sectors, order: Order) -> Self {
         let Region { first, end } = region;
         let length = (end - first).get() / u64::from(streams) / align.get() * align.get();
-        let part = |stream| {
+        let (mut parts, mut cursors) = (Vec::new(), Vec::new());
+        for stream in 0..u64::from(streams) {
             let first = first + Sectors::new(stream * length);
-            Region { first, end: first + Sectors::new(length) }
-        };
-        let parts: Vec<Region> = (0..u64::from(streams)).map(part).collect();
-        let begin = |part: &Region| if order.backwards { part.end } else { part.first };
-        let cursors = parts.iter().map(begin).collect();
+            let part = Region { first, end: first + Sectors::new(length) };
+            cursors.push(if order.backwards { part.end } else { part.first });
+            parts.push(part);
+        }
         Self::Streams(Streams { parts, cursors, order, turn: 0 })
     }
 
@@ -186,7 +188,7 @@ impl Addresses {
     #[inline(never)]
     fn unusual(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
         match self {
-            Self::Uniform(_) => unreachable!("drawn on the spot"),
+            Self::Uniform(_) => unreachable!("drawn in `next`"),
             Self::Shuffled(slots, shuffle) => slots.lba(shuffle.draw(rng)),
             Self::Zoned(slots, zones) => slots.lba(zones.draw(rng)),
             Self::Skewed { slots, ranks, spread } => {
@@ -210,30 +212,26 @@ impl Streams {
             let lba = if (lba - start).get() < sectors.get() { end } else { lba };
             let left = (lba - start).get().saturating_sub(step.get());
             self.cursors[turn] = start + Sectors::new(left);
+            debug_assert!(lba - start >= sectors, "a part has room for a block");
             return start + Sectors::new((lba - start).get() - sectors.get());
         }
         // A stream that would exceed its part starts again at its beginning.
         let lba = if lba + sectors > end { start } else { lba };
         self.cursors[turn] = lba + step;
+        debug_assert!(lba >= start && lba + sectors <= end);
         lba
     }
 }
 
 /// A multiplier that shares no factor with `count`, so that ranks map one to one to slots.
 fn scatter(count: u64) -> u64 {
-    // The golden section of the range puts neighbouring ranks far apart.
+    // Near the golden section of the range, so that neighbouring ranks are far apart.
     let mut candidate = (count / 1000 * 618).max(1) | 1;
     while gcd(candidate, count) != 1 {
         candidate += 2;
     }
+    debug_assert!(count == 1 || candidate % count != 0);
     candidate
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

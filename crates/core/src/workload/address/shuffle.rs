@@ -24,6 +24,7 @@ pub(in crate::workload) struct Shuffle {
 impl Shuffle {
     /// Numbers below `count`, which is above zero.
     pub(super) fn new(count: u64) -> Self {
+        assert!(count > 0, "there is no number to draw");
         let bits = u64::BITS - (count - 1).leading_zeros();
         let mask = 1_u64.checked_shl(bits).map_or(u64::MAX, |end| end - 1);
         // The first draw finds the end of a pass, and begins one.
@@ -40,6 +41,8 @@ impl Shuffle {
                 self.next += 1;
             }
             let mixed = self.mix(self.next);
+            debug_assert!(mixed <= self.mask);
+            // At least every other number is below the count: the mask is less than twice as large.
             if mixed < self.count {
                 return mixed;
             }

@@ -1,4 +1,4 @@
-//! How unevenly blocks are used.
+//! Distributions that use blocks unevenly.
 
 use super::zipf::Zipf;
 use crate::rng::Rng;
@@ -34,6 +34,7 @@ pub(in crate::workload) struct Pareto {
 impl Pareto {
     /// Ranks below `count`, which is above zero; `share` lies above 0 and below 1.
     pub(super) fn new(count: u64, share: f64) -> Self {
+        debug_assert!(count > 0 && share > 0.0 && share < 1.0);
         Self { count, power: libm::log(share) / libm::log(1.0 - share) }
     }
 

@@ -11,7 +11,7 @@ use crate::rng::Rng;
 pub(in crate::workload) struct Zipf {
     theta: f64,
     largest: u64,
-    /// The integral of the density's hat from below rank 1, and up to the largest rank.
+    /// The integral of the density's hat up to and including rank 1, and up to the largest rank.
     integral_low: f64,
     integral_high: f64,
     /// Below this distance from the drawn rank no density need be evaluated.
@@ -22,6 +22,7 @@ pub(in crate::workload) struct Zipf {
 impl Zipf {
     /// Ranks below `n`, which is above zero.
     pub(super) fn new(n: u64, theta: f64) -> Self {
+        debug_assert!(n > 0 && theta > 0.0);
         let mut zipf = Self { theta, largest: n, integral_low: 0.0, integral_high: 0.0, sure: 0.0 };
         zipf.integral_low = zipf.integral(1.5) - 1.0;
         zipf.integral_high = zipf.integral(n as f64 + 0.5);
@@ -41,6 +42,7 @@ impl Zipf {
             let x = self.inverse(height);
             let rank = libm::floor(x + 0.5).clamp(1.0, self.largest as f64);
             if rank - x <= self.sure || height >= self.integral(rank + 0.5) - self.density(rank) {
+                debug_assert!(rank >= 1.0 && rank <= self.largest as f64);
                 return rank as u64 - 1;
             }
         }
@@ -54,6 +56,7 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let scaled = (1.0 - self.theta) * log;
+        // Below 1e-8 the error of the limit is less than the rounding of the quotient.
         if scaled.abs() < 1e-8 { log } else { libm::expm1(scaled) / (1.0 - self.theta) }
     }
 

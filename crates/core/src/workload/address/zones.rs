@@ -16,6 +16,17 @@ enum Length {
     Rest,
 }
 
+impl Length {
+    /// The length in a region of `count` slots of `step` bytes; 0 for the rest.
+    fn slots(self, count: u64, step: u64) -> u64 {
+        match self {
+            Self::Share(share) => count * u64::from(share) / 100,
+            Self::Bytes(bytes) => bytes.get() / step,
+            Self::Rest => 0,
+        }
+    }
+}
+
 /// Maximum number of zones, as in fio's table (`ZONESPLIT_MAX`).
 const ZONES_MAX: usize = 256;
 
@@ -36,11 +47,6 @@ impl Zones {
         let mut zones = Vec::new();
         for zone in text.split(':') {
             let (often, length) = zone.split_once('/').unwrap_or((zone, ""));
-            let percent = |text: &str| {
-                let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>();
-                let wrong = || format!("`{text}` is not a percentage: write `zoned:60/10:40/90`");
-                number.ok().filter(|number| *number <= 100).ok_or_else(wrong)
-            };
             let length = match length {
                 "" => Length::Rest,
                 bytes if absolute => {
@@ -63,32 +69,30 @@ impl Zones {
             return Err(format!("the zones add up to {sum} % of the region"));
         }
         let full = sum == 100;
-        let no_place = |(often, length): &&(u32, Length)| match length {
+        // Such a zone would have to give requests to an address that it does not have.
+        let empty = zones.iter().find(|(often, length)| match length {
             Length::Share(share) => *often > 0 && *share == 0,
             Length::Bytes(bytes) => *often > 0 && bytes.get() == 0,
             Length::Rest => *often > 0 && full,
-        };
-        if let Some((often, _)) = zones.iter().find(no_place) {
+        });
+        if let Some((often, _)) = empty {
             return Err(format!("a zone of length 0 would get {often} % of the requests"));
         }
         Ok(Self { zones })
     }
 
-    /// Where each zone lies in a region of `count` slots of `step` bytes.
+    /// The zones of a region of `count` slots of `step` bytes.
     pub(super) fn over(&self, count: u64, step: u64) -> Zoned {
-        let whole = |length: Length| match length {
-            Length::Share(share) => count * u64::from(share) / 100,
-            Length::Bytes(bytes) => bytes.get() / step,
-            Length::Rest => 0,
-        };
-        let taken: u64 = self.zones.iter().map(|(_, length)| whole(*length)).sum();
+        debug_assert!(count > 0 && step > 0);
+        let taken: u64 = self.zones.iter().map(|(_, length)| length.slots(count, step)).sum();
         let open = self.zones.iter().filter(|(_, length)| *length == Length::Rest).count() as u64;
         let rest = count.saturating_sub(taken) / open.max(1);
         let (mut first, mut below) = (0, 0);
         let mut parts = Vec::new();
         for (often, length) in &self.zones {
-            let length = if *length == Length::Rest { rest } else { whole(*length) };
+            let length = if *length == Length::Rest { rest } else { length.slots(count, step) };
             below += often;
+            debug_assert!(below <= 100);
             // Zones are cut off at the end of the region; a zone without a block gets the one at
             // which it begins.
             let begin = first.min(count - 1);
@@ -97,6 +101,14 @@ impl Zones {
         }
         Zoned { parts }
     }
+}
+
+fn percent(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>();
+    number
+        .ok()
+        .filter(|number| *number <= 100)
+        .ok_or_else(|| format!("`{text}` is not a percentage: write `zoned:60/10:40/90`"))
 }
 
 impl fmt::Display for Zones {

@@ -7,14 +7,10 @@ use crate::workload::{Distribution, Pace, Workload};
 impl From<&Workload> for WorkloadOptions {
     /// The options whose check gives this workload.
     fn from(workload: &Workload) -> Self {
-        let per_cent = |ratio: Ratio| {
-            (0..=100_u32).find(|percent| Ratio::percent(u64::from(*percent)) == ratio)
-        };
         let rwmixread = per_cent(workload.read_share);
         let batches = workload.batches;
         let flushes = (workload.fsync > 0).then_some(workload.fsync);
         let steady = workload.steady;
-        let seconds = |seconds: u32| Span::from_secs(u64::from(seconds));
         let paced = Self::of_pace(workload.pace);
         Self {
             rw: Some(workload.rw),
@@ -40,13 +36,18 @@ impl From<&Workload> for WorkloadOptions {
             sync: Some(workload.sync),
             number_ios: workload.number_ios,
             ss: steady.map(|steady| steady.criterion),
-            ss_dur: steady.map(|steady| seconds(steady.window)),
-            ss_ramp: steady.map(|steady| seconds(steady.after)),
+            ss_dur: steady.map(|steady| Span::from_secs(u64::from(steady.window))),
+            ss_ramp: steady.map(|steady| Span::from_secs(u64::from(steady.after))),
             blockalign: workload.blockalign,
             own_cursors: workload.own_cursors.then_some(true),
             ..paced
         }
     }
+}
+
+/// The whole percentage that equals `ratio`, if one does: only that can be written as `rwmixread`.
+fn per_cent(ratio: Ratio) -> Option<u32> {
+    (0..=100).find(|percent| Ratio::percent(u64::from(*percent)) == ratio)
 }
 
 impl WorkloadOptions {

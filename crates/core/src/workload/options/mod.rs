@@ -8,7 +8,7 @@ pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
-/// Why options are not a valid workload.
+/// The reason why options are not a valid workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// An option's value is invalid by itself.
@@ -16,7 +16,7 @@ pub enum WorkloadError {
     Value {
         /// The option.
         option: &'static str,
-        /// What is wrong with it.
+        /// The fault of the value.
         wrong: String,
     },
     /// Two options exclude each other.
@@ -26,7 +26,7 @@ pub enum WorkloadError {
         one: &'static str,
         /// The other.
         other: &'static str,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// The region ends beyond the target.
@@ -58,7 +58,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// What to type on the command line instead.
+    /// The command-line text to write instead.
     pub fn hint(&self) -> String {
         match self {
             Self::Value { option: "poisson", .. } => {
@@ -76,7 +76,7 @@ impl WorkloadError {
     }
 }
 
-/// A value that an option can have; the default, where it has one that says something.
+/// A value that an option can have; the default, where it has a useful one.
 fn example(option: &str) -> Option<&'static str> {
     match option {
         "runtime" => Some("30s"),
@@ -127,6 +127,7 @@ impl WorkloadOptions {
         }
         let blocks = self.blocks()?;
         let (fsync, fdatasync) = self.flushes()?;
+        // A rate in bytes depends on the block size, so the sizes are checked first.
         let pace = self.pace(&blocks)?;
         let read_share = self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread)));
         let rw = match self.rw.unwrap_or(Rw::RandRead) {
@@ -178,7 +179,7 @@ impl WorkloadOptions {
         Ok(batches)
     }
 
-    /// The number of writes between flushes, and whether they are `fdatasync`.
+    /// The number of writes between flushes; true if they are `fdatasync`.
     fn flushes(&self) -> Result<(u32, bool), WorkloadError> {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
@@ -226,15 +227,14 @@ impl WorkloadOptions {
             (None, None) if after.is_zero() => Ok(None),
             (None, _) => Err(value(
                 "ss_dur",
-                "`ss_dur` and `ss_ramp` need a criterion: add \
-                                              `ss=iops:2%`"
-                    .into(),
+                "`ss_dur` and `ss_ramp` need a criterion: add `ss=iops:2%`".into(),
             )),
         }
     }
 
-    /// Whether each block is used once before any is repeated. Blocks of several sizes overlap
-    /// wherever they begin, and skewed ones repeat by intent: both are still drawn at random.
+    /// True if each block is used once before any is repeated. Blocks of several sizes
+    /// overlap whichever addresses they begin at, and skewed ones repeat by intent: both
+    /// are still drawn at random.
     fn each_once(&self, blocks: &BlockSizes) -> bool {
         let uniform = matches!(self.random_distribution, None | Some(Distribution::Uniform));
         let whole = self.percentage_random.is_none_or(|percent| percent == 100);

@@ -20,7 +20,7 @@ pub struct WorkloadOption {
     pub value_name: Option<&'static str>,
     /// The value if the flag is absent, for help.
     pub default: Option<&'static str>,
-    /// How job files write it, if that is only another spelling of the same value.
+    /// The notation of job files, if that is only another spelling of the same value.
     pub fio: Option<Spelling>,
     /// It is a flag and a key of study files; otherwise only job files set it.
     pub is_flag: bool,
@@ -28,7 +28,7 @@ pub struct WorkloadOption {
     pub is_switch: bool,
 }
 
-/// How a job file writes a value.
+/// The notation of a value in a job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
     /// As everywhere else.
@@ -101,8 +101,11 @@ macro_rules! workload_options {
                 let entries = [
                     $((stringify!($name), self.$name.as_ref().map(ToString::to_string))),+
                 ];
-                let given = |(name, value): (&'static str, Option<String>)| Some((name, value?));
-                entries.into_iter().filter_map(given).collect()
+                let mut given = Vec::new();
+                for (name, value) in entries {
+                given.extend(value.map(|value| (name, value)));
+                }
+                given
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::measurements::{MeasuredLoad, Measurements, Place};
+use drivelab_core::measurements::{MeasuredLoad, Measurements, Position};
 
 use super::extremes::{Extremes, RETRY_REVOLUTIONS};
 use super::unknowns::WRITE_SETTLE;
@@ -33,7 +33,7 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(super) fn new(measurements: &'a Measurements, rpm: f64) -> Self {
-        let [outer, inner] = [Place::Outer, Place::Inner].map(|zone| {
+        let [outer, inner] = [Position::Outer, Position::Inner].map(|zone| {
             measurements.stream_at(false, zone).or_else(|| measurements.stream_at(true, zone))
         });
         // The inner rate is only usable together with an outer one from the same measurement.
@@ -174,7 +174,7 @@ impl<'a> Text<'a> {
                     .to_owned(),
             );
         }
-        if self.measurements.stream_at(false, Place::Inner).is_none() {
+        if self.measurements.stream_at(false, Position::Inner).is_none() {
             missing.push(
                 "the ratio of outer to inner track length: 2 to 1; another ratio would assign the \
                  same seek times to other distances"

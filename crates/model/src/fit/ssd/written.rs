@@ -1,6 +1,8 @@
 //! The targets of a fit of writes, and measured writes that it cannot use.
 
-use drivelab_core::measurements::{FlashState, MeasuredLoad, MeasuredStream, Measurements, Place};
+use drivelab_core::measurements::{
+    FlashState, MeasuredLoad, MeasuredStream, Measurements, Position,
+};
 
 use crate::fit::doubt;
 use crate::fit::simulate::{Seen, Task};
@@ -113,7 +115,7 @@ pub(super) fn goals(measurements: &Measurements) -> Vec<Goal> {
 }
 
 fn is_fitted(stream: &MeasuredStream) -> bool {
-    let is_plain = matches!(stream.place, None | Some(Place::Outer));
+    let is_plain = matches!(stream.position, None | Some(Position::Outer));
     let state = matches!(stream.state, Some(FlashState::Fresh | FlashState::Full));
     stream.write && is_plain && state
 }

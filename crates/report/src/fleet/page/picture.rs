@@ -28,7 +28,7 @@ pub(super) fn picture(result: &FleetResult, found: &Found) -> String {
     let step = judged.figures.len().div_ceil(DOTS_MAX);
     let mut dots = String::new();
     for (place, figure) in judged.figures.iter().enumerate() {
-        if place.is_multiple_of(step) && place != it.place {
+        if place.is_multiple_of(step) && place != it.index {
             let name = format!("{}: {}", group.disks[place], metric::show(&result.metric, *figure));
             dots += &dot("same", across(*figure), row(place), 3.0, &name);
         }

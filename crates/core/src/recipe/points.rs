@@ -1,32 +1,33 @@
-//! The loads of one run of a test: one, or one at each of several places.
+//! The loads of one run of a test: one, or one at each of several points.
 
-use super::test::{Ground, Test};
+use super::test::{LoadTarget, Test};
 use crate::rng::Rng;
 use crate::units::Bytes;
 use crate::workload::Workload;
 
 /// Each load with its first byte and its seed.
-pub(super) fn of(test: &Test, ground: Ground) -> Vec<(Bytes, Workload, u64)> {
+pub(super) fn loads(test: &Test, target: LoadTarget) -> Vec<(Bytes, Workload, u64)> {
     let workload = &test.workload;
     let Some(points) = test.points else {
-        return vec![(workload.offset, workload.clone(), ground.seed)];
+        return vec![(workload.offset, workload.clone(), target.seed)];
     };
-    let rest = ground.capacity.get().saturating_sub(workload.offset.get());
+    let rest = target.capacity.get().saturating_sub(workload.offset.get());
     let length = workload.size.map_or(rest, |size| size.get().min(rest));
     let block = workload.blocks.largest().get();
-    let mut rng = Rng::for_part(ground.seed, 1);
-    let place = |point: u32| {
+    let mut rng = Rng::for_part(target.seed, 1);
+    let mut loads = Vec::new();
+    for point in 0..points {
         let (at, size) = if workload.rw.is_random() {
             let block_number = rng.below((length / block).max(1));
             (block_number * block, block)
         } else {
-            // Each place has the whole distance to the next, so no block is read twice.
+            // Each point has the whole distance to the next, so no block is read twice.
             let step = length / u64::from(points) / block * block;
             (u64::from(point) * step, step.max(block))
         };
         let offset = Bytes::new(workload.offset.get() + at);
         let own = Workload { offset, size: Some(Bytes::new(size)), ..workload.clone() };
-        (offset, own, Rng::for_part(ground.seed, 2 + u64::from(point)).bits())
-    };
-    (0..points).map(place).collect()
+        loads.push((offset, own, Rng::for_part(target.seed, 2 + u64::from(point)).bits()));
+    }
+    loads
 }
