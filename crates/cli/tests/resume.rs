@@ -319,19 +319,6 @@ fn a_matrix_whose_plan_is_damaged_keeps_its_cells() {
 }
 
 #[test]
-fn cells_of_an_earlier_version_stay_as_they_are() {
-    let folder = folder();
-    file(folder.path(), "data", &"x".repeat(256 << 10));
-    file(folder.path(), "cells.toml", CELLS);
-    fs::create_dir(folder.path().join("cells.matrix")).unwrap();
-    file(folder.path(), "cells.matrix/cells.jsonl", "{\"title\":\"Test matrix\"}\n");
-    let said = drivelab(folder.path(), &["run", "--matrix", "cells.toml"]);
-    said.failed(2, &["earlier version", "--out"]);
-    let left: Vec<_> = fs::read_dir(folder.path().join("cells.matrix")).unwrap().collect();
-    assert_eq!(left.len(), 1, "{left:?}");
-}
-
-#[test]
 fn an_interruption_before_the_first_block_is_one() {
     for signal in ["INT", "TERM"] {
         let folder = folder();

@@ -207,7 +207,6 @@ fn wrong_study_files_are_refused_with_line_and_remedy() {
     drivelab(folder.path(), &["study", "ahci-or-idee"]).failed(2, &["did you mean `ahci-or-ide`"]);
     drivelab(folder.path(), &["study", "nowhere.toml"]).failed(2, &["nowhere.toml"]);
     drivelab(folder.path(), &["study", "ahci-or-ide", "--stage", "vm"]).failed(2, &["`vm`"]);
-    check(&SMALL.replace("blocks = 6", "mei = \"3%\""), &["`mei`", "called `margin`"]);
     drivelab(folder.path(), &["study", "buffered-or-direct"]).failed(2, &["--target"]);
 }
 

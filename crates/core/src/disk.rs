@@ -137,6 +137,7 @@ pub trait Medium: Debug {
 
     /// Writes zeros, and keeps the storage of the range where the medium has storage to keep.
     fn write_zeros(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        // In pieces, so that zeroing a whole drive takes no buffer of its size.
         const PIECE: Sectors = Sectors::new(16);
         let zeros = [0; 16 * 512];
         let end = lba + sectors;

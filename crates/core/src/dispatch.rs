@@ -128,9 +128,9 @@ impl TagPool {
     /// Returns the tag of a completed request.
     #[inline]
     pub fn release(&mut self, class: Class) {
-        let held = self.held(class);
-        assert!(*held > 0, "no tag of this class is in use");
-        *held -= 1;
+        let count = self.held(class);
+        assert!(*count > 0, "no tag of this class is in use");
+        *count -= 1;
     }
 
     #[inline]

@@ -64,12 +64,12 @@ impl Plan {
     /// into [`BLOCKS_MIN`] blocks, because fewer could not decide anything. Its unit is a pair of
     /// boots; runs within one show how steady a boot is, not how boots differ.
     pub fn new(design: Design, arms: usize, blocks: u32, seed: u64) -> Self {
+        // A part that no block has, so that orders and runs draw independently.
         let mut rng = Rng::for_part(seed, u64::from(u32::MAX));
         match design {
             Design::Interleaved => {
                 let orders = balanced_orders(arms, blocks, &mut rng);
-                let steps = steps(&orders, |_| 1);
-                Self { design, blocks, steps }
+                Self { design, blocks, steps: steps(&orders, |_| 1) }
             }
             Design::Grouped => {
                 let groups = blocks.min(BLOCKS_MIN);

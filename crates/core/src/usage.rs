@@ -16,8 +16,8 @@ pub trait Census: fmt::Debug + Sync {
     fn usage(&self) -> io::Result<Usage>;
 
     /// The devices under the target with this device number, without their users: its block device
-    /// and, for a partition, the disk. If there is none: every device, and the mounts of our own
-    /// namespace.
+    /// and, for a partition, the disk. If there is none: every device, and the mounts of this
+    /// process's namespace.
     fn under(&self, number: DeviceNumber) -> Usage;
 
     /// One entry for each time that a process has one of `devices` open. Processes of other users
@@ -110,7 +110,7 @@ pub struct Opener {
 pub struct Usage {
     /// Every block device, partitions included.
     pub devices: Vec<BlockDevice>,
-    /// Mounts of our own mount namespace first, then of every other visible one.
+    /// Mounts of this process's namespace first, then of every other visible one.
     pub mounts: Vec<Mounted>,
     /// The swap areas.
     pub swaps: Vec<Identity>,

@@ -1,4 +1,4 @@
-//! What a reader collects from the output of a tool.
+//! The figures and notes that a reader collects from the output of a tool.
 
 use std::collections::BTreeMap;
 
@@ -75,12 +75,12 @@ impl Found {
         self.list(line, || quote(text.trim()));
     }
 
-    /// Records why a line, or part of it, contains no number.
+    /// Records the reason why a line, or part of it, contains no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
         self.list(line, || why.to_owned());
     }
 
-    /// What is beyond the listed ones is only counted: a file may have millions of such lines.
+    /// Lines beyond the listed ones are only counted: a file may have millions of such lines.
     fn list(&mut self, line: usize, why: impl FnOnce() -> String) {
         if self.imported.unknown.len() == LISTED_MAX {
             self.unlisted += 1;
@@ -103,7 +103,7 @@ impl Found {
         self.add(ImportedRun { line, arm: arm.to_owned(), phases, ..ImportedRun::default() });
     }
 
-    /// The same of a run whose settings the file states.
+    /// Adds a run whose settings the file states.
     pub(crate) fn run_of(&mut self, line: usize, arm: &str, work: Work, phases: Vec<Phase>) {
         self.add(ImportedRun { line, arm: arm.to_owned(), work, phases, ..ImportedRun::default() });
     }
@@ -111,6 +111,7 @@ impl Found {
     /// Adds a run, unless it has no figures.
     pub(crate) fn add(&mut self, mut run: ImportedRun) {
         run.phases.retain(|phase| !phase.figures.is_empty());
+        // A name is repeated in every figure of a run: a long one would multiply.
         run.arm.truncate(short(&run.arm).len());
         run.work = self.bounded(&run.work);
         if run.phases.is_empty() {
@@ -134,7 +135,7 @@ impl Found {
         kept
     }
 
-    /// Whether no further runs are kept: a reader may then only count them.
+    /// True if no further runs are kept: a reader may then only count them.
     pub(crate) fn is_full(&self) -> bool {
         self.figures >= FIGURES_MAX
     }
@@ -220,7 +221,7 @@ pub(crate) fn phase(name: &str, nature: Nature, figures: Vec<Figure>) -> Phase {
     Phase { name: name.into(), nature, figures, lat_ns: None, points, remarks }
 }
 
-/// A phase that measures something other than a disk, and why.
+/// A phase that measures something other than a disk, with the reason.
 pub(crate) fn labelled(name: &str, nature: Nature, why: &str, figures: Vec<Figure>) -> Phase {
     let remarks = vec![Remark::new(Label::Nature(nature), why)];
     Phase { remarks, ..phase(name, nature, figures) }
@@ -245,6 +246,7 @@ fn short(name: &str) -> &str {
 /// A plain decimal number; Rust's parser also accepts `inf`, `nan` and `-1`.
 pub(crate) fn decimal(text: &str) -> Option<f64> {
     let text = text.trim();
+    // No tool writes exponents, signs or `inf` where this is used.
     let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
     text.parse::<f64>().ok().filter(|value| is_plain && *value <= NUMBER_MAX)
 }

@@ -1,5 +1,5 @@
-//! Lists and objects of JSON that may be large: they are read item by item, and only what is used
-//! is kept.
+//! Lists and objects of JSON that may be large: they are read item by item, and only used parts are
+//! kept.
 
 use std::fmt;
 use std::marker::PhantomData;

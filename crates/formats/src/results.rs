@@ -10,7 +10,7 @@ use crate::{
     phoronix, sysbench, tiotest, wrk,
 };
 
-/// The name of a tool's output, how it is recognised, and how it is read.
+/// The name of a tool's output, its recogniser, and its parser.
 struct Reader {
     name: &'static str,
     is: fn(&str) -> bool,
@@ -70,6 +70,7 @@ pub fn formats() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// Names the wrong line, or the known formats.
 pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
+    // Tools spell themselves with capitals: `CrystalDiskMark`, `HDTune`.
     let format = format.to_ascii_lowercase();
     let alias = ALIASES.iter().find(|(alias, _)| *alias == format);
     let format = alias.map_or(format.as_str(), |(_, name)| *name);
@@ -89,7 +90,7 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     Err(ParseError::new(0, what, hint))
 }
 
-/// Whether a text looks like the output of a known tool.
+/// True if a text looks like the output of a known tool.
 pub fn is_known(text: &str) -> bool {
     READERS.iter().any(|reader| (reader.is)(text))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Figure, Phase};
+use drivelab_stats::numbers::standard_deviation;
 
 /// One metric with the values of every arm.
 #[derive(Debug)]
@@ -25,44 +26,33 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new(results: &Imported) -> Self {
         let (mut arms, mut series): (Vec<String>, Vec<Series>) = Default::default();
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
         for run in &results.runs {
-            places.entry(&run.arm).or_insert_with(|| {
+            indices.entry(&run.arm).or_insert_with(|| {
                 arms.push(run.arm.clone());
                 arms.len() - 1
             });
         }
+        // Runs are numbered within their arm, as blocks of a comparison are.
         let mut runs = vec![0_usize; arms.len()];
         let mut metrics: BTreeMap<String, usize> = BTreeMap::new();
         for run in &results.runs {
-            let arm = places[run.arm.as_str()];
+            let arm = indices[run.arm.as_str()];
             runs[arm] += 1;
             for figure in run.phases.iter().flat_map(Phase::metrics) {
-                let place = *metrics.entry(figure.name.clone()).or_insert_with(|| {
+                let metric = *metrics.entry(figure.name.clone()).or_insert_with(|| {
                     let values = vec![Vec::new(); arms.len()];
                     series.push(Series { figure: figure.clone(), values });
                     series.len() - 1
                 });
-                series[place].values[arm].push((runs[arm], figure));
+                series[metric].values[arm].push((runs[arm], figure));
             }
         }
         Self { arms, series }
     }
 }
 
-/// The arithmetic mean; a single value unchanged.
-#[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    match values {
-        [value] => *value,
-        _ => values.iter().sum::<f64>() / values.len() as f64,
-    }
-}
-
 /// The standard deviation with n - 1; none for a single value.
-#[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
 pub(crate) fn spread(values: &[f64]) -> Option<f64> {
-    let centre = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+    (values.len() > 1).then(|| standard_deviation(values))
 }

@@ -1,6 +1,6 @@
-//! What shows which tool wrote a text.
+//! Recognition of the tool that wrote a text.
 
-/// Whether a line of a text is one that a tool writes. Each such line has `part` in it: a text
+/// True if a line of a text is one that a tool writes. Each such line has `part` in it: a text
 /// without that, which most are, is not divided into lines.
 pub(crate) fn in_a_line(text: &str, part: &str, is: impl Fn(&str) -> bool) -> bool {
     text.contains(part) && text.lines().any(is)

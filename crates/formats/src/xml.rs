@@ -39,6 +39,7 @@ pub(crate) fn walk<'a>(
                     return Err(ParseError::new(line, what, "give the file as the tool wrote it"));
                 }
                 path.push(name);
+                // Text before a child element is layout in all formats read here.
                 content.clear();
                 visit(&path, line, Step::Open)?;
                 if is_empty {
@@ -153,7 +154,6 @@ fn add_text(content: &mut String, text: &str, line: usize) -> Result<(), ParseEr
 }
 
 fn sign(entity: &str) -> Option<char> {
-    let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok();
     match entity {
         "amp" => Some('&'),
         "lt" => Some('<'),
@@ -163,10 +163,10 @@ fn sign(entity: &str) -> Option<char> {
         _ => {
             let digits = entity.strip_prefix('#')?;
             let code = match digits.strip_prefix('x') {
-                Some(hex) => code(hex, 16),
-                None => code(digits, 10),
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => digits.parse(),
             };
-            code.and_then(char::from_u32)
+            char::from_u32(code.ok()?)
         }
     }
 }

@@ -75,6 +75,7 @@ fn finite(values: &[f64]) -> Vec<f64> {
 
 /// The most distinct split of a series and its p, if it is reported.
 fn split(series: &[f64], rng: &mut Xoshiro256PlusPlus) -> Option<(usize, f64)> {
+    // A shorter series has no split with enough values on both sides.
     if series.len() < 2 * SIDE_MIN {
         return None;
     }
@@ -86,6 +87,7 @@ fn split(series: &[f64], rng: &mut Xoshiro256PlusPlus) -> Option<(usize, f64)> {
     for _ in 0..PERMUTATIONS {
         // All are drawn, so that what one split finds does not depend on how soon another failed.
         permute(&mut order, block, rng);
+        // The split is already refuted: only the random draws remain to be used up.
         if as_distinct > AS_DISTINCT_MAX {
             continue;
         }

@@ -111,6 +111,7 @@ impl Criteria {
     /// The bounds are symmetric in the logarithm, 1/(1 + margin) to 1 + margin as a ratio, so that
     /// swapping the arms mirrors the verdict exactly.
     pub fn bound(&self) -> f64 {
+        // log1p keeps the digits of a margin of a thousandth.
         libm::log1p(self.margin)
     }
 }

@@ -71,6 +71,7 @@ pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, Noise
 fn one_more_pair(result: &Comparison) -> f64 {
     let n = float(result.n);
     let half = student::quantile(0.975, n - 1.0) * result.sd_log.unwrap_or(0.0);
+    // A prediction for a new pair: its own scatter and the error of the mean.
     ratio(libm::log(result.ratio).abs() + half * (1.0 + 1.0 / n).sqrt())
 }
 

@@ -44,8 +44,8 @@ pub(crate) struct Seen {
 /// If the plan was too small, that is the plan to follow. If not, the effect lies where the plan
 /// has less power, near the margin.
 pub(crate) fn runs_to_conclude(seen: Seen, criteria: &Criteria) -> Option<u32> {
-    let planned = planned(criteria.bound(), seen.sd, criteria, seen.least)?;
-    if planned as usize > seen.n { Some(planned) } else { runs_to_settle(seen, criteria) }
+    let plan = planned(criteria.bound(), seen.sd, criteria, seen.least)?;
+    if plan as usize > seen.n { Some(plan) } else { runs_to_settle(seen, criteria) }
 }
 
 /// Returns the blocks needed to say on which side of the margin the effect lies.
@@ -53,6 +53,7 @@ pub(crate) fn runs_to_conclude(seen: Seen, criteria: &Criteria) -> Option<u32> {
 /// An effect as large as the one seen is shown to be beyond the margin, or within it, with 80 %
 /// power. How far it is from zero plays no part: that is no longer open.
 pub(crate) fn runs_to_settle(seen: Seen, criteria: &Criteria) -> Option<u32> {
+    // Positive: the effect seems to lie beyond the margin; negative: within it.
     let beyond = seen.mean.abs() - criteria.bound();
     let needed = if beyond > 0.0 {
         runs_for(beyond, seen.sd, difference_tails(criteria, seen.least))

@@ -20,6 +20,7 @@ pub(crate) const TIE: f64 = 1e-12;
 pub fn p_value(d: &[f64], seed: u64) -> f64 {
     let table = SignTable::new(d);
     let largest: f64 = d.iter().map(|v| v.abs()).sum();
+    // Ties count as at least as large, so that rounding never makes p smaller.
     let observed = d.iter().sum::<f64>().abs() - TIE * largest;
     let mut as_large = 0_u32;
     let flips = for_each_flip(d.len(), seed, |mask| {
@@ -72,6 +73,7 @@ pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&[u8
 /// The number of random tosses tried.
 fn random_flips(blocks: usize) -> u32 {
     let work = RANDOM_FLIPS as usize * WITH_ALL_FLIPS_MAX;
+    // Constant work: blocks times flips.
     let affordable = u32::try_from(work / blocks.max(1)).unwrap_or(u32::MAX);
     affordable.clamp(RANDOM_FLIPS / 10, RANDOM_FLIPS)
 }

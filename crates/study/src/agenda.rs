@@ -12,45 +12,47 @@ use crate::stage::Task;
 #[derive(Debug)]
 pub struct Agenda {
     runs: Vec<(Step, Task)>,
-    places: BTreeMap<(u32, usize, u32, Task), usize>,
-    /// Runs that one stay of an arm makes.
+    indices: BTreeMap<(u32, usize, u32, Task), usize>,
+    /// Number of runs in one stay of an arm.
     stay: usize,
 }
 
 impl Agenda {
     /// The runs of `study` as `plan` orders them.
     pub fn new(study: &StudyFile, plan: &Plan) -> Self {
-        let tasks = tasks(study);
-        let mut runs = Vec::with_capacity(plan.steps.len() * tasks.len());
+        let all = tasks(study);
+        let mut runs = Vec::with_capacity(plan.steps.len() * all.len());
         for step in &plan.steps {
-            // Every arm of a block does its tasks in the same order, so that what one task leaves
-            // behind meets every arm alike.
-            let mut order = tasks.clone();
+            // Every arm of a block does its all in the same order, so that the effects of one
+            // task on the next meet every arm alike.
+            let mut order = all.clone();
             Rng::for_part(study.seed, u64::from(step.block) << 32).shuffle(&mut order);
             runs.extend(order.into_iter().map(|task| (*step, task)));
         }
         let keys = runs.iter().map(|(step, task)| key(step, *task));
-        let places = keys.zip(0..).collect();
-        Self { runs, places, stay: tasks.len() }
+        let indices = keys.zip(0..).collect();
+        Self { runs, indices, stay: all.len() }
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn count(&self) -> usize {
         self.runs.len()
     }
 
-    /// The place of a run; `None` where the study has no such run.
-    pub fn place(&self, step: &Step, task: Task) -> Option<usize> {
-        let place = *self.places.get(&key(step, task))?;
-        (self.runs[place].0 == *step).then_some(place)
+    /// The index of a run; `None` where the study has no such run.
+    pub fn index(&self, step: &Step, task: Task) -> Option<usize> {
+        let index = *self.indices.get(&key(step, task))?;
+        debug_assert!(index < self.runs.len());
+        (self.runs[index].0 == *step).then_some(index)
     }
 
-    /// The stays of arms, one after the other, each with its runs and their places.
+    /// The stays of arms, one after the other, each with its runs and their indices.
     pub fn stays(&self) -> impl Iterator<Item = (&Step, Vec<(usize, Task)>)> {
+        // Each stay has all tasks once, so stays are chunks of equal size.
         let stays = self.runs.chunks(self.stay.max(1)).zip((0..).step_by(self.stay.max(1)));
         stays.map(|(runs, first)| {
-            let places = runs.iter().zip(first..).map(|((_, task), place)| (place, *task));
-            (&runs[0].0, places.collect())
+            let runs_of_stay = runs.iter().zip(first..).map(|((_, task), index)| (index, *task));
+            (&runs[0].0, runs_of_stay.collect())
         })
     }
 }

@@ -1,4 +1,4 @@
-//! How long a study will take.
+//! The duration of a study.
 
 use std::fmt;
 
@@ -20,35 +20,25 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What is left of a study in real time; `None` where nothing is, or its time is unknown.
+    /// The missing runs of a study in real time; `None` where none is missing, or its time is
+    /// unknown.
     pub fn left(study: &StudyFile, agenda: &Agenda, out: &Out) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
-        let missing = all.filter(|(place, _)| !out.done.contains_key(place));
+        let missing = all.filter(|(index, _)| !out.done.contains_key(index));
         Self::of(missing.map(|(_, task)| study.work(task)))
     }
 
-    /// What is left of a study of which the first `done` runs of the agenda are there.
+    /// The missing runs of a study whose first `done` runs of the agenda are finished.
     pub(crate) fn after(study: &StudyFile, agenda: &Agenda, done: usize) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
         Self::of(all.skip(done).map(|(_, task)| study.work(task)))
     }
 
-    /// What runs take whose time is known: none of them may be a command.
+    /// The duration of runs; `None` if a time is unknown, as that of a command.
     fn of(mut runs: impl Iterator<Item = Work>) -> Option<Self> {
-        let one = |work: &Work| {
-            let (time, is_at_most) = match work {
-                Work::Load(load) => {
-                    let is_at_most = load.number_ios.is_some() || load.steady.is_some();
-                    (load.runtime + load.ramp_time, is_at_most)
-                }
-                Work::Suite(suite) => (suite.time?, true),
-                Work::Command(_) => return None,
-            };
-            Some(Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most })
-        };
-        let first = one(&runs.next()?)?;
+        let first = Self::of_one(&runs.next()?)?;
         runs.try_fold(first, |sum, next| {
-            let next = one(&next)?;
+            let next = Self::of_one(&next)?;
             Some(Self {
                 runs: sum.runs + 1,
                 whole: sum.whole + next.whole,
@@ -57,6 +47,19 @@ impl Effort {
                 is_at_most: sum.is_at_most || next.is_at_most,
             })
         })
+    }
+
+    fn of_one(work: &Work) -> Option<Self> {
+        let (time, is_at_most) = match work {
+            Work::Load(load) => {
+                // Such a run may end before its time.
+                let is_at_most = load.number_ios.is_some() || load.steady.is_some();
+                (load.runtime + load.ramp_time, is_at_most)
+            }
+            Work::Suite(suite) => (suite.time?, true),
+            Work::Command(_) => return None,
+        };
+        Some(Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Experiments: the study file, its plan, carrying it out over any stage, and what is kept of it.
+//! Experiments: the study file, its plan, its runs on any stage, and its results on disk.
 //!
 //! This crate knows no stage and prints nothing. The caller gives three things: a [`Stage`] that
 //! makes the runs, a [`Watch`] that talks to the user, and a [`Vocabulary`] of the settings that

@@ -1,10 +1,10 @@
-//! The numbers that a run yields, and how workloads are called.
+//! The numbers that a run yields, and the names of workloads.
 
 use drivelab_core::matrix::Matrix;
 use drivelab_core::workload::{Pace, Rw, Workload};
 
-/// Every metric that a study may declare as primary; those of one kind of request are there where
-/// a workload makes several.
+/// Every metric that a study may declare as primary; those of one kind of request exist where a
+/// workload makes several kinds.
 pub const NAMES: &[&str] = &[
     "iops",
     "bytes_per_s",
@@ -26,7 +26,7 @@ pub const NAMES: &[&str] = &[
 /// The metrics of each group of cells of a matrix.
 const OF_CELLS: &[&str] =
     &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
-/// Those that compare a drive alone with all at once.
+/// The metrics that compare a drive alone with all at once.
 const OF_SEVERAL: &[&str] = &["scaling", "best_alone_bytes_per_s"];
 
 /// The metrics of each group of cells of `matrix`.
@@ -39,11 +39,12 @@ pub fn of_cells(matrix: &Matrix) -> impl Iterator<Item = &'static str> + use<> {
 /// dots (`bonnie.seeks.per_s`).
 pub fn split<'a>(text: &'a str, workloads: &[String]) -> Option<(&'a str, &'a str)> {
     let behind = |workload: &String| text.strip_prefix(workload.as_str())?.strip_prefix('.');
+    // The shortest rest is the longest name: `a.b` is preferred to `a` for `a.b.iops`.
     let metric = workloads.iter().filter_map(behind).min_by_key(|metric| metric.len())?;
     Some((&text[..text.len() - metric.len() - 1], metric))
 }
 
-/// The metric that speaks for a workload on the first screen.
+/// The metric of a workload that is shown first.
 pub fn headline(workload: &Workload) -> &'static str {
     if workload.rw.is_random() { "iops" } else { "bytes_per_s" }
 }

@@ -8,10 +8,10 @@ use crate::command::quoted;
 use crate::file::StudyFile;
 use crate::folder::Asked;
 
-/// What is typed to repeat a study: `drivelab study NAME` and every option that matters.
+/// The words that repeat a study: `drivelab study NAME` and every option that matters.
 ///
 /// No folder is among it: the one that this study was kept in is not written again, so the
-/// results of the next go to a folder of their own.
+/// results of the next go to another folder.
 pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<String> {
     let mut words = program(asked);
     if asked.commands.is_empty() {
@@ -51,13 +51,13 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
     words
 }
 
-/// What carries out a study of this kind.
+/// The program for a study of this kind.
 fn program(asked: &Asked) -> Vec<String> {
     let Some(ranks) = asked.ranks else { return ["drivelab", "study"].map(String::from).to_vec() };
     ["mpirun", "-n", &ranks.to_string(), "drivelab-mpi", "study"].map(String::from).to_vec()
 }
 
-/// How to ask the study of one's own drive, `my-drive.toml`, where all arms have the drive that the
+/// The command for the user's own drive, `my-drive.toml`, where all arms have the drive that the
 /// command can set.
 pub fn of_own_drive(study: &StudyFile, asked: &Asked) -> Option<String> {
     let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
@@ -76,7 +76,7 @@ pub fn command(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The name that a study's results go under.
+/// The name of a study's results.
 pub fn stem(name: &str) -> String {
     let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.unwrap_or_else(|| "study".into())

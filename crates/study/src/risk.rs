@@ -1,4 +1,4 @@
-//! What a study's settings risk when power fails, in sentences.
+//! The risks of a study's settings in a power failure, in sentences.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use drivelab_core::units::Bytes;
 /// The state of the drive's write cache in one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteCache {
-    /// How much it acknowledges before the medium has it; `None` where it is off.
+    /// The amount that it acknowledges before the medium has it; `None` where it is off.
     pub size: Option<Bytes>,
 }
 
-/// What the write caches of the arms mean for data, `names` and `caches` alike in order.
+/// The risk of the arms' write caches for data; `names` and `caches` are in one order.
 pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
     let with: Vec<&str> = names
         .iter()
@@ -40,8 +40,8 @@ pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
     Risk { sentence: format!("{loss} {who}"), differs }
 }
 
-/// What the write cache of a real drive means for data, by the states that inspections saw before
-/// the runs.
+/// The risk of a real drive's write cache for data, by the states that inspections saw before the
+/// runs.
 pub fn seen(states: &BTreeSet<String>) -> Risk {
     let caching: Vec<&str> =
         states.iter().map(String::as_str).filter(|state| state.contains("write back")).collect();

@@ -1,4 +1,4 @@
-//! A place where the runs of a study are made.
+//! The stage on which the runs of a study are made.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::{Refusal, choice_as_text};
 use serde::{Deserialize, Serialize};
 
-/// Where a study runs, as files and commands spell it.
+/// A stage, as files and commands spell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StageName {
     /// Virtual time over a modelled drive.
@@ -36,8 +36,8 @@ impl Choice for StageName {
 choice_as_text!(StageName);
 
 impl StageName {
-    /// Whether time there is virtual: each block is then another specimen of its drive, and the
-    /// same run made twice is the same.
+    /// True if its time is virtual: each block is then another specimen of its drive, and the same
+    /// run made twice is the same.
     pub fn is_virtual(self) -> bool {
         matches!(self, Self::Simulate | Self::Kernel)
     }
@@ -45,10 +45,10 @@ impl StageName {
 
 /// Makes the runs of a study.
 pub trait Stage {
-    /// Why a run could not be made.
+    /// The reason why a run could not be made.
     type Error: From<Refusal> + Display;
 
-    /// What is measured, in words that are equal exactly when the target is.
+    /// The measured target, in words that are equal exactly when the target is.
     fn target(&self) -> String;
 
     /// The boot this machine is in, where no two blocks may share one.
@@ -56,13 +56,12 @@ pub trait Stage {
         None
     }
 
-    /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
-    /// stays.
+    /// Activates the arm from any state; where that fails nothing of it remains.
     fn enter(&mut self, _arm: usize) -> Result<Entered, Self::Error> {
         Ok(Entered::Ready)
     }
 
-    /// Undoes what [`Stage::enter`] did.
+    /// Undoes [`Stage::enter`].
     fn leave(&mut self, _arm: usize) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -72,38 +71,37 @@ pub trait Stage {
         self.leave(arm)
     }
 
-    /// Whether nothing of an arm is in force, by all that is known: what could not be undone is.
+    /// True if nothing of an arm is in force, as far as is known: a failed undo counts as in force.
     fn is_reverted(&self) -> bool {
         true
     }
 
-    /// Makes one run of the arm in place.
+    /// Makes one run of the active arm.
     fn run(&mut self, request: Request) -> Result<RunRecord, Self::Error>;
 
-    /// Makes several, whose records come in the order of `requests` and are what each would be
-    /// alone.
+    /// Makes several, whose records come in the order of `requests` and are the same as each alone.
     fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Self::Error> {
         requests.iter().map(|request| self.run(*request)).collect()
     }
 
-    /// What the command of the last run printed, where one ran; whether or not that succeeded.
+    /// The output of the last run's command, where one ran; whether or not that succeeded.
     fn printed(&mut self) -> Option<String> {
         None
     }
 
-    /// What the last run left beside its record, for a check that the same run made twice is the
-    /// same.
+    /// The evidence of the last run in addition to its record, for a check that the same run made
+    /// twice is the same.
     fn evidence(&mut self) -> Vec<Evidence> {
         Vec::new()
     }
 
-    /// Why no further run can be made here, although those that were made stand: a host of many no
-    /// longer answers.
+    /// The reason why no further run can be made here, although those that were made stand: a host
+    /// of many no longer answers.
     fn lost(&self) -> Option<String> {
         None
     }
 
-    /// How many runs it is given at a time. All of them are made again where one is cut short.
+    /// The number of runs it is given at a time. All of them are made again where one is cut short.
     fn at_once(&self) -> usize {
         1
     }
@@ -111,31 +109,31 @@ pub trait Stage {
     /// The settings in force in each arm, for the report.
     fn settings(&self) -> Vec<Vec<(String, String)>>;
 
-    /// What the settings risk when power fails, by what is known here and what `runs` saw.
+    /// The risks of the settings in a power failure, by facts known here and those that `runs` saw.
     fn risks(&self, runs: &[StoredRun]) -> Vec<Risk>;
 
-    /// What the reader must know about this place and where `runs` were made.
+    /// Remarks for the reader on this stage and on the conditions of `runs`.
     fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
 
-    /// How much of the target is used, where the workloads do not say it.
+    /// The size of the target that is used, where the workloads do not state it.
     fn size(&self) -> Option<Bytes> {
         None
     }
 }
 
-/// Whether an arm could be put in place.
+/// The result of activating an arm.
 #[derive(Debug)]
 pub enum Entered {
-    /// It is in place.
+    /// It is active.
     Ready,
     /// The user must do something first, often reboot; runs so far are kept.
     Waiting(String),
 }
 
-/// A text that a run left beside its record.
+/// A text that a run left in addition to its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// What it is: `trace`.
+    /// Its kind: `trace`.
     pub name: &'static str,
     /// Its lines.
     pub text: String,
@@ -144,39 +142,39 @@ pub struct Evidence {
 /// A run that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The arm in place.
+    /// The active arm.
     pub arm: usize,
-    /// What is run.
+    /// The task.
     pub task: Task,
     /// Seed of everything random in it.
     pub seed: u64,
-    /// Which of the study's specimens, the same for all arms of a block; `None` for the median
+    /// Index of the study's specimen, the same for all arms of a block; `None` for the median
     /// drive.
     pub specimen: Option<u32>,
 }
 
-/// What one run does.
+/// The task of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// The workload at this place.
+    /// The workload at this index.
     Workload(usize),
-    /// The point of the depth curve at this place.
+    /// The point of the depth curve at this index.
     Curve(usize),
-    /// The cell of the matrix at this place, whose record has a job for each of its targets.
+    /// The cell of the matrix at this index, whose record has a job for each of its targets.
     Cell(usize),
 }
 
-/// One finished run and its place in the experiment.
+/// One finished run and its step in the experiment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredRun {
     /// The arm and block it belongs to.
     pub step: Step,
-    /// What was run.
+    /// The task.
     pub task: Task,
     /// The boot it was made in, where that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
-    /// What it measured.
+    /// Its record.
     pub record: RunRecord,
 }

@@ -1,4 +1,4 @@
-//! The caller of a study, who talks to the user and minds the process.
+//! The caller of a study, which talks to the user and to the process's signals.
 
 use std::any::Any;
 use std::fmt;
@@ -7,9 +7,9 @@ use drivelab_core::Refusal;
 
 use crate::stage::StoredRun;
 
-/// Whoever carries a study out.
+/// The caller of a study.
 pub trait Watch {
-    /// Whether the user asked to stop.
+    /// True if the user asked to stop.
     fn is_stopping(&self) -> bool;
 
     /// Keeps the process from being ended by a signal while the shield lives.
@@ -24,13 +24,13 @@ pub trait Watch {
     /// A run is finished and on the disk, `done` of `all`.
     fn finished(&self, done: usize, all: usize, run: &str);
 
-    /// Why more runs like this one would be useless.
+    /// The reason why more runs like this one would be useless.
     fn refuses(&self, _run: &StoredRun) -> Option<Refusal> {
         None
     }
 }
 
-/// A guard of the caller's own making.
+/// A guard that the caller makes.
 pub struct Shield(#[expect(dead_code, reason = "it works by being dropped")] Box<dyn Any>);
 
 impl Shield {

@@ -44,6 +44,7 @@ pub fn canonical(text: &str) -> String {
 /// in capitals or not: a drive's model is found by its number alone. A number is a value and not a
 /// slip of another one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A number that is not accepted was meant as it is: 31 is no slip of 32.
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -54,6 +55,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if lower.len() >= PART_MIN && candidate.to_lowercase().contains(&lower) {
             containing.push(candidate);
         }
+        // Words of two letters are one error away from too many others.
         let slip = word.len() > 2 && strsim::osa_distance(word, candidate) == 1;
         let similarity = strsim::jaro_winkler(word, candidate).max(if slip { 0.9 } else { 0.0 });
         if similarity > 0.8 && best.is_none_or(|(_, highest)| similarity > highest) {

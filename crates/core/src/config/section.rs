@@ -16,6 +16,7 @@ struct Source {
 
 impl Source {
     fn error(&self, at: usize, message: String, hint: Option<String>) -> ConfigError {
+        // Spans are byte offsets: lines and columns are computed only when an error needs them.
         let before = self.text.get(..at).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
@@ -151,6 +152,7 @@ impl Section {
     /// The value of `key` as written in the file; `None` if the key is absent.
     pub fn stated(&self, key: &str) -> Option<Stated> {
         let (_, _, item) = self.left.iter().find(|(name, ..)| name == key)?;
+        // The parser drops comments, so value and remark are taken from the line itself.
         let line = self.source.text.get(item.at()..)?.lines().next()?;
         let mut quoted = false;
         let end = line.find(|c: char| {

@@ -21,6 +21,7 @@ impl Value for String {
 
 impl Value for bool {
     fn read(text: &str) -> Result<Self, String> {
+        // Both conventions: fio's `0` and `1`, and the words that people write.
         match text {
             "true" | "on" | "yes" | "1" => Ok(true),
             "false" | "off" | "no" | "0" => Ok(false),
@@ -31,6 +32,8 @@ impl Value for bool {
 
 impl Value for f64 {
     fn read(text: &str) -> Result<Self, String> {
+        // `nan` and `inf` parse as well, and would spread through every figure that depends on
+        // them.
         let number: Option<f64> = text.parse().ok();
         number
             .filter(|number| number.is_finite())
@@ -42,6 +45,7 @@ macro_rules! whole_number {
     ($($number:ty),+) => {$(
         impl Value for $number {
             fn read(text: &str) -> Result<Self, String> {
+                // TOML's own integers may group digits; a number in quotes may, too.
                 text.replace('_', "").parse().map_err(|_| {
                     format!("`{text}` is not a whole number from 0 to {}", <$number>::MAX)
                 })

@@ -50,6 +50,7 @@ pub struct Line<'a> {
 /// The non-blank lines. Refuses input that is not text, such as the bytes of a picture or an
 /// archive.
 pub fn lines(text: &str) -> Result<impl Iterator<Item = Line<'_>> + Clone, ParseError> {
+    // Tools on Windows begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text });
     if let Some(line) = lines.clone().find(|line| line.text.contains(is_binary)) {
@@ -96,6 +97,7 @@ fn field(text: &str) -> Option<(String, Option<&str>)> {
     loop {
         let (inside, after) = rest.split_once('"')?;
         field.push_str(inside);
+        // A doubled quotation mark is one in the text.
         if let Some(more) = after.strip_prefix('"') {
             field.push('"');
             rest = more;

@@ -31,6 +31,7 @@ impl Imported {
         for (all, one) in
             [(&mut self.tool, other.tool), (&mut self.tool_version, other.tool_version)]
         {
+            // Files of several versions of a tool may be read together: each version is named once.
             if !all.split(", ").any(|known| *known == one) {
                 *all = format!("{all}, {one}");
             }

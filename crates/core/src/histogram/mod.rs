@@ -174,6 +174,8 @@ impl Histogram {
             passed += u128::from(*count);
             if passed >= rank {
                 let (low, width) = bounds(index);
+                // The middle halves the largest error of a bucket; minimum and maximum are known
+                // exactly.
                 let middle = low + (width - 1) / 2;
                 return Some(Span::from_ns(middle.clamp(self.min_ns, self.max_ns)));
             }
@@ -225,6 +227,7 @@ impl From<Sparse> for Histogram {
         }
         for &(index, count) in known() {
             let slot = &mut histogram.counts[index as usize - histogram.first];
+            // A stored histogram may hold any numbers: sums saturate instead of overflowing.
             *slot = slot.saturating_add(count);
             histogram.n = histogram.n.saturating_add(count);
         }

@@ -96,6 +96,7 @@ impl Series {
         if seconds > 0 {
             self.turn(seconds - 1);
         }
+        // A run shorter than a second still has one interval.
         if seconds > 0 || self.begun {
             self.close();
         }
@@ -181,6 +182,8 @@ impl Series {
     #[cold]
     fn turn(&mut self, second: u64) {
         while second / self.interval_s > self.ends.len() as u64 {
+            // An interval may fill every bucket: the room for that is kept, so that recording never
+            // allocates.
             let full = self.buckets.len() + BUCKETS > ENTRIES_MAX;
             if full || self.ends.len() == INTERVALS_MAX {
                 self.halve();

@@ -57,6 +57,7 @@ pub fn put(sector: &mut [u8], label: Label) {
     sector[8..16].copy_from_slice(&label.sector.to_le_bytes());
     sector[16..24].copy_from_slice(&label.generation.to_le_bytes());
     sector[24..32].copy_from_slice(&label.run.to_le_bytes());
+    // Last, as the checksum covers the fields above.
     let sum = checksum(sector);
     sector[32..40].copy_from_slice(&sum.to_le_bytes());
 }
@@ -84,6 +85,7 @@ pub fn read(sector: &[u8]) -> Sector {
     if sector.starts_with(&PLAIN) {
         return Sector::Plain;
     }
+    // A signature with a few flipped bits is our damaged sector, not another program's.
     if (word(sector, 0) ^ u64::from_le_bytes(LABELLED)).count_ones() > DAMAGED_BITS {
         return Sector::Foreign;
     }
@@ -102,6 +104,7 @@ pub fn is_ours(sector: &[u8]) -> bool {
 
 /// True if part of a sector, which a file may end in, is the beginning of one of ours.
 pub fn is_beginning(part: &[u8]) -> bool {
+    // A file may be truncated within its last sector: the signature's beginning is enough.
     let length = part.len().min(LABELLED.len());
     length > 0 && [LABELLED, PLAIN].iter().any(|signature| signature[..length] == part[..length])
 }

@@ -31,6 +31,7 @@ impl<'a> Host<'a> {
         };
         let port = match rest.strip_prefix(':') {
             None if rest.is_empty() => None,
+            // RFC 3986, 3.2.3: an empty port is the default one.
             Some("") => None,
             // `parse` alone would accept a sign.
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {

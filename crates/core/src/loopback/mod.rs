@@ -56,6 +56,7 @@ impl<'a> Head<'a> {
         if !host.is_loopback() {
             return Err(Refused::ForeignHost);
         }
+        // Programs other than browsers send no `Origin`; every browser sends it with a change.
         if !self.values("origin").all(|origin| is_origin_of(origin, &host)) {
             return Err(Refused::ForeignOrigin);
         }

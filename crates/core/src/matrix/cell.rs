@@ -38,13 +38,13 @@ impl Cell {
     /// The threads on each target, and the workload of each: threads that share one
     /// position are one with as many requests outstanding.
     pub fn jobs(&self, matrix: &Matrix) -> Result<(u32, Workload), CellError> {
-        let workload = self.workload(matrix)?;
+        let of_thread = self.workload(matrix)?;
         let Group { threads, .. } = self.group;
         if !self.shares_cursor(matrix) {
-            return Ok((threads, workload));
+            return Ok((threads, of_thread));
         }
         let pace = Pace::Closed { iodepth: threads, think_time: Span::ZERO };
-        Ok((1, Workload { pace, ..workload }))
+        Ok((1, Workload { pace, ..of_thread }))
     }
 
     /// The workload of each thread.

@@ -205,6 +205,8 @@ impl Matrix {
         let mut cells = Vec::new();
         for cursor in 0..self.cursors.len() {
             for group in self.groups() {
+                // A single thread, or random addresses, would only repeat the cells of the first
+                // cursor.
                 if cursor > 0 && !group.has_cursors() {
                     continue;
                 }

@@ -127,6 +127,7 @@ impl Measurements {
             return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
         }
         Ok(Self {
+            // Sizes from data sheets need not be whole sectors.
             capacity_bytes: capacity_bytes / 512 * 512,
             sector_bytes: None,
             rpm,
@@ -187,6 +188,7 @@ impl Measurements {
         }
         self.sources.push(format!("run of {}: {name}", run.target));
         for mark in &run.marks {
+            // The first mark of a kind stands for all: later ones differ in their numbers only.
             if self.marks.iter().all(|known| known.id != mark.id) {
                 self.marks.push(mark.clone());
             }

@@ -77,6 +77,8 @@ impl Measurements {
             }
         }
         if let Some(mut section) = whole.section("sequential")? {
+            // The block size of streams has no influence on a fit; the key is for readers of the
+            // file.
             section.take::<Bytes>("bs")?;
             let written = section.take::<FlashState>("write_state")?;
             for (key, write, position) in STREAMS {

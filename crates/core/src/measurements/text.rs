@@ -93,6 +93,7 @@ fn load_text(text: &mut String, load: &MeasuredLoad) {
 }
 
 fn error_text(text: &mut String, error: Option<f64>) {
+    // Never printed as 0, which would be read as exact.
     if let Some(error) = error.filter(|error| *error > 0.0) {
         let _ = writeln!(text, "error_percent = {:.3}", (100.0 * error).max(0.001));
     }

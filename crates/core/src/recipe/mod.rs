@@ -144,6 +144,7 @@ fn rounds<E>(
 fn keep_marks(marks: &mut Vec<Mark>, rounds: &[Vec<PointCounts>]) {
     for mark in rounds.iter().flatten().flat_map(|point| &point.counts.marks) {
         let known = marks.iter().any(|known| known.id == mark.id);
+        // A nature is a remark of its phase, and a short tail is seen in the phase's own figures.
         if !known && mark.id.nature().is_none() && mark.id != MarkId::FewRequests {
             marks.push(mark.clone());
         }

@@ -115,6 +115,7 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
     if tests.is_empty() {
         return Err(top.error("the recipe has no test: add a `[[test]]` table"));
     }
+    // A setting that every test overrides would otherwise be ignored silently.
     if let Some((key, _)) = unused.first() {
         let message = format!("`{key}` would change nothing: every test of it sets its own");
         let hint = format!("omit `{key}`, or write a recipe of your own");

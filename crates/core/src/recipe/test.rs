@@ -83,6 +83,7 @@ pub struct LoadTarget {
 impl Test {
     /// Duration of the test; single requests take almost no time.
     pub fn time(&self) -> Span {
+        // A thousand single requests take seconds, whatever their nominal runtime is.
         if self.points.is_some() && self.workload.number_ios.is_some() {
             return Span::ZERO;
         }

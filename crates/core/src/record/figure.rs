@@ -201,6 +201,7 @@ impl Phase {
 
 /// The name of a phase's number within a run.
 pub fn metric_name(phase: &str, figure: &str) -> String {
+    // `seeks_cpu` of phase `seeks` already names its phase.
     if figure.starts_with(phase) {
         return figure.to_owned();
     }

@@ -164,6 +164,7 @@ impl Tally {
         self.late.merge(&other.late);
         self.queued_ns += other.queued_ns;
         self.target_full |= other.target_full;
+        // One job with coarse time stamps makes the sum coarse.
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }
 

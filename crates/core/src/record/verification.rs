@@ -45,7 +45,7 @@ pub struct DamageExample {
 pub struct Verification {
     /// Blocks that must contain acknowledged data.
     pub promised: u64,
-    /// Those that do.
+    /// Number of blocks that do.
     pub good: u64,
     /// Blocks with parts of a write that was never acknowledged: not a fault, because nothing was
     /// promised.

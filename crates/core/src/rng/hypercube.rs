@@ -20,6 +20,7 @@ pub fn hypercube(seed: u64, rows: u32, columns: usize) -> Vec<Vec<f64>> {
     for column in 0..columns {
         let mut rng = Rng::for_part(seed, column as u64);
         let mut best: Option<(f64, Vec<u32>)> = None;
+        // The first column has nothing to be compared with.
         for _ in 0..if column == 0 { 1 } else { tries } {
             let mut order: Vec<u32> = (0..rows).collect();
             rng.shuffle(&mut order);

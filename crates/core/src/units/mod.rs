@@ -38,6 +38,7 @@ pub(crate) fn split_number(text: &str) -> Option<(u128, &str)> {
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
     let scale = 10_u128.pow(9 - u32::try_from(fraction.len()).ok()?);
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    // Scaled by 10^9 in integers: no float rounds a value on its way from a file to a run.
     let nanos = whole.checked_mul(1_000_000_000)?.checked_add(fraction * scale)?;
     debug_assert!(fraction * scale < 1_000_000_000);
     Some((nanos, unit.trim_start()))

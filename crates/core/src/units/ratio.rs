@@ -45,6 +45,7 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // 10^7 parts are a percent, so seven digits behind the point are exact.
         let (whole, rest) = (self.parts / 10_000_000, self.parts % 10_000_000);
         if rest == 0 {
             return f.pad(&format!("{whole}%"));

@@ -162,6 +162,7 @@ impl fmt::Display for Span {
         if rest == 0 {
             return f.pad(&format!("{whole}{name}"));
         }
+        // Exact, so that the text reads back as the same span; only trailing zeros are cut.
         let digits = size.ilog10() as usize;
         let fraction = format!("{rest:0digits$}");
         f.pad(&format!("{whole}.{}{name}", fraction.trim_end_matches('0')))

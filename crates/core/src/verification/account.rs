@@ -34,6 +34,7 @@ pub fn entry(index: u64, numbers: [u64; 2]) -> [u8; ENTRY_BYTES] {
     let [one, other] = numbers;
     // The index is in the checksum, so that an entry written to a wrong slot is damaged there.
     let sum = u64::from(checksum([index, one, other].map(u64::to_le_bytes).as_flattened()));
+    // The upper 16 bits of both words are free for the two halves of the checksum.
     let halves = [one | sum >> 16 << 48, other | sum << 48].map(u64::to_le_bytes);
     halves.as_flattened().try_into().expect("two halves of eight bytes")
 }

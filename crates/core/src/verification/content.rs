@@ -64,6 +64,8 @@ impl BlockContent {
         let is_stale = self.oldest.is_some_and(|oldest| oldest < floor);
         match (is_good, is_stale, self.is_blank) {
             (_, false, false) => None,
+            // One kind of wrong content throughout is a lost or an old write; several kinds are a
+            // torn one.
             (false, true, false) => Some(Damage::Stale),
             (false, false, true) => Some(Damage::Lost),
             _ => Some(Damage::Torn),

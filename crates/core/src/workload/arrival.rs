@@ -96,6 +96,7 @@ impl Arrivals {
             }
             Self::Poisson { per_s, at, rng } => {
                 let mean = (NS_PER_S << FRACTION) / u128::from(*per_s);
+                // At one request per second, the least, the mean is 2^46 units: it fits.
                 let mean = u64::try_from(mean).unwrap_or(u64::MAX);
                 *at += u128::from(rng.exponential(Span::from_ns(mean)).ns());
                 *at >> FRACTION

@@ -36,16 +36,16 @@ impl Requests {
     /// # Errors
     /// The region does not fit the target, or cannot contain one block for each stream.
     pub fn new(workload: &Workload, capacity: Bytes, seed: u64) -> Result<Self, WorkloadError> {
-        let region = region(workload, capacity)?;
+        let used = region(workload, capacity)?;
         Ok(Self {
             rw: workload.rw,
             read_share: workload.read_share,
             blocks: workload.blocks.clone(),
-            addresses: addresses(workload, region)?,
+            addresses: addresses(workload, used)?,
             write_addresses: (workload.own_cursors && workload.rw == Rw::ReadWrite)
-                .then(|| addresses(workload, region))
+                .then(|| addresses(workload, used))
                 .transpose()?,
-            in_order: InOrder::of(workload, region, seed),
+            in_order: InOrder::of(workload, used, seed),
             fsync: workload.fsync,
             sync: workload.sync,
             writes_since_flush: 0,
@@ -63,6 +63,7 @@ impl Requests {
                   request that reaches nothing"
     )]
     pub fn next(&mut self, id: RequestId) -> Request {
+        // A flush is due at the same time as the write before it, so it is a separate request.
         if self.flush_next() {
             self.writes_since_flush = 0;
             return Request::flush(id.0);
@@ -112,6 +113,7 @@ struct InOrder {
 
 impl InOrder {
     fn of(workload: &Workload, region: Region, seed: u64) -> Option<Self> {
+        // A part of the seed that no other generator of the job uses.
         let orders = Rng::for_part(seed, 5);
         let (drawn, behind) = (workload.random_share, region.first);
         (drawn < Ratio::ONE).then_some(Self { drawn, region, behind, orders })

@@ -106,11 +106,12 @@ struct Script {
 
 impl Script {
     fn boot(&mut self) {
+        // Laid out by the prefetcher: one long sequential read.
         self.read(self.part(1, 8), PREFETCHED, Span::from_us(200));
         for program in 0..PROGRAMS {
             // Its record, then its content.
-            let record = self.record();
-            self.read(record, RECORD, AFTER_READ);
+            let entry = self.record();
+            self.read(entry, RECORD, AFTER_READ);
             let (at, bytes) = (self.anywhere(self.partition), self.about(PROGRAM));
             self.read(at, bytes, AFTER_READ);
             if program % WRITES_ONE_IN == 0 {
@@ -137,8 +138,8 @@ impl Script {
                 free = self.part(2, 3);
             }
             // Its new position: in the log first.
-            let record = self.record();
-            for at in [self.part(1, 2) + RECORD * file, record] {
+            let entry = self.record();
+            for at in [self.part(1, 2) + RECORD * file, entry] {
                 self.write(at, RECORD, AFTER_COPY);
             }
         }
@@ -154,8 +155,8 @@ impl Script {
                 self.read(source + begin, piece, AFTER_COPY);
                 self.write(free + begin, piece, AFTER_COPY);
             }
-            let record = self.record();
-            for at in [self.part(1, 2) + RECORD * number, record] {
+            let entry = self.record();
+            for at in [self.part(1, 2) + RECORD * number, entry] {
                 self.write(at, RECORD, AFTER_COPY);
             }
         }
@@ -163,8 +164,8 @@ impl Script {
 
     fn scan(&mut self) {
         for _ in 0..SCANNED {
-            let record = self.record();
-            self.read(record, RECORD, Span::ZERO);
+            let entry = self.record();
+            self.read(entry, RECORD, Span::ZERO);
             let (at, bytes) = (self.anywhere(self.partition), self.about(SCANNED_FILE));
             self.read(at, bytes, Span::ZERO);
             let works = self.rng.exponential(AFTER_SCAN);

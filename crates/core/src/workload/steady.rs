@@ -59,6 +59,7 @@ impl Steady {
         let last = &seconds[seconds.len() - window..];
         let Criterion { figure, slope, limit } = self.criterion;
         let values = last.iter().map(|second| figure.of(second));
+        // 128 bits: the products of a busy second exceed 64.
         let (n, sum) = (i128::from(self.window), values.clone().sum::<i128>());
         let limit = i128::from(limit.billionths());
         let whole = i128::from(Ratio::ONE.billionths());

@@ -35,7 +35,7 @@ const SETTINGS: [&str; 24] = [
     "you should increase",
 ];
 
-/// Whether a text contains the output of `ab`.
+/// True if a text contains the output of `ab`.
 pub fn is_ab(text: &str) -> bool {
     text.contains(BANNER)
 }
@@ -69,7 +69,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of a call of `ab` that finished")
 }
 
-/// What a line says of the settings.
+/// Takes the settings of a line.
 fn setting(work: &mut Work, text: &str) {
     let Some((key, value)) = text.split_once(':') else { return };
     let value = value.trim();
@@ -90,6 +90,7 @@ fn setting(work: &mut Work, text: &str) {
 }
 
 fn add(found: &mut Found, line: usize, work: Work, figures: Vec<Figure>) {
+    // ab asks for one URL again and again, so the file is read from disk at most once.
     let why = "one small page is served from memory: it measures the CPU";
     let mut phase = labelled("requests", Nature::Cpu, why, figures);
     phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
@@ -109,15 +110,19 @@ fn row(line: Line) -> Result<Option<Figure>, ParseError> {
         return Ok(Some(detail(&name, value, "ms", Better::Less)));
     }
     let Some((key, value)) = text.split_once(':') else { return Ok(None) };
-    let first = || number(line, value.split_whitespace().next().unwrap_or(""));
+    let first = value.split_whitespace().next().unwrap_or("");
     let figure = match key {
-        "Requests per second" => figure("requests", first()?, "1/s", Better::More),
+        "Requests per second" => figure("requests", number(line, first)?, "1/s", Better::More),
         "Time per request" if value.contains("across all") => {
-            detail("requests_interval_mean", first()?, "ms", Better::Less)
+            detail("requests_interval_mean", number(line, first)?, "ms", Better::Less)
         }
-        "Time per request" => detail("requests_latency_mean", first()?, "ms", Better::Less),
+        "Time per request" => {
+            detail("requests_latency_mean", number(line, first)?, "ms", Better::Less)
+        }
         // `received`, and with a body `kb/s sent` and `kb/s total` in separate lines.
-        "Transfer rate" => detail("requests_transfer_rate", first()?, "KiB/s", Better::More),
+        "Transfer rate" => {
+            detail("requests_transfer_rate", number(line, first)?, "KiB/s", Better::More)
+        }
         "Connect" | "Processing" | "Waiting" | "Total" => {
             let mean = number(line, words.nth(2).unwrap_or(""))?;
             let name = format!("requests_{}_mean", key.to_lowercase());

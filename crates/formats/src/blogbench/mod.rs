@@ -12,7 +12,7 @@ const READS: &str = "Final score for reads :";
 const SETTINGS: [&str; 5] =
     ["Frequency", "Scratch dir", "Spawning", "Benchmarking for", "Nb blogs"];
 
-/// Whether a text contains final scores.
+/// True if a text contains final scores.
 pub fn is_blogbench(text: &str) -> bool {
     text.contains(WRITES) || text.contains(READS)
 }
@@ -28,6 +28,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             .find_map(|(start, name)| Some((name, text.strip_prefix(start)?)));
         let is_interval = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace());
         if let Some((name, score)) = score {
+            // A second score of one kind belongs to the next run.
             if phases.iter().any(|phase| phase.name == name) {
                 found.run_of(begin, "", work.clone(), std::mem::take(&mut phases));
                 begin = 0;

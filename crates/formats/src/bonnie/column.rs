@@ -2,7 +2,7 @@
 
 use drivelab_core::record::Better;
 
-/// The work of a phase, as far as it determines what its number measures.
+/// The work of a phase, as far as it determines the nature of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// One byte per system call, over 3 MiB.
@@ -83,10 +83,9 @@ pub(super) fn parts(phase: &Phase) -> [Part; 3] {
         Work::Bytes | Work::Chunks => "KiB/s",
         Work::Seeks | Work::Names | Work::Stats => "1/s",
     };
-    let part = |kind, name: String, unit| Part { kind, name, unit };
     [
-        part(Kind::Rate, phase.name.to_owned(), rate),
-        part(Kind::Cpu, format!("{}_cpu", phase.name), "%"),
-        part(Kind::Latency, format!("{}_latency", phase.name), "us"),
+        Part { kind: Kind::Rate, name: phase.name.to_owned(), unit: rate },
+        Part { kind: Kind::Cpu, name: format!("{}_cpu", phase.name), unit: "%" },
+        Part { kind: Kind::Latency, name: format!("{}_latency", phase.name), unit: "us" },
     ]
 }

@@ -90,11 +90,12 @@ pub(super) fn is_header(text: &str) -> bool {
     text.starts_with("format_version,")
 }
 
-/// Whether a line is CSV of this tool, complete or truncated.
+/// True if a line is CSV of this tool, complete or truncated.
 pub(super) fn is_csv(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let Some((first, rest)) = text.split_once(',') else { return false };
     let first = first.trim();
+    // A truncated line still begins with its version.
     let versioned = first.len() == 4 && (first.starts_with("1.9") || first.starts_with("2.0"));
     let size = rest.split(',').next().unwrap_or("");
     versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_size(size))
@@ -111,22 +112,22 @@ fn is_size(text: &str) -> bool {
 impl Layout {
     fn new(line: Line) -> Result<Self, ParseError> {
         let mut fields = fields(line)?;
-        let format = format(line, &fields)?;
-        let (count, expected) = (fields.len(), format.count());
+        let version = format(line, &fields)?;
+        let (count, expected) = (fields.len(), version.count());
         let mut inserted = 0;
         // With `-s 0`, 1.96 writes a wrong number of commas for the phases it skipped (1.97 does
         // not): the columns after them are complete, so they are counted from the end.
-        let skips_file = format == Format::V196 && fields.get(5).is_some_and(String::is_empty);
-        let empty = |fields: &[String]| fields.iter().all(String::is_empty);
-        let tail = expected - format.files();
-        if count != expected && skips_file && count > tail + 5 && empty(&fields[5..count - tail]) {
+        let skips_file = version == Format::V196 && fields.get(5).is_some_and(String::is_empty);
+        let tail = expected - version.files();
+        let is_cut = count != expected && skips_file && count > tail + 5;
+        if is_cut && fields[5..count - tail].iter().all(String::is_empty) {
             let files = fields.split_off(count - tail);
-            fields.resize(format.files(), String::new());
+            fields.resize(version.files(), String::new());
             fields.extend(files);
             inserted = expected.saturating_sub(count);
         } else if count != expected {
             let what =
-                format!("there are {count} fields, but format {} has {expected}", format.name());
+                format!("there are {count} fields, but format {} has {expected}", version.name());
             let hint = if count < expected {
                 "check whether the line is truncated or split over two lines"
             } else {
@@ -134,10 +135,11 @@ impl Layout {
             };
             return Err(ParseError::new(line.number, what, hint));
         }
-        Ok(Self { format, fields, inserted })
+        debug_assert_eq!(fields.len(), version.count());
+        Ok(Self { format: version, fields, inserted })
     }
 
-    /// Whether the number of directories is in the column of the chunk size.
+    /// True if the number of directories is in the column of the chunk size.
     fn swaps(&self) -> bool {
         let chunk = self.format.files() + 4;
         matches!(self.format, Format::V197 | Format::V198)
@@ -182,6 +184,7 @@ impl Layout {
 
     /// A column as counted in the file, from 1.
     fn in_file(&self, column: usize) -> usize {
+        // Users count the columns of their file, not those that were inserted here.
         let shift = if column >= self.format.files() { self.inserted } else { 0 };
         column + 1 - shift
     }
@@ -211,16 +214,16 @@ pub(super) fn read(line: Line) -> Result<(Row, Vec<String>), ParseError> {
     let layout = Layout::new(line)?;
     let mut row = layout.begin(line);
     check_concurrency(line, &row)?;
-    for (place, phase) in PHASES.iter().enumerate() {
+    for (index, phase) in PHASES.iter().enumerate() {
         for part in column::parts(phase) {
-            let Some(column) = layout.column(place, part.kind) else { continue };
+            let Some(column) = layout.column(index, part.kind) else { continue };
             let value = value::read(&layout.fields[column], part.kind).map_err(|what| {
                 let hint = format!("bonnie++ writes {} here", part.kind.expected());
                 let what = format!("{what} ({})", part.name);
                 // Columns are counted as they are in the file.
                 ParseError::new(line.number, what, hint).at(layout.in_file(column))
             })?;
-            row.set(place, part.kind, value);
+            row.set(index, part.kind, value);
         }
     }
     Ok((row, layout.notes(line.number)))

@@ -1,8 +1,7 @@
-//! What a number of bonnie++ measures.
+//! The nature of bonnie++'s numbers.
 
 use super::column::{Kind, PHASES, Phase, Work};
 use super::row::Row;
-use super::value::Value;
 use drivelab_core::record::{Label, Nature, ReadBack, Remark};
 
 use crate::found;
@@ -10,7 +9,7 @@ use crate::found;
 /// KiB/s above which no single device answered.
 const DEVICE_MAX: f64 = found::DEVICE_MAX / 1024.0;
 
-/// What a phase measures, and why.
+/// The nature of a phase's number, and the reasons.
 pub(super) struct Meaning {
     pub(super) nature: Nature,
     pub(super) remarks: Vec<Remark>,
@@ -38,17 +37,15 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(row: &Row) -> Self {
-        let number = |phase: usize, kind: Kind| match row.value(phase, kind) {
-            Value::Number(value) => Some(value),
-            _ => None,
-        };
-        let measured = (0..PHASES.len()).map(|phase| Measured {
-            rate: number(phase, Kind::Rate),
-            cpu: number(phase, Kind::Cpu),
-        });
+        let mut measured = Vec::with_capacity(PHASES.len());
+        for phase in 0..PHASES.len() {
+            let rate = row.value(phase, Kind::Rate).number();
+            measured.push(Measured { rate, cpu: row.value(phase, Kind::Cpu).number() });
+        }
         let setup = |name: &str| row.setup.get(name).map_or("", String::as_str);
         Self {
-            measured: measured.collect(),
+            measured,
+            // Versions up to 2.00 accept `-c` and start no further process.
             concurrent: setup("concurrency").parse().is_ok_and(|count: u32| count > 1),
             filled: !matches!(setup("max_size"), "" | "0" | "-1" | "-2"),
             counts_seek_cpu_double: row.tool_version.starts_with('2') || row.tool_version == "1.98",
@@ -56,7 +53,7 @@ impl Run {
         }
     }
 
-    /// Why a column of a phase is wrong.
+    /// The reason why a column of a phase is wrong.
     pub(super) fn defect(&self, phase: &Phase, kind: Kind) -> Option<Remark> {
         let counts_double = kind == Kind::Cpu && phase.work == Work::Seeks;
         let why = "bonnie++ 2.00 charges each of its seek threads for the whole process, so this \
@@ -64,9 +61,9 @@ impl Run {
         (counts_double && self.counts_seek_cpu_double).then(|| Remark::new(Label::ToolDefect, why))
     }
 
-    /// What a phase measures, and reasons to doubt it.
-    pub(super) fn meaning(&self, phase: &Phase, place: usize) -> Meaning {
-        let mut meaning = self.of_work(phase.work, self.measured[place]);
+    /// The nature of a phase's number, and reasons to doubt it.
+    pub(super) fn meaning(&self, phase: &Phase, index: usize) -> Meaning {
+        let mut meaning = self.of_work(phase.work, self.measured[index]);
         if self.concurrent {
             let why = "`-c` only labels the output: nothing ran concurrently";
             meaning.remarks.push(Remark::new(Label::ToolDefect, why));
@@ -76,52 +73,39 @@ impl Run {
 
     fn of_work(&self, work: Work, measured: Measured) -> Meaning {
         let load = measured.cpu.map_or(String::new(), |cpu| format!(" ({cpu} % CPU)"));
-        let is = |nature, remarks| Meaning { nature, remarks };
-        let not_disk = |why: &str| Remark::new(Label::NotDisk, why);
-        let of = |nature, why: &str| Remark::new(Label::Nature(nature), why);
         match work {
             Work::Bytes if self.is_buffered => {
                 let why = format!("one library call per byte{load}: it measures the processor");
-                is(Nature::Cpu, vec![of(Nature::Cpu, &why), not_disk("it measured the CPU")])
+                Meaning::of(Nature::Cpu, &why).not_disk("it measured the CPU")
             }
-            Work::Bytes => is(
+            Work::Bytes => Meaning::of(
                 Nature::Cpu,
-                vec![
-                    of(
-                        Nature::Cpu,
-                        &format!("one system call per byte{load}: it counts system calls"),
-                    ),
-                    not_disk("no disk is this slow: it measured the CPU"),
-                ],
+                &format!("one system call per byte{load}: it counts system calls"),
+            )
+            .not_disk("no disk is this slow: it measured the CPU"),
+            Work::Names => Meaning::of(
+                Nature::JournalSync,
+                "the phase ends with sync() inside the timed part: it measures how the file system \
+    writes its journal and flushes it",
             ),
-            Work::Names => {
-                let why = "the phase ends with sync() inside the timed part: it measures how the \
-                           file system writes its journal and flushes it";
-                is(Nature::JournalSync, vec![of(Nature::JournalSync, why)])
-            }
             Work::Stats if !self.filled => {
                 let why = "the files were just created and are looked up in memory";
                 let cpu = format!("empty files are looked up in memory{load}");
-                let not_disk = not_disk("looking up names in memory involves no disk");
-                let remarks = vec![of(Nature::PageCache, why), of(Nature::Cpu, &cpu), not_disk];
-                is(Nature::PageCache, remarks)
+                let mut meaning = Meaning::of(Nature::PageCache, why);
+                meaning.remarks.push(Remark::new(Label::Nature(Nature::Cpu), cpu));
+                meaning.not_disk("looking up names in memory involves no disk")
             }
-            Work::Stats => {
-                let nature = ReadBack::default().nature();
-                is(nature, vec![of(nature, ReadBack::WHY)])
-            }
+            Work::Stats => Meaning::of(ReadBack::default().nature(), ReadBack::WHY),
             Work::Chunks if measured.rate.is_some_and(|rate| rate > DEVICE_MAX) => {
                 let why = "no device is this fast: memory answered";
-                let not_disk = not_disk("no device is this fast");
-                is(Nature::PageCache, vec![of(Nature::PageCache, why), not_disk])
+                Meaning::of(Nature::PageCache, why).not_disk("no device is this fast")
             }
             Work::Chunks | Work::Seeks
                 if measured.cpu.map(Nature::of_transfer) == Some(Nature::Cpu) =>
             {
-                let why = format!("the CPU was the bottleneck{load}");
-                is(Nature::Cpu, vec![of(Nature::Cpu, &why)])
+                Meaning::of(Nature::Cpu, &format!("the CPU was the bottleneck{load}"))
             }
-            Work::Chunks | Work::Seeks => is(Nature::Disk, Vec::new()),
+            Work::Chunks | Work::Seeks => Meaning { nature: Nature::Disk, remarks: Vec::new() },
         }
     }
 }
@@ -131,4 +115,15 @@ impl Run {
 fn is_buffered(version: &str) -> bool {
     let minor = version.strip_prefix("1.").map(|rest| rest.get(..2).unwrap_or(rest));
     minor.and_then(|minor| minor.parse().ok()).is_some_and(|minor: u32| minor < 92)
+}
+
+impl Meaning {
+    fn of(nature: Nature, why: &str) -> Self {
+        Self { nature, remarks: vec![Remark::new(Label::Nature(nature), why)] }
+    }
+
+    fn not_disk(mut self, why: &str) -> Self {
+        self.remarks.push(Remark::new(Label::NotDisk, why));
+        self
+    }
 }

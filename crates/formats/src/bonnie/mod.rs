@@ -30,7 +30,7 @@ use crate::sign::in_a_line;
 const HINT: &str =
     "the CSV line is the last line of bonnie++'s output, or its only output with `-q`";
 
-/// Whether a text contains a line of bonnie++ CSV, complete or truncated, or one of its tables.
+/// True if a text contains a line of bonnie++ CSV, complete or truncated, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
     in_a_line(text, ",", layout::is_csv) || in_a_line(text, "------", table::is_heading)
 }
@@ -67,6 +67,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 /// Adds a run with the meaning of its numbers.
 fn add(mut row: Row, found: &mut Found) {
+    // A line of CSV in which every column is empty: the tool was called without a phase.
     if row.is_empty() {
         return found.unread(row.line, "a run without figures");
     }
@@ -81,12 +82,13 @@ fn add(mut row: Row, found: &mut Found) {
     let version = row.tool_version.clone();
     row.option("bonnie_version", &version);
     let run = meaning::Run::new(&row);
-    let phase = |(place, phase): (usize, &column::Phase)| {
-        let parts = column::parts(phase).into_iter();
-        let figures = parts.filter_map(|part| match row.value(place, part.kind) {
+    let mut phases = Vec::with_capacity(PHASES.len());
+    for (index, phase) in PHASES.iter().enumerate() {
+        let mut figures = Vec::new();
+        for part in column::parts(phase) {
             // If the rate is missing, so is the load.
-            Value::TooFast | Value::NotRun => None,
-            Value::Number(value) => Some(Figure {
+            let Value::Number(value) = row.value(index, part.kind) else { continue };
+            figures.push(Figure {
                 name: part.name,
                 value,
                 unit: part.unit.into(),
@@ -94,20 +96,18 @@ fn add(mut row: Row, found: &mut Found) {
                 nature: (part.kind == Kind::Cpu).then_some(Nature::Cpu),
                 is_detail: part.kind != Kind::Rate,
                 remarks: run.defect(phase, part.kind).into_iter().collect(),
-            }),
-        });
-        let figures = figures.collect();
-        let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
+            });
+        }
+        let meaning::Meaning { nature, remarks } = run.meaning(phase, index);
         let (name, points) = (phase.name.into(), Vec::new());
-        Phase { name, nature, figures, lat_ns: None, points, remarks }
-    };
-    let phases = PHASES.iter().enumerate().map(phase).collect();
+        phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
+    }
     let Row { line, machine: arm, setup, .. } = row;
-    let work = work(&setup);
-    found.add(ImportedRun { line, arm, setup, work, phases, ..ImportedRun::default() });
+    let work_done = work(&setup);
+    found.add(ImportedRun { line, arm, setup, work: work_done, phases, ..ImportedRun::default() });
 }
 
-/// The settings that are work, with what bonnie++ leaves out because it is the default.
+/// The settings that are work, including the defaults that bonnie++ omits.
 fn work(setup: &BTreeMap<String, String>) -> Work {
     const OF_FILE: [(&str, &str, &str); 4] = [
         ("file_size", "size", ""),

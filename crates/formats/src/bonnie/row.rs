@@ -47,14 +47,15 @@ impl Row {
         self.values[phase][kind as usize] = value;
     }
 
-    /// Whether no phase was run.
+    /// True if no phase was run.
     pub(super) fn is_empty(&self) -> bool {
         self.values.as_flattened().iter().all(|value| *value == Value::NotRun)
     }
 
     /// The phases that took less than half a second.
     pub(super) fn too_fast(&self) -> Vec<&'static str> {
-        let is = |place: &usize| self.value(*place, Kind::Rate) == Value::TooFast;
-        (0..PHASES.len()).filter(is).map(|place| PHASES[place].name).collect()
+        let mut phases = PHASES.iter().enumerate().collect::<Vec<_>>();
+        phases.retain(|(index, _)| self.value(*index, Kind::Rate) == Value::TooFast);
+        phases.into_iter().map(|(_, phase)| phase.name).collect()
     }
 }

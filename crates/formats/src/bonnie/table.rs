@@ -15,10 +15,13 @@ const NAME_WIDTH: usize = 19;
 /// Characters of a rate and its load, or of a latency.
 const COLUMN_WIDTH: usize = 10;
 
-/// Whether a line is the first one of a table.
+/// True if a line is the first one of a table.
 pub(super) fn is_heading(text: &str) -> bool {
-    let is_of = |kind: &str| text.contains(kind) && text.contains("------");
-    text.starts_with("Version ") && (is_of("Sequential Output") || is_of("Sequential Create"))
+    // The table of the big file, and that of many small ones.
+    let kinds = ["Sequential Output", "Sequential Create"];
+    text.starts_with("Version ")
+        && text.contains("------")
+        && kinds.iter().any(|kind| text.contains(kind))
 }
 
 /// The kind of the next row.
@@ -95,7 +98,7 @@ impl Table {
         last: &mut Option<Row>,
         found: &mut Found,
     ) -> Result<Option<Row>, ParseError> {
-        // Nothing stands in a column: taken for runs, many such lines would take minutes.
+        // Such a line has no column: taken for runs, many of them would take minutes.
         if line.text.len() <= NAME_WIDTH {
             found.unknown(line.number, line.text);
             return Ok(None);
@@ -142,13 +145,13 @@ impl Table {
     fn latencies(&self, line: Line, row: &mut Row) -> Result<(), ParseError> {
         let first = if self.part == Part::BigFile { 0 } else { FILE_PHASES };
         let words: Vec<&str> = line.text.split_whitespace().skip(1).collect();
-        for place in 0..FILE_PHASES {
-            let text = match words.get(place) {
+        for index in 0..FILE_PHASES {
+            let text = match words.get(index) {
                 Some(word) if words.len() == FILE_PHASES => word,
-                _ => column(line.text, place).trim(),
+                _ => column(line.text, index).trim(),
             };
-            let name = PHASES[first + place].name;
-            row.set(first + place, Kind::Latency, cell(line, text, Kind::Latency, name)?);
+            let name = PHASES[first + index].name;
+            row.set(first + index, Kind::Latency, cell(line, text, Kind::Latency, name)?);
         }
         Ok(())
     }
@@ -157,25 +160,28 @@ impl Table {
 /// Takes rates and loads after `skipped` words.
 fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
-    for place in 0..FILE_PHASES {
+    for index in 0..FILE_PHASES {
         let (rate, cpu) = if words.len() == 2 * FILE_PHASES {
-            (words[2 * place], words[2 * place + 1])
+            (words[2 * index], words[2 * index + 1])
         } else {
-            let mut pair = column(line.text, place).split_whitespace();
+            let mut pair = column(line.text, index).split_whitespace();
             (pair.next().unwrap_or(""), pair.next().unwrap_or(""))
         };
-        let name = PHASES[first + place].name;
-        row.set(first + place, Kind::Rate, cell(line, rate, Kind::Rate, name)?);
-        row.set(first + place, Kind::Cpu, cell(line, cpu, Kind::Cpu, name)?);
+        let name = PHASES[first + index].name;
+        row.set(first + index, Kind::Rate, cell(line, rate, Kind::Rate, name)?);
+        row.set(first + index, Kind::Cpu, cell(line, cpu, Kind::Cpu, name)?);
     }
     Ok(())
 }
 
 /// The characters of a column; nothing beyond the end of the line.
-fn column(text: &str, place: usize) -> &str {
-    let start = NAME_WIDTH + COLUMN_WIDTH * place;
-    let at = |wanted: usize| text.char_indices().nth(wanted).map_or(text.len(), |(at, _)| at);
-    &text[at(start)..at(start + COLUMN_WIDTH)]
+fn column(text: &str, index: usize) -> &str {
+    let start = NAME_WIDTH + COLUMN_WIDTH * index;
+    // Widths are in characters: a machine's name may take more bytes.
+    let mut ends = text.char_indices().map(|(at, _)| at).chain(std::iter::repeat(text.len()));
+    let from = ends.nth(start).unwrap_or(text.len());
+    let to = ends.nth(COLUMN_WIDTH - 1).unwrap_or(text.len());
+    &text[from..to]
 }
 
 fn cell(line: Line, text: &str, kind: Kind, name: &str) -> Result<Value, ParseError> {

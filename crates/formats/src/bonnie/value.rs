@@ -14,6 +14,16 @@ pub(super) enum Value {
     Number(f64),
 }
 
+impl Value {
+    /// The number, if it is one.
+    pub(super) fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(value),
+            Self::NotRun | Self::TooFast => None,
+        }
+    }
+}
+
 /// More than any real machine: a mistake or a broken file.
 const RATE_MAX: f64 = 1e12;
 /// Five threads may each be charged for the whole process, and a core more than once.
@@ -21,7 +31,7 @@ const CPU_MAX: f64 = 1e6;
 /// Ten thousand days in microseconds.
 const LATENCY_MAX: f64 = 1e15;
 
-/// Reads a column, or says what is wrong with it.
+/// Reads a column, or states its error.
 pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
     if text.is_empty() {
         return Ok(Value::NotRun);
@@ -48,7 +58,7 @@ pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
     Ok(Value::Number(value))
 }
 
-/// A time split into its number and what makes it microseconds.
+/// A time split into its number and its factor to microseconds.
 fn microseconds(text: &str) -> Option<(&str, f64)> {
     let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
     units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))

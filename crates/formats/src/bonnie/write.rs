@@ -12,7 +12,7 @@ use crate::exported::Exported;
 /// The version that the converters of bonnie++ 2.00 insist on.
 const FORMAT: &str = "1.98";
 
-/// Writes one line per run. Only figures of its own phases have a column.
+/// Writes one line per run. Only figures of bonnie++'s phases have a column.
 ///
 /// # Errors
 /// No figure has one.
@@ -26,6 +26,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
             exported.leave_out(&figure.name);
         }
         is_empty &= figures.iter().all(|figure| !has_column(&figure.name));
+        // The converters read one run a line, without a header.
         exported.text += &(line.fields().join(",") + "\n");
     }
     if is_empty {
@@ -58,14 +59,14 @@ impl Line<'_> {
             concurrency if *name == "concurrency" && concurrency.is_empty() => "1".to_owned(),
             value => value,
         }));
-        fields.extend((0..FILE_PHASES).flat_map(|place| self.rate_and_load(place)));
+        fields.extend((0..FILE_PHASES).flat_map(|index| self.rate_and_load(index)));
         fields.extend(["num_files", "max_size", "min_size"].map(|name| self.option(name)));
         // If the chunk size is known both have their columns; otherwise directories are in the
         // second one, as in bonnie++ itself.
         let (dirs, chunk) = (self.option("num_dirs"), self.option("file_chunk_size"));
         fields.extend(if chunk.is_empty() { [chunk, dirs] } else { [dirs, chunk] });
-        fields.extend((FILE_PHASES..PHASES.len()).flat_map(|place| self.rate_and_load(place)));
-        fields.extend((0..PHASES.len()).map(|place| self.latency(place)));
+        fields.extend((FILE_PHASES..PHASES.len()).flat_map(|index| self.rate_and_load(index)));
+        fields.extend((0..PHASES.len()).map(|index| self.latency(index)));
         fields
     }
 
@@ -73,28 +74,29 @@ impl Line<'_> {
         self.run.setup.get(name).map_or_else(String::new, |value| plain(value))
     }
 
-    fn value(&self, place: usize, kind: Kind) -> Option<f64> {
-        let part = column::parts(&PHASES[place]).into_iter().find(|part| part.kind == kind)?;
+    fn value(&self, index: usize, kind: Kind) -> Option<f64> {
+        let part = column::parts(&PHASES[index]).into_iter().find(|part| part.kind == kind)?;
         let figure = self.figures.iter().find(|figure| figure.name == part.name)?;
         Some(figure.value * scale(&figure.unit, part.unit))
     }
 
-    fn rate_and_load(&self, place: usize) -> [String; 2] {
+    fn rate_and_load(&self, index: usize) -> [String; 2] {
         let too_fast = self.run.setup.get(TOO_FAST).map_or("", String::as_str);
-        if too_fast.split(", ").any(|name| name == PHASES[place].name) {
+        if too_fast.split(", ").any(|name| name == PHASES[index].name) {
             return ["+++++".to_owned(), "+++".to_owned()];
         }
-        let is_seeks = PHASES[place].name == "seeks";
-        let rate = self.value(place, Kind::Rate).map_or_else(String::new, |rate| match rate {
+        let is_seeks = PHASES[index].name == "seeks";
+        let rate = self.value(index, Kind::Rate).map_or_else(String::new, |rate| match rate {
             rate if is_seeks && rate < 1000.0 => format!("{rate:.1}"),
             rate => format!("{rate:.0}"),
         });
-        let cpu = self.value(place, Kind::Cpu);
+        let cpu = self.value(index, Kind::Cpu);
         [rate, cpu.map_or_else(String::new, |cpu| format!("{:.0}", cpu.floor()))]
     }
 
-    fn latency(&self, place: usize) -> String {
-        match self.value(place, Kind::Latency) {
+    fn latency(&self, index: usize) -> String {
+        // Thresholds and rounding of bonnie++'s own output, whose columns are narrow.
+        match self.value(index, Kind::Latency) {
             None => String::new(),
             Some(us) if us > 99_999_999.0 => format!("{:.0}s", (us / 1e6).floor()),
             Some(us) if us > 99_999.0 => format!("{:.0}ms", (us / 1e3).floor()),

@@ -75,9 +75,10 @@ impl Form {
         format!("{label}{colon} {value}{iops}{latency}")
     }
 
-    /// Whether the line of a test names it: early versions have no mixtures and no threads, and the
+    /// True if the line of a test names it: early versions have no mixtures and no threads, and the
     /// first no queues.
     pub(super) fn holds(self, rate: &Rate) -> bool {
+        // Written and read back: a line is only used if it names the same test again.
         let line = Line { number: 1, text: &self.line(rate) };
         let section = self.has_sections().then_some(rate.direction);
         Row::new(line, section).is_ok_and(|row| row.is_some_and(|row| row.name == rate.name))
@@ -132,11 +133,10 @@ impl<'a> Rate<'a> {
         };
         let is_one = figure.unit == "MB/s" && depth.is_none_or(|_| parts.next().is_none());
         let is_size = matches!((size, unit), ("", "") | (_, "k" | "m"));
-        let beside = |what: &str| {
-            let name = format!("{name}_{what}");
-            all.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-        };
-        let (mb_per_s, iops, latency) = (figure.value, beside("iops"), beside("latency"));
+        let figure_of = |name: String| all.iter().find(|figure| figure.name == name);
+        let iops = figure_of(format!("{name}_iops")).map(|figure| figure.value);
+        let latency = figure_of(format!("{name}_latency")).map(|figure| figure.value);
+        let mb_per_s = figure.value;
         let test = Self {
             name,
             is_sequential,
@@ -159,8 +159,8 @@ impl<'a> Rate<'a> {
             "" => String::new(),
             unit => format!("{:>5}{}", self.size, if unit == "k" { "KiB" } else { "MiB" }),
         };
-        let depth = self.depth(Form::V8);
-        format!("  {kind}{size}{}{depth}", if depth.is_empty() { "" } else { " " })
+        let queue = self.depth(Form::V8);
+        format!("  {kind}{size}{}{queue}", if queue.is_empty() { "" } else { " " })
     }
 
     /// `Random Read 4KB (QD=32)`.

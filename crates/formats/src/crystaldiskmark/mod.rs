@@ -27,7 +27,7 @@ const BY_ANOTHER: &str = "measured by another program";
 const SETTINGS: [&str; 9] =
     ["* ", "--", "Crystal Dew World", "Profile:", "Test", "Mode:", "Time:", "Date", "OS"];
 
-/// Whether a text contains its banner.
+/// True if a text contains its banner.
 pub fn is_crystaldiskmark(text: &str) -> bool {
     in_a_line(text, BANNER, |line| version(line).is_some())
 }
@@ -56,6 +56,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
             found.add(std::mem::take(&mut run));
             let banner = trimmed.trim_start_matches('\u{feff}').to_owned();
+            // One foreign report is enough: the note would be wrong for the whole file.
             is_its_own &= !banner.ends_with(BY_ANOTHER);
             run.setup.insert("banner".into(), banner);
             (run.line, section, is_comment) = (line.number, None, false);

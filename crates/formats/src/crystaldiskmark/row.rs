@@ -55,12 +55,8 @@ impl Row {
             return Err(ParseError::new(line.number, what, hint));
         };
         let name = format!("{}_{}", test.name, direction.name());
-        let between = |start, end| {
-            let inside = rest.split_once(start)?.1.split_once(end)?.0;
-            Some(number(line, inside))
-        };
-        let iops = between("[", "IOPS]").transpose()?;
-        let latency = between("<", "us>").transpose()?;
+        let iops = between(rest, "[", "IOPS]").map(|inside| number(line, inside)).transpose()?;
+        let latency = between(rest, "<", "us>").map(|inside| number(line, inside)).transpose()?;
         let rate = number(line, rate)?;
         Ok(Some(Self { name, request_bytes: test.request_bytes, rate, iops, latency }))
     }
@@ -93,6 +89,10 @@ impl Row {
     }
 }
 
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    Some(text.split_once(start)?.1.split_once(end)?.0)
+}
+
 /// The content of a row's label.
 #[derive(Debug, PartialEq)]
 struct Test {
@@ -104,14 +104,9 @@ struct Test {
 impl Test {
     fn new(label: &str) -> Option<Self> {
         let label: String = label.chars().filter(|c| !c.is_whitespace()).collect();
-        let one_of = |names: &[(&'static str, &'static str)], text: &str| {
-            names
-                .iter()
-                .find_map(|(name, short)| Some((*short, text.strip_prefix(name)?.to_owned())))
-        };
         let kinds = [("Sequential", "seq"), ("SEQ", "seq"), ("Random", "rnd"), ("RND", "rnd")];
-        let (kind, rest) = one_of(&kinds, &label)?;
-        let (direction, rest) = match one_of(&[("Read", ""), ("Write", "")], &rest) {
+        let (kind, rest) = strip_any(&kinds, &label)?;
+        let (direction, rest) = match strip_any(&[("Read", ""), ("Write", "")], &rest) {
             Some((_, after)) if rest.starts_with('R') => (Some(Direction::Read), after),
             Some((_, after)) => (Some(Direction::Write), after),
             None => (None, rest),
@@ -119,17 +114,22 @@ impl Test {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (size, rest) = rest.split_at(digits);
         let units = [("KiB", "k"), ("KB", "k"), ("MiB", "m"), ("MB", "m")];
-        let (unit, rest) = match one_of(&units, rest) {
+        let (unit, rest) = match strip_any(&units, rest) {
             Some(found) if !size.is_empty() => found,
             None if size.is_empty() => ("", rest.to_owned()),
             _ => return None,
         };
         let unit_bytes = if unit == "k" { 1024.0 } else { 1_048_576.0 };
         let request_bytes = size.parse::<f64>().ok().map(|size| size * unit_bytes);
-        let depth = depth(&rest)?;
-        let name = format!("{kind}{size}{unit}{depth}");
+        let suffix = depth(&rest)?;
+        let name = format!("{kind}{size}{unit}{suffix}");
         Some(Self { name, direction, request_bytes })
     }
+}
+
+/// The second name of the first entry that `text` begins with, and the rest of the text.
+fn strip_any(names: &[(&'static str, &'static str)], text: &str) -> Option<(&'static str, String)> {
+    names.iter().find_map(|(name, short)| Some((*short, text.strip_prefix(name)?.to_owned())))
 }
 
 /// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, and an empty text as an empty text.
@@ -143,8 +143,9 @@ fn depth(text: &str) -> Option<String> {
         None => (inside, None),
     };
     let queue = queue.strip_prefix("QD=").or_else(|| queue.strip_prefix("Q="))?;
-    let is_count = |text: &str| text.parse::<u16>().is_ok();
-    let threads = threads.map(|threads| is_count(threads).then(|| format!("t{threads}")));
-    let threads = threads.unwrap_or(Some(String::new()))?;
-    is_count(queue).then(|| format!("_q{queue}{threads}"))
+    let threads = match threads {
+        Some(threads) => format!("t{}", threads.parse::<u16>().ok().map(|_| threads)?),
+        None => String::new(),
+    };
+    queue.parse::<u16>().ok().map(|_| format!("_q{queue}{threads}"))
 }

@@ -22,8 +22,8 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut is_empty = true;
     for run in &results.runs {
         let figures: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
-        let banner = banner(results, run);
-        let form = Form::of(banner.split_whitespace().nth(1).unwrap_or(""));
+        let heading = banner(results, run);
+        let form = Form::of(heading.split_whitespace().nth(1).unwrap_or(""));
         let tests = figures.iter().filter_map(|it| Rate::new(it, &figures));
         let tests: Vec<Rate> = tests.filter(|test| form.holds(test)).collect();
         is_empty &= tests.is_empty();
@@ -34,7 +34,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
         for figure in figures.iter().filter(|figure| !is_written(&figure.name)) {
             exported.leave_out(&figure.name);
         }
-        exported.text += &report(results, run, (banner, form), &tests);
+        exported.text += &report(results, run, (heading, form), &tests);
     }
     if is_empty {
         let message = "no figure is one of a test of CrystalDiskMark: they are called \

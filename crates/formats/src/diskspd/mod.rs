@@ -17,7 +17,7 @@ use profile::Profile;
 const PERCENTILES: [(&str, &str); 4] =
     [("50", "p50"), ("99", "p99"), ("99.9", "p99_9"), ("100", "max")];
 
-/// Whether a text is such a document.
+/// True if a text is such a document.
 pub fn is_diskspd(text: &str) -> bool {
     text.contains("<Results>") && text.contains("<TestTimeSeconds>")
 }
@@ -110,12 +110,10 @@ impl Span {
         }
         let mut figures = Vec::new();
         let mut rates = |kind: &str, requests: f64, bytes: f64| {
-            let mut rate = |name: &str, count: f64| {
+            for (name, count) in [("iops", requests), ("bytes_per_s", bytes)] {
                 let name = format!("{kind}{name}");
                 figures.push(figure(&name, count / self.seconds, "", Better::More));
-            };
-            rate("iops", requests);
-            rate("bytes_per_s", bytes);
+            }
         };
         let bytes = reads.bytes + writes.bytes;
         rates("", reads.requests + writes.requests, bytes);
@@ -124,6 +122,7 @@ impl Span {
             rates("write_", writes.requests, writes.bytes);
         }
         figures.extend(self.details);
+        // A time span of almost no time has no rate.
         figures.retain(|figure| figure.value.is_finite());
         let phase: Phase = transfer("", bytes / self.seconds, figures);
         found.run_of(self.line, "", work, vec![phase]);

@@ -1,4 +1,4 @@
-//! The profile that diskspd repeats before the results: what each time span does.
+//! The profile that diskspd repeats before the results: the work of each time span.
 
 use std::collections::VecDeque;
 
@@ -87,12 +87,13 @@ impl Profile {
         let caches = if self.caches.is_empty() { NOT_SET.into() } else { self.caches.join(", ") };
         work.set("caching", caches);
         (self.is_random, self.caches) = (false, Vec::new());
+        // The results of further time spans are still read, with unknown work.
         if self.spans.len() < SPANS_MAX {
             self.spans.push_back(work);
         }
     }
 
-    /// What the next result did.
+    /// The work of the next result.
     pub(super) fn next(&mut self) -> Work {
         self.spans.pop_front().unwrap_or_default()
     }

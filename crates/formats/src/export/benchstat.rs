@@ -49,6 +49,5 @@ fn word(text: &str) -> String {
     if text == "1/s" {
         return "op/s".to_owned();
     }
-    let is_end = |c: char| c.is_whitespace() || c.is_control();
-    text.replace(is_end, "_").replace("/arm=", "_")
+    text.replace(|c: char| c.is_whitespace() || c.is_control(), "_").replace("/arm=", "_")
 }

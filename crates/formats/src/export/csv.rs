@@ -27,6 +27,7 @@ pub(super) fn write(results: &Imported) -> Exported {
         comments += &format!("# {}: {}{labels}\n", figure.name.replace('\n', " "), figure.unit());
         for (arm, values) in table.arms.iter().zip(&series.values) {
             for (run, figure) in values {
+                // `compare` takes logarithms, which zeros do not have.
                 if figure.value > 0.0 {
                     let (arm, name) = (field(arm), field(&figure.name));
                     lines += &format!("{run},{arm},{},{name},{better}\n", figure.value);

@@ -4,7 +4,8 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, label_names};
 
 use crate::exported::Exported;
-use crate::series::{Table, mean, spread};
+use crate::series::{Table, spread};
+use drivelab_stats::numbers::mean;
 
 /// Writes one row per metric and one column per arm: the mean, its standard deviation, and the
 /// number of runs.

@@ -39,7 +39,7 @@ struct Columns {
     /// `labels`.
     texts: [Vec<ByteArray>; 10],
     run: Vec<i64>,
-    /// The times that are known, and of each row whether it has one.
+    /// The known times, and for each row 1 if it has one.
     ended: (Vec<i64>, Vec<i16>),
     value: Vec<f64>,
     detail: Vec<bool>,
@@ -139,7 +139,7 @@ impl Columns {
     }
 }
 
-/// One column; of one whose values may be missing, also which rows have one.
+/// One column; of one whose values may be missing, also a 1 for each row that has one.
 enum Column<'a> {
     Text(&'a [ByteArray]),
     Count(&'a [i64], Option<&'a [i16]>),

@@ -42,7 +42,7 @@ pub fn kind_of(name: &str) -> Option<Kind> {
     NAMES.iter().find_map(|(end, kind)| name.ends_with(end).then_some(*kind))
 }
 
-/// Whether a text begins like a log.
+/// True if a text begins like a log.
 pub fn is_log(text: &str) -> bool {
     let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
     first.is_some_and(|text| Entry::read(Line { number: 1, text }).is_ok())
@@ -59,6 +59,7 @@ pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
         sides[entry.direction].add(&entry);
     }
     let mut figures = Vec::new();
+    // A log of one direction needs no prefix: its figures then compare with those of a plain run.
     let used = sides.iter().filter(|side| side.count > 0).count();
     for (name, side) in DIRECTIONS.iter().zip(&sides).filter(|(_, side)| side.count > 0) {
         let prefix = if used > 1 { format!("{name}_") } else { String::new() };
@@ -109,20 +110,22 @@ impl Entry {
             let hint = "fio writes 0 for reads, 1 for writes and 2 for trims";
             return Err(ParseError::new(line.number, what, hint));
         }
-        let is_of_fio_3 = is_of_fio_3(fields.next(), fields.next());
-        Ok(Self { at_ms, value, direction, bytes, is_of_fio_3 })
+        let (fifth, sixth) = (fields.next(), fields.next());
+        Ok(Self { at_ms, value, direction, bytes, is_of_fio_3: is_of_fio_3(fifth, sixth) })
     }
 }
 
-/// Whether only fio 3 writes these fields after the block size.
+/// True if only fio 3 writes these fields after the block size.
 ///
 /// fio 2 and the first versions of fio 3 write none, or with `log_offset` the offset, a multiple of
 /// the sector; later versions end each line with the priority.
 fn is_of_fio_3(fifth: Option<&str>, sixth: Option<&str>) -> bool {
     const SECTOR: u64 = 512;
-    let is_priority =
-        |field: &str| field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR));
-    sixth.is_some() || fifth.is_some_and(|field| field.starts_with("0x") || is_priority(field))
+    let is_priority = |field: &str| {
+        field.starts_with("0x")
+            || field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR))
+    };
+    sixth.is_some() || fifth.is_some_and(is_priority)
 }
 
 /// The entries of one direction.

@@ -5,7 +5,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Label, Phase, Remark, Work, WrittenFiles};
+use drivelab_core::record::{Better, Figure, Label, Phase, Remark, Work, WrittenFiles};
 
 use crate::found::{Found, detail, figure, labelled, number, phase};
 use crate::sign::in_a_line;
@@ -24,7 +24,7 @@ fn is_header(line: &str) -> bool {
     true
 }
 
-/// Whether a text contains a table of `fs_mark`.
+/// True if a text contains a table of `fs_mark`.
 pub fn is_fsmark(text: &str) -> bool {
     in_a_line(text, COLUMNS[0], is_header)
 }
@@ -73,12 +73,8 @@ impl Setup {
             method.trim().clone_into(&mut self.sync);
             self.work.set("sync", method.split(':').next().unwrap_or_default());
         } else if let Some(info) = comment.strip_prefix("Files info:") {
-            let number = |after: &str| {
-                let rest = info.split_once(after)?.1;
-                Some(rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default())
-            };
-            self.work.set_size("size", number("size ").unwrap_or_default());
-            self.work.set_size("bs", number("IO size of ").unwrap_or_default());
+            self.work.set_size("size", number_after(info, "size ").unwrap_or_default());
+            self.work.set_size("bs", number_after(info, "IO size of ").unwrap_or_default());
         } else if let Some(rest) = comment.strip_prefix("Directories:") {
             self.work.set("directories", rest);
         } else if comment.contains("fs_mark") {
@@ -86,8 +82,7 @@ impl Setup {
         }
     }
 
-    /// `fs_mark -d /mnt -n 1000`, of which only the number of files stands nowhere else. It is the
-    /// first line of a run.
+    /// `fs_mark -d /mnt -n 1000`, the first line of a run: only it states the number of files.
     fn command(&mut self, text: &str) {
         self.work = Work::default();
         let mut words = text.split_whitespace().skip_while(|word| *word != "-n");
@@ -104,25 +99,21 @@ impl Setup {
             );
             return Err(ParseError::new(line.number, what, "check whether the line is truncated"));
         }
+        // Every cell is checked, so that a damaged row is refused and not half read.
         for value in &values {
             number(line, value)?;
         }
         let name = format!("files_{}b", values[2]);
         let mut figures = vec![figure(&name, number(line, values[3])?, "1/s", Better::More)];
-        let mut time = |what: &str, value: &str| {
-            let value = number(line, value)?;
-            figures.push(detail(&format!("{name}_{what}"), value, "us", Better::Less));
-            Ok::<(), ParseError>(())
-        };
-        time("app_overhead", values[4])?;
-        for (place, value) in values[plain..].iter().enumerate() {
-            let (call, of) = (CALLS[place / OF_CALL.len()], OF_CALL[place % OF_CALL.len()]);
-            time(&format!("{call}_{of}"), value)?;
+        figures.push(time(line, &format!("{name}_app_overhead"), values[4])?);
+        for (index, value) in values[plain..].iter().enumerate() {
+            let (call, of) = (CALLS[index / OF_CALL.len()], OF_CALL[index % OF_CALL.len()]);
+            figures.push(time(line, &format!("{name}_{call}_{of}"), value)?);
         }
         Ok(self.phase(&name, figures))
     }
 
-    fn phase(&self, name: &str, figures: Vec<drivelab_core::record::Figure>) -> Phase {
+    fn phase(&self, name: &str, figures: Vec<Figure>) -> Phase {
         let mut phase = if self.sync.starts_with("NO SYNC") {
             labelled(name, WrittenFiles::NotSynced.nature(), WrittenFiles::NOT_SYNCED, figures)
         } else if self.sync.is_empty() {
@@ -139,6 +130,15 @@ impl Setup {
         }
         phase
     }
+}
+
+/// The digits after `start` in a text.
+fn number_after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.split_once(start)?.1.split(|c: char| !c.is_ascii_digit()).next()
+}
+
+fn time(line: Line, name: &str, value: &str) -> Result<Figure, ParseError> {
+    Ok(detail(name, number(line, value)?, "us", Better::Less))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! HD Tune's text.
 //!
-//! The program is closed source: whether its MB are 10⁶ or 2²⁰ bytes, and how many places the curve
+//! The program is closed source: whether its MB are 10⁶ or 2²⁰ bytes, and how many points the curve
 //! has, is unknown.
 
 use drivelab_core::csv::{Line, ParseError, lines};
@@ -18,7 +18,7 @@ fn model(line: &str) -> Option<&str> {
     rest.strip_suffix("Benchmark").map(str::trim)
 }
 
-/// Whether a text contains such a line.
+/// True if a text contains such a line.
 pub fn is_hdtune(text: &str) -> bool {
     in_a_line(text, "HD Tune", |line| model(line).is_some())
 }
@@ -50,8 +50,8 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     };
     let rate = |name: &str, is_detail: bool| {
         let value = number(line, value.trim().trim_end_matches("MB/sec"))?;
-        let figure = figure(name, value, "MB/s", Better::More);
-        Ok::<Figure, ParseError>(Figure { is_detail, ..figure })
+        let of_rate = figure(name, value, "MB/s", Better::More);
+        Ok::<Figure, ParseError>(Figure { is_detail, ..of_rate })
     };
     let figure = match key.trim() {
         "Transfer Rate Minimum" => rate("transfer_min", true)?,

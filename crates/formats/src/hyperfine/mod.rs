@@ -86,7 +86,7 @@ impl Visitor<'_> for AnyScalar {
     }
 }
 
-/// Whether a text is such a document.
+/// True if a text is such a document.
 pub fn is_hyperfine(text: &str) -> bool {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     start.starts_with('{')
@@ -97,6 +97,7 @@ pub fn is_hyperfine(text: &str) -> bool {
 
 /// Reads every command of a document.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    // PowerShell's redirection begins a file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let output: Output = serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();
@@ -115,25 +116,22 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 impl Command {
     fn read(self, found: &mut Found) {
-        let is_time = |time: &f64| time.is_finite() && *time > 0.0;
-        let arm = self.arm();
+        let name = self.arm();
         let times = &self.times;
-        if times.kept.is_empty() && is_time(&self.mean) {
-            return found.run_of(0, &arm, self.work(), vec![self.mean()]);
+        if times.kept.is_empty() && is_time(self.mean) {
+            return found.run_of(0, &name, self.work(), vec![self.mean()]);
         }
         let mut has_failed = false;
-        let failed =
-            |place: usize| self.exit_codes.kept.get(place).is_some_and(|code| *code != Some(0));
         found.drop_runs(times.more);
-        for (place, time) in times.kept.iter().enumerate() {
-            if failed(place) {
+        for (index, time) in times.kept.iter().enumerate() {
+            if self.exit_codes.kept.get(index).is_some_and(|code| *code != Some(0)) {
                 has_failed = true;
-            } else if is_time(time) {
-                found.run_of(0, &arm, self.work(), vec![wall(*time)]);
+            } else if is_time(*time) {
+                found.run_of(0, &name, self.work(), vec![wall(*time)]);
             }
         }
         if has_failed {
-            found.note(format!("Runs of {} failed and are excluded.", quote(&arm)));
+            found.note(format!("Runs of {} failed and are excluded.", quote(&name)));
         }
     }
 
@@ -154,17 +152,20 @@ impl Command {
 
     fn mean(&self) -> Phase {
         let mut phase = wall(self.mean);
-        let of = |name, time: Option<f64>| {
-            let time = time.filter(|time| time.is_finite() && *time >= 0.0)?;
-            Some(detail(name, time, "s", Better::Less))
-        };
-        let times = [of("wall_time_user", self.user), of("wall_time_system", self.system)];
-        phase.figures.extend(times.into_iter().flatten());
+        for (name, time) in [("wall_time_user", self.user), ("wall_time_system", self.system)] {
+            if let Some(time) = time.filter(|time| time.is_finite() && *time >= 0.0) {
+                phase.figures.push(detail(name, time, "s", Better::Less));
+            }
+        }
         let why =
             "the file holds only the mean: the number of runs and their variation are unknown";
         phase.remarks.push(Remark::new(Label::SingleRun, why));
         phase
     }
+}
+
+fn is_time(seconds: f64) -> bool {
+    seconds.is_finite() && seconds > 0.0
 }
 
 fn wall(time: f64) -> Phase {

@@ -14,7 +14,7 @@ const SETTINGS: [&str; 8] =
     ["* ", "--", "Flexible I/O Tester", "Test:", "Mode:", "Time:", "Date:", "OS:"];
 /// fio's KiB/s divided by 1000 are labelled MB/s: 1000 of them are 1024 of a million bytes.
 const SLIP: f64 = 1000.0 / 1024.0;
-/// How far rounding moves the ratio of a row with two digits of each figure.
+/// Error of the ratio of a row, as each figure is rounded to two digits.
 const SLIP_TOLERANCE: f64 = 0.01;
 
 /// The version in its banner.
@@ -23,7 +23,7 @@ fn version(line: &str) -> Option<&str> {
     Some(line.strip_prefix("KDiskMark (")?.split_once(')')?.0)
 }
 
-/// Whether a text contains its banner.
+/// True if a text contains its banner.
 pub fn is_kdiskmark(text: &str) -> bool {
     in_a_line(text, "KDiskMark (", |line| version(line).is_some())
 }
@@ -67,6 +67,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 /// The row itself shows the error: its IOPS times the size of a request give another rate.
 fn defect(row: &Row) -> Option<Remark> {
     let bytes_per_s = row.iops? * row.request_bytes?;
+    // IOPS times size are exact; only the printed rate has the wrong unit.
     let ratio = row.rate * 1e6 / bytes_per_s;
     let why = "the rate is fio's KiB/s divided by 1000, which is 2.3 % less than MB/s";
     ((ratio - SLIP).abs() < SLIP_TOLERANCE).then(|| Remark::new(Label::ToolDefect, why))
@@ -108,8 +109,8 @@ Profile: Default
             (imported.tool.as_str(), imported.tool_version.as_str()),
             ("KDiskMark", "3.1.4")
         );
-        let metrics = metrics(&imported);
-        let found: Vec<_> = metrics.iter().map(|f| (f.name.as_str(), f.value)).collect();
+        let all = metrics(&imported);
+        let found: Vec<_> = all.iter().map(|f| (f.name.as_str(), f.value)).collect();
         let expected = [
             ("seq1m_q8t1_read", 494.318),
             ("seq1m_q8t1_read_iops", 482.7),
@@ -128,9 +129,9 @@ Profile: Default
 
     #[test]
     fn the_unit_slip_is_a_defect_where_a_row_shows_it() {
-        let metrics = metrics(&parse(RUN).unwrap());
-        let is_wrong = |place: usize| {
-            let figure: &Figure = &metrics[place];
+        let all = metrics(&parse(RUN).unwrap());
+        let is_wrong = |index: usize| {
+            let figure: &Figure = &all[index];
             figure.remarks.iter().any(|remark| remark.label == Label::ToolDefect)
         };
         assert!(is_wrong(0) && is_wrong(6));

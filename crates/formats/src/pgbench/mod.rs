@@ -36,7 +36,7 @@ const WORK: [(&str, &str); 8] = [
     ("number of transactions per client:", "transactions"),
 ];
 
-/// Whether a text contains a summary of pgbench.
+/// True if a text contains a summary of pgbench.
 pub fn is_pgbench(text: &str) -> bool {
     text.contains(BEGIN) && text.contains("\ntps = ")
 }
@@ -101,10 +101,6 @@ impl Run {
         let Some((key, value)) = text.split_once(" = ").or_else(|| text.split_once(": ")) else {
             return Ok(false);
         };
-        let milliseconds = |name: &str| {
-            let value = number(line, value.trim_end_matches("ms"))?;
-            Ok(detail(name, value, "ms", Better::Less))
-        };
         let figure = match key {
             "tps" => {
                 let (value, how) = value.split_once('(').unwrap_or((value, ""));
@@ -115,9 +111,9 @@ impl Run {
                     figure("", value, "1/s", Better::More)
                 }
             }
-            "latency average" => milliseconds("latency_avg")?,
-            "latency stddev" => milliseconds("latency_stddev")?,
-            "initial connection time" => milliseconds("connection_time")?,
+            "latency average" => milliseconds(line, "latency_avg", value)?,
+            "latency stddev" => milliseconds(line, "latency_stddev", value)?,
+            "initial connection time" => milliseconds(line, "connection_time", value)?,
             _ => return Ok(false),
         };
         put(&mut self.figures, figure, line.number)?;
@@ -133,10 +129,16 @@ impl Run {
             let dash = if figure.name.is_empty() { "" } else { "_" };
             figure.name = format!("{name}{dash}{}", figure.name);
         }
+        // A table that fits into memory is read from there; writes wait for the log.
         let is_read_only = self.kind.to_lowercase().contains("select only");
         let nature = if is_read_only { Nature::PageCache } else { Nature::JournalSync };
         found.run_of(self.line, "", self.work, vec![phase(name, nature, self.figures)]);
     }
+}
+
+fn milliseconds(line: Line, name: &str, value: &str) -> Result<Figure, ParseError> {
+    let value = number(line, value.trim_end_matches("ms"))?;
+    Ok(detail(name, value, "ms", Better::Less))
 }
 
 #[cfg(test)]

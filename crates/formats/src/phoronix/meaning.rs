@@ -1,10 +1,10 @@
-//! What the tests of the suite measure.
+//! The nature of the suite's tests.
 
 use drivelab_core::record::{Figure, Label, Nature, Phase, ReadBack, Remark, WrittenFiles};
 
 use crate::found::{labelled, phase, transfer};
 
-/// What one test measures, and why.
+/// The nature of one test, and the reason.
 pub(super) struct Meaning {
     nature: Nature,
     why: &'static str,
@@ -32,7 +32,7 @@ impl Meaning {
     }
 }
 
-/// What a test measures, from its identifier and description; `None` if its profile is unknown.
+/// The nature of a test, from its identifier and description; `None` if its profile is unknown.
 pub(super) fn of(identifier: &str, description: &str) -> Option<Meaning> {
     let profile = identifier.rsplit('/').next().unwrap_or("");
     // The version follows the last hyphen.

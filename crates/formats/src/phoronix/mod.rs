@@ -20,7 +20,7 @@ use crate::found::{FIGURES_MAX, Found, decimal, figure, phase, slug};
 use crate::xml::{Step, walk};
 use own::Own;
 
-/// Whether a text is a result file of the suite.
+/// True if a text is a result file of the suite.
 pub fn is_phoronix(text: &str) -> bool {
     text.contains("<PhoronixTestSuite>") || text.contains("<PhoronixTestSuite ")
 }
@@ -66,8 +66,8 @@ struct System {
 #[derive(Debug, Default)]
 struct Systems {
     all: Vec<System>,
-    places: BTreeMap<String, usize>,
-    /// When each was measured, by name: all trials of one come before those of the next.
+    indices: BTreeMap<String, usize>,
+    /// Time of each one's measurement, by name: all trials of one come before those of the next.
     times: BTreeMap<String, u64>,
     /// Number of figures of all.
     figures: usize,
@@ -75,12 +75,12 @@ struct Systems {
 
 impl Systems {
     fn of(&mut self, entry: &Entry) -> &mut System {
-        let place = *self.places.entry(entry.system.clone()).or_insert_with(|| {
+        let index = *self.indices.entry(entry.system.clone()).or_insert_with(|| {
             let (line, name) = (entry.line, entry.system.clone());
             self.all.push(System { line, name, work: Work::default(), runs: Vec::new() });
             self.all.len() - 1
         });
-        &mut self.all[place]
+        &mut self.all[index]
     }
 }
 
@@ -205,17 +205,18 @@ impl Test {
             systems.figures += trials.len();
             let own = Own::read(&entry.json).filter(|_| is_own);
             let System { runs, work, .. } = systems.of(entry);
+            // Tests may have different numbers of trials: later runs then lack some figures.
             runs.resize_with(runs.len().max(trials.len()), Vec::new);
             match &own {
                 Some(own) => work.add("", own.work()),
                 None => work.set(&format!("{name}.arguments"), &self.arguments),
             }
             for (run, value) in runs.iter_mut().zip(trials) {
-                let figure = figure(&name, value, &self.scale, better);
+                let trial = figure(&name, value, &self.scale, better);
                 let mut phase = match (&own, &meaning) {
-                    (Some(own), _) => own_phase(figure, own),
-                    (None, Some(meaning)) => meaning.phase(&name, value, vec![figure]),
-                    (None, None) => phase(&name, Nature::Disk, vec![figure]),
+                    (Some(own), _) => own_phase(trial, own),
+                    (None, Some(meaning)) => meaning.phase(&name, value, vec![trial]),
+                    (None, None) => phase(&name, Nature::Disk, vec![trial]),
                 };
                 if is_mean {
                     let why = "the file holds only the mean: the number of trials and their \

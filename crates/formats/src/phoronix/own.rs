@@ -45,12 +45,12 @@ impl Own {
         serde_json::from_str(json).ok()
     }
 
-    /// What the runs did.
+    /// The work of the runs.
     pub(super) fn work(&self) -> &Work {
         &self.drivelab.work
     }
 
-    /// What a figure measures, if known.
+    /// The nature of a figure, if known.
     pub(super) fn nature(&self) -> Option<Nature> {
         self.drivelab.nature
     }

@@ -6,8 +6,9 @@ use drivelab_core::record::{Better, Figure, Label, Remark, Work};
 use super::own::{CLIENT, ORIGIN, Own};
 use crate::date;
 use crate::exported::Exported;
-use crate::series::{Series, Table, mean};
+use crate::series::{Series, Table};
 use crate::single_run::SINGLE_RUN;
+use drivelab_stats::numbers::mean;
 
 /// Writes one system per arm, one result per metric, and one trial per run.
 pub fn write(results: &Imported) -> Exported {
@@ -15,6 +16,7 @@ pub fn write(results: &Imported) -> Exported {
     let tool = [results.tool.as_str(), &results.tool_version].join(" ");
     let mut text = String::from("<?xml version=\"1.0\"?>\n<PhoronixTestSuite>\n  <Generated>\n");
     element(&mut text, 4, "Title", &limited(&format!("Results of {}", tool.trim()), 126));
+    // The file is as old as its latest run.
     let times = results.runs.iter().filter_map(|run| run.ended_unix_s);
     element(&mut text, 4, "LastModified", &date::text(times.max()));
     element(&mut text, 4, "TestClient", &format!("{CLIENT}{}", results.tool));
@@ -65,15 +67,15 @@ fn result(text: &mut String, series: &Series, arms: &[String], results: &Importe
         element(text, 8, "Identifier", &system(arm));
         element(text, 8, "Value", &mean(&trials).to_string());
         element(text, 8, "RawString", &raw.join(":"));
-        let work = work(results, arm);
+        let work = common_work(results, arm);
         element(text, 8, "JSON", &Own::new(&without_own(&values[0].1), &work).to_json());
         *text += "      </Entry>\n";
     }
     *text += "    </Data>\n  </Result>\n";
 }
 
-/// What the runs of an arm did, where all did the same.
-fn work(results: &Imported, arm: &str) -> Work {
+/// The work of the runs of an arm, where all did the same.
+fn common_work(results: &Imported, arm: &str) -> Work {
     let mut works = results.runs.iter().filter(|run| run.arm == arm).map(|run| &run.work);
     let first = works.next().cloned().unwrap_or_default();
     if works.all(|work| *work == first) { first } else { Work::default() }

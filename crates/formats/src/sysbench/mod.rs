@@ -48,7 +48,7 @@ fn version(line: &str) -> Option<&str> {
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
-/// Whether a text contains the output of sysbench.
+/// True if a text contains the output of sysbench.
 pub fn is_sysbench(text: &str) -> bool {
     in_a_line(text, "sysbench ", |line| version(line).is_some())
 }
@@ -124,6 +124,7 @@ impl Run {
             };
             return Ok(());
         }
+        // The memory test prints its figures without a heading.
         let is_figure = self.memory(line, text)?
             || is_indented && !self.heading.is_empty() && self.figure(line, text)?;
         let key = text.split(':').next().unwrap_or("");
@@ -144,9 +145,10 @@ impl Run {
 
     /// `Total operations: 5 ( 3.00 per second)`, `5.00 MiB transferred (3.00 MiB/sec)`.
     fn memory(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
-        let inside = |end| text.rsplit_once('(')?.1.strip_suffix(end);
-        let total = text.strip_prefix("Total operations:").and_then(|_| inside("per second)"));
-        let moved = text.contains(" transferred (").then(|| inside("MiB/sec)")).flatten();
+        let total =
+            text.strip_prefix("Total operations:").and_then(|_| inside(text, "per second)"));
+        let is_transfer = text.contains(" transferred (");
+        let moved = is_transfer.then(|| inside(text, "MiB/sec)")).flatten();
         if total.or(moved).is_some() {
             self.kind = Kind::Memory;
         }
@@ -161,7 +163,6 @@ impl Run {
     /// A figure below its heading; returns whether the line is one.
     fn figure(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
         let Some((key, value)) = text.split_once(':') else { return Ok(false) };
-        let per_second = || value.rsplit_once('(')?.1.strip_suffix("per sec.)");
         match (self.heading.as_str(), key) {
             ("File operations", "reads/s") => self.add(line, "reads", value, "1/s")?,
             ("File operations", "writes/s") => self.add(line, "writes", value, "1/s")?,
@@ -172,7 +173,7 @@ impl Run {
                 self.add(line, "events", value, "1/s")?;
             }
             ("Throughput", "read" | "write" | "fsync") => return self.direction(line, key, value),
-            ("SQL statistics", "transactions" | "queries") => match per_second() {
+            ("SQL statistics", "transactions" | "queries") => match inside(value, "per sec.)") {
                 Some(rate) => self.add(line, key, rate, "1/s")?,
                 None => return Ok(false),
             },
@@ -218,20 +219,15 @@ impl Run {
         for figure in &mut self.figures {
             figure.name = format!("{name}_{}", figure.name);
         }
-        let phase = self.phase(&name, found);
-        found.run_of(self.line, "", self.work, vec![phase]);
+        let phases = vec![self.phase(&name, found)];
+        found.run_of(self.line, "", self.work, phases);
     }
 
     fn phase(&mut self, name: &str, found: &mut Found) -> Phase {
         let figures = std::mem::take(&mut self.figures);
-        let cpu = |why: &str| {
-            let mut phase = labelled(name, Nature::Cpu, why, figures.clone());
-            phase.remarks.push(Remark::new(Label::NotDisk, "no file is read or written"));
-            phase
-        };
         match self.kind {
-            Kind::Cpu => cpu("it computes prime numbers"),
-            Kind::Memory => cpu("it reads or writes memory"),
+            Kind::Cpu => without_file(name, "it computes prime numbers", figures),
+            Kind::Memory => without_file(name, "it reads or writes memory", figures),
             Kind::File if !self.is_direct => {
                 found.note(format!(
                     "`{name}` ran without `--file-extra-flags=direct`: the page cache may have \
@@ -243,6 +239,17 @@ impl Run {
             Kind::Database => phase(name, Nature::JournalSync, figures),
         }
     }
+}
+
+/// The text in the last parentheses, before `end`.
+fn inside<'a>(text: &'a str, end: &str) -> Option<&'a str> {
+    text.rsplit_once('(')?.1.strip_suffix(end)
+}
+
+fn without_file(name: &str, why: &str, figures: Vec<Figure>) -> Phase {
+    let mut phase = labelled(name, Nature::Cpu, why, figures);
+    phase.remarks.push(Remark::new(Label::NotDisk, "no file is read or written"));
+    phase
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const KINDS: [(&str, &str, &str); 4] = [
 const MIB: f64 = 1_048_576.0;
 const BANNER: &str = "Tiotest results for ";
 
-/// Whether a text contains results of `tiotest`.
+/// True if a text contains results of `tiotest`.
 pub fn is_tiotest(text: &str) -> bool {
     in_a_line(text, BANNER, |line| is_banner(line.trim()))
         || in_a_line(text, ":", |line| terse(line).is_some())
@@ -112,6 +112,7 @@ impl Run {
     fn terse(&mut self, line: Line, name: &'static str, text: &str) -> Result<(), ParseError> {
         let values = text.split(',').map(|value| number(line, value));
         let values = values.collect::<Result<Vec<f64>, ParseError>>()?;
+        // Amount, time, user and system load, then the latencies, as `-T` prints them.
         let [mib, seconds, usr, sys, latencies @ ..] = &values[..] else { return Ok(()) };
         // A phase too short for its clock has no rate.
         let mib_per_s = if *seconds > 0.0 { mib / seconds } else { 0.0 };
@@ -133,14 +134,14 @@ impl Run {
         let (Some((long, _, name)), 5, true) = (kind, cells.len(), self.line > 0) else {
             return Ok(false);
         };
-        let value = |place: usize, unit: &str| number(line, cells[place].trim_end_matches(unit));
+        let value = |index: usize, unit: &str| number(line, cells[index].trim_end_matches(unit));
         let size = cells[0][long.len()..].trim();
         if size.is_empty() {
             let latencies = [value(1, "ms")?, value(2, "ms")?, value(3, "%")?, value(4, "%")?];
             // Each phase has one row of latencies, after its two loads.
-            let access = self.access(name).filter(|access| access.details.len() == 2);
-            let Some(access) = access else { return Ok(false) };
-            access.latencies(latencies);
+            let known = self.access(name).filter(|access| access.details.len() == 2);
+            let Some(known) = known else { return Ok(false) };
+            known.latencies(latencies);
             return Ok(true);
         }
         let mib = number(line, size.trim_end_matches("MBs"))?;
@@ -153,8 +154,9 @@ impl Run {
     }
 
     fn finish(self, found: &mut Found) {
-        let whole = |access: &&Access| !access.name.starts_with("random_");
-        let whole_mib = self.accesses.iter().find(whole).map(|access| access.mib);
+        let mut accesses = self.accesses.iter();
+        let whole = accesses.find(|access| !access.name.starts_with("random_"));
+        let whole_mib = whole.map(|access| access.mib);
         let mut work = Work::default().with("threads", &self.threads);
         for access in &self.accesses {
             work.set_size(&format!("{}.size", access.name), &format!("{}M", access.mib));

@@ -10,9 +10,10 @@ use super::issued::Issued;
 /// The events of `blkparse` that are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Events {
-    /// `Q`: what programs asked of the device, before the kernel merged and sorted it.
+    /// `Q`: requests of programs to the device, before the kernel merged and sorted them.
     Queued,
-    /// `D`: what the drive received, with the times until their completion (`C`), which are the
+    /// `D`: requests that the drive received, with the times until their completion (`C`), which
+    /// are the
     /// service times of the drive.
     Issued,
 }
@@ -31,7 +32,7 @@ pub(super) struct State {
     pub(super) issued: Issued,
     /// Events that are neither read, write, trim nor flush.
     pub(super) left_out: u64,
-    /// Whether the trace contains events of the other kind.
+    /// True if the trace contains events of the other kind.
     pub(super) has_other_events: bool,
     /// The first line that is not an event: the summary, with which the output ends.
     summary: Option<u64>,
@@ -65,6 +66,7 @@ impl State {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         if !is_device(name) {
+            // Lines before the first event are messages of blkparse itself.
             self.summary = self.summary.or(self.has_begun.then_some(line));
             return Ok(None);
         }
@@ -125,7 +127,7 @@ enum Event {
     Requeue,
 }
 
-/// The request of a line from its type on, and whether the cache is flushed before it. Commands
+/// The request of a line from its type on; true if the cache is flushed before it. Commands
 /// that carry no data of the drive, such as SMART queries, are none.
 fn read_request<'a>(
     kind: &str,

@@ -16,10 +16,11 @@ impl Device {
         Self { chosen, ..Self::default() }
     }
 
-    /// Whether a request of `name` is replayed; `what` names such devices in messages.
+    /// True if a request of `name` is replayed; `what` names such devices in messages.
     ///
     /// Addresses of two devices are not addresses of one drive.
     pub(super) fn takes(&mut self, name: &str, what: &str) -> Result<bool, String> {
+        // Kept even if another device was chosen: it is the suggestion if that one never comes.
         let first = self.first.get_or_insert_with(|| name.to_owned());
         let Some(chosen) = &self.chosen else {
             if first == name {
@@ -35,7 +36,7 @@ impl Device {
         Ok(is_chosen)
     }
 
-    /// Whether requests of `name` are replayed, as far as is known.
+    /// True if requests of `name` are replayed, as far as is known.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.chosen.as_deref().or(self.first.as_deref()).is_none_or(|device| device == name)
     }

@@ -21,6 +21,7 @@ pub(super) fn transfer(op: Op, lba: u64, sectors: u64) -> Result<Request, String
     if !(1..=LONGEST).contains(&sectors) {
         return Err(format!("a request of {sectors} sectors; expected 1 to {LONGEST}"));
     }
+    // Byte offsets of such a sector exceed 64 bits.
     if lba > u64::MAX / 1024 {
         return Err(format!("sector {lba} is past the end of any drive"));
     }
@@ -44,23 +45,28 @@ pub(super) fn whole(word: Option<&str>, what: &str) -> Result<u64, String> {
 /// A time in `unit_ns` units, in nanoseconds: digits, exactly, without floats.
 pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span, String> {
     let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
-    let refuse = || format!("`{word}` is not a time for the {what}");
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
-    let whole: u64 = whole.parse().map_err(|_| refuse())?;
+    let whole: u64 = whole.parse().map_err(|_| not_a_time(word, what))?;
     let digits = &fraction.as_bytes()[..fraction.len().min(9)];
     if !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(refuse());
+        return Err(not_a_time(word, what));
     }
     let value = digits.iter().fold(0_u64, |value, digit| value * 10 + u64::from(digit - b'0'));
+    debug_assert!(digits.len() <= 9, "a fraction of nine digits fits");
     let scale = digits.iter().fold(1_u64, |scale, _| scale * 10);
     let part =
         (u128::from(value) * u128::from(unit_ns) + u128::from(scale / 2)) / u128::from(scale);
-    let part = u64::try_from(part).map_err(|_| refuse())?;
-    let ns = whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part)).ok_or_else(refuse)?;
+    let part = u64::try_from(part).map_err(|_| not_a_time(word, what))?;
+    let ns = whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part));
+    let ns = ns.ok_or_else(|| not_a_time(word, what))?;
     Ok(Span::from_ns(ns))
 }
 
-/// Whether this is `major,minor`.
+fn not_a_time(word: &str, what: &str) -> String {
+    format!("`{word}` is not a time for the {what}")
+}
+
+/// True for `major,minor`.
 pub(super) fn is_device(word: &str) -> bool {
     let numbers = word.split_once(',');
     numbers

@@ -34,7 +34,7 @@ impl State {
         }
         let (arrival, rest) = match self.version {
             None => return Err("expected `fio version 2 iolog` or `fio version 3 iolog`".into()),
-            // fio writes microseconds since its start, which a log of its own shows.
+            // fio writes microseconds since its start, which one of its logs shows.
             Some(3) => (Some(time(words.first().copied(), US, "time in us")?.ns()), &words[1..]),
             Some(_) => (None, &words[..]),
         };

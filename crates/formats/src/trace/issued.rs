@@ -51,6 +51,7 @@ impl Issued {
         self.waiting.push_back(Waiting { parsed, rest, state: State::Open });
         let (op, lba) = key(&request);
         self.open.insert((op, lba, number));
+        // One lost completion must not hold all later requests back for ever.
         if self.waiting.len() > OPEN_MAX {
             self.release_oldest();
         }
@@ -76,6 +77,7 @@ impl Issued {
         let waiting = self.at(number);
         let sectors = done.sectors.get();
         if sectors < waiting.rest && !has_failed {
+            debug_assert!(sectors > 0 || waiting.rest > 0);
             waiting.rest -= sectors;
             let (op, next) = next_key(waiting);
             self.open.insert((op, next, number));
@@ -132,7 +134,7 @@ impl Issued {
     }
 }
 
-/// What a completion of the request's beginning has in common with its issue.
+/// The part that a completion of the request's beginning has in common with its issue.
 fn key(request: &Request) -> (u8, u64) {
     let op = match request.op {
         Op::Read => 0,
@@ -146,5 +148,6 @@ fn key(request: &Request) -> (u8, u64) {
 fn next_key(waiting: &Waiting) -> (u8, u64) {
     let request = &waiting.parsed.entry.request;
     let (op, lba) = key(request);
+    debug_assert!(waiting.rest <= request.sectors.get());
     (op, lba + request.sectors.get() - waiting.rest)
 }

@@ -40,17 +40,17 @@ impl Choice for Format {
 }
 choice_as_text!(Format);
 
-/// Why a line of a trace is unusable.
+/// The reason why a line of a trace is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct TraceError {
     /// The line, from 1.
     pub line: u64,
-    /// What was expected.
+    /// The expected text.
     pub message: String,
 }
 
-/// What to read of a trace.
+/// The part of a trace to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The format, if it is not to be detected from the first line.
@@ -60,11 +60,11 @@ pub struct Selection {
     pub device: Option<String>,
     /// The events of blkparse.
     pub events: Option<Events>,
-    /// Whether service times are needed: then the default of `events` is those that have them.
+    /// True if service times are needed: then the default of `events` is those that have them.
     pub measured: bool,
 }
 
-/// What a trace contains apart from the requests that were read.
+/// The content of a trace apart from the requests that were read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Requests of devices that were not chosen.
@@ -116,7 +116,7 @@ impl Parser {
         Self::with(Selection { format, ..Selection::default() })
     }
 
-    /// A reader of what `selection` says.
+    /// A reader of `selection`.
     pub fn with(selection: Selection) -> Self {
         let usual = if selection.measured { Events::Issued } else { Events::Queued };
         Self {
@@ -137,7 +137,7 @@ impl Parser {
         self.format
     }
 
-    /// What the lines so far contain apart from the requests.
+    /// The content of the lines so far apart from the requests.
     pub fn left_out(&self) -> LeftOut {
         let issued = &self.blkparse.issued;
         LeftOut {
@@ -149,7 +149,7 @@ impl Parser {
         }
     }
 
-    /// Why the trace holds no requests, and what to do, if it holds others.
+    /// The reason why the trace holds no requests, and a hint, if it holds others.
     pub fn why_empty(&self) -> Option<(String, String)> {
         if let (Some(chosen), Some(first)) = (self.device.chosen(), self.device.first())
             && self.device.others() > 0
@@ -245,15 +245,15 @@ impl Parser {
             let since = arrival.saturating_sub(origin);
             if arrival.saturating_add(SLACK_NS) < origin + self.latest {
                 return Err(
-                    "the times run backwards: check whether the file contains more than one \
-                            trace"
+                    "the times run backwards: check whether the file contains more than one trace"
                         .into(),
                 );
             }
+            // Never backwards: a replay sends requests in the order of the trace.
             self.latest = self.latest.max(since);
             entry.at = Some(Time::from_ns(self.latest));
         }
-        // The time until the completion includes the flush, which has none of its own.
+        // The time until the completion includes the flush, which has no separate one.
         let flush = Entry { request: Request::flush(0), measured: None, ..entry };
         Ok(Entries {
             flush: flushes_before.then(|| self.number(flush)),

@@ -25,7 +25,7 @@ fn is_begin(line: &str) -> bool {
     line.trim_start_matches('\u{feff}').starts_with("Running ") && line.contains(" test @ ")
 }
 
-/// Whether a text contains the output of wrk.
+/// True if a text contains the output of wrk.
 pub fn is_wrk(text: &str) -> bool {
     in_a_line(text, " test @ ", is_begin)
 }
@@ -56,12 +56,13 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 /// `12 threads and 400 connections`, `5 requests in 30.00s, 17.76GB read`, heads of tables.
 fn is_setting(text: &str) -> bool {
+    // These lines begin with a number that varies.
     let counted = [" threads and ", " requests in "].iter().any(|what| text.contains(what));
     counted && text.starts_with(|c: char| c.is_ascii_digit())
         || SETTINGS.iter().any(|start| text.starts_with(start))
 }
 
-/// `Running 30s test @ http://127.0.0.1:8080/index.html`: how long, and which page of any server.
+/// `Running 30s test @ http://127.0.0.1:8080/index.html`: the duration, and the page of any server.
 fn of_banner(work: &mut Work, text: &str) {
     let Some((time, url)) = text.split_once(" test @ ") else { return };
     let time = time.trim_start_matches('\u{feff}').trim_start_matches("Running ");
@@ -102,18 +103,9 @@ fn scaled(line: Line, text: &str, units: &[(&str, f64)]) -> Result<f64, ParseErr
 /// The figures of a line, if it has any.
 fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().collect();
-    let time = |name: &str, text: &str| {
-        let value = scaled(line, text, &TIMES)?;
-        Ok::<Figure, ParseError>(detail(
-            &format!("requests_latency_{name}"),
-            value,
-            "ms",
-            Better::Less,
-        ))
-    };
     let figures = match words[..] {
         ["Latency", avg, stddev, max, _] => {
-            vec![time("avg", avg)?, time("stddev", stddev)?, time("max", max)?]
+            vec![time(line, "avg", avg)?, time(line, "stddev", stddev)?, time(line, "max", max)?]
         }
         // A mean over threads: their sum is the rate below.
         ["Req/Sec", ..] => Vec::new(),
@@ -126,13 +118,18 @@ fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
         }
         [percent, value] => match percent.strip_suffix('%') {
             Some(percent) if decimal(percent).is_some() => {
-                vec![time(&format!("p{percent}"), value)?]
+                vec![time(line, &format!("p{percent}"), value)?]
             }
             _ => return Ok(None),
         },
         _ => return Ok(None),
     };
     Ok(Some(figures))
+}
+
+fn time(line: Line, name: &str, text: &str) -> Result<Figure, ParseError> {
+    let value = scaled(line, text, &TIMES)?;
+    Ok(detail(&format!("requests_latency_{name}"), value, "ms", Better::Less))
 }
 
 #[cfg(test)]

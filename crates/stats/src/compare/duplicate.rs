@@ -11,32 +11,33 @@ const DISTINCT_MIN: usize = 6;
 type Key = Vec<(u64, u64)>;
 
 /// Returns the indices of the blocks without copies; `metrics` are measured in the same blocks.
-
-/// Three signs tell copies from honest ties. If all blocks are the same, they are one run: nothing
-/// in them says how runs vary. If blocks repeat though in some metric no value ever repeats alone,
-/// its unit is fine enough that repeated blocks cannot be chance. A coarse unit repeats single
-/// values all the time; but if each of six or more blocks occurs a multiple of g > 1 times, the
-/// data are g copies of a smaller set. All else is left alone.
+///
+/// Three signs distinguish copies from honest ties. If all blocks are the same, they are one run:
+/// nothing in them says how runs vary. If blocks repeat though in some metric no value ever repeats
+/// alone, its unit is fine enough that repeated blocks cannot be chance. A coarse unit repeats
+/// single values all the time; but if each of six or more blocks occurs a multiple of g > 1 times,
+/// the data are g copies of a smaller set. All else is left alone.
 pub(crate) fn without_copies(metrics: &[&[Pair]]) -> Vec<usize> {
     debug_assert!(metrics.iter().all(|pairs| pairs.len() == metrics[0].len()));
-    let keys = keys(metrics);
+    let blocks = keys(metrics);
     let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
-    for key in &keys {
+    for key in &blocks {
         *counts.entry(key).or_default() += 1;
     }
+    // One distinct block means that all are copies; below six, a common multiple may be chance.
     let copies = match counts.len() {
-        1 => keys.len(),
+        1 => blocks.len(),
         distinct if distinct < DISTINCT_MIN => 1,
         _ => counts.values().copied().fold(0, greatest_common_divisor),
     };
-    let repeated = counts.len() < keys.len();
+    let repeated = counts.len() < blocks.len();
     if copies < 2 && (!repeated || all_coarse(&counts, metrics.len())) {
-        return (0..keys.len()).collect();
+        return (0..blocks.len()).collect();
     }
     let mut left: BTreeMap<&Key, usize> =
         counts.into_iter().map(|(key, count)| (key, keep(count, copies))).collect();
-    let mut first = Vec::with_capacity(keys.len());
-    for (index, key) in keys.iter().enumerate() {
+    let mut first = Vec::with_capacity(blocks.len());
+    for (index, key) in blocks.iter().enumerate() {
         let quota = left.get_mut(key).expect("every key was counted");
         if *quota > 0 {
             *quota -= 1;

@@ -115,6 +115,7 @@ pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) ->
     let estimates = Estimates::new(&sample, criteria);
     let decision = estimates.decide(criteria);
     let effect = order.as_ref().map(|o| estimates.order_effect(o, criteria));
+    // An effect of the order may be all of the difference, so no claim survives it.
     let verdict = match effect {
         Some(OrderEffect::Decisive) => Verdict::Inconclusive,
         _ => decision.verdict,

@@ -68,6 +68,7 @@ pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
         return None;
     }
     let (n_a, n_b) = (float(a.len()), float(b.len()));
+    // Pooled variance: both orders run the same two arms, so they vary alike.
     let df = n_a + n_b - 2.0;
     let pooled = (squares(&a) + squares(&b)) / df;
     let error = (pooled * (1.0 / n_a + 1.0 / n_b)).sqrt();

@@ -142,6 +142,7 @@ fn order_effect(facts: &Facts) -> Option<Warning> {
 fn order_balance(facts: &Facts) -> Option<Warning> {
     let a = facts.pairs.iter().filter(|pair| pair.first == Some(Arm::A)).count();
     let b = facts.pairs.iter().filter(|pair| pair.first == Some(Arm::B)).count();
+    // Blocks of unknown order are in neither count.
     let (fewer, more) = (a.min(b), a.max(b));
     if more < 2 {
         return None;

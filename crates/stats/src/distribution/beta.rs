@@ -38,6 +38,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     let mut value = lower;
     for term in 1..TERMS_MAX {
         let m = f64::from(term);
+        // Coefficients of DLMF 8.17.23, two for each step.
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         for coefficient in [even, odd] {

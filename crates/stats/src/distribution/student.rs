@@ -18,6 +18,7 @@ pub fn upper_tail(t: f64, df: f64) -> f64 {
     if df >= DF_NORMAL {
         return normal::upper_tail(t);
     }
+    // Abramowitz & Stegun 26.7.1 by the incomplete beta function; both arguments keep their digits.
     let square = t * t;
     let half = 0.5 * beta::regularized(0.5 * df, 0.5, df / (df + square), square / (df + square));
     if t >= 0.0 { half } else { 1.0 - half }

@@ -88,6 +88,7 @@ fn shares(response: &[f64], groups: &[Vec<usize>], indices: &[usize]) -> Vec<f64
             if whole > 0.0 { explained(&chosen, &of) / whole } else { 0.0 }
         })
         .collect();
+    // Factors are independent in a design, so their shares add up and the rest is the remainder.
     shares.push(1.0 - shares.iter().sum::<f64>());
     shares
 }
@@ -137,7 +138,8 @@ fn squares(values: &[f64]) -> f64 {
 
 fn interval(share: f64, parts: &[f64]) -> MainEffect {
     debug_assert_eq!(parts.len(), PARTS);
-    // The jackknife's variance (Efron and Tibshirani 1993, eq. 11.5) with a group in place of a value.
+    // The jackknife's variance (Efron and Tibshirani 1993, eq. 11.5), a group
+    // instead of a value.
     let factor = float(PARTS - 1) / float(PARTS);
     let error = (factor * squares(parts)).sqrt();
     let half = student::quantile(0.975, float(PARTS - 1)) * error;

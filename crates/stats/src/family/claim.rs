@@ -28,6 +28,7 @@ pub(crate) fn hold_together(
         return;
     }
     let why = withdrawal(adjusted, criteria, evidence.difference, among);
+    // An open equivalence needs the narrower interval, an open difference the wider one.
     let critical = match own {
         Verdict::NoPracticalDifference => critical.equivalence,
         _ => critical.difference,

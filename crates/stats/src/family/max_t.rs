@@ -21,6 +21,7 @@ pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&i, &j| observed[i].total_cmp(&observed[j]));
 
+    // Sums of flipped signs differ from the observed one by rounding alone.
     let slack = TIE * f64::from(u32::try_from(blocks).unwrap_or(u32::MAX));
     let mut as_large = vec![0_u32; rows.len()];
     let flips = for_each_flip(blocks, seed, |mask| {

@@ -98,6 +98,7 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
     debug_assert_eq!(members.len(), adjusted.len());
     let indices: Vec<usize> = (0..members.len()).filter(|&i| members[i].role == role).collect();
     let Some(&first) = indices.first().filter(|_| indices.len() > 1) else { return };
+    // All members of a role share their flips, so one seed and one level hold for them.
     let rules = members[first].criteria;
     let blocks = members[first].pairs.len();
     // Max-T needs the same flips for all metrics, and so the same blocks.

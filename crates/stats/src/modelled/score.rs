@@ -66,6 +66,7 @@ fn share_within(pairs: &[(f64, f64)], limit: f64) -> f64 {
 fn demerit(left: &[f64], right: &[f64]) -> f64 {
     let squares: f64 = (0..POINTS)
         .map(|point| {
+            // Midpoints, so that neither end of a distribution counts twice.
             let share = (f64::from(point) + 0.5) / f64::from(POINTS);
             let distance = quantile(left, share) - quantile(right, share);
             distance * distance

@@ -61,13 +61,13 @@ impl OutlierJudge {
             .filter_map(|(at, it)| Some((at, it.as_ref().ok()?)))
             .collect();
         let disks: usize = judged.iter().map(|(_, it)| it.figures.len()).sum();
-        let outliers = self.outliers(&judged, disks);
+        let found = self.outliers(&judged, disks);
         let mut results = Vec::new();
         for (at, group) in sorted.iter().enumerate() {
             results.push(match group {
                 Err(why) => why.clone(),
                 Ok(group) => {
-                    let own = outliers.iter().filter(|(group, _)| *group == at);
+                    let own = found.iter().filter(|(group, _)| *group == at);
                     let own = own.map(|(_, outlier)| *outlier).collect();
                     GroupJudgement::Judged(self.judged(group, own, disks))
                 }
@@ -81,13 +81,13 @@ impl OutlierJudge {
         let margin = libm::log1p(self.criteria.margin);
         let mut candidates = Vec::new();
         for (group, sorted) in groups {
-            let reference = self.reference(sorted.figures.len() - 1);
+            let distribution = self.reference(sorted.figures.len() - 1);
             for index in 0..sorted.figures.len() {
                 let peers = sorted.peers_of(index);
                 let beyond = (sorted.figures[index] - peers.centre).abs() - margin;
                 if beyond > 0.0 && peers.deviation > 0.0 {
                     let beyond = beyond / peers.deviation;
-                    let p = reference.two_sided_at_least(beyond);
+                    let p = distribution.two_sided_at_least(beyond);
                     candidates.push(Candidate { group: *group, index, peers, beyond, p });
                 }
             }
@@ -139,8 +139,8 @@ impl OutlierJudge {
     fn outlier(&mut self, candidate: &Candidate, sorted: &Sorted, q: f64) -> Outlier {
         let Candidate { index, peers, p, .. } = *candidate;
         let figure = sorted.figures[index];
-        let reference = self.reference(sorted.figures.len() - 1);
-        let reach = reference.critical(0.05) * peers.deviation;
+        let distribution = self.reference(sorted.figures.len() - 1);
+        let reach = distribution.critical(0.05) * peers.deviation;
         Outlier {
             index,
             figure: libm::exp(figure),

@@ -119,6 +119,7 @@ impl Ordered {
         let (low, high, ends) = (self.values[first], self.values[last], float(cut));
         let all = float(count);
         let mean = (sum + ends * (low + high)) / all;
+        // Winsorised: the trimmed values count as their nearest neighbours that remain.
         let variance = (squares + ends * (low * low + high * high)) / all - mean * mean;
         Peers {
             centre: self.origin + sum / float(count - 2 * cut),

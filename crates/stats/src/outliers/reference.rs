@@ -128,6 +128,7 @@ impl Reference {
 fn shapes(peers: usize) -> Vec<Shape> {
     let mut normal = Normal(Xoshiro256PlusPlus::seed_from_u64(SEED ^ peers as u64));
     let [least, most] = SHAPES;
+    // The same work for any size: shapes of many peers vary little, and fewer are enough.
     let count = (VALUES / peers).clamp(least, most);
     let mut drawn: Vec<Peers> = (0..count).map(|_| shape(peers, &mut normal)).collect();
     drawn.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));

@@ -16,6 +16,7 @@ pub(super) fn of(values: &[f64]) -> Option<Vec<usize>> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let mut starts: Vec<f64> = sorted.clone();
+    // Few distinct values are a choice between settings, not draws from a continuous prior.
     starts.dedup_by(|a, b| a.total_cmp(b).is_eq());
     if starts.len() > CHOICES_MAX {
         starts = vec![sorted[0], split(&sorted)?];

@@ -83,6 +83,8 @@ fn cholesky(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
         for column in 0..=row {
             let (above, on) = (&lower[row][..column], &lower[column][..column]);
             let rest = dot(&columns[row], &columns[column]) - dot(above, on);
+            // A pivot near zero means a column that earlier ones explain: it is dropped, not
+            // divided by.
             lower[row][column] = if row == column {
                 let whole = dot(&columns[row], &columns[row]);
                 if rest > DEPENDENT * whole { rest.sqrt() } else { 0.0 }

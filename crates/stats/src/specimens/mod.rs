@@ -69,6 +69,7 @@ pub fn foresee(
         return None;
     }
     let d: Vec<f64> = pairs.iter().map(|pair| pair.log_ratio(criteria.better)).collect();
+    // Profiles are files: a negative deviation has no meaning.
     let model = model_sigma.max(0.0);
     let predictive = Predictive::new(&d, unknowns, model);
     let tail = 0.5 * criteria.alpha;

@@ -130,6 +130,7 @@ fn covariance(fit: &Fit, groups: &[Group]) -> Vec<Vec<f64>> {
         .collect();
     let columns = &fit.centred;
     let rows = float(fit.fitted.len());
+    // Correlations that chance explains would only move variance between unknowns.
     let limit = chance(rows);
     let sum = |a: usize, b: usize| dot(&columns[a], &columns[b]);
     let deviation = |a: usize| if owner[a].1 { (sum(a, a) / (rows - 1.0)).sqrt() } else { 1.0 };

@@ -23,6 +23,7 @@ pub(super) fn fit(series: &[f64]) -> Option<Drift> {
     if series.len() < 4 {
         return None;
     }
+    // Geometric steps: each time constant is tried to the same relative accuracy.
     let step = libm::pow(TAU_LAST / TAU_FIRST, 1.0 / f64::from(TAU_STEPS - 1));
     let mut tau = TAU_FIRST;
     let mut best: Option<Line> = None;
@@ -62,6 +63,7 @@ fn regress(series: &[f64], tau: f64) -> Line {
         spread += (x - regressor_mean) * (x - regressor_mean);
         total += (y - centre) * (y - centre);
     }
+    // Least squares for one regressor; `squares` is what the line leaves unexplained.
     let slope = products / spread;
     let squares = (total - slope * products).max(0.0);
     let slope_error = (squares / (n - 2.0) / spread).sqrt();

@@ -30,7 +30,7 @@ pub enum SteadyState {
     Steady,
     /// The run is still changing.
     Unsteady,
-    /// Too short or too noisy to tell; longer runs are needed.
+    /// Too short or too noisy for an answer; longer runs are needed.
     Unknown,
 }
 
@@ -104,6 +104,7 @@ pub fn steady_state(series: &[f64], margin: f64) -> Steadiness {
     if !series.iter().all(|v| v.is_finite() && *v >= 0.0) || series.iter().all(|v| *v <= 0.0) {
         return unjudged(SteadyReason::NotMeasurable);
     }
+    // Batch means are less correlated than single values, and cheaper to test.
     let size = batch_size(series.len());
     let batches = mser::batch_means(series, size);
     let dropped = mser::truncation(&batches);

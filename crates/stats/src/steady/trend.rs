@@ -7,7 +7,7 @@ use crate::numbers::{float, mean};
 /// each other (Mann 1945, Kendall 1975).
 ///
 /// The variance of the score is inflated as Hamed & Rao derived it (1998, J. Hydrology 204:182),
-/// but with the correlations of a first-order process in place of those observed. Observed ones
+/// but with the correlations of a first-order process instead of the observed ones. Observed ones
 /// are too small in short series: 60 steady values with a correlation of 0.5 (0.9) then show a
 /// "trend" at 10 % in 23 % (46 %) of cases, without any correction in 31 % (69 %), with this one
 /// in 12 % (18 %). The rest errs on the side of calling a run unsteady.
@@ -42,6 +42,7 @@ fn detrended(series: &[f64]) -> Vec<f64> {
         slope += t * (y - centre);
         spread += t * t;
     }
+    // A trend inflates the autocorrelation of neighbours, so the line is removed first.
     slope /= spread.max(1.0);
     let rows = series.iter().enumerate();
     rows.map(|(i, y)| y - centre - slope * (float(i) - middle)).collect()

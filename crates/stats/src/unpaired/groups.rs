@@ -85,9 +85,9 @@ impl Shift {
 
     /// The Hodges-Lehmann estimate of the shift.
     pub(super) fn median(&self) -> f64 {
-        let count = self.count();
-        let upper = self.difference(count / 2 + 1);
-        if count % 2 == 1 { upper } else { mean(&[self.difference(count / 2), upper]) }
+        let differences = self.count();
+        let upper = self.difference(differences / 2 + 1);
+        if differences % 2 == 1 { upper } else { mean(&[self.difference(differences / 2), upper]) }
     }
 
     /// The limits of the shift that the ranks allow.

@@ -116,6 +116,7 @@ fn compare(member: &UnpairedMember) -> Comparison {
         (Some(student), Some(rank)) => decide(student, rank, criteria.bound(), p <= criteria.alpha),
         _ => Decision { verdict: Verdict::Inconclusive, disputed: false },
     };
+    // A new experiment has as many runs of each arm: the smaller group limits its error.
     let n = shift.a.len().min(shift.b.len());
     let sd = welch.as_ref().map(|welch| welch.error * libm::sqrt(float(n)));
     let seen = Seen { mean: shift.mean(), sd: sd.unwrap_or(0.0), n, least: UNPAIRED_MIN };

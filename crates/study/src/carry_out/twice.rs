@@ -17,16 +17,17 @@ pub(super) fn make_twice<S: Stage + ?Sized>(
     stage: &mut S,
     requests: &[Request],
 ) -> Result<Vec<RunRecord>, S::Error> {
-    let mut make = || Ok::<_, S::Error>((stage.run_all(requests)?, stage.evidence()));
-    let (first, second) = (make()?, make()?);
-    let evidence = first.1.iter().zip(&second.1);
-    let records = first.0.iter().zip(&second.0);
+    let (first, first_evidence) = (stage.run_all(requests)?, stage.evidence());
+    let (second, second_evidence) = (stage.run_all(requests)?, stage.evidence());
+    // The evidence first: a line of a trace says more than a figure that follows from it.
+    let evidence = first_evidence.iter().zip(&second_evidence);
+    let records = first.iter().zip(&second);
     let found = evidence
         .filter_map(|(one, other)| of_evidence(one, other))
         .chain(records.filter_map(|(one, other)| of_records(one, other)))
         .next();
     match found {
-        None => Ok(first.0),
+        None => Ok(first),
         Some(difference) => {
             let message = format!("two runs of one configuration differ: {difference}");
             let hint = "report this, with the study and `drivelab --version`";
@@ -63,8 +64,9 @@ fn shown(line: Option<&str>) -> String {
 }
 
 fn of_records(one: &RunRecord, other: &RunRecord) -> Option<String> {
-    let json = |record| serde_json::to_value(record).expect("plain data is always JSON");
-    of_values("record", &json(one), &json(other))
+    let one = serde_json::to_value(one).expect("plain data is always JSON");
+    let other = serde_json::to_value(other).expect("plain data is always JSON");
+    of_values("record", &one, &other)
 }
 
 /// The first value that differs, with the path to it.
@@ -72,11 +74,9 @@ fn of_values(path: &str, one: &Value, other: &Value) -> Option<String> {
     match (one, other) {
         (Value::Object(ours), Value::Object(theirs)) => {
             let keys = ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key)));
-            let of = |map: &serde_json::Map<String, Value>, key: &str| {
-                map.get(key).cloned().unwrap_or_default()
-            };
             keys.into_iter().find_map(|key| {
-                of_values(&format!("{path}.{key}"), &of(ours, key), &of(theirs, key))
+                let our = ours.get(key).unwrap_or(&Value::Null);
+                of_values(&format!("{path}.{key}"), our, theirs.get(key).unwrap_or(&Value::Null))
             })
         }
         (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {

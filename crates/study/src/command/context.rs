@@ -22,7 +22,7 @@ pub(super) enum Context {
 pub(super) enum Quoted {
     /// One plain word, such as a path.
     Word,
-    /// Several words, or what expands: it may be code for another shell, as in `sh -c '...'`.
+    /// Several words, or an expansion: it may be code for another shell, as in `sh -c '...'`.
     Code,
 }
 
@@ -33,7 +33,7 @@ impl Context {
             Self::Bare => Some(quoted(value).into_owned()),
             Self::Single(Quoted::Word) | Self::Double(Quoted::Word) => self.nest(value),
             Self::Comment => (!value.contains('\n')).then(|| value.to_owned()),
-            // What means the same to every shell may stand anywhere.
+            // Characters that mean the same to every shell are safe in any context.
             _ => value.chars().all(is_plain).then(|| value.to_owned()),
         }
     }
@@ -95,7 +95,7 @@ enum Frame {
 struct Quotes {
     /// The placeholders in it, by number.
     placeholders: Vec<usize>,
-    /// Something in it is not part of a plain word.
+    /// It contains more than a plain word.
     has_code: bool,
 }
 
@@ -146,8 +146,8 @@ impl Quoting {
             self.previous = c;
         }
         // A pattern of `case` closes a parenthesis that none opened.
-        let words = || text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        self.is_unclear |= self.has_substitution && words().any(|word| word == "esac");
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        self.is_unclear |= self.has_substitution && words.any(|word| word == "esac");
     }
 
     /// Reads a placeholder.
@@ -176,6 +176,7 @@ impl Quoting {
 
     /// Returns true if the command ends where more of it would not be read as code.
     pub(super) fn is_open(&self) -> bool {
+        // Text appended to an open quotation or here-document would become part of it.
         let in_here = self.line.is_some() || self.end_word.is_some() || !self.here.is_empty();
         self.frames.len() > 1 || self.is_escaped || in_here
     }
@@ -282,7 +283,7 @@ impl Quoting {
         }
     }
 
-    /// Reads a character that means the same in code and in double quotes.
+    /// Reads a character that has one meaning in code and in double quotes.
     fn expansion(&mut self, c: char) {
         match c {
             '\\' => self.is_escaped = true,
@@ -307,8 +308,8 @@ impl Quoting {
         }
     }
 
-    /// Takes a character of the word after `<<`, which is what the last line of the here-document
-    /// says; `false` where it is none.
+    /// Takes a character of the word after `<<`, which is the last line of the here-document;
+    /// `false` where it is none.
     fn end_of_here(&mut self, c: char) -> bool {
         let Some(word) = &mut self.end_word else { return false };
         match c {

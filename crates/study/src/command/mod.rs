@@ -1,5 +1,5 @@
-//! A command as a workload: what is run, what is filled in, and which numbers are read from what it
-//! prints.
+//! A command as a workload: the command line, its placeholders, and the numbers read from its
+//! output.
 
 mod context;
 mod reading;
@@ -22,53 +22,53 @@ pub const CPU: &str = "cpu_ns";
 /// A command as a workload.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// What is measured.
+    /// The measured command.
     pub run: Template,
-    /// What goes before each run, unmeasured.
+    /// The command before each run, unmeasured.
     pub prepare: Option<Template>,
-    /// What must succeed after each run for it to count.
+    /// The command that must succeed after each run for it to count.
     pub check: Option<Template>,
-    /// What follows each run, however it ended.
+    /// The command after each run, regardless of its outcome.
     pub reset: Option<Template>,
-    /// How long a run, and each of the others, may take.
+    /// Time limit of a run, and of each of the other commands.
     pub timeout: Span,
     /// Numbers that are read from what it prints.
     pub metrics: Vec<Metric>,
     /// The tool whose output it prints, where its numbers are read as that tool's.
     pub format: Option<String>,
-    /// The programs of this machine that it calls, for where only those are that are named.
+    /// Programs of this machine that it calls, for stages that have no others.
     pub programs: Vec<String>,
-    /// What its numbers measure, where the file says it.
+    /// The nature of its numbers, where the file states it.
     pub measures: Option<Nature>,
 }
 
-/// A number in what a command prints.
+/// A number in the output of a command.
 #[derive(Debug, Clone)]
 pub struct Metric {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it stands.
-    pub place: Place,
-    /// Its unit; empty where the name says it.
+    /// Its position in the output.
+    pub source: Source,
+    /// Its unit; empty where the name implies it.
     pub unit: String,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
-    /// What a comma in it is, where the file says it.
+    /// The meaning of a comma in it, where the file states it.
     pub comma: Option<Comma>,
 }
 
-/// What a comma in a number is.
+/// The meaning of a comma in a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comma {
-    /// It stands before the fraction.
+    /// It precedes the fraction.
     Decimal,
     /// It separates groups of three digits.
     Thousands,
 }
 
-/// Where a number stands in what a command prints.
+/// The position of a number in the output of a command.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum Source {
     /// The first group of the last match.
     Regex(Regex),
     /// The value at this JSON Pointer (RFC 6901).
@@ -76,19 +76,21 @@ pub enum Place {
 }
 
 impl Command {
-    /// The names of its numbers; `None` where only its output says them.
+    /// The names of its numbers; `None` where only its output has them.
     pub fn metric_names(&self) -> Option<Vec<String>> {
+        if self.format.is_some() {
+            return None;
+        }
         let own = self.metrics.iter().map(|metric| metric.name.clone());
-        let always = [WALL, CPU].map(str::to_owned);
-        self.format.is_none().then(|| own.chain(always).collect())
+        Some(own.chain([WALL, CPU].map(str::to_owned)).collect())
     }
 
-    /// The number that speaks for it.
+    /// The number shown first.
     pub fn headline(&self) -> &str {
         self.metrics.first().map_or(WALL, |metric| &metric.name)
     }
 
-    /// The command and all that goes with it.
+    /// The command with all commands around it.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let others = [&self.prepare, &self.check, &self.reset];
         std::iter::once(&self.run).chain(others.into_iter().flatten())
@@ -103,7 +105,7 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     format!("'{}'", word.replace('\'', "'\\''")).into()
 }
 
-/// Whether a character means only itself to every shell.
+/// True if a character is literal in every shell.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c)
 }

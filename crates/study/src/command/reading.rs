@@ -1,15 +1,15 @@
-//! The numbers of a command: how long it took, and what it printed.
+//! The numbers of a command: its times, and those in its output.
 
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use drivelab_core::units::Span;
 use serde_json::Value;
 
-use super::{CPU, Comma, Command, Metric, Place, WALL};
+use super::{CPU, Comma, Command, Metric, Source, WALL};
 
-/// Reads the output (second) of a tool (first) into phases, or says what is wrong with it.
+/// Reads the output (second) of a tool (first) into phases, or states the error in it.
 pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, String> + 'a;
 
-/// What a command that succeeded took and printed.
+/// The times and the output of a command that succeeded.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
     /// From its start to its end.
@@ -28,7 +28,7 @@ impl Command {
     /// `as_tool` reads the output of the tool whose format the study names.
     ///
     /// # Errors
-    /// What is not in what it printed.
+    /// A number is missing in the output.
     pub fn phases(&self, printed: Printed<'_>, as_tool: &AsTool<'_>) -> Result<Vec<Phase>, String> {
         let mut figures = Vec::with_capacity(self.metrics.len() + 2);
         for metric in &self.metrics {
@@ -47,11 +47,12 @@ impl Command {
         Ok(phases)
     }
 
-    /// What the numbers measure: as the study says, or the processor where that was busy.
+    /// The nature of the numbers: as the study states it, or the processor where that was busy.
     fn nature(&self, printed: Printed<'_>) -> (Nature, Vec<Remark>) {
         if let Some(nature) = self.measures {
             return (nature, Vec::new());
         }
+        // Above 100 % with several threads; only a busy processor all the time is a bottleneck.
         let load = 100.0 * float(printed.cpu.ns()) / float(printed.wall.ns());
         if Nature::of_transfer(load) == Nature::Disk {
             return (Nature::Disk, Vec::new());
@@ -63,17 +64,19 @@ impl Command {
 
 impl Metric {
     fn figure(&self, printed: Printed<'_>) -> Result<Figure, String> {
-        let value = self.value(printed)?;
-        let figure = Figure::new(self.name.clone(), value, self.better);
+        let number = self.value(printed)?;
+        let figure = Figure::new(self.name.clone(), number, self.better);
         Ok(Figure { unit: self.unit.clone(), ..figure })
     }
 
     fn value(&self, printed: Printed<'_>) -> Result<f64, String> {
         let name = &self.name;
-        match &self.place {
-            Place::Regex(regex) => {
-                let last = |text| Some((regex.captures_iter(text).last()?, text));
-                let found = last(printed.stdout).or_else(|| last(printed.stderr));
+        match &self.source {
+            Source::Regex(regex) => {
+                // Standard error only where standard output has no match: it carries progress.
+                let mut outputs = [printed.stdout, printed.stderr].into_iter();
+                let found =
+                    outputs.find_map(|text| Some((regex.captures_iter(text).last()?, text)));
                 let group =
                     found.and_then(|(found, text)| Some((found.get(1)?, found.get(0)?, text)));
                 let (group, found, text) = group.ok_or_else(|| {
@@ -92,7 +95,8 @@ impl Metric {
                 }
                 self.number(group.as_str())
             }
-            Place::Json(pointer) => {
+            Source::Json(pointer) => {
+                // Tools print notices before their JSON.
                 let start = printed.stdout.find(['{', '[']).unwrap_or(0);
                 let mut values = serde_json::Deserializer::from_str(&printed.stdout[start..])
                     .into_iter::<Value>();
@@ -111,7 +115,7 @@ impl Metric {
         }
     }
 
-    /// A finite number, whose commas mean what the study says.
+    /// A finite number, whose commas have the meaning that the study states.
     fn number(&self, text: &str) -> Result<f64, String> {
         let (name, text) = (&self.name, text.trim());
         let plain = match (self.comma, grouping(text)) {
@@ -133,12 +137,12 @@ impl Metric {
     }
 }
 
-/// What the commas of a number are.
+/// The commas of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grouping {
     /// There are none.
     None,
-    /// They separate thousands, by all that is seen: `1,234,567`, `1,234.5`.
+    /// They separate thousands, as far as can be seen: `1,234,567`, `1,234.5`.
     Sure,
     /// There is one, with three digits behind it and no point: `1,234` may be either.
     Single,
@@ -155,16 +159,15 @@ fn grouping(text: &str) -> Grouping {
     let mut groups = number.split(',');
     let first = groups.next().unwrap_or_default();
     let others: Vec<&str> = groups.collect();
-    let has_comma = |text: &str| text.contains(',');
-    if others.is_empty() && !fraction.is_some_and(has_comma) {
+    let is_fraction_plain = fraction.is_none_or(|fraction| !fraction.contains(','));
+    if others.is_empty() && is_fraction_plain {
         return Grouping::None;
     }
-    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_whole = (1..=3).contains(&first.len())
         && !first.starts_with('0')
         && are_digits(first)
         && others.iter().all(|group| group.len() == 3 && are_digits(group))
-        && !fraction.is_some_and(has_comma);
+        && is_fraction_plain;
     match (is_whole, others.len(), fraction) {
         (false, ..) => Grouping::Wrong,
         (true, 1, None) => Grouping::Single,
@@ -172,7 +175,11 @@ fn grouping(text: &str) -> Grouping {
     }
 }
 
-/// A number with a decimal comma, as it is with a point; points before it separate thousands.
+fn are_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Converts a number with a decimal comma to one with a point; points before it separate thousands.
 fn decimal(text: &str) -> Option<String> {
     let (whole, fraction) = text.split_once(',')?;
     let swapped: String = whole.chars().map(|c| if c == '.' { ',' } else { c }).collect();
@@ -181,12 +188,12 @@ fn decimal(text: &str) -> Option<String> {
     (is_whole && !fraction.contains(',')).then(|| format!("{}.{fraction}", whole.replace('.', "")))
 }
 
-/// Whether a text begins with a comma and a digit.
+/// True if a text begins with a comma and a digit.
 fn begins_with_part(text: &str) -> bool {
     text.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a text ends in a digit and a comma.
+/// True if a text ends in a digit and a comma.
 fn ends_with_part(text: &str) -> bool {
     text.strip_suffix(',').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()))
 }

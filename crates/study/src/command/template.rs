@@ -7,7 +7,7 @@ use drivelab_core::Refusal;
 use super::context::{Context, Quoting};
 
 /// The placeholders that every command may have.
-const PLACES: [&str; 4] = ["target", "dir", "arm", "seed"];
+const NAMES: [&str; 4] = ["target", "dir", "arm", "seed"];
 /// The placeholder for an arm's own command, which is code and no value.
 const OWN: &str = "command";
 
@@ -19,14 +19,26 @@ type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, String> + 'a;
 pub struct Template {
     text: String,
     parts: Vec<Part>,
-    /// It ends where more text would not be read as code.
+    /// More text behind it would not be read as code.
     is_open: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    Place(&'static str, Context),
+    Placeholder(&'static str, Context),
+}
+
+impl Part {
+    /// True for text that closes quotes at most.
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => {
+                text.trim_matches(|c: char| "'\"".contains(c) || c.is_whitespace()).is_empty()
+            }
+            Self::Placeholder(..) => false,
+        }
+    }
 }
 
 /// The values of the placeholders in a run.
@@ -51,9 +63,9 @@ impl Template {
         if text.trim().is_empty() {
             return Err("the command is empty".into());
         }
-        let template = Self::read(text, &|name| place(name).map(Some))?;
+        let template = Self::read(text, &|name| placeholder(name).map(Some))?;
         for part in &template.parts {
-            if let Part::Place(OWN, context @ (Context::Comment | Context::Never(_))) = part {
+            if let Part::Placeholder(OWN, context @ (Context::Comment | Context::Never(_))) = part {
                 return Err(format!(
                     "`{{{OWN}}}` is {}, where no command can be: give it a line of its own",
                     context.description()
@@ -86,7 +98,7 @@ impl Template {
                 quoting.text(&plain);
                 quoting.placeholder();
                 parts.push(Part::Text(std::mem::take(&mut plain)));
-                parts.push(Part::Place(name, Context::Bare));
+                parts.push(Part::Placeholder(name, Context::Bare));
                 rest = behind;
             } else {
                 plain.push('{');
@@ -99,7 +111,7 @@ impl Template {
         let is_open = quoting.is_open();
         let mut contexts = quoting.contexts().into_iter();
         for part in &mut parts {
-            if let Part::Place(_, context) = part {
+            if let Part::Placeholder(_, context) = part {
                 *context = contexts.next().expect("each placeholder was read");
             }
         }
@@ -109,20 +121,16 @@ impl Template {
     /// Returns true if an arm's own command would take in the text after it: it ends within quotes,
     /// a comment or a here-document.
     pub(crate) fn swallows(&self, own: &Self) -> bool {
-        let is_own = |part: &Part| matches!(part, Part::Place(OWN, _));
-        let behind = self.parts.iter().skip_while(|part| !is_own(part)).skip(1);
-        let is_blank = |part: &Part| match part {
-            Part::Text(text) => {
-                text.trim_matches(|c: char| "'\"".contains(c) || c.is_whitespace()).is_empty()
-            }
-            Part::Place(..) => false,
-        };
-        own.is_open && !behind.into_iter().all(is_blank)
+        let mut parts = self.parts.iter();
+        // The text behind the first placeholder of the arm's command.
+        parts.find(|part| matches!(part, Part::Placeholder(OWN, _)));
+        own.is_open && !parts.all(Part::is_blank)
     }
 
     /// Returns true if it has this placeholder.
-    pub fn has(&self, place: &str) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Place(known, _) if *known == place))
+    pub fn has(&self, name: &str) -> bool {
+        let mut parts = self.parts.iter();
+        parts.any(|part| matches!(part, Part::Placeholder(known, _) if *known == name))
     }
 
     /// Returns true if it has the placeholder of an arm's own command.
@@ -130,12 +138,12 @@ impl Template {
         self.has(OWN)
     }
 
-    /// Whether it is nothing else than an arm's own command.
+    /// True if it is only an arm's own command.
     pub(crate) fn is_own(&self) -> bool {
         self.text.trim() == format!("{{{OWN}}}")
     }
 
-    /// Whether it names what is measured.
+    /// True if it names the measured file, device or directory.
     pub fn has_target(&self) -> bool {
         self.has("target") || self.has("dir")
     }
@@ -166,11 +174,14 @@ impl Template {
         &self,
         filled: &dyn Fn(&'static str, Context) -> Result<String, Refusal>,
     ) -> Result<String, Refusal> {
-        let part = |part: &Part| match part {
-            Part::Text(text) => Ok(text.clone()),
-            Part::Place(name, context) => filled(name, *context),
-        };
-        self.parts.iter().map(part).collect()
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(plain) => text.push_str(plain),
+                Part::Placeholder(name, context) => text.push_str(&filled(name, *context)?),
+            }
+        }
+        Ok(text)
     }
 }
 
@@ -188,7 +199,7 @@ pub fn substitute(command: &str, values: &[(&'static str, &str)]) -> Result<Stri
     })
 }
 
-/// A value as it is written where its placeholder is.
+/// A value as it is written in the context of its placeholder.
 fn value(name: &str, context: Context, value: &str) -> Result<String, Refusal> {
     context.write(value).ok_or_else(|| {
         let position = context.description();
@@ -207,21 +218,20 @@ impl fmt::Display for Template {
     }
 }
 
-/// The word in front of a closing brace, and what follows that.
+/// The word in front of a closing brace, and the rest behind that.
 fn word(text: &str) -> Option<(&str, &str)> {
     let (name, behind) = text.split_once('}')?;
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    (begins && name.chars().all(is_word)).then_some((name, behind))
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    (is_word && name.starts_with(|c: char| c.is_ascii_alphabetic())).then_some((name, behind))
 }
 
-fn place(name: &str) -> Result<&'static str, String> {
-    let known = PLACES.iter().chain([&OWN]).find(|known| **known == name);
+fn placeholder(name: &str) -> Result<&'static str, String> {
+    let known = NAMES.iter().chain([&OWN]).find(|known| **known == name);
     known.copied().ok_or_else(|| {
         format!(
             "`{{{name}}}` is not a placeholder; there are `{{{}}}`; for the text itself write \
              `{{{{{name}}}}}`",
-            PLACES.join("}`, `{")
+            NAMES.join("}`, `{")
         )
     })
 }

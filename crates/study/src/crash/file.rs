@@ -4,9 +4,9 @@ use drivelab_core::config::{Choice, ConfigError, Section};
 use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
 use drivelab_core::{Bytes, Span, choice_as_text};
 
-/// Where cuts are placed.
+/// The events of a workload at which it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CutPoint {
     /// Right after a write was submitted.
     Writes,
     /// Before a flush, while it is carried out, and right after it was acknowledged.
@@ -19,7 +19,7 @@ pub enum Place {
     Exhaustive,
 }
 
-impl Choice for Place {
+impl Choice for CutPoint {
     const WHAT: &'static str = "place of cuts";
     const NAMES: &'static [(&'static str, Self)] = &[
         ("writes", Self::Writes),
@@ -29,42 +29,42 @@ impl Choice for Place {
         ("exhaustive", Self::Exhaustive),
     ];
 }
-choice_as_text!(Place);
+choice_as_text!(CutPoint);
 
 /// A crash test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrashFile {
-    /// What is tested, in a line.
+    /// The subject, in a line.
     pub title: String,
     /// The drive, as `NAME[,key=value...]`.
     pub drive: String,
     /// Its faults, in the JSON of `POST /faults`.
     pub faults: Vec<String>,
-    /// Of everything that is random.
+    /// Seed of everything random.
     pub seed: u64,
     /// The number of cuts.
     pub cuts: usize,
     /// The number of cuts at one instant, each with another outcome.
     pub outcomes: usize,
-    /// Where cuts are placed.
-    pub places: Vec<Place>,
-    /// Only every so many writes count.
+    /// The events at which the workload is cut.
+    pub points: Vec<CutPoint>,
+    /// Only every n-th write counts.
     pub every: usize,
     /// Its file system.
     pub file_system: FileSystem,
     /// Programs of this machine to have in the guest.
     pub programs: Vec<String>,
-    /// Files to have in the guest: where there, and where here.
+    /// Files to have in the guest: the path there, and the path here.
     pub files: Vec<(String, String)>,
-    /// Whether the system calls of the workload are recorded, to explain a failure.
+    /// True if the system calls of the workload are recorded, to explain a failure.
     pub strace: bool,
     /// The memory of a guest.
     pub memory: Bytes,
-    /// Commands of a shell before the workload; what they do is durable.
+    /// Commands of a shell before the workload; their effects are durable.
     pub prepare: String,
     /// The workload; each line that it prints is a promise.
     pub workload: String,
-    /// Checks what a cut has left.
+    /// Checks the state that a cut has left.
     pub check: String,
     /// Processor time that the workload may take.
     pub workload_limit: Span,
@@ -72,7 +72,8 @@ pub struct CrashFile {
     pub check_limit: Span,
 }
 
-const PLACES: [Place; 4] = [Place::Lines, Place::Flushes, Place::Writes, Place::Random];
+const POINTS: [CutPoint; 4] =
+    [CutPoint::Lines, CutPoint::Flushes, CutPoint::Writes, CutPoint::Random];
 const CUTS: usize = 100;
 /// More would take weeks.
 const CUTS_MAX: usize = 1_000_000;
@@ -99,7 +100,7 @@ impl CrashFile {
             seed: top.take("seed")?.unwrap_or(1),
             cuts: top.take_with("cuts", |text| count(text, CUTS_MAX))?.unwrap_or(CUTS),
             outcomes: top.take_with("outcomes", |text| count(text, 10_000))?.unwrap_or(OUTCOMES),
-            places: top.list("at")?.unwrap_or_else(|| PLACES.to_vec()),
+            points: top.list("at")?.unwrap_or_else(|| POINTS.to_vec()),
             every: top.take_with("every", |text| count(text, usize::MAX))?.unwrap_or(1),
             file_system: file_system(top.section("file_system")?)?,
             programs: top.list("programs")?.unwrap_or_default(),
@@ -112,7 +113,7 @@ impl CrashFile {
             workload_limit: workload_limit.unwrap_or(Span::from_secs(600)),
             check_limit: check_limit.unwrap_or(Span::from_secs(60)),
         };
-        if file.places.is_empty() {
+        if file.points.is_empty() {
             return Err(top.error("`at` names no place"));
         }
         if file.files.iter().any(|(path, _)| !path.starts_with('/') || path.contains("..")) {
@@ -170,7 +171,7 @@ mod tests {
     fn the_least_file_has_defaults() {
         let file = CrashFile::parse("f", LEAST).unwrap();
         assert_eq!((file.cuts, file.outcomes, file.seed), (100, 4, 1));
-        assert_eq!((file.places, file.file_system.kind), (PLACES.to_vec(), FileSystemKind::Ext4));
+        assert_eq!((file.points, file.file_system.kind), (POINTS.to_vec(), FileSystemKind::Ext4));
         assert!(file.prepare.is_empty() && file.file_system.fsck == Fsck::After);
     }
 
@@ -183,7 +184,7 @@ mod tests {
              [limits]\ncheck = \"5s\"\n[files]\n\"/a/b\" = \"b\"\n"
         );
         let file = CrashFile::parse("f", &text).unwrap();
-        assert_eq!((file.cuts, file.places), (1000, vec![Place::Flushes, Place::Random]));
+        assert_eq!((file.cuts, file.points), (1000, vec![CutPoint::Flushes, CutPoint::Random]));
         assert_eq!(file.file_system.size, Bytes::gib(1));
         assert_eq!((file.check_limit, file.memory), (Span::from_secs(5), Bytes::mib(128)));
         assert_eq!(file.files, [("/a/b".into(), "b".into())]);

@@ -9,14 +9,14 @@ pub struct Minimal {
     pub lost: BTreeSet<u64>,
     /// The number of trials.
     pub trials: usize,
-    /// Whether each of them is needed: without any one the failure is gone.
+    /// True if each of them is needed: without any one the failure is gone.
     pub is_minimal: bool,
 }
 
 /// Removes writes from `lost` as long as it `fails`, with at most `trials` trials.
 ///
 /// Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing input", the algorithm
-/// `ddmin`: parts are tried alone, then left out, then made half as large.
+/// `ddmin`: parts are tried alone, then left out, then halved.
 pub fn minimise<E>(
     lost: BTreeSet<u64>,
     trials: usize,
@@ -24,25 +24,23 @@ pub fn minimise<E>(
 ) -> Result<Minimal, E> {
     let mut left: Vec<u64> = lost.into_iter().collect();
     let (mut parts, mut used) = (2, 0);
-    let minimal = |left: Vec<u64>, trials, is_minimal| Minimal {
-        lost: left.into_iter().collect(),
-        trials,
-        is_minimal,
-    };
+    // A single lost write cannot be reduced further.
     while left.len() > 1 {
         let size = left.len().div_ceil(parts);
         let pieces: Vec<&[u64]> = left.chunks(size).collect();
-        let without = |piece: &&[u64]| -> Vec<u64> {
-            left.iter().copied().filter(|write| !piece.contains(write)).collect()
-        };
-        let alone = pieces.iter().map(|piece| (piece.to_vec(), 2));
-        let rest = pieces.iter().map(|piece| (without(piece), parts.saturating_sub(1).max(2)));
+        let mut candidates: Vec<(Vec<u64>, usize)> =
+            pieces.iter().map(|piece| (piece.to_vec(), 2)).collect();
         // With two parts the rest of one is the other.
-        let rest: Vec<_> = rest.filter(|_| pieces.len() > 2).collect();
+        if pieces.len() > 2 {
+            for piece in &pieces {
+                let rest = left.iter().copied().filter(|write| !piece.contains(write)).collect();
+                candidates.push((rest, parts.saturating_sub(1).max(2)));
+            }
+        }
         let mut smaller = None;
-        for (candidate, next) in alone.chain(rest) {
+        for (candidate, next) in candidates {
             if used == trials {
-                return Ok(minimal(left, used, false));
+                return Ok(Minimal::new(left, used, false));
             }
             used += 1;
             if fails(&candidate.iter().copied().collect())? {
@@ -52,11 +50,17 @@ pub fn minimise<E>(
         }
         match smaller {
             Some((candidate, next)) => (left, parts) = (candidate, next),
-            None if size == 1 => return Ok(minimal(left, used, true)),
+            None if size == 1 => return Ok(Minimal::new(left, used, true)),
             None => parts = (2 * parts).min(left.len()),
         }
     }
-    Ok(minimal(left, used, true))
+    Ok(Minimal::new(left, used, true))
+}
+
+impl Minimal {
+    fn new(lost: Vec<u64>, trials: usize, is_minimal: bool) -> Self {
+        Self { lost: lost.into_iter().collect(), trials, is_minimal }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod minimise;
 mod moments;
 mod plan;
 
-pub use file::{CrashFile, Place};
+pub use file::{CrashFile, CutPoint};
 pub use minimise::{Minimal, minimise};
 pub use moments::Moments;
 pub use plan::{Plan, plan};

@@ -1,19 +1,19 @@
-//! What happened on a drive under a workload, and when: what cuts are placed by.
+//! The events on a drive under a workload, by which cuts are planned.
 
 use drivelab_core::Time;
 
 /// The instants of a workload, each list in order.
 #[derive(Debug, Clone, Default)]
 pub struct Moments {
-    /// When it began and ended.
+    /// Begin and end.
     pub window: (Time, Time),
-    /// When its writes were submitted.
+    /// Times at which writes were submitted.
     pub writes: Vec<Time>,
-    /// When its flushes were submitted and acknowledged.
+    /// Times at which flushes were submitted and acknowledged.
     pub flushes: Vec<(Time, Time)>,
-    /// When its lines were printed.
+    /// Times at which lines were printed.
     pub lines: Vec<Time>,
-    /// When anything changed what a cut could leave, and in how many ways a cut right after could
-    /// end; only where it is asked for.
+    /// Times of every change in the data that a cut could leave, each with the number of outcomes
+    /// of a cut right after it; only where requested.
     pub changes: Vec<(Time, u64)>,
 }

@@ -1,9 +1,9 @@
-//! Which cuts are made.
+//! The choice of cuts.
 
 use drivelab_core::crash::{Cut, Outcome};
 use drivelab_core::{Rng, Span, Time};
 
-use super::file::{CrashFile, Place};
+use super::file::{CrashFile, CutPoint};
 use super::moments::Moments;
 
 /// The cuts of a test, in order of time.
@@ -22,7 +22,7 @@ const OUTCOMES: u64 = 2;
 
 /// Chooses at most `cuts` cuts.
 pub fn plan(file: &CrashFile, moments: &Moments, cuts: usize) -> Plan {
-    if file.places.contains(&Place::Exhaustive) {
+    if file.points.contains(&CutPoint::Exhaustive) {
         return exhaustive(moments, cuts);
     }
     let outcomes = file.outcomes.min(cuts);
@@ -36,7 +36,7 @@ pub fn plan(file: &CrashFile, moments: &Moments, cuts: usize) -> Plan {
     Plan { cuts: planned, left_out: 0 }
 }
 
-/// The outcomes of an instant: the two extremes where there is room for them, and dice.
+/// The outcomes of an instant: the two extremes where there is room for them, else random ones.
 fn outcome(number: usize, of: usize, rng: &mut Rng) -> Outcome {
     match number {
         0 if of > 1 => Outcome::Nothing,
@@ -51,30 +51,32 @@ fn outcome(number: usize, of: usize, rng: &mut Rng) -> Outcome {
 /// Every change with every outcome, the earliest first.
 fn exhaustive(moments: &Moments, cuts: usize) -> Plan {
     let all = moments.changes.iter().fold(0_u64, |sum, (_, ways)| sum.saturating_add(*ways));
-    let each = |(at, ways): &(Time, u64)| {
-        let at = *at + TICK;
-        (0..*ways).map(move |number| Cut { at, outcome: Outcome::Numbered(number) })
-    };
-    let planned: Vec<Cut> = moments.changes.iter().flat_map(each).take(cuts).collect();
+    let mut planned: Vec<Cut> = Vec::new();
+    for (at, ways) in &moments.changes {
+        let numbers = 0..(*ways).min((cuts - planned.len()) as u64);
+        planned.extend(numbers.map(|number| Cut {
+            // Right after the change: at its instant it has not happened yet.
+            at: *at + TICK,
+            outcome: Outcome::Numbered(number),
+        }));
+    }
+    debug_assert!(planned.len() <= cuts);
     Plan { left_out: all - planned.len() as u64, cuts: planned }
 }
 
-/// `wanted` instants, as many of each place as there are, and random ones for the rest.
+/// `wanted` instants, as many of each kind as there are, and random ones for the rest.
 fn instants(file: &CrashFile, moments: &Moments, wanted: usize) -> Vec<Time> {
     let (begin, end) = moments.window;
-    let places: Vec<Vec<Time>> = file
-        .places
-        .iter()
-        .filter(|place| **place != Place::Random)
-        .map(|place| {
-            let mut candidates = candidates(*place, file.every, moments);
-            candidates.retain(|at| begin < *at && *at <= end);
-            candidates
-        })
-        .collect();
-    let shares = file.places.len();
+    let mut lists: Vec<Vec<Time>> = Vec::with_capacity(file.points.len());
+    for point in file.points.iter().filter(|point| **point != CutPoint::Random) {
+        let mut candidates = candidates(*point, file.every, moments);
+        candidates.retain(|at| begin < *at && *at <= end);
+        lists.push(candidates);
+    }
+    let shares = file.points.len();
     let mut chosen: Vec<Time> = Vec::with_capacity(wanted);
-    for (number, candidates) in places.iter().enumerate() {
+    for (number, candidates) in lists.iter().enumerate() {
+        // Differences of rounded sums, so that the shares add up to `wanted`.
         let share = wanted * (number + 1) / shares - wanted * number / shares;
         chosen.extend(spread(candidates, share));
     }
@@ -94,21 +96,22 @@ fn instants(file: &CrashFile, moments: &Moments, wanted: usize) -> Vec<Time> {
     }
 }
 
-fn candidates(place: Place, every: usize, moments: &Moments) -> Vec<Time> {
-    match place {
-        Place::Writes => {
+fn candidates(point: CutPoint, every: usize, moments: &Moments) -> Vec<Time> {
+    match point {
+        CutPoint::Writes => {
             let every = moments.writes.iter().skip(every - 1).step_by(every);
             every.map(|at| *at + TICK).collect()
         }
-        Place::Flushes => {
-            let around = |(begun, done): &(Time, Time)| {
+        CutPoint::Flushes => {
+            let mut instants = Vec::with_capacity(3 * moments.flushes.len());
+            for (begun, done) in &moments.flushes {
                 let during = *begun + Span::from_ns(done.since(*begun).ns() / 2).max(TICK);
-                [*begun, during, *done + TICK]
-            };
-            moments.flushes.iter().flat_map(around).collect()
+                instants.extend([*begun, during, *done + TICK]);
+            }
+            instants
         }
-        Place::Lines => moments.lines.iter().map(|at| *at + TICK).collect(),
-        Place::Random | Place::Exhaustive => Vec::new(),
+        CutPoint::Lines => moments.lines.iter().map(|at| *at + TICK).collect(),
+        CutPoint::Random | CutPoint::Exhaustive => Vec::new(),
     }
 }
 
@@ -118,8 +121,9 @@ fn spread(candidates: &[Time], count: usize) -> Vec<Time> {
     if candidates.len() <= count {
         return candidates.to_vec();
     }
-    let middle = |number| candidates.len() * (2 * number + 1) / (2 * count);
-    (0..count).map(|number| candidates[middle(number)]).collect()
+    // Midpoints of equal parts, in integers.
+    let middles = (0..count).map(|number| candidates.len() * (2 * number + 1) / (2 * count));
+    middles.map(|index| candidates[index]).collect()
 }
 
 #[cfg(test)]

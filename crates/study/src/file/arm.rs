@@ -11,7 +11,7 @@ use crate::command::Template;
 pub struct Arm {
     /// Its name.
     pub name: String,
-    /// What it is, in one sentence.
+    /// Its description, in one sentence.
     pub summary: String,
     /// The modelled drive, as `NAME[,key=value...]`; the study's where absent.
     pub drive: Option<String>,
@@ -20,22 +20,22 @@ pub struct Arm {
     pub targets: Vec<String>,
     /// Settings of the modelled drive.
     pub settings: Settings,
-    /// Command that puts the arm in place.
+    /// Command that activates the arm.
     pub apply: Option<String>,
     /// Command that undoes it.
     pub revert: Option<String>,
-    /// What the user must do, where no command can.
+    /// Instruction to the user, where no command can do it.
     pub manual: Option<String>,
-    /// What the user must do takes a reboot; else each time is independent of the others by the
-    /// user's word.
+    /// The instruction takes a reboot; else each time is independent of the others on the user's
+    /// word.
     pub reboot: bool,
-    /// Command that succeeds only while the arm is in place.
+    /// Command that succeeds only while the arm is active.
     pub check: Option<String>,
-    /// What stands for `{command}` in the commands of workloads.
+    /// The text of `{command}` in the commands of workloads.
     pub command: Option<Template>,
-    /// Which way requests reach the kernel; the best there is where absent.
+    /// The I/O engine; the best one available where absent.
     pub ioengine: Option<IoEngine>,
-    /// Whether the page cache is bypassed.
+    /// True if the page cache is bypassed.
     pub direct: Option<bool>,
     /// The price of what it uses, in US dollars.
     pub price_usd: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// Whether it is put in place by hand and a reboot.
+    /// True if it is activated by hand and a reboot.
     pub fn takes_reboot(&self) -> bool {
         self.manual.is_some() && self.reboot
     }
@@ -55,8 +55,9 @@ impl Arm {
         levels.map(|(_, level)| level.as_str())
     }
 
-    /// What is set for it, by factor: its drive and settings, how it is run, and what its command
-    /// or its instruction to the user mentions. `default_drive` is the drive of the study.
+    /// Its settings, by factor: its drive and its options, its way of doing I/O, and the factors
+    /// that its command or its instruction to the user mentions. `default_drive` is the drive of
+    /// the study.
     pub fn declares(&self, default_drive: Option<&str>) -> Vec<(String, String)> {
         let mut declares: Vec<(String, String)> = Vec::new();
         if let Some(drive) = self.drive.as_deref().or(default_drive) {
@@ -64,7 +65,7 @@ impl Arm {
         }
         for (key, value) in &self.settings {
             let factor = factor_of(key);
-            // What the arm sets replaces what its drive brings along.
+            // The arm's settings replace those that its drive brings along.
             declares.retain(|(known, _)| *known != factor);
             declares.push((factor, value.clone()));
         }
@@ -81,7 +82,7 @@ impl Arm {
     }
 }
 
-/// What `NAME,key=value...` declares: the drive, and each setting that follows its name.
+/// The declarations of `NAME,key=value...`: the drive, and each setting that follows its name.
 fn drive_declares(drive: &str) -> Vec<(String, String)> {
     let mut parts = drive.strip_prefix("drive:").unwrap_or(drive).split(',');
     let name = parts.next().unwrap_or_default().to_owned();
@@ -105,10 +106,11 @@ pub(super) fn arms(
         if arms.iter().any(|arm| arm.name == name) {
             return Err(section.error(format!("two arms are named `{name}`")));
         }
-        let arm = arm(&mut section, name, vocabulary)?;
+        let read = arm(&mut section, name, vocabulary)?;
         section.finish()?;
-        arms.push(arm);
+        arms.push(read);
     }
+    // One arm has nothing to be compared with.
     if arms.len() < 2 {
         let message = format!("a study needs at least two arms, this one has {}", arms.len());
         let hint = "add `[[arm]]` tables, each with `name = \"...\"`; \

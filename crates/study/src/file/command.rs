@@ -6,9 +6,9 @@ use drivelab_core::units::Span;
 use regex_lite::Regex;
 
 use super::vocabulary::Vocabulary;
-use crate::command::{CPU, Comma, Command, Metric, Place, Template, WALL};
+use crate::command::{CPU, Comma, Command, Metric, Source, Template, WALL};
 
-/// What no run takes: a command that hangs ends then.
+/// Longer than any run: a command that hangs is ended then.
 const TIMEOUT: Span = Span::from_secs(3600);
 
 /// Takes the command of a workload, or `None` where it has none.
@@ -52,9 +52,9 @@ fn metrics(section: &mut Section) -> Result<Vec<Metric>, ConfigError> {
         }
         let regex = section.take_with("regex", regex)?;
         let json = section.take_with("json", pointer)?;
-        let place = match (regex, json) {
-            (Some(regex), None) => Place::Regex(regex),
-            (None, Some(pointer)) => Place::Json(pointer),
+        let source = match (regex, json) {
+            (Some(regex), None) => Source::Regex(regex),
+            (None, Some(pointer)) => Source::Json(pointer),
             _ => {
                 let wrong = format!("metric `{name}` needs one of `regex = ` and `json = `");
                 return Err(section.error(wrong));
@@ -70,13 +70,14 @@ fn metrics(section: &mut Section) -> Result<Vec<Metric>, ConfigError> {
         };
         let comma = section.take_with("comma", comma)?;
         section.finish()?;
-        metrics.push(Metric { name, place, unit, better, comma });
+        metrics.push(Metric { name, source, unit, better, comma });
     }
     Ok(metrics)
 }
 
 fn regex(text: &str) -> Result<Regex, String> {
     let regex = Regex::new(text).map_err(|error| format!("`{text}`: {error}"))?;
+    // The whole match is group 0: the number needs another one.
     if regex.captures_len() < 2 {
         return Err(format!(
             "`{text}` has no group for the number: put parentheses around it, as in `tps = \

@@ -1,4 +1,4 @@
-//! A study file: what is compared, under which work, and what would count as better.
+//! A study file: the arms, their workloads, and the effect that would count as better.
 
 mod arm;
 mod command;
@@ -32,7 +32,7 @@ use question::{Names, Restated};
 use stage::{Override, Stages};
 use workload::LISTED_MAX;
 
-/// A study as its file says it.
+/// A study, as its file states it.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct StudyFile {
@@ -42,66 +42,67 @@ pub struct StudyFile {
     pub article: Option<u32>,
     /// `workload.metric`.
     pub primary: String,
-    /// The arm that the overall verdict is about, by place.
+    /// The arm that the overall verdict is about, by index.
     pub candidate: usize,
     /// The smallest effect worth acting on.
     pub margin: Ratio,
-    /// How often each arm is measured.
+    /// Number of blocks: each arm is measured once in each.
     pub blocks: u32,
-    /// Whether each block is made on a drive of its own.
+    /// True if each block is made on a separate specimen of the drive.
     pub draws_specimens: bool,
-    /// Whether each run is made twice and compared.
+    /// True if each run is made twice and compared.
     pub checks_determinism: bool,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Where it runs.
+    /// The stage of its runs.
     pub stage: StageName,
-    /// Whether the file says where it runs.
+    /// True if the file names the stage.
     pub is_stage_named: bool,
-    /// The modelled drive of every arm that names none of its own.
+    /// The modelled drive of every arm that names none.
     pub drive: Option<String>,
     /// Settings that all arms share.
     pub base: Settings,
     /// The configurations; the first is the baseline.
     pub arms: Vec<Arm>,
-    /// What each of them does.
+    /// The work of each arm.
     pub workloads: Vec<NamedWorkload>,
     /// Pairs of arms that isolate one cause.
     pub contrasts: Vec<ContrastInfo>,
-    /// Factors whose interaction is asked for.
+    /// Factors whose interaction is reported.
     pub interactions: Vec<Interaction>,
-    /// Claims that the figures are held against.
+    /// Claims that the figures are compared with.
     pub findings: Vec<Finding>,
     /// The title asks for a gain, so that "yes" or "no" answers it.
     pub asks_gain: bool,
-    /// What a reader of the result must know.
+    /// Remarks for a reader of the result.
     pub notes: Vec<String>,
-    /// A picture beside the comparison.
+    /// A picture in addition to the comparison.
     pub curve: Option<Curve>,
-    /// What the arms are meant to differ in, where the file names it; else it is what they set.
+    /// The factors that the arms are meant to differ in, where the file names them; else those that
+    /// they set.
     pub factors: Vec<String>,
     /// The matrix that arms go through instead of workloads.
     pub matrix: Option<Matrix>,
     /// The cells of that matrix, as [`Task::Cell`] counts them.
     pub cells: Vec<Cell>,
     overrides: Vec<Override>,
-    /// Findings that are others at some stage.
+    /// Findings that differ at some stage.
     restated: Vec<Restated>,
-    /// The file says how many blocks there are at this stage.
+    /// The file states the number of blocks at this stage.
     has_own_blocks: bool,
-    /// What the command line says of blocks and specimens.
+    /// Blocks and specimens given on the command line.
     asked: (Option<u32>, Option<u32>),
 }
 
-/// What the command line says instead of the file.
+/// Choices of the command line that override the file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choices<'a> {
-    /// Where it runs.
+    /// The stage.
     pub stage: Option<StageName>,
-    /// How often each arm is measured.
+    /// The number of blocks.
     pub blocks: Option<u32>,
-    /// How many drives are drawn of those that fit a profile, each for a block; 1 for the median
-    /// drive in all blocks.
+    /// The number of specimens drawn of the drives that fit a profile, one for each block; 1 for
+    /// the median drive in all blocks.
     pub specimens: Option<u32>,
     /// Seed of all random choices.
     pub seed: Option<u64>,
@@ -109,18 +110,18 @@ pub struct Choices<'a> {
     pub only: &'a [String],
     /// The modelled drive of every arm.
     pub drive: Option<&'a str>,
-    /// Make each run twice, and end where the second differs.
+    /// Makes each run twice, and ends where the second differs.
     pub check_determinism: bool,
 }
 
 /// The published comparisons that `show` knows are numbered from 0 to this.
 const ARTICLE_LAST: u32 = 4;
-/// More blocks than anybody waits for, and few enough to be planned at once.
+/// More blocks than a user would wait for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
 /// The fewest blocks that show how drives differ: the 2.5th and the 97.5th of 100 drives lie 2.1
 /// deviations of twenty apart from their mean, 2.3 of ten.
 pub const SPECIMENS_MIN: u32 = 20;
-/// More arms than anybody compares: each is one more chance of a wrong answer.
+/// More arms than any comparison has: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
 const RUNS_MAX: usize = 1_000_000;
@@ -129,7 +130,7 @@ impl StudyFile {
     /// Reads the study in `text`; `name` stands in messages.
     ///
     /// # Errors
-    /// What is wrong with it, where, and what to write instead.
+    /// The error, its line, and the text to write instead.
     pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
         if top.list::<String>("targets")?.is_some() {
@@ -202,16 +203,16 @@ impl StudyFile {
         }
     }
 
-    /// Whether it is [that of a matrix file](Self::of_matrix).
+    /// True if it is [that of a matrix file](Self::of_matrix).
     pub fn is_matrix_alone(&self) -> bool {
         self.arms.len() == 1
     }
 
-    /// Makes it what it is at its stage, and puts what the command line says in place of what the
-    /// file says. It is called once.
+    /// Applies the overrides of its stage, and then the choices of the command line. It is called
+    /// once.
     ///
     /// # Errors
-    /// The command line asks for something that the study does not have, or for too much.
+    /// The command line names a thing that the study does not have, or too much.
     pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
         self.stage = choices.stage.unwrap_or(self.stage);
         self.restate(self.stage);
@@ -265,7 +266,7 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Refuses what `--specimens` cannot mean.
+    /// Refuses values that `--specimens` cannot have.
     fn check_specimens(&self) -> Result<(), Refusal> {
         let (blocks, Some(specimens)) = self.asked else { return Ok(()) };
         if !self.stage.is_virtual() {
@@ -287,10 +288,10 @@ impl StudyFile {
         }
     }
 
-    /// Settles what its blocks are once the drives are known: where they leave something open, each
-    /// block is made on a specimen of its own, of which there are [`SPECIMENS_MIN`] unless the
-    /// command line says otherwise. A matrix draws them only where it is asked to: it makes
-    /// hundreds of runs a block.
+    /// Settles its blocks once the drives are known: where a profile leaves numbers open, each
+    /// block is made on another specimen, of which there are [`SPECIMENS_MIN`] unless the command
+    /// line states a number. A matrix draws them only where requested: it makes hundreds of runs a
+    /// block.
     ///
     /// # Errors
     /// There are too many runs.
@@ -314,7 +315,7 @@ impl StudyFile {
         }
     }
 
-    /// Whether the file says what it is at a stage.
+    /// True if the file has a table for a stage.
     pub fn is_made_for(&self, stage: StageName) -> bool {
         self.overrides.iter().any(|own| own.stage == stage)
     }
@@ -339,15 +340,12 @@ impl StudyFile {
             );
             return Err((rests, format!("name it, too: `{primary},{}`", names.join(","))));
         }
-        let is_of_left_out = |finding: &Finding| {
-            if finding.figure.is_empty() {
-                return false;
-            }
+        self.findings.retain(|finding| {
             let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
             let workload = metric::split(of, &all).map_or("", |(workload, _)| workload);
-            !names.iter().any(|name| name == workload)
-        };
-        self.findings.retain(|finding| !is_of_left_out(finding));
+            // A finding without a figure is a claim that no workload can answer: it stays.
+            finding.figure.is_empty() || names.iter().any(|name| name == workload)
+        });
         self.workloads.retain(|workload| names.contains(&workload.name));
         if let Some(matrix) = &mut self.matrix {
             matrix.only = matrix.groups();
@@ -357,47 +355,47 @@ impl StudyFile {
         Ok(())
     }
 
-    /// What figures are of: the workloads, or the groups of the matrix's cells.
+    /// The subjects of figures: the workloads, or the groups of the matrix's cells.
     fn names(&self) -> Vec<String> {
         let groups = self.matrix.iter().flat_map(Matrix::groups);
         let workloads = self.workloads.iter().map(|known| known.name.clone());
         workloads.chain(groups.map(|group| group.name())).collect()
     }
 
-    /// What a run does; in each thread, where there are several.
+    /// The work of a run; in each thread, where there are several.
     pub fn work(&self, task: Task) -> Work {
         let load = match task {
-            Task::Workload(place) => return self.workloads[place].work.clone(),
-            Task::Curve(place) => {
-                self.curve.as_ref().expect("its points are runs").depths[place].1.clone()
+            Task::Workload(index) => return self.workloads[index].work.clone(),
+            Task::Curve(index) => {
+                self.curve.as_ref().expect("its points are runs").depths[index].1.clone()
             }
-            Task::Cell(place) => {
+            Task::Cell(index) => {
                 let matrix = self.matrix.as_ref().expect("its cells are runs");
-                self.cells[place].workload(matrix).expect("every cell was tried")
+                self.cells[index].workload(matrix).expect("every cell was tried")
             }
         };
         Work::Load(Box::new(load))
     }
 
-    /// What a task is called.
+    /// The name of a task.
     pub fn task_name(&self, task: Task) -> String {
         match task {
-            Task::Workload(place) => self.workloads.get(place).map(|named| named.name.clone()),
-            Task::Curve(place) => {
+            Task::Workload(index) => self.workloads.get(index).map(|named| named.name.clone()),
+            Task::Curve(index) => {
                 let depths = self.curve.as_ref().map(|curve| &curve.depths);
                 depths
-                    .and_then(|depths| depths.get(place))
+                    .and_then(|depths| depths.get(index))
                     .map(|(depth, _)| format!("depth {depth}"))
             }
-            Task::Cell(place) => self.cells.get(place).map(|_| format!("cell {}", place + 1)),
+            Task::Cell(index) => self.cells.get(index).map(|_| format!("cell {}", index + 1)),
         }
         .unwrap_or_default()
     }
 
     /// The metrics of a task that the study names: without them a run is worth nothing.
     pub fn wanted(&self, task: Task) -> Vec<String> {
-        let Task::Workload(place) = task else { return Vec::new() };
-        let (names, own) = (self.names(), &self.workloads[place].name);
+        let Task::Workload(index) = task else { return Vec::new() };
+        let (names, own) = (self.names(), &self.workloads[index].name);
         let figures = self.findings.iter().filter_map(|finding| finding.figure.split_once(" of "));
         let all = std::iter::once(self.primary.as_str()).chain(figures.map(|(of, _)| of));
         let of_task = all.filter_map(|text| metric::split(text, &names));
@@ -418,7 +416,7 @@ impl StudyFile {
         }
     }
 
-    /// Whether some run needs a file or device to measure.
+    /// True if some run needs a file or device to measure.
     pub fn needs_target(&self) -> bool {
         let own = self.arms.iter().filter_map(|arm| arm.command.as_ref());
         self.curve.is_some()
@@ -427,13 +425,13 @@ impl StudyFile {
             || own.into_iter().any(Template::has_target)
     }
 
-    /// Whether every workload is a command, which no modelled drive in virtual time can run.
+    /// True if every workload is a command, which no modelled drive in virtual time can run.
     pub fn is_of_commands(&self) -> bool {
         let commands = self.workloads.iter().filter(|named| named.work.command().is_some());
         !self.workloads.is_empty() && commands.count() == self.workloads.len()
     }
 
-    /// What is wrong with the number of its runs.
+    /// The error in the number of its runs.
     fn too_many(&self) -> Option<String> {
         if let Some(wrong) = self.matrix.as_ref().and_then(Matrix::too_large) {
             return Some(wrong);
@@ -441,12 +439,11 @@ impl StudyFile {
         let depths = self.curve.as_ref().map_or(0, |curve| curve.depths.len());
         let each = self.arms.len() * (self.workloads.len() + depths + self.cells.len());
         let runs = each.saturating_mul(self.blocks as usize);
-        let message =
-            || format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}");
-        (runs > RUNS_MAX).then(message)
+        (runs > RUNS_MAX)
+            .then(|| format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}"))
     }
 
-    /// Checks what depends on several keys, and takes the findings, which name the rest.
+    /// Checks the constraints between several keys, and takes the findings, which name the rest.
     fn check(&mut self, top: &mut Section) -> Result<(), ConfigError> {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
@@ -461,8 +458,8 @@ impl StudyFile {
         }
         self.check_commands(top)?;
         let workloads = self.names();
-        let metrics = self.metrics();
-        let names = Names { arms: &self.arms, workloads: &workloads, metrics: &metrics };
+        let by_workload = self.metrics();
+        let names = Names { arms: &self.arms, workloads: &workloads, metrics: &by_workload };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
         for own in &self.overrides {
             let (name, mut primary) = (own.stage, own.primary.iter());
@@ -484,32 +481,31 @@ impl StudyFile {
         Ok(())
     }
 
-    /// The metrics of each of [`Self::names`]; `None` where only a run says them.
+    /// The metrics of each of [`Self::names`]; `None` where only a run has them.
     fn metrics(&self) -> Vec<Option<Vec<String>>> {
-        let of_matrix = |matrix: &Matrix| {
+        let mut metrics: Vec<Option<Vec<String>>> =
+            self.workloads.iter().map(|named| named.work.metrics()).collect();
+        if let Some(matrix) = &self.matrix {
             let names: Vec<String> = metric::of_cells(matrix).map(str::to_owned).collect();
-            vec![Some(names); matrix.groups().len()]
-        };
-        let of_cells = self.matrix.iter().flat_map(of_matrix);
-        self.workloads.iter().map(|named| named.work.metrics()).chain(of_cells).collect()
+            metrics.extend(vec![Some(names); matrix.groups().len()]);
+        }
+        metrics
     }
 
-    /// Checks that arms have commands exactly where workloads have a place for them.
+    /// Checks that arms have commands exactly where workloads use them.
     fn check_commands(&self, top: &Section) -> Result<(), ConfigError> {
         let commands = self.workloads.iter().filter_map(|named| named.work.command());
         let takes = commands.flat_map(Command::templates).any(Template::has_own);
         let wrong = self.arms.iter().find(|arm| arm.command.is_some() != takes);
-        let message = |Arm { name, .. }: &Arm| {
-            if takes {
-                return format!("a workload runs `{{command}}`, but arm `{name}` has no `command`");
-            }
-            format!(
-                "no workload runs the command of arm `{name}`: add a `[[workload]]` with `command = \
-                 \"{{command}}\"`"
-            )
-        };
-        if let Some(arm) = wrong {
-            return Err(top.error(message(arm)));
+        if let Some(Arm { name, .. }) = wrong {
+            return Err(top.error(if takes {
+                format!("a workload runs `{{command}}`, but arm `{name}` has no `command`")
+            } else {
+                format!(
+                    "no workload runs the command of arm `{name}`: add a `[[workload]]` with \
+        `command = \"{{command}}\"`"
+                )
+            }));
         }
         for (named, arm) in
             self.workloads.iter().flat_map(|named| self.arms.iter().map(move |arm| (named, arm)))
@@ -534,7 +530,7 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Puts the findings in place that are others at a stage.
+    /// Replaces the findings that differ at a stage.
     fn restate(&mut self, stage: StageName) {
         for (_, there) in self.restated.iter().filter(|(at, _)| *at == stage) {
             let known = self.findings.iter_mut().find(|known| known.name == there.name);
@@ -542,7 +538,7 @@ impl StudyFile {
         }
     }
 
-    /// Changes it into what it is at a stage.
+    /// Applies the overrides of a stage.
     fn apply(&mut self, own: &Override) -> Result<(), String> {
         if let Some(primary) = &own.primary {
             self.primary.clone_from(primary);
@@ -592,7 +588,5 @@ fn article(top: &mut Section) -> Result<Option<u32>, ConfigError> {
 }
 
 fn margin(top: &mut Section) -> Result<Ratio, ConfigError> {
-    let renamed = |_: &str| Err("this key is now called `margin`".to_owned());
-    top.take_with::<()>("mei", renamed)?;
     Ok(top.take("margin")?.unwrap_or(Ratio::percent(3)))
 }

@@ -1,4 +1,4 @@
-//! What is asked of the figures: contrasts, interactions and findings.
+//! The questions about the figures: contrasts, interactions and findings.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,21 @@ use crate::stage::StageName;
 pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
     let text: String = top.take("factor")?.unwrap_or_default();
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let read = |name: &str| match factor::read(name) {
-        Ok(known) => Ok(known.to_owned()),
-        Err(wrong) => Err(top.error(wrong)),
-    };
-    names.map(read).collect()
+    let mut factors = Vec::new();
+    for name in names {
+        let known = factor::read(name).map_err(|wrong| top.error(wrong))?;
+        factors.push(known.to_owned());
+    }
+    Ok(factors)
 }
 
 /// `asks = "gain"`.
 pub(super) fn asks_gain(top: &mut Section) -> Result<bool, ConfigError> {
-    let read = |text: &str| match text {
+    let asks = top.take_with("asks", |text| match text {
         "gain" => Ok(true),
         _ => Err(format!("`{text}` is unknown here: write `asks = \"gain\"` or omit it")),
-    };
-    Ok(top.take_with("asks", read)?.unwrap_or(false))
+    })?;
+    Ok(asks.unwrap_or(false))
 }
 
 pub(super) fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<ContrastInfo>, ConfigError> {
@@ -65,6 +66,7 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
             "an interaction needs at least two factors: `factors = [\"mode\", \"caching\"]`".into(),
         );
     }
+    // A main effect averages over the other factor, so every combination must exist.
     let mut combinations = 1_usize;
     for factor in factors {
         let missing = arms.iter().find(|arm| arm.level(factor).is_none());
@@ -80,10 +82,10 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
         }
         combinations = combinations.saturating_mul(levels.len());
     }
-    let of_arm = |arm: &Arm| -> Vec<String> {
-        factors.iter().filter_map(|factor| arm.level(factor)).map(str::to_owned).collect()
-    };
-    let present: BTreeSet<Vec<String>> = arms.iter().map(of_arm).collect();
+    let mut present: BTreeSet<Vec<&str>> = BTreeSet::new();
+    for arm in arms {
+        present.insert(factors.iter().filter_map(|factor| arm.level(factor)).collect());
+    }
     if present.len() < combinations {
         return Err(format!(
             "the levels of `{}` have {combinations} combinations, but the arms cover {}: add the \
@@ -95,18 +97,18 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
     Ok(())
 }
 
-/// What a figure may name.
+/// The names that a figure may have.
 pub(super) struct Names<'a> {
     pub(super) arms: &'a [Arm],
     pub(super) workloads: &'a [String],
-    /// Those of each workload; `None` where only a run says them.
+    /// The metrics of each workload; `None` where only a run has them.
     pub(super) metrics: &'a [Option<Vec<String>>],
 }
 
-/// What a finding is at one stage.
+/// A finding at one stage.
 pub(super) type Restated = (StageName, Finding);
 
-/// Takes the findings, and what `[finding.STAGE]` says instead.
+/// Takes the findings, and the overrides in `[finding.STAGE]`.
 pub(super) fn findings(
     top: &mut Section,
     names: &Names<'_>,
@@ -140,7 +142,7 @@ pub(super) fn findings(
     Ok((findings, restated))
 }
 
-/// The claim with another figure, other bounds, or another reason why nothing can be told.
+/// The claim with another figure, other bounds, or another reason why it cannot be answered.
 fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigError> {
     Ok(Finding {
         figure: section.take("figure")?.unwrap_or_default(),
@@ -175,14 +177,8 @@ impl Names<'_> {
 
     /// Checks `WORKLOAD.METRIC of ARM [over ARM]`.
     fn check_figure(&self, figure: &str) -> Result<(), String> {
-        let form = || {
-            format!(
-                "`{figure}` is not a figure: write `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC \
-                 of ARM over ARM`"
-            )
-        };
-        let (of, arms) = figure.split_once(" of ").ok_or_else(form)?;
-        // What a dollar buys is known of rates.
+        let (of, arms) = figure.split_once(" of ").ok_or_else(|| not_a_figure(figure))?;
+        // Prices are compared with rates only.
         let rate = of.strip_suffix("_per_usd").and_then(|of| of.rsplit_once('.'));
         let of = match rate {
             Some((workload, rate @ ("iops" | "bytes_per_s"))) => format!("{workload}.{rate}"),
@@ -213,8 +209,8 @@ impl Names<'_> {
                 self.workloads.join("`, `")
             ));
         };
-        let place = self.workloads.iter().position(|known| known == workload);
-        let known = place.and_then(|place| self.metrics[place].as_ref());
+        let index = self.workloads.iter().position(|known| known == workload);
+        let known = index.and_then(|index| self.metrics[index].as_ref());
         match known {
             Some(known) if !known.iter().any(|name| name == metric) => Err(format!(
                 "`{key}` names the metric `{metric}`; there are `{}`",
@@ -223,4 +219,11 @@ impl Names<'_> {
             _ => Ok(()),
         }
     }
+}
+
+fn not_a_figure(figure: &str) -> String {
+    format!(
+        "`{figure}` is not a figure: write `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC of ARM \
+over ARM`"
+    )
 }

@@ -16,7 +16,7 @@ pub fn quick(commands: &[String], prepare: Option<&str>) -> String {
     for command in commands {
         let times = seen.entry(command).or_default();
         *times += 1;
-        // The same command twice shows what the machine alone makes of it.
+        // The same command twice shows the variation of the machine alone.
         let name = if *times == 1 { command.clone() } else { format!("{command} ({times})") };
         text += &format!("\n[[arm]]\nname = {}\ncommand = {}\n", quoted(&name), quoted(command));
     }

@@ -1,11 +1,11 @@
-//! `[stage.NAME]`: what is otherwise at one stage.
+//! `[stage.NAME]`: the overrides of one stage.
 
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 
 use super::workload::Times;
 use crate::stage::StageName;
 
-/// What a study does otherwise at one stage; as everywhere where absent.
+/// The overrides of a study at one stage; absent values are those of the file.
 #[derive(Debug, Clone)]
 pub(super) struct Override {
     pub(super) stage: StageName,
@@ -18,7 +18,7 @@ pub(super) struct Override {
     pub(super) curve: bool,
 }
 
-/// Where a study runs by default, and what is otherwise where.
+/// The default stage of a study, and the overrides of each.
 pub(super) struct Stages {
     pub(super) default: Option<StageName>,
     pub(super) overrides: Vec<Override>,

@@ -4,7 +4,7 @@ use drivelab_core::recipe::Recipe;
 use drivelab_core::units::Span;
 use drivelab_core::workload::Shape;
 
-/// What a suite needs.
+/// The target that a suite needs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Needs {
     /// A file, a block device or a modelled drive, for the tests of a recipe.
@@ -22,16 +22,16 @@ pub struct Suite {
     pub name: String,
     /// Options that differ from its own, in alphabetical order.
     pub options: Vec<(String, String)>,
-    /// What it does, in a phrase.
+    /// Its description, in a phrase.
     pub summary: String,
     /// Its numbers, each as `PHASE.FIGURE` ([`drivelab_core::record::metric_name`]).
     pub metrics: Vec<String>,
-    /// The one that speaks for it.
+    /// The number shown first.
     pub headline: String,
-    /// What it needs.
+    /// The target that it needs.
     pub needs: Needs,
-    /// Whether it writes.
+    /// True if it writes.
     pub writes: bool,
-    /// How long it takes, where that is known.
+    /// Its duration, where that is known.
     pub time: Option<Span>,
 }

@@ -88,9 +88,8 @@ fn with(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn the_old_name_of_the_margin_is_answered_with_the_new_one() {
+fn the_margin_is_a_ratio_between_0_and_100_percent() {
     assert_eq!(parse(STUDY).unwrap().margin, Ratio::percent(5));
-    refused(&with("margin", "mei"), &["study.toml:4:", "`mei`", "`margin`"]);
     refused(&with("5%", "0%"), &["`margin`", "between 0 and 100 %"]);
 }
 

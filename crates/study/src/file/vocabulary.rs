@@ -30,7 +30,7 @@ pub trait Vocabulary {
 /// Settings that were checked, in the order of [`Vocabulary::keys`].
 pub type Settings = Vec<(&'static str, String)>;
 
-/// Takes every setting that a section holds.
+/// Takes every setting of a section.
 pub(super) fn settings(
     section: &mut Section,
     vocabulary: &dyn Vocabulary,

@@ -1,4 +1,4 @@
-//! `[[workload]]` and `[curve]`: what every arm does, a load, a command or a suite.
+//! `[[workload]]` and `[curve]`: the work of every arm, a load, a command or a suite.
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::units::Span;
@@ -21,19 +21,19 @@ const SUMMARY_MAX: usize = 60;
 pub struct NamedWorkload {
     /// Its name.
     pub name: String,
-    /// What it does, in a phrase.
+    /// Its description, in a phrase.
     pub summary: String,
-    /// What it does.
+    /// The work.
     pub work: Work,
     /// Settings of the modelled drive that belong to the workload, such as its write cache.
     pub settings: Settings,
-    /// Its place in the file, whichever workloads are left out: its seeds follow from it.
+    /// Its index in the file, regardless of workloads left out: its seeds follow from it.
     pub number: usize,
-    /// What a load was made from.
+    /// The options that a load was made from.
     options: Option<WorkloadOptions>,
 }
 
-/// What a run does.
+/// The work of a run.
 #[derive(Debug, Clone)]
 pub enum Work {
     /// Requests that the load loop sends.
@@ -61,7 +61,7 @@ impl Work {
         }
     }
 
-    /// Whether it writes what is measured; what a command does is the user's business.
+    /// True if it writes to the target; a command is the user's business.
     pub fn writes(&self) -> bool {
         match self {
             Self::Load(workload) => workload.rw.writes(),
@@ -70,18 +70,18 @@ impl Work {
         }
     }
 
-    /// Whether it needs a target.
+    /// True if it needs a target.
     pub fn needs_target(&self) -> bool {
         self.command().is_none_or(|command| command.templates().any(Template::has_target))
     }
 
-    /// Whether a command of it has this place.
-    pub fn uses(&self, place: &str) -> bool {
+    /// True if a command of it has this placeholder.
+    pub fn uses(&self, placeholder: &str) -> bool {
         let mut commands = self.command().into_iter().flat_map(Command::templates);
-        commands.any(|command| command.has(place))
+        commands.any(|command| command.has(placeholder))
     }
 
-    /// The metric that speaks for it on the first screen.
+    /// The metric shown first.
     pub fn headline(&self) -> String {
         match self {
             Self::Load(workload) => metric::headline(workload).to_owned(),
@@ -90,7 +90,7 @@ impl Work {
         }
     }
 
-    /// The names of its metrics; `None` where only a run says them.
+    /// The names of its metrics; `None` where only a run has them.
     pub(super) fn metrics(&self) -> Option<Vec<String>> {
         match self {
             Self::Load(_) => Some(metric::NAMES.iter().map(ToString::to_string).collect()),
@@ -109,7 +109,7 @@ impl Work {
     }
 }
 
-/// A command in a phrase: its first line, and of that what a reader recognises it by.
+/// A command in a phrase: the beginning of its first line, by which a reader recognises it.
 fn shortened(command: &str) -> String {
     let first = command.lines().next().unwrap_or_default();
     if first == command && first.chars().count() <= SUMMARY_MAX {
@@ -139,11 +139,12 @@ pub struct Curve {
 
 impl Curve {
     fn new(options: WorkloadOptions, depths: &[u32]) -> Result<Self, WorkloadError> {
-        let workload = |depth: &u32| {
+        let mut checked = Vec::with_capacity(depths.len());
+        for depth in depths {
             let options = WorkloadOptions { iodepth: Some(*depth), ..options.clone() };
-            Ok((*depth, options.check()?))
-        };
-        Ok(Self { depths: depths.iter().map(workload).collect::<Result<_, _>>()?, options })
+            checked.push((*depth, options.check()?));
+        }
+        Ok(Self { depths: checked, options })
     }
 
     /// Gives it other times.
@@ -178,6 +179,7 @@ pub(super) fn workloads(
     matrix: bool,
 ) -> Result<Vec<NamedWorkload>, ConfigError> {
     let mut workloads: Vec<NamedWorkload> = Vec::new();
+    // Seeds follow from the index in the file, so that `--only` does not change them.
     for (number, mut section) in top.sections("workload")?.into_iter().enumerate() {
         let name: String = section.require("name")?;
         if workloads.iter().any(|known| known.name == name) {

@@ -18,7 +18,7 @@ struct Entered {
     arm: String,
 }
 
-/// Keeps that an arm is about to be put in place: it is on the disk when this returns.
+/// Records that an arm is about to be activated: it is on the disk when this returns.
 pub(super) fn keep(
     folder: &KeptFolder,
     owner: &Owner,
@@ -30,7 +30,7 @@ pub(super) fn keep(
     folder.write(NAME, owner.seal(&object).as_bytes(), watch).map(drop)
 }
 
-/// Keeps that no arm is in force.
+/// Records that no arm is in force.
 pub(super) fn remove(folder: &KeptFolder) -> Result<(), Refusal> {
     folder.remove(NAME)
 }
@@ -43,6 +43,7 @@ pub(super) fn read(folder: &Path, owner: &Owner) -> Result<Option<String>, Refus
         text => text.at_path("read", &path)?,
     };
     let entered: Option<Entered> = serde_json::from_slice(&text).ok();
+    // A torn or foreign file must not cause the wrong arm to be undone.
     let whole = entered.filter(|_| owner.check(&text) == Seal::Whole);
     whole
         .map(|entered| Some(entered.arm))

@@ -1,4 +1,4 @@
-//! `plan.json`: what a results folder belongs to.
+//! `plan.json`: the study that a results folder belongs to.
 
 use std::path::Path;
 
@@ -10,33 +10,33 @@ use serde::{Deserialize, Serialize};
 use crate::keep::{KeptFolder, Owner, Seal, read};
 use crate::watch::Watch;
 
-/// What a results folder belongs to.
+/// The study that a results folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of this layout.
     pub schema: String,
-    /// What is measured: two targets are the same when this text is.
+    /// The measured target: two targets are the same when this text is.
     pub target: String,
-    /// Where it is measured.
+    /// The stage.
     pub stage: String,
     /// Seed of all random choices.
     pub seed: u64,
-    /// In which order.
+    /// The order of the runs.
     pub plan: Plan,
-    /// What was typed; absent in folders of versions before 2 of this layout.
+    /// The command line; absent in folders of versions before 2 of this layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
 
-/// What was typed, for `--resume` to remember.
+/// The command line, for `--resume`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The study's file or name.
     pub study: String,
-    /// The commands that are compared, where no file says it.
+    /// The commands that are compared, where no file states them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// What goes before each run of them.
+    /// The command before each run of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
     /// Blocks, as asked for: a grouped plan gathers them into fewer.
@@ -47,19 +47,19 @@ pub struct Asked {
     /// The target, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The same from the root on, for a session in another folder.
+    /// The target's absolute path, for a session in another folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Each arm's own target from the root on; empty where an arm has none.
+    /// The absolute path of each arm's own target; empty where an arm has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The only workloads; all where empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// The drive that is modelled in place of the study's.
+    /// The drive that is modelled instead of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
-    /// How much of the target is used, as typed.
+    /// The size of the target that is used, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// Writing workloads may destroy what the target holds.
@@ -68,7 +68,7 @@ pub struct Asked {
     /// Each run is made twice and compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_determinism: bool,
-    /// On how many ranks each run is made at the same time, where it is more than one process.
+    /// The number of ranks that make each run at the same time, where it is more than one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }
@@ -80,7 +80,7 @@ pub const PLAN_SCHEMA: &str = "drivelab.plan/2";
 const PLAN_SCHEMA_PLAIN: &str = "drivelab.plan/1";
 
 impl Header {
-    /// Whether a line of its journal, which belongs to `owner`, is as it was written.
+    /// True if a line of its journal, which belongs to `owner`, is as it was written.
     pub(crate) fn holds(&self, owner: &Owner, line: &[u8]) -> bool {
         match owner.check(line) {
             Seal::Whole => true,
@@ -89,7 +89,7 @@ impl Header {
         }
     }
 
-    /// Whether lines without a checksum may stand in its journal.
+    /// True if its journal may have lines without a checksum.
     pub(crate) fn is_plain(&self) -> bool {
         self.schema == PLAN_SCHEMA_PLAIN
     }
@@ -99,16 +99,16 @@ impl Header {
         self.asked.as_ref().map_or(&[], |asked| &asked.only)
     }
 
-    /// What the runs of the study in `text` belong to.
+    /// The owner of the runs of the study in `text`.
     pub(crate) fn owner(&self, text: &str) -> Owner {
         let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
         let seed = self.seed.to_le_bytes();
-        let only = self.only().join(",");
+        let chosen = self.only().join(",");
         let mut parts =
             vec![text.as_bytes(), self.stage.as_bytes(), self.target.as_bytes(), &seed, &plan];
-        // Which workload a run is of depends on which there are.
-        if !only.is_empty() {
-            parts.push(only.as_bytes());
+        // The meaning of a workload's index depends on the workloads that are left.
+        if !chosen.is_empty() {
+            parts.push(chosen.as_bytes());
         }
         Owner::of(&parts)
     }
@@ -127,6 +127,7 @@ impl Header {
         let text = text.trim_ascii();
         let seal = own_owner().check(text);
         let header: Option<Self> = serde_json::from_slice(text).ok();
+        // A schema of a later version may mean other things by the same keys.
         let whole = header.filter(|header| match seal {
             Seal::Whole => header.schema == PLAN_SCHEMA,
             Seal::Absent => header.is_plain(),
@@ -136,7 +137,7 @@ impl Header {
     }
 }
 
-/// What `plan.json` is.
+/// The state of `plan.json`.
 #[derive(Debug)]
 pub(crate) enum PlanFile {
     /// There is none: nothing was begun.

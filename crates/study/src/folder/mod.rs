@@ -1,31 +1,31 @@
 //! The results folder: finished runs are kept as they finish, and a later session goes on there.
 //!
-//! `study.toml` is the study as it was started, `plan.json` what is to be done and on what,
-//! `runs.jsonl` the journal, one finished run a line; `output/` has what commands printed, a file
-//! for each place in the plan. `entered.json` names the arm in force that must be undone.
-//! `result.json` says that all are there: what a
-//! finished study left is never replaced.
+//! `study.toml` is the study as it was started, `plan.json` its plan and target, `runs.jsonl` the
+//! journal, one finished run a line; `output/` has the output of commands, a file for each index of
+//! the plan. `entered.json` names the arm in force that must be undone. `result.json` marks a
+//! finished study, whose files are never replaced.
 
 mod entered;
 mod header;
-mod place;
+mod name;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
+use drivelab_core::config::Choice as _;
 use drivelab_core::plan::Design;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Bytes;
 
 pub(crate) use header::PlanFile;
 pub use header::{Asked, Header, PLAN_SCHEMA};
-pub use place::{fresh, last, unused};
+pub use name::{fresh, last, unused};
 
 use crate::agenda::Agenda;
 use crate::file::StudyFile;
 use crate::keep::{self, Journal, KeptFolder, Line, Owner, Seal, read};
-use crate::stage::{StoredRun, Task};
+use crate::stage::{StageName, StoredRun, Task};
 use crate::watch::Watch;
 
 /// An open results folder.
@@ -34,15 +34,15 @@ pub struct Out {
     folder: KeptFolder,
     journal: Journal,
     owner: Owner,
-    /// Finished runs by their place in the agenda.
+    /// Finished runs by their index in the agenda.
     pub done: BTreeMap<usize, StoredRun>,
 }
 
 impl Out {
-    /// Begins anew in `folder`.
+    /// Begins a new study in `folder`.
     ///
-    /// A finished study is not replaced, nor an unfinished measurement of hardware: its runs cost
-    /// somebody hours. An unfinished study in virtual time is: it can be made again.
+    /// A finished study is not replaced, nor an unfinished measurement of hardware: its runs took
+    /// hours. An unfinished study in virtual time is: it can be made again.
     pub fn create(
         folder: &Path,
         study: &str,
@@ -50,12 +50,12 @@ impl Out {
         watch: &dyn Watch,
     ) -> Result<Self, Refusal> {
         let kept = keep::make_folder(folder)?;
-        refuse_matrix(folder)?;
         let mut journal = Journal::open(&kept, "runs.jsonl")?;
         refuse_finished(folder)?;
         entered::refuse(folder)?;
         refuse_unfinished(folder, &mut journal)?;
-        // The plan goes last and comes last: a kill in between leaves nothing of two studies.
+        // The plan is removed last and written last: a kill in between leaves no mixture of two
+        // studies.
         journal.clear()?;
         for old in ["report.html", "plan.json"] {
             kept.remove(old)?;
@@ -66,17 +66,18 @@ impl Out {
         Ok(Self { folder: kept, journal, owner, done: BTreeMap::new() })
     }
 
-    /// Keeps finished runs, each with its place in the agenda: they are on the disk when this
+    /// Keeps finished runs, each with its index in the agenda: they are on the disk when this
     /// returns.
     pub fn keep(
         &mut self,
         runs: Vec<(usize, StoredRun)>,
         watch: &dyn Watch,
     ) -> Result<(), Refusal> {
-        let line = |(_, run): &(usize, StoredRun)| {
-            self.owner.seal(&serde_json::to_string(run).expect("plain data is always JSON"))
-        };
-        let lines: Vec<String> = runs.iter().map(line).collect();
+        let mut lines = Vec::with_capacity(runs.len());
+        for (_, run) in &runs {
+            let object = serde_json::to_string(run).expect("plain data is always JSON");
+            lines.push(self.owner.seal(&object));
+        }
         self.journal.append(&lines.join("\n"), watch)?;
         // A study may have 100,000 runs, and they stay in memory until its end.
         self.done.extend(runs.into_iter().map(|(number, mut run)| {
@@ -87,24 +88,24 @@ impl Out {
         Ok(())
     }
 
-    /// Keeps what the command of the run at this place of the agenda printed.
+    /// Keeps the output of the command of the run at this index of the agenda.
     pub fn keep_output(
         &self,
-        place: usize,
+        index: usize,
         printed: &str,
         watch: &dyn Watch,
     ) -> Result<(), Refusal> {
-        let file = format!("run-{:04}.txt", place + 1);
+        let file = format!("run-{:04}.txt", index + 1);
         self.folder.folder("output")?.write(&file, printed.as_bytes(), watch).map(drop)
     }
 
-    /// Keeps that an arm is about to be put in place, until [`Out::left`]: a later session undoes
+    /// Records that an arm is about to be activated, until [`Out::left`]: a later session undoes
     /// it where this one is killed.
     pub(crate) fn entering(&self, arm: &str, watch: &dyn Watch) -> Result<(), Refusal> {
         entered::keep(&self.folder, &self.owner, arm, watch)
     }
 
-    /// Keeps that no arm is in force.
+    /// Records that no arm is in force.
     pub(crate) fn left(&self) -> Result<(), Refusal> {
         entered::remove(&self.folder)
     }
@@ -114,7 +115,7 @@ impl Out {
         entered::read(self.folder.path(), &self.owner)
     }
 
-    /// The file that says so.
+    /// The file of that name.
     pub(crate) fn entered_path(&self) -> PathBuf {
         entered::path_in(self.folder.path())
     }
@@ -134,7 +135,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -148,22 +149,24 @@ impl Folder {
 /// A results folder in which a study was begun, locked.
 #[derive(Debug)]
 pub struct Begun {
-    /// Where it is.
+    /// Its path.
     pub folder: PathBuf,
     kept: KeptFolder,
     journal: Journal,
     lines: Vec<Line>,
-    /// What it belongs to; `None` where that is damaged.
+    /// The study it belongs to; `None` where that is damaged.
     pub header: Option<Header>,
     /// The study as it was started; `None` where that cannot be read.
     pub study: Option<String>,
 }
 
 impl Begun {
-    /// Whether a study was begun in `folder`.
+    /// True if a study was begun in `folder`.
     pub fn is_in(folder: &Path) -> Result<bool, Refusal> {
-        let has_runs = || folder.join("runs.jsonl").metadata().is_ok_and(|about| about.len() > 0);
-        Ok(!matches!(Header::read(folder)?, PlanFile::Missing) || has_runs())
+        if !matches!(Header::read(folder)?, PlanFile::Missing) {
+            return Ok(true);
+        }
+        Ok(folder.join("runs.jsonl").metadata().is_ok_and(|about| about.len() > 0))
     }
 
     /// Its blocks, as asked for: a grouped plan gathers them into fewer. Nothing where its plan is
@@ -196,14 +199,14 @@ impl Begun {
 
     /// Goes on with the study in `text`, which would begin with `header` today.
     pub fn resume(self, text: &str, header: &Header, watch: &dyn Watch) -> Result<Going, Refusal> {
-        let (is_mine, folder) = (|owner: &Owner| self.holds_runs_of(owner), self.folder.display());
+        let folder = self.folder.display();
         let header = match &self.header {
             Some(kept) => {
                 self.refuse_if_other(kept, header)?;
                 kept
             }
-            // The runs say themselves what they belong to.
-            None if is_mine(&header.owner(text)) => header,
+            // The checksums of the runs show what they belong to.
+            None if self.holds_runs_of(&header.owner(text)) => header,
             None => {
                 let message = format!("`{folder}/plan.json` is damaged");
                 return Err(Refusal::request(message)
@@ -215,7 +218,7 @@ impl Begun {
             }
         };
         let owner = header.owner(text);
-        if self.study.as_deref() != Some(text) && !is_mine(&owner) {
+        if self.study.as_deref() != Some(text) && !self.holds_runs_of(&owner) {
             return refuse(&self.folder, "another study or matrix file");
         }
         for (name, damaged) in [
@@ -236,7 +239,7 @@ impl Begun {
         Ok(Going { begun: self, header, owner })
     }
 
-    /// How much of the target the finished runs used, where the workload does not say it.
+    /// The size of the target that the finished runs used, where the workload does not state it.
     pub fn size(&self, study: &StudyFile, text: &str) -> Option<Bytes> {
         let header = self.header.as_ref()?;
         let owner = header.owner(text);
@@ -244,22 +247,22 @@ impl Begun {
         let whole = self.lines.iter().filter(|line| owner.check(&line.text) == seal);
         let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
         runs.find_map(|run: StoredRun| match run.task {
-            Task::Workload(place) if study.workloads.get(place)?.work.load()?.size.is_none() => {
+            Task::Workload(index) if study.workloads.get(index)?.work.load()?.size.is_none() => {
                 run.record.config.workload.as_ref()?.size
             }
             _ => None,
         })
     }
 
-    /// Whether a line of the journal has a checksum that holds for `owner`.
+    /// True if a line of the journal has a checksum that holds for `owner`.
     fn holds_runs_of(&self, owner: &Owner) -> bool {
         self.lines.iter().any(|line| line.ended && owner.check(&line.text) == Seal::Whole)
     }
 
     fn refuse_if_other(&self, kept: &Header, header: &Header) -> Result<(), Refusal> {
         let (old, new) = (&kept.target, &header.target);
-        // Versions before wrote the inode down also where arms bring files of their own, and no
-        // checksum of a profile.
+        // Earlier layouts recorded the inode also for arms with their own files, and no checksum of
+        // a profile.
         let plain = kept.is_plain()
             && (old.starts_with(&format!("{new} (inode "))
                 || new.starts_with(&format!("{old} (crc32 ")));
@@ -276,11 +279,7 @@ impl Begun {
             return refuse(&self.folder, &what);
         }
         if kept.only() != header.only() {
-            let list = |only: &[String]| match only {
-                [] => "all".to_owned(),
-                only => only.join(","),
-            };
-            let (old, new) = (list(kept.only()), list(header.only()));
+            let (old, new) = (listed(kept.only()), listed(header.only()));
             return refuse(&self.folder, &format!("other workloads ({old}, now {new})"));
         }
         let (old, new) = (&kept.plan, &header.plan);
@@ -302,25 +301,26 @@ impl Begun {
 #[derive(Debug)]
 pub struct Going {
     begun: Begun,
-    /// What it belongs to: its plan is the one to go by.
+    /// The study it belongs to: its plan is the one to follow.
     pub header: Header,
     owner: Owner,
 }
 
 impl Going {
-    /// Reads the finished runs; names what cannot be read, which is made again.
+    /// Reads the finished runs; names unreadable lines, whose runs are made again.
     pub fn out(self, agenda: &Agenda, watch: &dyn Watch) -> Out {
         let Self { begun, header, owner } = self;
         let path = begun.journal.path().display().to_string();
         let mut done = BTreeMap::new();
         for line in &begun.lines {
+            // A line of another study is as useless as a damaged one.
             let sealed = header.holds(&owner, &line.text);
             let run: Option<StoredRun> = serde_json::from_slice(&line.text).ok();
             let run = run.filter(|_| sealed && line.ended);
-            let place = run.as_ref().and_then(|run| agenda.place(&run.step, run.task));
-            if let Some((place, run)) = place.zip(run) {
-                // A line that is there twice counts once.
-                done.entry(place).or_insert(run);
+            let index = run.as_ref().and_then(|run| agenda.index(&run.step, run.task));
+            if let Some((index, run)) = index.zip(run) {
+                // A duplicate line counts once.
+                done.entry(index).or_insert(run);
             } else {
                 let how = if line.ended { "is damaged" } else { "is truncated" };
                 watch.warn(&format!(
@@ -333,25 +333,18 @@ impl Going {
     }
 }
 
+/// The names of the only workloads, for a message.
+fn listed(only: &[String]) -> String {
+    if only.is_empty() { "all".to_owned() } else { only.join(",") }
+}
+
 fn refuse<T>(folder: &Path, what: &str) -> Result<T, Refusal> {
     let failure = Refusal::request(format!("`{}` was started with {what}", folder.display()));
     Err(failure.hint("their runs cannot be compared; choose another folder: --out DIR"))
 }
 
-fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
-    if !folder.join("cells.jsonl").exists() {
-        return Ok(());
-    }
-    let message = format!(
-        "`{}` contains cells of a matrix that an earlier version of drivelab measured; this version \
-         cannot continue them",
-        folder.display()
-    );
-    Err(Refusal::request(message).hint("they are left unchanged; choose another folder: --out DIR"))
-}
-
 fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
-    if !place::is_finished(folder) {
+    if !name::is_finished(folder) {
         return Ok(());
     }
     let message = format!(
@@ -363,14 +356,14 @@ fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
         .hint("or add --resume to show its result again"))
 }
 
-/// Refuses to throw away runs on real hardware.
+/// Refuses to discard runs on real hardware.
 fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal> {
     let runs = journal.lines()?.len();
     if runs == 0 {
         return Ok(());
     }
     let what = match Header::read(folder)? {
-        PlanFile::Whole(header) if header.stage != "hardware" => return Ok(()),
+        PlanFile::Whole(header) if header.stage != StageName::Hardware.name() => return Ok(()),
         PlanFile::Whole(header) => format!("of `{}` with {runs} finished runs", header.target),
         PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
         PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),

@@ -1,4 +1,4 @@
-//! Folders and files that a power cut leaves whole: as they were, or as they were to be.
+//! Folders and files that a power cut leaves whole: in their old state, or in their new one.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -16,15 +16,14 @@ pub fn make_folder(folder: &Path) -> Result<KeptFolder, Refusal> {
     if folder.to_str().is_some_and(|name| name.starts_with("drive:")) {
         let name = folder.display();
         let message = format!("`{name}` names a modelled drive, not a folder");
-        return Err(Refusal::request(message).hint(format!(
-            "for a folder of that name write \
-                                                           `./{name}`"
-        )));
+        return Err(
+            Refusal::request(message).hint(format!("for a folder of that name write `./{name}`"))
+        );
     }
     Folder::make(folder).map(KeptFolder).at_path("create", folder)
 }
 
-/// An open folder for results. What is kept in it is kept there, wherever its name leads meanwhile.
+/// An open folder for results. Files are kept in it even if its name leads elsewhere meanwhile.
 #[derive(Debug)]
 pub struct KeptFolder(Folder);
 
@@ -41,10 +40,11 @@ impl KeptFolder {
 
     /// Replaces a file in it, or leaves it as it was; returns its path.
     pub fn write(&self, name: &str, content: &[u8], watch: &dyn Watch) -> Result<PathBuf, Refusal> {
-        let path = self.path().join(name);
+        let named = self.path().join(name);
+        // A signal between writing and renaming would leave a temporary file.
         let _whole = watch.shield();
-        self.0.replace(name, content).at_path("write", &path)?;
-        Ok(path)
+        self.0.replace(name, content).at_path("write", &named)?;
+        Ok(named)
     }
 
     /// Removes a file in it, where there is one.
@@ -59,16 +59,16 @@ impl KeptFolder {
 
     /// Opens a folder in it, which is made if it is missing.
     pub fn folder(&self, name: &str) -> Result<Self, Refusal> {
-        let path = self.path().join(name);
-        self.0.make_or_open_folder(name).map(Self).at_path("create", &path)
+        let named = self.path().join(name);
+        self.0.make_or_open_folder(name).map(Self).at_path("create", &named)
     }
 
-    /// Opens a file in it to add to it, whose name is written down.
+    /// Opens a file in it for appending; its name is durable.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
         self.0.append(name)
     }
 
-    /// Writes its names down.
+    /// Makes its names durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.sync()
     }

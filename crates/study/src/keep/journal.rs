@@ -1,9 +1,9 @@
-//! A file of lines, one for each thing that was finished.
+//! A file of lines, one for each finished item.
 //!
-//! Each line is a JSON object that ends in a checksum of itself and of what it belongs to. A line
-//! is on the disk before [`Journal::append`] returns. What a kill or a power cut left of the last
-//! one, and lines that were damaged later, are told apart from whole ones; they stay where they
-//! are, except that a line without its end makes room for the next.
+//! Each line is a JSON object that ends in a checksum of itself and of its owner. A line is on the
+//! disk before [`Journal::append`] returns. The rest of a last line after a kill or a power cut,
+//! and lines that were damaged later, are distinguished from whole ones; they stay in the file,
+//! except that a line without its end makes room for the next.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,18 +15,18 @@ use super::AtPath as _;
 use super::durable::KeptFolder;
 use crate::watch::Watch;
 
-/// What stands between a line's own content and its checksum.
+/// The text between a line's content and its checksum.
 const KEY: &str = ",\"crc32\":\"";
-/// Behind the checksum.
+/// The text after the checksum.
 const END: &str = "\"}";
 /// Digits of a CRC-32 in hexadecimal.
 const DIGITS: usize = 8;
 
-/// What a line belongs to: its checksum does not hold beside anything else.
+/// The owner of a line: its checksum holds for no other owner.
 #[derive(Debug, Clone)]
 pub struct Owner(crc32fast::Hasher);
 
-/// What the checksum of a line says.
+/// The result of checking the checksum of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seal {
     /// The line is as it was written, and belongs to the owner.
@@ -42,6 +42,7 @@ impl Owner {
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = crc32fast::Hasher::new();
         for part in parts {
+            // With lengths, so that `ab`, `c` and `a`, `bc` are different owners.
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -54,15 +55,15 @@ impl Owner {
         format!("{open}{KEY}{}{END}", self.sum(open.as_bytes()))
     }
 
-    /// What the checksum at the end of `line` says.
+    /// Checks the checksum at the end of `line`.
     pub fn check(&self, line: &[u8]) -> Seal {
         let Some(end) = line.len().checked_sub(KEY.len() + DIGITS + END.len()) else {
             return Seal::Absent;
         };
         let (open, tail) = line.split_at(end);
         let Some(rest) = tail.strip_prefix(KEY.as_bytes()) else { return Seal::Absent };
-        let sum = self.sum(open);
-        match rest.strip_prefix(sum.as_bytes()) {
+        let expected = self.sum(open);
+        match rest.strip_prefix(expected.as_bytes()) {
             Some(rest) if rest == END.as_bytes() => Seal::Whole,
             _ => Seal::Broken,
         }
@@ -75,14 +76,14 @@ impl Owner {
     }
 }
 
-/// A line as it stands in the file.
+/// A line of the file.
 #[derive(Debug)]
 pub struct Line {
     /// Counted from 1.
     pub number: usize,
     /// Without the line break.
     pub text: Vec<u8>,
-    /// Whether the line break is there.
+    /// True if the line break is there.
     pub ended: bool,
 }
 
@@ -91,7 +92,7 @@ pub struct Line {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Where the next line goes.
+    /// Offset of the next line.
     end: u64,
 }
 
@@ -110,12 +111,13 @@ impl Journal {
             }
             Err(TryLockError::Error(error)) => return Err(error).at_path("lock", path),
         }
+        // The name must survive a power cut, too, or the first lines would be lost with it.
         file.sync_all().and_then(|()| folder.sync()).at_path("open", path)?;
         let end = file.metadata().at_path("read", path)?.len();
         Ok(Self { path: path.to_owned(), file, end })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,6 +133,7 @@ impl Journal {
                 Line { number, text: text.unwrap_or(line).to_vec(), ended: text.is_some() }
             });
         let lines: Vec<Line> = lines.collect();
+        debug_assert!(lines.iter().rev().skip(1).all(|line| line.ended));
         let torn = lines.last().filter(|line| !line.ended).map_or(0, |line| line.text.len());
         self.end = (content.len() - torn) as u64;
         Ok(lines)
@@ -140,6 +143,7 @@ impl Journal {
     /// returns.
     pub fn append(&mut self, line: &str, watch: &dyn Watch) -> Result<(), Refusal> {
         let _whole = watch.shield();
+        // What a killed process left of a line is cut off first, so that ours begins a line.
         let mut write = || {
             if self.file.metadata()?.len() > self.end {
                 self.file.set_len(self.end)?;

@@ -1,4 +1,4 @@
-//! What is kept on disk: a journal of finished runs, and files that are replaced whole.
+//! Durable state on disk: a journal of finished runs, and files that are replaced whole.
 
 mod durable;
 mod journal;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use drivelab_core::Refusal;
 
-/// Adds the path and what was being done with it to an I/O error.
+/// Adds the path and the operation to an I/O error.
 pub(crate) trait AtPath<T> {
     /// `cannot <what> <path>`.
     fn at_path(self, what: &str, path: &Path) -> Result<T, Refusal>;

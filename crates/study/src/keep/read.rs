@@ -1,7 +1,7 @@
-//! Files of a results folder, read never beyond what they can hold, and never for ever.
+//! Files of a results folder, read with a limit, and without waiting.
 //!
-//! A folder may be anyone's: a name in it may be a pipe that nothing writes to, or a link to a
-//! device without an end.
+//! A folder may come from anywhere: a name in it may be a pipe without a writer, or a link to an
+//! endless device.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};

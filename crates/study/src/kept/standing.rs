@@ -1,4 +1,4 @@
-//! How far a study is, as another process sees it: the results folder is read, not locked.
+//! The progress of a study, as another process sees it: the results folder is read, not locked.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -12,7 +12,7 @@ use crate::file::Vocabulary;
 use crate::keep::{AtPath as _, read};
 use crate::kept::{Frame, KeptStudy, beginning};
 
-/// How far a study is.
+/// The progress of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// Its title.
@@ -23,13 +23,13 @@ pub struct Standing {
     pub done: usize,
     /// Runs of the plan.
     pub all: usize,
-    /// What happens to it.
+    /// Its state.
     pub state: State,
-    /// What is left of it; `None` in virtual time and where its time is unknown.
+    /// The effort left; `None` in virtual time and where its time is unknown.
     pub left: Option<Effort>,
 }
 
-/// What happens to a study.
+/// The state of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// A process works on it.
@@ -41,7 +41,8 @@ pub enum State {
 }
 
 impl Standing {
-    /// How far the study in `folder` is; `None` where none was begun. `locks` is the content of
+    /// The progress of the study in `folder`; `None` where none was begun. `locks` is the content
+    /// of
     /// `/proc/locks`.
     ///
     /// # Errors
@@ -51,8 +52,8 @@ impl Standing {
         locks: &str,
         vocabulary: &dyn Vocabulary,
     ) -> Result<Option<Self>, Refusal> {
-        let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
-        if !is_there("plan.json") || !is_there("study.toml") {
+        let names = ["plan.json", "study.toml"];
+        if !names.iter().all(|name| folder.join(name).symlink_metadata().is_ok()) {
             return Ok(None);
         }
         let (header, text) = beginning(folder)?;
@@ -78,15 +79,15 @@ impl Standing {
     }
 }
 
-/// The finished lines of a journal that belong to the study, and whether a process has locked it.
+/// The number of finished lines of a journal that belong to the study; true if a process has locked
+/// it.
 fn journal(path: &Path, locks: &str, kept: &KeptStudy) -> Result<(usize, bool), Refusal> {
     let Some(file) = read::open(path, read::JOURNAL)? else { return Ok((0, false)) };
     let inode = format!(":{}", file.metadata().at_path("read", path)?.ino());
-    let is_its = |line: &&str| {
+    let is_locked = locks.lines().any(|line| {
         let mut words = line.split_whitespace();
         words.nth(1) == Some("FLOCK") && words.any(|word| word.ends_with(&inode))
-    };
-    let is_locked = locks.lines().any(|line| is_its(&line));
+    });
     let owner = kept.header.owner(&kept.text);
     let mut reader = BufReader::new(file.take(read::JOURNAL.get()));
     let (mut line, mut lines) = (Vec::new(), 0);

@@ -1,8 +1,8 @@
-//! How far the clock of one host is ahead of another's.
+//! The offset between the clocks of two hosts.
 //!
 //! Cristian's estimate (Distributed Computing 3, 1989, p. 146), with the rule of NTP (RFC 5905,
 //! section 10, clock filter) that of many exchanges the one with the shortest round trip is right:
-//! whatever made others longer made them lopsided.
+//! delays of the others are rarely the same in both directions.
 
 use drivelab_core::record::ClockOffset;
 use drivelab_core::units::{Span, Time};
@@ -12,8 +12,8 @@ use super::{Crew, Ranks};
 /// Exchanges with each rank. The shortest of 64 is free of queueing on any network that is not
 /// busy all the time, and a thousand ranks at 100 us take less than seven seconds.
 const ROUNDS: usize = 64;
-/// Where even the shortest took longer than [`LONG`], a host is too busy to answer at once: more
-/// exchanges find a moment at which it is not.
+/// Limit where even the shortest took longer than [`LONG`], as a host is too busy to answer at
+/// once: more exchanges find an idle moment.
 const ROUNDS_MAX: usize = 8 * ROUNDS;
 /// An offset that is known to half of it is good enough for a common start.
 const LONG: Span = Span::from_ms(1);
@@ -21,38 +21,43 @@ const LONG: Span = Span::from_ms(1);
 /// One exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
-    /// When the question was sent, by the clock of the asker.
+    /// Time of the question, by the clock of the asker.
     pub sent: Time,
-    /// What the other clock said in between.
+    /// The time that the other clock showed in between.
     pub other: Time,
-    /// When the answer was there, by the clock of the asker.
+    /// Time of the answer, by the clock of the asker.
     pub back: Time,
 }
 
-/// What the shortest of the exchanges says of the other clock.
+impl Round {
+    fn trip_ns(&self) -> u64 {
+        self.back.ns().saturating_sub(self.sent.ns())
+    }
+}
+
+/// The offset of the other clock, from the shortest of the exchanges.
 pub fn best(rounds: &[Round]) -> Option<ClockOffset> {
-    let trip = |round: &Round| round.back.ns().saturating_sub(round.sent.ns());
-    let shortest = rounds.iter().min_by_key(|round| trip(round))?;
-    let middle = i128::from(shortest.sent.ns()) + i128::from(trip(shortest) / 2);
+    let shortest = rounds.iter().min_by_key(|round| round.trip_ns())?;
+    // The other clock was read half way, give or take half of the round trip.
+    let middle = i128::from(shortest.sent.ns()) + i128::from(shortest.trip_ns() / 2);
     let ns = i128::from(shortest.other.ns()) - middle;
     Some(ClockOffset {
         ns: i64::try_from(ns).unwrap_or(i64::MAX),
-        error_ns: trip(shortest).div_ceil(2),
+        error_ns: shortest.trip_ns().div_ceil(2),
     })
 }
 
-/// Measures the clocks of all ranks against that of rank 0, which is where this is called; `None`
-/// for one that does not answer.
+/// Measures the clocks of all ranks against that of rank 0, which calls this; `None` for one that
+/// does not answer.
 pub(super) fn measure<R: Ranks>(crew: &mut Crew<'_, R>) -> Vec<Option<ClockOffset>> {
     let mut offsets = vec![Some(ClockOffset::default())];
     for rank in 1..crew.size() {
-        let offset = rounds(|| ask(crew, rank)).and_then(|rounds| best(&rounds));
-        offsets.push(offset);
+        offsets.push(rounds(|| ask(crew, rank)).and_then(|rounds| best(&rounds)));
     }
     offsets
 }
 
-/// As many exchanges as it takes; `None` where one fails.
+/// Enough exchanges for a short one; `None` where one fails.
 fn rounds(mut ask: impl FnMut() -> Option<Round>) -> Option<Vec<Round>> {
     let (mut rounds, mut shortest) = (Vec::with_capacity(ROUNDS), Span::MAX);
     while rounds.len() < ROUNDS || (rounds.len() < ROUNDS_MAX && shortest > LONG) {

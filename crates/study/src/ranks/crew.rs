@@ -6,20 +6,20 @@ use drivelab_core::units::{Span, Time};
 
 use super::Ranks;
 
-/// How often a rank that has nothing else to do looks for messages.
+/// Interval at which an idle rank looks for messages.
 const PAUSE: Span = Span::from_ms(1);
 
 /// All ranks.
 #[derive(Debug)]
 pub struct Crew<'a, R> {
     ranks: &'a R,
-    /// How long a rank may take for an answer.
+    /// Time limit of an answer.
     patience: Span,
     lost: BTreeSet<u32>,
 }
 
 impl<'a, R: Ranks> Crew<'a, R> {
-    /// A crew in which each may take so long for an answer.
+    /// A crew in which each rank has this time limit for an answer.
     pub fn new(ranks: &'a R, patience: Span) -> Self {
         Self { ranks, patience, lost: BTreeSet::new() }
     }
@@ -29,7 +29,7 @@ impl<'a, R: Ranks> Crew<'a, R> {
         self.ranks.rank()
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub fn size(&self) -> u32 {
         self.ranks.size()
     }
@@ -39,7 +39,7 @@ impl<'a, R: Ranks> Crew<'a, R> {
         self.ranks.now()
     }
 
-    /// Those that did not answer.
+    /// The ranks that did not answer.
     pub fn lost(&self) -> impl Iterator<Item = u32> + '_ {
         self.lost.iter().copied()
     }
@@ -47,6 +47,7 @@ impl<'a, R: Ranks> Crew<'a, R> {
     /// Sends to a rank; false where that is lost.
     pub(super) fn send(&mut self, to: u32, message: &[u8]) -> bool {
         let deadline = self.now() + self.patience;
+        // A lost rank is not tried again: each trial would cost the full patience.
         let sent = !self.lost.contains(&to) && self.ranks.send(to, message, deadline);
         if !sent {
             self.lost.insert(to);
@@ -60,18 +61,18 @@ impl<'a, R: Ranks> Crew<'a, R> {
         self.receive_by(from, deadline)
     }
 
-    /// The same from a rank that may take longer.
+    /// The next message from a rank that may take longer.
     pub(super) fn receive_within(&mut self, from: u32, limit: Span) -> Option<Vec<u8>> {
         let deadline = self.now() + limit + self.patience;
         self.receive_by(from, deadline)
     }
 
-    /// A message that is there already.
+    /// A message that has already arrived.
     pub(super) fn try_receive(&mut self, from: u32) -> Option<Vec<u8>> {
         self.ranks.receive(from, self.now())
     }
 
-    /// Whether a rank that was heard at `since` may still answer; if not, it is lost.
+    /// True if a rank that was heard at `since` may still answer; if not, it is lost.
     pub(super) fn may_wait_for(&mut self, rank: u32, since: Time) -> bool {
         let may = self.now() < since + self.patience;
         if !may {
@@ -80,7 +81,7 @@ impl<'a, R: Ranks> Crew<'a, R> {
         may
     }
 
-    /// Waits a little: nothing else is to be done.
+    /// Waits a little: there is nothing else to do.
     pub(super) fn pause(&self) {
         // No rank writes to itself.
         let _ = self.ranks.receive(self.rank(), self.now() + PAUSE);
@@ -95,7 +96,7 @@ impl<'a, R: Ranks> Crew<'a, R> {
         message
     }
 
-    /// What rank 0 gives, at every rank; `None` where rank 0 is lost.
+    /// The message of rank 0, at every rank; `None` where rank 0 is lost.
     pub fn broadcast(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         if self.rank() != 0 {
             return self.receive(0);
@@ -106,8 +107,8 @@ impl<'a, R: Ranks> Crew<'a, R> {
         Some(message.to_vec())
     }
 
-    /// What each rank gives, at rank 0: all of them may take until `deadline` together. `None` for
-    /// one that is lost; at the others, nothing.
+    /// The message of each rank, at rank 0: all of them may take until `deadline` together. `None`
+    /// for one that is lost; at the others, an empty list.
     pub fn gather(&mut self, message: &[u8], deadline: Time) -> Vec<Option<Vec<u8>>> {
         if self.rank() != 0 {
             self.send(0, message);

@@ -7,34 +7,35 @@ use drivelab_core::units::Span;
 
 use super::{Agreed, Begun, Crew, Ranks, begin};
 
-/// What ranks know of one another before they measure.
+/// The agreement of ranks before they measure.
 #[derive(Debug, Clone)]
 pub struct Terms {
     /// The name of this host.
     pub host: String,
-    /// How long the slowest rank may take to get ready.
+    /// Time limit for the slowest rank to get ready.
     pub ready_within: Span,
-    /// How long rank 0 waits for a rank after its own load has ended.
+    /// Time limit for a rank after rank 0's own load has ended.
     pub patience: Span,
 }
 
-/// Where a run that is ready asks when it begins; nothing where it must not. It is asked once.
+/// The start line: asked once by a run that is ready, it returns the common start, or `None` where
+/// the run must not begin.
 pub type Line<'a> = dyn FnMut() -> Option<Agreed> + 'a;
 
-/// What a run came to on one rank.
+/// The result of a run on one rank.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Its record.
     pub record: RunRecord,
     /// The counts of all its jobs.
     pub tally: Tally,
-    /// When it began.
+    /// Its start.
     pub start: HostStart,
-    /// Whether it was cut short.
+    /// True if it was cut short.
     pub interrupted: bool,
 }
 
-/// What became of a run on this rank.
+/// The outcome of a run on this rank.
 #[derive(Debug)]
 pub enum Own<E> {
     /// It ended.
@@ -43,7 +44,7 @@ pub enum Own<E> {
     Failed(E),
     /// No rank began, and this one is at fault.
     Unable(E),
-    /// No rank began: why, in words of the one at fault.
+    /// No rank began, for this reason, in words of the one at fault.
     Refused(String),
 }
 
@@ -58,6 +59,7 @@ pub fn make<R: Ranks, E: Display>(
     run: impl FnOnce(&mut Line<'_>) -> Result<Option<Measured>, E>,
 ) -> Own<E> {
     let (rank, ranks) = (crew.rank(), crew.size());
+    // Remembered, because `run` may fail before or after it has asked its line.
     let mut begun = None;
     let mut line = || {
         let word = begin(crew, &terms.host, None, terms.ready_within);

@@ -1,10 +1,10 @@
-//! One load from many hosts: what they tell one another before and after, and what follows.
+//! One load from many hosts: their messages before and after, and the joint result.
 //!
 //! Everything here speaks to other hosts through [`Ranks`] alone, which sends and receives messages
 //! and has a clock. Broadcast, gathering and barriers are built of messages with deadlines, and not
 //! those of MPI: a rank that has died must not keep the others waiting for ever. Between the common
-//! start and the end of a rank's own window nothing is called, as [`Crew`] is not given to whoever
-//! measures.
+//! start and the end of a rank's own window nothing is called, as the measuring code has no
+//! [`Crew`].
 
 mod clock;
 mod crew;
@@ -33,10 +33,10 @@ pub trait Ranks {
     /// The number of this one.
     fn rank(&self) -> u32;
 
-    /// How many there are.
+    /// The number of ranks.
     fn size(&self) -> u32;
 
-    /// The time of this host: a clock that no one sets, with a zero of its own.
+    /// The time of this host: a clock that no one sets, with an arbitrary zero.
     fn now(&self) -> Time;
 
     /// Sends a message. Messages from one rank to another arrive in their order. Returns false

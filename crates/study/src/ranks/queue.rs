@@ -1,7 +1,7 @@
 //! A queue of work: rank 0 hands it out in batches, and works itself in between.
 //!
 //! A rank asks for its next batch before it begins one, so that it does not wait while rank 0 is at
-//! work. A batch of a rank that dies is not handed out again: what is missing is made when the same
+//! work. A batch of a rank that dies is not handed out again: its items are made when the same
 //! command is given again.
 
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use drivelab_core::units::Time;
 
 use super::{Crew, Ranks};
 
-/// What asks for a batch.
+/// The request for a batch.
 const ASK: &[u8] = b"next";
-/// What says that all batches are made: a rank asks for one while it has another to make.
+/// The word of a rank that has made all its batches: it asks for one while it has another to make.
 const DONE: &[u8] = b"done";
 
-/// Has all ranks make `items`, which rank 0 says, in batches; `make` makes a batch here and keeps
+/// Has all ranks make `items`, which rank 0 gives, in batches; `make` makes a batch here and keeps
 /// it. `stops` ends it early.
 ///
 /// # Errors
-/// Those of `make` on this rank. The others do without it; without rank 0 they get no more.
+/// The errors of `make` on this rank. The others go on; without rank 0 they get no more.
 pub fn share<R: Ranks, E>(
     crew: &mut Crew<'_, R>,
     items: &[u32],
@@ -38,7 +38,7 @@ fn lead<R: Ranks, E>(
     mut make: impl FnMut(&[u32]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut batches = items.chunks(batch.max(1));
-    // When each rank that works was heard last.
+    // Time of the last message of each rank that works.
     let mut heard: BTreeMap<u32, Time> = (1..crew.size()).map(|rank| (rank, crew.now())).collect();
     let mut result = Ok(());
     loop {
@@ -48,12 +48,13 @@ fn lead<R: Ranks, E>(
                     heard.remove(&rank);
                     break;
                 }
-                // Nothing says that there is no more.
+                // An empty batch is the last one.
                 let next = batches.next().filter(|_| !stops()).unwrap_or_default();
                 crew.send(rank, &numbers(next));
                 heard.insert(rank, crew.now());
             }
         }
+        // Rank 0 serves the others between its own batches.
         let own = batches.next().filter(|_| result.is_ok() && !stops());
         let Some(own) = own else {
             // The others end with the batches that they have.

@@ -8,44 +8,44 @@ use super::{Crew, Ranks, clock};
 
 /// From the agreement to the start: the time in which word of it must reach all ranks.
 const AHEAD: Span = Span::from_ms(200);
-/// More for each rank, as rank 0 tells one after the other.
+/// More for each rank, as rank 0 sends to one after the other.
 const AHEAD_EACH: Span = Span::from_ms(1);
 
-/// What was agreed.
+/// The agreed start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreed {
-    /// When this rank begins, by its own clock.
+    /// Start of this rank, by its own clock.
     pub start: Time,
     /// Its clock, against that of rank 0.
     pub clock: ClockOffset,
 }
 
-/// Whether all begin.
+/// The answer of the start line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// They do.
+    /// All begin.
     At(Agreed),
-    /// They don't, and why, in words of the rank whose fault it is.
+    /// None begins, for this reason, in words of the rank at fault.
     Refused(String),
 }
 
-/// What a rank says of itself.
+/// The state of a rank before the start.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ready {
     host: String,
-    /// Why it cannot begin.
+    /// The reason why it cannot begin.
     refusal: Option<String>,
 }
 
-/// What rank 0 tells a rank.
+/// The word of rank 0 to a rank.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
     Go { start_ns: u64, offset_ns: i64, error_ns: u64 },
     Stop { why: String },
 }
 
-/// Says whether this rank is ready, or why not, and agrees on the start with the others. Rank 0
-/// waits for all of them until `limit` has passed.
+/// States whether this rank is ready, and agrees on the start with the others. Rank 0 waits for all
+/// of them until `limit` has passed.
 pub fn begin<R: Ranks>(
     crew: &mut Crew<'_, R>,
     host: &str,
@@ -70,6 +70,7 @@ fn lead<R: Ranks>(crew: &mut Crew<'_, R>, answers: &[Option<Vec<u8>>]) -> Begun 
         return stop(crew, format!("rank {rank} no longer answers"));
     }
     let clocks: Vec<ClockOffset> = clocks.into_iter().flatten().collect();
+    // Far enough ahead that the word reaches the last rank before its start.
     let start = crew.now() + AHEAD + AHEAD_EACH * u64::from(crew.size());
     for (rank, clock) in (0..).zip(&clocks).skip(1) {
         let (offset_ns, error_ns) = (clock.ns, clock.error_ns);
@@ -79,7 +80,7 @@ fn lead<R: Ranks>(crew: &mut Crew<'_, R>, answers: &[Option<Vec<u8>>]) -> Begun 
     Begun::At(Agreed { start, clock: ClockOffset::default() })
 }
 
-/// Why a rank is not ready.
+/// The reason why a rank is not ready.
 fn fault(answer: Option<&[u8]>, rank: u32) -> Option<String> {
     let Some(answer) = answer else {
         return Some(format!("rank {rank} did not become ready in time"));
@@ -106,7 +107,7 @@ fn follow<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Begun {
         let Some(message) = crew.receive_within(0, limit) else {
             return Begun::Refused("rank 0 no longer answers".to_owned());
         };
-        // Nothing asks for the time, anything else is the last word.
+        // An empty message asks for the time, any other is the last word.
         if message.is_empty() {
             clock::answer(crew);
             continue;

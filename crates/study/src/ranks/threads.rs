@@ -1,4 +1,4 @@
-//! Ranks as threads: each with a clock of its own, and messages that take their time.
+//! Ranks as threads: each with its own clock, and messages that take their time.
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
@@ -16,21 +16,21 @@ use super::Ranks;
 pub(super) struct Thread {
     rank: u32,
     zero: Instant,
-    /// What its clock says at the zero of all.
+    /// The time on its clock at the common zero.
     ahead_ns: u64,
     /// The delay of each message it sends: up to this, drawn.
     delay_us_max: u64,
     draw: RefCell<Rng>,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Receiver<Vec<u8>>>,
-    /// When it was called, by the zero of all.
+    /// Times of its calls, since the common zero.
     calls_ns: RefCell<Vec<u64>>,
-    /// Whether it is killed when it has sent its next message.
+    /// True if it is killed when it has sent its next message.
     dies: Cell<bool>,
 }
 
 impl Thread {
-    /// Ranks whose clocks are so far ahead of the first one's.
+    /// Ranks whose clocks are this far ahead of the first one's.
     pub(super) fn all(ahead_ms: &[i64], delay_us_max: u64) -> Vec<Self> {
         let size = ahead_ms.len();
         let mut to: Vec<Vec<Sender<_>>> = (0..size).map(|_| Vec::new()).collect();
@@ -59,12 +59,12 @@ impl Thread {
         ends.map(one).collect()
     }
 
-    /// What is so late on this clock, by the zero of all.
+    /// A time of this clock, since the common zero.
     pub(super) fn true_ns(&self, time: Time) -> u64 {
         time.ns() - self.ahead_ns
     }
 
-    /// Waits until its clock says so.
+    /// Waits until this time on its clock.
     pub(super) fn sleep_until(&self, time: Time) {
         let left = time.ns().saturating_sub(self.clock().ns());
         thread::sleep(Duration::from_nanos(left));
@@ -120,7 +120,7 @@ impl Ranks for Thread {
         self.called();
         let left = deadline.ns().saturating_sub(self.clock().ns());
         let message = self.from[from as usize].recv_timeout(Duration::from_nanos(left));
-        // Whoever has died hangs up here, and says nothing at all over MPI.
+        // A rank that has died hangs up here, and is silent over MPI.
         if message == Err(RecvTimeoutError::Disconnected) {
             thread::sleep(Duration::from_nanos(left));
         }

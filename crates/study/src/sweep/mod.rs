@@ -1,8 +1,8 @@
 //! A sweep: one load on many points of a space of settings, each made once.
 //!
-//! A study compares a few arms; a sweep asks which of many settings, or which number that a profile
-//! leaves open, matters at all. Its points follow from the file alone, so that any share of them
-//! can be made anywhere: what is kept of a point is named for everything that its figures depend
+//! A study compares a few arms; a sweep shows which of many settings, or which number that a
+//! profile leaves open, matters at all. Its points follow from the file alone, so that any share of
+//! them can be made on any machine: a stored point has a key of everything that its figures depend
 //! on.
 
 mod parameter;
@@ -28,32 +28,32 @@ pub const POINTS_MAX: u32 = 10_000_000;
 /// Points where the file names no number.
 const POINTS: u32 = 1024;
 
-/// A sweep as its file says it.
+/// A sweep, as its file states it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
     /// The question.
     pub title: String,
-    /// Where points are made: a stage of virtual time.
+    /// The stage of its points: one of virtual time.
     pub stage: StageName,
     /// The modelled drive, with options.
     pub drive: String,
-    /// How the points are placed.
+    /// The distribution of the points.
     pub design: Design,
-    /// How many there are.
+    /// The number of points.
     pub points: u32,
     /// Seed of the points and their runs.
     pub seed: u64,
-    /// Whether each point has a drive of its own out of those that fit the profile.
+    /// True if each point has another drive of those that fit the profile.
     pub draws_specimens: bool,
-    /// The figure that is asked about.
+    /// The figure of the question.
     pub figure: &'static str,
     /// The load that all points share.
     pub load: WorkloadOptions,
-    /// What varies.
+    /// The varied parameters.
     pub parameters: Vec<Parameter>,
 }
 
-/// How points are placed.
+/// The distribution of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Design {
     /// Sobol' points: evenly spread, and any number of them can follow.
@@ -75,14 +75,14 @@ impl Design {
 
     fn read(text: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found
-            .map(|(_, design)| *design)
-            .ok_or_else(|| format!("`{text}` is no design; `sobol`, `latin-hypercube` or `grid`"))
+        found.map(|(_, design)| *design).ok_or_else(|| {
+            format!("unknown design `{text}`: use `sobol`, `latin-hypercube` or `grid`")
+        })
     }
 }
 
 impl Sweep {
-    /// Reads a sweep file; `name` is what errors call it.
+    /// Reads a sweep file; `name` is its name in errors.
     pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
         let title = top.require("title")?;
@@ -99,9 +99,10 @@ impl Sweep {
         })?;
         let options = WorkloadOptions::read(&mut load)?;
         load.finish()?;
-        let tables = top.tables("parameter")?;
-        let read = |(name, section)| Parameter::read(name, section, vocabulary);
-        let parameters: Vec<Parameter> = tables.into_iter().map(read).collect::<Result<_, _>>()?;
+        let mut parameters: Vec<Parameter> = Vec::new();
+        for (name, section) in top.tables("parameter")? {
+            parameters.push(Parameter::read(name, section, vocabulary)?);
+        }
         let points = counted(&top, design, points, &parameters)?;
         if parameters.is_empty() && !draws_specimens {
             let wrong = top.error("nothing varies in this sweep");
@@ -144,12 +145,13 @@ impl Sweep {
 
     /// The settings of the drive at a point.
     pub fn settings(&self, point: &Point) -> Vec<(&'static str, String)> {
-        let pairs = self.parameters.iter().zip(&point.values);
-        let of_drive = |(parameter, value): (&Parameter, &String)| match parameter.of {
-            Of::Drive(key) => Some((key, value.clone())),
-            Of::Load => None,
-        };
-        pairs.filter_map(of_drive).collect()
+        let mut settings = Vec::new();
+        for (parameter, value) in self.parameters.iter().zip(&point.values) {
+            if let Of::Drive(key) = parameter.of {
+                settings.push((key, value.clone()));
+            }
+        }
+        settings
     }
 }
 
@@ -162,7 +164,7 @@ fn stage(text: &str) -> Result<StageName, String> {
     Err(format!("a sweep is made at stage simulate or kernel, not at {stage}"))
 }
 
-/// How many points there are.
+/// The number of points.
 fn counted(
     top: &Section,
     design: Design,
@@ -190,6 +192,7 @@ fn counted(
     } else {
         points.unwrap_or(POINTS)
     };
+    // Also the product of a grid, which saturates at the largest number.
     if count == 0 || count > POINTS_MAX {
         return Err(top.error(format!("{count} points; from 1 to {POINTS_MAX} are possible")));
     }

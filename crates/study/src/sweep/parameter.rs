@@ -8,17 +8,17 @@ use crate::file::Vocabulary;
 /// Values of one list.
 const LISTED_MAX: usize = 1000;
 
-/// What varies in a sweep.
+/// A varied option of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Its name in the file.
     pub name: String,
-    /// What it is an option of.
+    /// Its owner.
     pub of: Of,
     pub(super) values: Values,
 }
 
-/// What an option belongs to.
+/// The owner of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// The modelled drive and its host, by its key.
@@ -27,7 +27,7 @@ pub enum Of {
     Load,
 }
 
-/// What a parameter may be.
+/// The values of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Values {
     List(Vec<String>),
@@ -48,6 +48,7 @@ impl Parameter {
             None => range(&mut section)?,
         };
         let parameter = Self { name, of, values };
+        // Options have ranges without gaps, so the ends are enough.
         for value in parameter.values.ends() {
             let wrong = parameter.check(&value, vocabulary);
             wrong.map_err(|wrong| section.error(format!("`{value}`: {wrong}")))?;
@@ -63,7 +64,7 @@ impl Parameter {
         }
     }
 
-    /// How many values a grid has of it; `None` for a range.
+    /// The number of values that a grid has of it; `None` for a range.
     pub(super) fn count(&self) -> Option<usize> {
         match &self.values {
             Values::List(values) => Some(values.len()),
@@ -76,38 +77,39 @@ impl Parameter {
         match &self.values {
             Values::List(values) => values[below(share, values.len())].clone(),
             Values::Range { from, to, is_log, is_whole } => {
-                // Whole numbers are as likely as one another.
+                // Half open for whole numbers, so that all of them are equally likely.
                 let end = if *is_whole { to + 1.0 } else { *to };
-                let place = if *is_log {
+                let value = if *is_log {
                     from * libm::pow(end / from, share)
                 } else {
                     from + share * (end - from)
                 };
                 if *is_whole {
-                    format!("{:.0}", libm::floor(place).clamp(*from, *to))
+                    format!("{:.0}", libm::floor(value).clamp(*from, *to))
                 } else {
-                    decimal(place.clamp(*from, *to))
+                    decimal(value.clamp(*from, *to))
                 }
             }
         }
     }
 
-    /// Whether all its values are numbers.
+    /// True if all its values are numbers.
     pub fn is_number(&self) -> bool {
-        let number = |text: &String| text.parse().is_ok_and(f64::is_finite);
         match &self.values {
-            Values::List(values) => values.iter().all(number),
+            Values::List(values) => {
+                values.iter().all(|text| text.parse().is_ok_and(f64::is_finite))
+            }
             Values::Range { .. } => true,
         }
     }
 
-    /// The value as a number, for statistics: that of a range or a list of numbers, or a place in
+    /// The value as a number, for statistics: that of a range or a list of numbers, or an index in
     /// the list.
     pub fn number(&self, value: &str) -> f64 {
         match &self.values {
             Values::List(values) => {
-                let place = values.iter().position(|known| known == value).unwrap_or(0);
-                f64::from(u32::try_from(place).unwrap_or(u32::MAX))
+                let index = values.iter().position(|known| known == value).unwrap_or(0);
+                f64::from(u32::try_from(index).unwrap_or(u32::MAX))
             }
             Values::Range { .. } => value.parse().unwrap_or(0.0),
         }
@@ -115,7 +117,7 @@ impl Parameter {
 }
 
 impl Values {
-    /// Those that must be possible for all others to be.
+    /// The values that must be valid for all others to be.
     fn ends(&self) -> Vec<String> {
         match self {
             Self::List(values) => values.clone(),
@@ -142,8 +144,8 @@ fn unknown(section: &Section, name: &str, vocabulary: &dyn Vocabulary) -> Config
     let message = format!("`{name}` is neither an option of a drive nor one of a load");
     let hint = match meant {
         _ if name == "drive" => {
-            "`drive` names the drive of the whole sweep: write a file for each \
-                                 drive, and compare their reports"
+            "`drive` names the drive of the whole sweep: write a file for each drive, and compare \
+        their reports"
                 .to_owned()
         }
         Some(meant) => format!("write `[parameter.{meant}]`"),
@@ -160,8 +162,8 @@ fn range(section: &mut Section) -> Result<Values, ConfigError> {
         return Err(wrong);
     };
     let is_whole = [&from, &to].iter().all(|end| end.parse::<u32>().is_ok());
-    let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
-    let (Some(from), Some(to)) = (number(&from), number(&to)) else {
+    let ends = [from.parse(), to.parse()].map(|end| end.ok().filter(|end: &f64| end.is_finite()));
+    let [Some(from), Some(to)] = ends else {
         return Err(section.error("`from` and `to` are numbers: list others in `values`"));
     };
     let is_log = match scale.as_deref() {
@@ -185,7 +187,7 @@ fn decimal(number: f64) -> String {
     text.to_owned()
 }
 
-/// The place that a share of the way through so many places comes to.
+/// The index in a list of `count` at a share of the way through it.
 #[expect(
     clippy::cast_sign_loss,
     clippy::cast_possible_truncation,
@@ -193,5 +195,6 @@ fn decimal(number: f64) -> String {
     reason = "a list is short, and a share below 1"
 )]
 fn below(share: f64, count: usize) -> usize {
+    debug_assert!(count > 0 && (0.0..=1.0).contains(&share));
     ((share * count as f64) as usize).min(count - 1)
 }

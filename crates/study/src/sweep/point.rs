@@ -5,8 +5,8 @@ use drivelab_core::{Rng, hypercube};
 use super::sobol::Sobol;
 use super::{Design, Sweep};
 
-/// The part of a sweep's seed that places its points, apart from all that its runs use.
-const PLACES_PART: u64 = u64::MAX;
+/// The part of a sweep's seed that draws its points, separate from those of its runs.
+const POINTS_PART: u64 = u64::MAX;
 
 /// One point.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Point {
     pub number: u32,
     /// The value of each parameter, in their order.
     pub values: Vec<String>,
-    /// Which drive of those that fit the profile: a quantile for each number that it leaves open.
+    /// The specimen of the drive: a quantile for each number that the profile leaves open.
     pub quantiles: Vec<f64>,
     /// Seed of the run.
     pub seed: u64,
@@ -25,52 +25,55 @@ pub struct Point {
 #[derive(Debug)]
 pub struct Points<'a> {
     sweep: &'a Sweep,
-    places: Places,
+    rows: Coordinates,
 }
 
 #[derive(Debug)]
-enum Places {
+enum Coordinates {
     Sobol(Sobol),
     /// One row a point.
     Rows(Vec<Vec<f64>>),
 }
 
 impl<'a> Points<'a> {
-    /// The points of `sweep` on a drive whose profile leaves so many numbers open.
+    /// The points of `sweep` on a drive whose profile leaves this many numbers open.
     pub fn new(sweep: &'a Sweep, unknowns: usize) -> Self {
         let drawn = if sweep.draws_specimens { unknowns } else { 0 };
-        let seed = Rng::for_part(sweep.seed, PLACES_PART).bits();
+        let seed = Rng::for_part(sweep.seed, POINTS_PART).bits();
         let listed = sweep.parameters.len();
-        let places = match sweep.design {
-            Design::Sobol => Places::Sobol(Sobol::new(listed + drawn, seed)),
-            Design::LatinHypercube => Places::Rows(hypercube(seed, sweep.points, listed + drawn)),
-            Design::Grid => Places::Rows(hypercube(seed, sweep.points, drawn)),
+        let rows = match sweep.design {
+            Design::Sobol => Coordinates::Sobol(Sobol::new(listed + drawn, seed)),
+            Design::LatinHypercube => {
+                Coordinates::Rows(hypercube(seed, sweep.points, listed + drawn))
+            }
+            Design::Grid => Coordinates::Rows(hypercube(seed, sweep.points, drawn)),
         };
-        Self { sweep, places }
+        Self { sweep, rows }
     }
 
-    /// How many there are.
+    /// The number of points.
     pub fn len(&self) -> u32 {
         self.sweep.points
     }
 
-    /// Whether there is none: a sweep has one at least.
+    /// True if there is none: a sweep has at least one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The point with this number, below [`Points::len`].
     pub fn point(&self, number: u32) -> Point {
-        let mut places = match &self.places {
-            Places::Sobol(sobol) => sobol.point(number),
-            Places::Rows(rows) => rows[number as usize].clone(),
+        debug_assert!(number < self.len());
+        let mut shares = match &self.rows {
+            Coordinates::Sobol(sobol) => sobol.point(number),
+            Coordinates::Rows(rows) => rows[number as usize].clone(),
         };
         let parameters = &self.sweep.parameters;
         let (values, quantiles) = if self.sweep.design == Design::Grid {
-            (self.cell(number), places)
+            (self.cell(number), shares)
         } else {
-            let quantiles = places.split_off(parameters.len());
-            (parameters.iter().zip(&places).map(|(it, share)| it.at(*share)).collect(), quantiles)
+            let quantiles = shares.split_off(parameters.len());
+            (parameters.iter().zip(&shares).map(|(it, share)| it.at(*share)).collect(), quantiles)
         };
         let seed = Rng::for_part(self.sweep.seed, u64::from(number)).bits();
         Point { number, values, quantiles, seed }

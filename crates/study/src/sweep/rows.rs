@@ -1,10 +1,12 @@
-//! What is kept of a sweep: a line for each point, named for all that its figures depend on.
+//! The stored rows of a sweep: a line for each point, with a key of everything its figures depend
+//! on.
 //!
 //! A row belongs to its point only where its key is the one that the file, the drive and the
-//! version of drivelab give now. So a sweep goes on after any interruption, in other shards than it
-//! began with, and after its file was changed in what leaves a point as it was.
+//! version of drivelab give now. So a sweep can be resumed after any interruption, in other shards
+//! than it began with, and after a change of its file that leaves a point as it was.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,13 +20,13 @@ use super::{Point, Sweep};
 use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder, read};
 use crate::watch::Watch;
 
-/// What the name of a file of rows begins and ends with.
+/// Prefix and suffix of the name of a file of rows.
 const BEGIN: &str = "rows-";
 const END: &str = ".jsonl";
 /// Digits of a key: 128 bits.
 const KEY_DIGITS: usize = 32;
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Requests a second.
@@ -44,7 +46,7 @@ impl Figures {
     pub const NAMES: [&'static str; 5] =
         ["iops", "bytes_per_s", "lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
 
-    /// Those of a run.
+    /// The figures of a run.
     #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
     pub fn of(total: &JobRecord) -> Self {
         Self {
@@ -69,11 +71,11 @@ impl Figures {
 
     pub(super) fn name(text: &str) -> Result<&'static str, String> {
         let found = Self::NAMES.into_iter().find(|name| *name == text);
-        found.ok_or_else(|| format!("`{text}` is no figure of a sweep; {}", Self::NAMES.join(", ")))
+        found.ok_or_else(|| format!("unknown figure `{text}`: use {}", Self::NAMES.join(", ")))
     }
 }
 
-/// What is kept of a point.
+/// A stored point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its number.
@@ -85,17 +87,24 @@ pub struct Row {
     /// The numbers of its drive that the profile leaves open.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unknowns: BTreeMap<String, f64>,
-    /// What came out.
+    /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
 }
 
+impl Row {
+    fn line(&self) -> String {
+        serde_json::to_string(self).expect("a row is numbers and words")
+    }
+}
+
 impl Sweep {
     /// The key of a point on a drive that is `model`: the [`digest`] of words that differ wherever
-    /// the drive does. Every row is held against its key, so that the words are hashed once.
+    /// the drive does. Every row is compared with its key, so that the words are hashed once.
     pub fn key(&self, point: &Point, model: &str) -> String {
         let mut hasher = Sha256::new();
         let mut add = |part: &str| {
+            // With lengths, so that two different lists of parts never hash alike.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         };
@@ -123,7 +132,7 @@ pub struct Rows {
     journal: Journal,
 }
 
-/// What a folder holds.
+/// The rows of a folder.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// By point.
@@ -140,24 +149,23 @@ impl Rows {
         Ok(Self { folder: folder.to_owned(), journal })
     }
 
-    /// Where they are.
+    /// Their folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Adds rows; they are on the disk when this returns.
     pub fn append(&mut self, rows: &[Row], watch: &dyn Watch) -> Result<(), Refusal> {
-        let line = |row: &Row| {
-            let text = serde_json::to_string(row).expect("a row is numbers and words");
-            owner().seal(&text)
-        };
-        let lines: Vec<String> = rows.iter().map(line).collect();
+        let mut lines = Vec::with_capacity(rows.len());
+        for row in rows {
+            lines.push(owner().seal(&row.line()));
+        }
         self.journal.append(&lines.join("\n"), watch)
     }
 }
 
 impl Kept {
-    /// What the files `rows-*.jsonl` of `folder` hold of the points whose keys are `key`.
+    /// The rows in the files `rows-*.jsonl` of `folder` of the points whose keys are `key`.
     pub fn read(folder: &Path, key: impl Fn(u32) -> Option<String>) -> Result<Self, Refusal> {
         let mut kept = Self::default();
         for path in files(folder)? {
@@ -183,8 +191,7 @@ impl Kept {
 
     /// The rows as lines, by point: the same bytes whichever shards made them.
     pub fn lines(&self) -> String {
-        let line = |row: &Row| serde_json::to_string(row).expect("a row is numbers and words");
-        self.rows.values().map(|row| line(row) + "\n").collect()
+        self.rows.values().map(|row| row.line() + "\n").collect()
     }
 
     /// The hash of the lines.
@@ -199,11 +206,14 @@ pub fn digest(text: &str) -> String {
 }
 
 fn hexadecimal(hash: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(2 * hash.len());
+    for byte in hash {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
-/// All rows have one owner: what a row belongs to is in its key.
+/// All rows have one owner: the key of a row states what it belongs to.
 fn owner() -> Owner {
     Owner::of(&[b"drivelab.sweep/1"])
 }

@@ -17,7 +17,7 @@ const SHARDS_MAX: u32 = 1_000_000;
 pub struct Shard {
     /// From 1.
     pub number: u32,
-    /// How many there are.
+    /// The number of shards.
     pub of: u32,
 }
 
@@ -25,7 +25,7 @@ impl Shard {
     /// All points.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// Whether a point belongs to it. Neighbours are in different shards, so that all of them take
+    /// True if a point belongs to it. Neighbours are in different shards, so that all of them take
     /// about as long.
     pub fn holds(self, point: u32) -> bool {
         point % self.of == self.number - 1
@@ -47,12 +47,12 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let count =
-            |text: &str| text.parse().ok().filter(|count: &u32| (1..=SHARDS_MAX).contains(count));
         let (number, of) = text.split_once('/').unwrap_or_default();
-        match (count(number), count(of)) {
+        let [number, of] = [number, of]
+            .map(|count| count.parse().ok().filter(|count: &u32| (1..=SHARDS_MAX).contains(count)));
+        match (number, of) {
             (Some(number), Some(of)) if number <= of => Ok(Self { number, of }),
-            _ => Err(format!("`{text}` is no shard: `2/7` is the second of seven")),
+            _ => Err(format!("`{text}` is not a shard: write I/N, e.g. `2/7`")),
         }
     }
 }
@@ -69,10 +69,11 @@ pub fn carry_out<E: From<Refusal>>(
     mut make: impl FnMut(&[Point]) -> Result<Vec<Row>, E>,
 ) -> Result<(), E> {
     let all: Vec<u32> = (0..points.len()).filter(|number| shard.holds(*number)).collect();
-    let is_missing = |number: &&u32| !kept.rows.contains_key(number);
-    let missing: Vec<u32> = all.iter().filter(is_missing).copied().collect();
+    let mut missing = all.clone();
+    missing.retain(|number| !kept.rows.contains_key(number));
     let mut done = all.len() - missing.len();
     for numbers in missing.chunks(batch.max(1)) {
+        // Asked again: the batch may have been interrupted half way.
         if watch.is_stopping() {
             return Ok(());
         }

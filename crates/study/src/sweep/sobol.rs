@@ -59,31 +59,37 @@ pub(super) struct Sobol {
 }
 
 impl Sobol {
-    /// Points of so many columns, at most [`COLUMNS_MAX`].
+    /// Points of this many columns, at most [`COLUMNS_MAX`].
     pub(super) fn new(columns: usize, seed: u64) -> Self {
-        let shift = |column: usize| {
+        assert!(columns <= COLUMNS_MAX, "no direction numbers for column {columns}");
+        let mut numbers = Vec::with_capacity(columns);
+        for column in 0..columns {
             let bits = Rng::for_part(seed, column as u64).bits();
-            u32::try_from(bits >> 32).expect("half of the bits")
-        };
-        Self { columns: (0..columns).map(|column| (directions(column), shift(column))).collect() }
+            let shift = u32::try_from(bits >> 32).expect("half of the bits");
+            numbers.push((directions(column), shift));
+        }
+        Self { columns: numbers }
     }
 
     /// The point with this number, between 0 and 1 and neither of them.
     pub(super) fn point(&self, number: u32) -> Vec<f64> {
+        // In Gray code neighbours differ in one bit; any first 2^k points are the same set.
         let gray = number ^ (number >> 1);
-        let place = |(directions, shift): &([u32; BITS], u32)| {
+        let mut point = Vec::with_capacity(self.columns.len());
+        for (directions, shift) in &self.columns {
             let set = directions.iter().enumerate().filter(|(bit, _)| gray >> bit & 1 == 1);
-            let place = set.fold(*shift, |place, (_, direction)| place ^ direction);
-            (f64::from(place) + 0.5) / 4_294_967_296.0
-        };
-        self.columns.iter().map(place).collect()
+            let digits = set.fold(*shift, |digits, (_, direction)| digits ^ direction);
+            // Half a step off the lower edge, so that no coordinate is 0.
+            point.push((f64::from(digits) + 0.5) / 4_294_967_296.0);
+        }
+        point
     }
 }
 
 /// The direction numbers of a column, by bit.
 fn directions(column: usize) -> [u32; BITS] {
     let mut directions = [0; BITS];
-    let Some((coefficients, first)) = column.checked_sub(1).map(|place| JOE_KUO[place]) else {
+    let Some((coefficients, first)) = column.checked_sub(1).map(|index| JOE_KUO[index]) else {
         for (bit, direction) in directions.iter_mut().enumerate() {
             *direction = 1 << (BITS - 1 - bit);
         }
@@ -94,6 +100,7 @@ fn directions(column: usize) -> [u32; BITS] {
         directions[bit] = if let Some(number) = first.get(bit) {
             number << (BITS - 1 - bit)
         } else {
+            // Bratley and Fox 1988, ACM Algorithm 659, equation 2.
             let oldest = directions[bit - degree];
             (1..degree).fold(oldest ^ (oldest >> degree), |direction, back| {
                 let is_in = coefficients >> (degree - 1 - back) & 1 == 1;

@@ -15,7 +15,7 @@ use drivelab_core::crash::{Cut, FileSystem, FileSystemKind, Finding};
 use drivelab_core::{Refusal, Span};
 use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
 use drivelab_report::text::json_text;
-use drivelab_study::crash::{CrashFile, Place, Plan, plan};
+use drivelab_study::crash::{CrashFile, CutPoint, Plan, plan};
 
 use self::campaign::Campaign;
 use self::test::{Test, Worked};
@@ -149,7 +149,7 @@ fn planned(
     let (begin, end) = worked.moments.window;
     let Some(cut) = arguments.replay else {
         let mut moments = worked.moments.clone();
-        if file.places.contains(&Place::Exhaustive) {
+        if file.points.contains(&CutPoint::Exhaustive) {
             moments.changes = test.changes(worked)?;
         }
         let plan = plan(file, &moments, arguments.cuts.map_or(file.cuts, NonZeroUsize::get));

@@ -55,6 +55,7 @@ impl Work {
     pub fn set(&mut self, key: &str, value: impl fmt::Display) {
         let value = value.to_string();
         let value = value.trim();
+        // A key without a value would count as known, and differ from a missing one.
         if !value.is_empty() {
             self.keys.insert(key.to_owned(), value.to_owned());
         }
@@ -193,6 +194,7 @@ pub fn differences(arms: &[Vec<&Work>]) -> Vec<WorkDifference> {
             all.push(WorkDifference { key: key.to_owned(), values });
         }
     }
+    // The order of a fio command line, which readers know, and then by name.
     all.sort_by_key(|difference| rank(&difference.key));
     all
 }

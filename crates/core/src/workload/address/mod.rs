@@ -162,6 +162,7 @@ impl Addresses {
     /// Parts begin at multiples of `align`, so that a stream's blocks stay aligned.
     pub(super) fn sequential(region: Region, streams: u32, align: Sectors, order: Order) -> Self {
         let Region { first, end } = region;
+        // Whole blocks for each part, so that no block belongs to two streams.
         let length = (end - first).get() / u64::from(streams) / align.get() * align.get();
         let (mut parts, mut cursors) = (Vec::new(), Vec::new());
         for stream in 0..u64::from(streams) {
@@ -209,6 +210,7 @@ impl Streams {
         let lba = self.cursors[turn];
         let step = self.order.stride.unwrap_or(sectors);
         if self.order.backwards {
+            // A block that no longer fits before the part's beginning comes from its end again.
             let lba = if (lba - start).get() < sectors.get() { end } else { lba };
             let left = (lba - start).get().saturating_sub(step.get());
             self.cursors[turn] = start + Sectors::new(left);

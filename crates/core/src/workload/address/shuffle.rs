@@ -51,6 +51,7 @@ impl Shuffle {
 
     #[cold]
     fn begin(&mut self, rng: &mut Rng) {
+        // Odd factors are invertible modulo a power of two.
         self.keys = std::array::from_fn(|_| (rng.bits() | 1, rng.bits()));
         self.next = 0;
     }

@@ -45,6 +45,7 @@ impl Pareto {
         reason = "ranks are block counts, far below 2^53; never negative, held below the count"
     )]
     fn draw(&self, rng: &mut Rng) -> u64 {
+        // The inverse of the distribution function.
         let rank = self.count as f64 * libm::pow(rng.unit(), self.power);
         (rank as u64).min(self.count - 1)
     }

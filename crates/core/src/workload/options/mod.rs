@@ -72,6 +72,7 @@ impl WorkloadError {
             Self::RegionBeyondTarget { .. } => "lower `--size` or `--offset`".into(),
             Self::RegionTooSmall { .. } => "raise `--size`, or lower `--bs`".into(),
         }
+        // Options are spelled with underscores in files and with dashes on the command line.
         .replace('_', "-")
     }
 }
@@ -276,10 +277,12 @@ impl WorkloadOptions {
             (Some(_), Some(_)) => {
                 return Err(conflict("rate", "rate_iops", "both set the request rate"));
             }
+            // fio limits bytes; here a rate is one of requests, so the mean block converts it.
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,
         };
         let open = per_s.is_some();
+        // The queue must not hold an open loop back; a closed one has fio's default.
         let iodepth = self.iodepth.unwrap_or(if open { 1024 } else { 1 });
         if !(1..=IODEPTH_MAX).contains(&iodepth) {
             return Err(value("iodepth", format!("{iodepth} is not from 1 to {IODEPTH_MAX}")));

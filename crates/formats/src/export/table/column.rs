@@ -1,9 +1,9 @@
-//! Columns, whatever they become.
+//! Columns of any output format.
 
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its name: each is there once.
+    /// Its name, unique in the table.
     pub name: String,
     /// Its values, one a row.
     pub values: Values,
@@ -21,7 +21,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Counts(values) => values.len(),
@@ -30,11 +30,11 @@ impl Values {
         }
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What the end of every such file names as its maker.
+/// The maker that the end of every such file names.
 pub const MAKER: &str = "drivelab table";

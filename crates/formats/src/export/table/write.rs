@@ -13,16 +13,16 @@ use parquet::schema::types::Type;
 
 use super::column::{Column, MAKER, Values};
 
-/// Rows of a group: what a reader takes into memory at once.
+/// Rows of a group: the part that a reader loads into memory at once.
 const GROUP: usize = 1 << 17;
 
 /// Writes all rows.
 pub(super) fn write(columns: &[Column]) -> Result<Vec<u8>, Refusal> {
     let rows = columns.first().map_or(0, |column| column.values.len());
-    for (place, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         assert_eq!(column.values.len(), rows, "a table has no gaps");
-        let is_same = |other: &Column| other.name == column.name;
-        assert!(!columns[..place].iter().any(is_same), "a column is found by its name");
+        let mut earlier = columns[..index].iter();
+        assert!(earlier.all(|other| other.name != column.name), "a column is found by its name");
     }
     file(columns, rows).map_err(|error| {
         Refusal::machine(format!("the Parquet file cannot be made: {error}"))
@@ -36,6 +36,7 @@ fn file(columns: &[Column], rows: usize) -> Result<Vec<u8>, ParquetError> {
     let schema = Type::group_type_builder("table").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_created_by(MAKER.to_owned()).build();
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
+    // Groups bound the memory of a reader that streams the file.
     for begin in (0..rows).step_by(GROUP) {
         let end = rows.min(begin + GROUP);
         let mut group = file.next_row_group()?;

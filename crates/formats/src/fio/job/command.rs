@@ -7,7 +7,7 @@ use super::problem::Problem;
 /// One command: its lines, each with its line number in the text.
 pub(super) type Command = Vec<(usize, String)>;
 
-/// Options of the program itself: they control how results are shown, not what is measured.
+/// Options of the program itself: they control the output, not the measurement.
 const OF_THE_PROGRAM: &[&str] = &[
     "output",
     "output-format",
@@ -36,26 +36,27 @@ pub(super) fn commands(text: &str) -> Result<Option<Vec<Command>>, Problem> {
     }
     let mut commands: Vec<Vec<(usize, String)>> = Vec::new();
     for (number, line) in std::iter::once((number, first)).chain(lines) {
+        // A backslash at the end joins lines, as in the shell that guides are written for.
         let (line, _) =
             line.rsplit_once('\\').filter(|(_, end)| end.is_empty()).unwrap_or((line, ""));
         if begins(line) {
             commands.push(Vec::new());
         }
-        let words = words(line).map_err(Problem::at(number))?;
+        let words = split_words(line).map_err(Problem::at(number))?;
         let command = commands.last_mut().expect("the first line begins one");
         command.extend(words.into_iter().map(|word| (number, word)));
     }
     commands.into_iter().map(lines_of).collect::<Result<_, _>>().map(Some)
 }
 
-/// Whether the line calls fio.
+/// True if the line calls fio.
 fn begins(line: &str) -> bool {
     let mut words = line.trim_start_matches("$ ").split_whitespace().filter(|word| *word != "sudo");
     words.next().is_some_and(|word| word == "fio" || word.ends_with("/fio"))
 }
 
 /// Splits a line like the shell, as far as guides need it: quotes.
-fn words(line: &str) -> Result<Vec<String>, Refusal> {
+fn split_words(line: &str) -> Result<Vec<String>, Refusal> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
         match quote {

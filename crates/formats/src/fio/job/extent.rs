@@ -1,4 +1,4 @@
-//! How much of the target a job uses, and when it ends.
+//! The region of the target that a job uses, and the end of the job.
 
 use super::number::Part;
 use drivelab_core::units::{Bytes, Span};
@@ -15,13 +15,13 @@ pub struct Extent {
     pub(super) filesize: Option<Bytes>,
     pub(super) files: u32,
     pub(super) io_size: Option<Part>,
-    /// How often the region is passed through.
+    /// Number of passes through the region.
     pub(super) loops: u64,
     /// Only time ends the job.
     pub(super) time_based: bool,
 }
 
-/// Why a job is incomplete.
+/// The reason why a job is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtentError {
     /// A percentage of an unknown size.
@@ -39,7 +39,7 @@ pub enum ExtentError {
 }
 
 impl ExtentError {
-    /// What to type next, if known.
+    /// The text to write instead, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoWhole { .. } | Self::NoSize => Some("add `size=1g`, or create it first".into()),
@@ -56,10 +56,6 @@ impl Extent {
         mut options: WorkloadOptions,
         length: Option<Bytes>,
     ) -> Result<WorkloadOptions, ExtentError> {
-        let whole = |option, part: Option<Part>, of: Option<Bytes>| match part {
-            None => Ok(None),
-            Some(part) => part.of(of).map(Some).ok_or(ExtentError::NoWhole { option }),
-        };
         // Checks the requests; their number is computed below.
         let unlimited = WorkloadOptions { runtime: None, number_ios: None, ..options.clone() };
         let checked = unlimited.check()?;
@@ -71,11 +67,9 @@ impl Extent {
             let is_percent = matches!(self.offset, Some(Part::Percent(_)));
             Bytes::new(if is_percent { bytes.next_multiple_of(block) } else { bytes })
         });
-        let size = whole("size", self.size, length)?.map(|bytes| match self.size {
-            Some(Part::Percent(_)) => Bytes::new(bytes.get() / block * block),
-            _ => bytes,
-        });
-        // As in fio, 0 is all there is.
+        let size =
+            whole("size", self.size, length)?.map(|bytes| in_blocks(self.size, bytes, block));
+        // As in fio, 0 is the whole rest.
         let size = size.filter(|size| *size > Bytes::ZERO);
         let files = self.filesize.filter(|one| *one > Bytes::ZERO).map(|one| {
             // It fits: otherwise the section was refused.
@@ -124,6 +118,24 @@ impl Extent {
     }
 }
 
+/// The bytes of `part` of a target of `length`.
+fn whole(
+    option: &'static str,
+    part: Option<Part>,
+    length: Option<Bytes>,
+) -> Result<Option<Bytes>, ExtentError> {
+    let Some(part) = part else { return Ok(None) };
+    part.of(length).map(Some).ok_or(ExtentError::NoWhole { option })
+}
+
+/// A percentage as whole blocks; a size in bytes is taken as it is.
+fn in_blocks(part: Option<Part>, bytes: Bytes, block: u64) -> Bytes {
+    match part {
+        Some(Part::Percent(_)) => Bytes::new(bytes.get() / block * block),
+        _ => bytes,
+    }
+}
+
 /// Once through the region.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
@@ -141,11 +153,12 @@ impl Pass {
     /// As fio counts: the last block begins within the `region`, and ends within the file, which
     /// has `rest` bytes behind the region's beginning; a file yet to be created ends with it.
     fn of(workload: &Workload, files: u32, region: u64, rest: Option<u64>) -> Self {
+        debug_assert!(files > 0);
         let block = workload.blocks.mean().get();
         let is_alike = workload.blocks.smallest() == workload.blocks.largest();
         let files = u64::from(files);
         if files > 1 && is_alike {
-            // Each file has blocks of its own; parts of blocks remain at its end.
+            // Blocks are counted for each file; parts of blocks remain at its end.
             let each = region / files / block;
             let requests = each * files;
             return Self { bytes: requests * block, requests, block, ends: true };
@@ -180,8 +193,9 @@ impl Pass {
             let begins_pass = pass > 0 && requests > pass && (requests - 1).is_multiple_of(pass);
             if self.ends && is_partial && begins_pass { requests - 1 } else { requests }
         });
-        let limit = |requests: u64| number_ios.map_or(requests, |most| most.min(requests));
-        let looped = limit(asked.min(pass)).saturating_mul(loops);
-        looped.max(if loops == 1 || number_ios.is_none() { limit(asked) } else { 0 }).max(1)
+        // `number_ios` limits each loop, and `io_size` all of them together.
+        let most = number_ios.unwrap_or(u64::MAX);
+        let looped = asked.min(pass).min(most).saturating_mul(loops);
+        looped.max(if loops == 1 || number_ios.is_none() { asked.min(most) } else { 0 }).max(1)
     }
 }

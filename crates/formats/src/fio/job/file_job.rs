@@ -19,7 +19,7 @@ pub struct FileJob {
     pub workload: WorkloadOptions,
     /// Its region, and when it ends.
     pub extent: Extent,
-    /// How I/O is done, under drivelab's names.
+    /// The way of doing I/O, under drivelab's names.
     pub ioengine: &'static str,
     /// Polling: `hipri` and `sqthread_poll`.
     pub polling: Polling,
@@ -27,7 +27,7 @@ pub struct FileJob {
     pub direct: bool,
     /// Copies of the job that run together.
     pub numjobs: u32,
-    /// How they begin, share the target, and end.
+    /// Begin and end of the copies, and their shares of the target.
     pub conduct: JobSchedule,
     /// Seed of all random choices of the first job of the file; those of the others are derived
     /// from it with their number, as in fio.
@@ -49,7 +49,8 @@ impl FileJob {
         self.extent.apply(self.workload.clone(), length)
     }
 
-    /// The same for copy `copy` of the job, whose region begins `offset_increment` behind that of
+    /// The workload for copy `copy` of the job, whose region begins `offset_increment` behind that
+    /// of
     /// the previous one, and ends at the latest at the end of the target.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use drivelab_core::{JOBS_MAX, Refusal};
 use problem::Problem;
 use section::Section;
 
-/// Maximum number of sections of a file; each is a run of its own, or begins with others.
+/// Maximum number of sections of a file; each is a separate run, or begins with others.
 const SECTIONS_MAX: usize = 4096;
 /// Longest line, before and after variables are expanded.
 const LINE_BYTES_MAX: usize = 16 << 10;
@@ -149,9 +149,9 @@ impl<'a> Reader<'a> {
         let Some(mut section) = self.current.take() else { return Ok(()) };
         section.resolve_names();
         let at = Problem::at(section.line);
-        let group = self.group(&section).map_err(&at)?;
-        self.count(&section, group).map_err(&at)?;
-        let job = section.job(group, self.begun).map_err(at)?;
+        let number = self.group(&section).map_err(&at)?;
+        self.count(&section, number).map_err(&at)?;
+        let job = section.job(number, self.begun).map_err(at)?;
         self.begun = self.begun.saturating_add(job.numjobs);
         self.jobs.push(job);
         self.apart = false;
@@ -164,6 +164,7 @@ impl<'a> Reader<'a> {
             let wrong = format!("the file has more than {SECTIONS_MAX} sections");
             return Err(Refusal::request(wrong));
         }
+        // Jobs of one group are adjacent, so only the last ones can run with this one.
         let with = self.jobs.iter().rev().take_while(|job| job.group == group);
         let jobs: u32 = section.numjobs.unwrap_or(1) + with.map(|job| job.numjobs).sum::<u32>();
         if jobs <= JOBS_MAX {
@@ -176,14 +177,16 @@ impl<'a> Reader<'a> {
 
     /// The group of jobs that this one runs with.
     fn group(&self, section: &Section) -> Result<u32, Refusal> {
-        let before = match &section.wait_for {
-            None => None,
-            Some(name) => {
-                let found = self.jobs.iter().find(|job| job.name == *name);
-                let message = || format!("no earlier job is named `{name}`");
-                Some(found.ok_or_else(|| Refusal::request(message()))?)
-            }
-        };
+        let before =
+            match &section.wait_for {
+                None => None,
+                Some(name) => {
+                    let found = self.jobs.iter().find(|job| job.name == *name);
+                    Some(found.ok_or_else(|| {
+                        Refusal::request(format!("no earlier job is named `{name}`"))
+                    })?)
+                }
+            };
         let Some(last) = self.jobs.last() else { return Ok(0) };
         if section.stonewall || self.apart {
             return Ok(last.group + 1);
@@ -230,8 +233,9 @@ fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
         let Some((name, behind)) = after.split_once('}') else {
             return Err(Refusal::request("`${` has no `}`"));
         };
-        let unset = || format!("`${{{name}}}` is not set in the environment");
-        let value = variable(name).ok_or_else(|| Refusal::request(unset()))?;
+        let value = variable(name).ok_or_else(|| {
+            Refusal::request(format!("`${{{name}}}` is not set in the environment"))
+        })?;
         expanded += before;
         expanded += &value;
         if expanded.len() > LINE_BYTES_MAX {

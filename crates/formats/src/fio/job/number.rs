@@ -14,7 +14,7 @@ pub(super) enum Base {
     Standard,
 }
 
-/// Whether a suffix means what its spelling says.
+/// The meaning of a suffix, compared with its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
     Expected,
@@ -45,6 +45,7 @@ impl Base {
         let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
         let (digits, unit) = lower.split_at(end);
         let is_swapped = unit.ends_with("ib");
+        // fio ignores a final `b`: `kb` is `k`.
         let unit = unit.strip_suffix('b').unwrap_or(unit);
         let (unit, marked) = unit.strip_suffix('i').map_or((unit, false), |unit| (unit, true));
         let power = match unit {

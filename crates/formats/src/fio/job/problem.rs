@@ -16,7 +16,7 @@ impl Problem {
         move |refusal| Self { line, refusal }
     }
 
-    /// The same about `file`.
+    /// The error as one of `file`.
     pub(super) fn of(self, file: &str) -> ConfigError {
         let Refusal { message, hints, .. } = self.refusal;
         let hint = hints.into_iter().next();

@@ -35,7 +35,7 @@ pub(super) struct Section {
     pub(super) bs: Option<Sided<Bytes>>,
     pub(super) split: Option<BlockSizes>,
     pub(super) range: Option<BlockSizes>,
-    /// The gap that sequential I/O leaves after each block, and whether it goes backwards.
+    /// The gap that sequential I/O leaves after each block; true if it goes backwards.
     pub(super) skip: Option<(Bytes, bool)>,
     pub(super) rate: Option<Sided<Bytes>>,
     pub(super) rate_iops: Option<Sided<u64>>,
@@ -69,9 +69,9 @@ impl Section {
     /// Resolves the names that the section gave, once its directory is known: they add to those of
     /// `[global]`, which keep the directory that was set there.
     pub(super) fn resolve_names(&mut self) {
-        let directories = self.directories();
+        let folders = self.directories();
         for name in [self.given.take(), self.more.take()].into_iter().flatten() {
-            let name = names::within(&directories, 0, &name);
+            let name = names::within(&folders, 0, &name);
             match self.filename {
                 None => self.filename = Some(name),
                 Some(_) => self.second = self.second.take().or(Some(name)),
@@ -97,6 +97,7 @@ impl Section {
         self.permitted(rw)?;
         self.one_file()?;
         self.workload.own_cursors = Some(rw == Rw::ReadWrite);
+        // fio's default, not drivelab's: every block once before any is repeated.
         self.workload.norandommap.get_or_insert(false);
         self.block(rw)?;
         self.order(rw)?;
@@ -112,9 +113,8 @@ impl Section {
         let unlimited = WorkloadOptions { runtime: None, ..self.workload.clone() };
         unlimited.check().map_err(Refusal::request)?;
         self.fits()?;
-        let targets = self.targets()?;
         Ok(FileJob {
-            targets,
+            targets: self.targets()?,
             name: self.name,
             group,
             workload: self.workload,
@@ -133,31 +133,25 @@ impl Section {
 
     /// Refuses sums and products that no target can contain.
     fn fits(&self) -> Result<(), Refusal> {
-        let beyond = |what: &str| Refusal::request(format!("{what} exceeds any file or device"));
-        let held = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes <= OFFSET_MAX);
-        let bytes = |part: Option<Part>| match part {
-            Some(Part::Bytes(bytes)) => bytes.get(),
-            Some(Part::Percent(_)) | None => 0,
-        };
         let filesize = self.extent.filesize.unwrap_or_default().get();
         let files = filesize.checked_mul(u64::from(self.extent.files.max(1)));
-        if !held(files) {
+        if !is_offset(files) {
             return Err(beyond("`filesize` times `nrfiles`"));
         }
         let (offset, size) = (bytes(self.extent.offset), bytes(self.extent.size));
         let end = offset.checked_add(size.max(files.unwrap_or(0)));
-        if !held(end) {
+        if !is_offset(end) {
             return Err(beyond("the sum of `offset` and `size`"));
         }
         let step = self.conduct.offset_increment.unwrap_or_default().get();
         let behind = step.checked_mul(u64::from(self.numjobs.unwrap_or(1).saturating_sub(1)));
-        if !held(behind.zip(end).and_then(|(behind, end)| behind.checked_add(end))) {
+        if !is_offset(behind.zip(end).and_then(|(behind, end)| behind.checked_add(end))) {
             return Err(beyond("`offset_increment` times `numjobs`"));
         }
         Ok(())
     }
 
-    /// What the job does: a mixture of reads alone only reads, and one of writes alone only writes.
+    /// The kind of I/O: a mixture of reads alone only reads, and one of writes alone only writes.
     fn kinds(&mut self) -> Rw {
         let rw = self.workload.rw.unwrap_or(Rw::Read);
         match (rw, self.workload.rwmixread) {
@@ -208,8 +202,8 @@ impl Section {
             return Ok(());
         }
         let Some(sides) = self.bs else { return Ok(()) };
-        let of = |side: Option<Bytes>| side.unwrap_or(Bytes::kib(4));
-        let (read, write, trim) = (of(sides.read), of(sides.write), of(sides.trim));
+        let [read, write, trim] =
+            [sides.read, sides.write, sides.trim].map(|side| side.unwrap_or(Bytes::kib(4)));
         let size = match (rw.reads(), rw.sends()) {
             (true, true) if read != write => return Err(differs("bs")),
             (true, _) => read,
@@ -220,7 +214,7 @@ impl Section {
         Ok(())
     }
 
-    /// Says where the number of requests, or the blocks that they use, differ from fio.
+    /// Notes where the number of requests, or the blocks that they use, differ from fio.
     fn counts(&mut self, rw: Rw) {
         self.workload.number_ios = self.workload.number_ios.filter(|asked| *asked > 0);
         let ramp = self.workload.ramp_time.is_some_and(|time| time > Span::ZERO);
@@ -232,8 +226,8 @@ impl Section {
         if uses_map && self.workload.percentage_random.is_some_and(|percent| percent < 100) {
             self.note("percentage_random", "blocks may repeat; in fio each random one is new");
         }
-        let is_mixed = |sizes: &BlockSizes| sizes.smallest() != sizes.largest();
-        if uses_map && self.workload.bssplit.as_ref().is_some_and(is_mixed) {
+        let split = self.workload.bssplit.as_ref();
+        if uses_map && split.is_some_and(|sizes| sizes.smallest() != sizes.largest()) {
             let why = "blocks of several sizes may repeat; in fio they are used once, and those \
                        between used ones are smaller";
             self.note("bs", why);
@@ -259,7 +253,7 @@ impl Section {
         Ok(())
     }
 
-    /// How fast requests are sent. In fio there is one rate for reads and one for writes, each
+    /// The rate of requests. In fio there is one rate for reads and one for writes, each
     /// maintained regardless of the mixture.
     fn pace(&mut self, rw: Rw) -> Result<(), Refusal> {
         let (bytes, requests) = (self.rate, self.rate_iops);
@@ -286,8 +280,8 @@ impl Section {
     fn one_rate(&mut self, rw: Rw, sides: Option<Sided<u64>>) -> Result<Option<u64>, Refusal> {
         let Some(sides) = sides else { return Ok(None) };
         // As in fio, 0 is no limit.
-        let limit = |side: Option<u64>| side.filter(|rate| *rate > 0);
-        let (read, write, trim) = (limit(sides.read), limit(sides.write), limit(sides.trim));
+        let [read, write, trim] =
+            [sides.read, sides.write, sides.trim].map(|side| side.filter(|rate| *rate > 0));
         if !(rw.reads() && rw.sends()) {
             let side = if rw.reads() { read } else { write };
             return Ok(if rw.trims() { trim } else { side });
@@ -323,7 +317,7 @@ impl Section {
         }
     }
 
-    /// How jobs and files share their target.
+    /// Shares of the target among jobs and files.
     fn sharing(&mut self, rw: Rw) {
         if self.extent.files > 1 && self.filename.is_none() {
             let files = self.extent.files;
@@ -356,25 +350,38 @@ impl Section {
         if let Some(name) = &self.filename {
             return Ok(vec![name.clone()]);
         }
-        let directories = self.directories();
+        let folders = self.directories();
         let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
-        let of = |copy: u32| {
+        let mut targets: Vec<String> = Vec::new();
+        for copy in 0..self.numjobs.unwrap_or(1) {
             let name = format.replace("$jobname", &self.name);
             let name = name.replace("$jobnum", &copy.to_string()).replace("$filenum", "0");
-            let name = names::within(&directories, copy, &name);
-            if name.len() <= NAME_BYTES_MAX {
-                return Ok(name);
+            let name = names::within(&folders, copy, &name);
+            if name.len() > NAME_BYTES_MAX {
+                let wrong = format!("a file name here is longer than {NAME_BYTES_MAX} bytes");
+                return Err(Refusal::request(wrong));
             }
-            let wrong = format!("a file name here is longer than {NAME_BYTES_MAX} bytes");
-            Err(Refusal::request(wrong))
-        };
-        let targets: Result<Vec<String>, Refusal> =
-            (0..self.numjobs.unwrap_or(1)).map(of).collect();
-        let mut targets = targets?;
+            targets.push(name);
+        }
         if targets.iter().all(|name| *name == targets[0]) {
             targets.truncate(1);
         }
         Ok(targets)
+    }
+}
+
+fn beyond(what: &str) -> Refusal {
+    Refusal::request(format!("{what} exceeds any file or device"))
+}
+
+fn is_offset(bytes: Option<u64>) -> bool {
+    bytes.is_some_and(|bytes| bytes <= OFFSET_MAX)
+}
+
+fn bytes(part: Option<Part>) -> u64 {
+    match part {
+        Some(Part::Bytes(bytes)) => bytes.get(),
+        Some(Part::Percent(_)) | None => 0,
     }
 }
 

@@ -24,7 +24,7 @@ use output::{Job, Latency, Output, Side};
 const PERCENTILES: [(&str, f64, f64); 3] =
     [("p50", 0.5, 200.0), ("p99", 0.99, 10_000.0), ("p99_9", 0.999, 100_000.0)];
 
-/// Whether a text contains a JSON document of fio.
+/// True if a text contains a JSON document of fio.
 pub fn is_fio(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("run fio with `--output-format=json`, and give its complete output")
 }
 
-/// Where the next document begins: at a brace at the beginning of a line, or of the rest of one.
+/// Offset of the next document: at a brace at the beginning of a line, or of the rest of one.
 fn start(text: &str) -> Option<usize> {
     let mut rest = text;
     loop {
@@ -72,11 +72,7 @@ fn start(text: &str) -> Option<usize> {
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     let line = line + error.line().saturating_sub(1);
     let (what, hint) = if error.is_eof() {
-        (
-            "the JSON is truncated".to_owned(),
-            "check that fio finished and the file is \
-                                                    complete",
-        )
+        ("the JSON is truncated".to_owned(), "check that fio finished and the file is complete")
     } else {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
@@ -91,6 +87,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     for job in &output.jobs.kept {
         sections.entry(&job.jobname).or_default().push(job);
     }
+    // The first section names the arm; a call has no name.
     let arm = match (output.jobs.kept.first(), sections.len()) {
         (Some(job), 1) => job.jobname.clone(),
         (Some(job), others) => format!("{} and {} more", job.jobname, others - 1),
@@ -126,7 +123,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     }
 }
 
-/// Why the figures of a job are not what they claim to be.
+/// The reason why the figures of a job are not what they claim to be.
 fn flaw(job: &Job) -> Option<Flaw> {
     if job.total_err > 0 {
         let (failed, requests) = (job.total_err, requests(job).max(job.total_err));
@@ -153,7 +150,7 @@ fn remarks(jobs: &[&Job], output: &Output) -> Vec<Remark> {
     not_disk.into_iter().chain(cached).collect()
 }
 
-/// What a section measures.
+/// The nature of a section's figures.
 fn nature(jobs: &[&Job], output: &Output) -> Nature {
     if jobs.iter().any(|job| is_null(job, output)) {
         Nature::Cpu
@@ -172,10 +169,10 @@ fn is_buffered(job: &Job, output: &Output) -> bool {
     option(job, output, "direct").is_none_or(|value| value == "0")
 }
 
-/// Whether a job only writes, and waits for the disk at its end or more often.
+/// True if a job only writes, and waits for the disk at its end or more often.
 fn syncs(job: &Job, output: &Output) -> bool {
-    let is_set = |name: &&str| option(job, output, name).is_some_and(|value| value != "0");
-    !reads(job) && ["fsync", "fdatasync", "end_fsync", "sync"].iter().any(is_set)
+    let mut syncs = ["fsync", "fdatasync", "end_fsync", "sync"].iter();
+    !reads(job) && syncs.any(|name| option(job, output, name).is_some_and(|value| value != "0"))
 }
 
 fn reads(job: &Job) -> bool {
@@ -247,23 +244,22 @@ impl Section<'_> {
     }
 
     fn latencies(&mut self, kind: &str, sides: &[&Side], name: &str) {
-        let mean = |latency: fn(&Side) -> &Latency| {
-            let sum = |of: fn(&Latency) -> f64| -> f64 {
-                sides.iter().map(|side| of(latency(side))).sum()
-            };
-            sum(|latency| latency.mean * latency.count) / sum(|latency| latency.count)
-        };
-        self.figure(&format!("{kind}lat_mean_ns"), mean(|side| &side.lat_ns), Better::Less, false);
-        let clat = mean(|side| &side.clat_ns);
+        self.figure(
+            &format!("{kind}lat_mean_ns"),
+            mean_latency(sides.iter().map(|side| &side.lat_ns)),
+            Better::Less,
+            false,
+        );
+        let clat = mean_latency(sides.iter().map(|side| &side.clat_ns));
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
         let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
         let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
         let in_all = responses.iter().all(|latency| latency.percentile.is_measured);
         let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
         let count: f64 = latencies.iter().map(|latency| latency.count).sum();
-        for (place, (quantile, share, needed)) in PERCENTILES.into_iter().enumerate() {
+        for (index, (quantile, share, needed)) in PERCENTILES.into_iter().enumerate() {
             let value = match latencies[..] {
-                [latency] => latency.percentile.listed[place],
+                [latency] => latency.percentile.listed[index],
                 _ => Latency::combined(&latencies, share),
             };
             let Some(value) = value else {
@@ -292,6 +288,7 @@ impl Section<'_> {
     /// Adds a figure; fio writes 0 for values that it did not measure (`gtod_reduce`,
     /// `disable_lat`).
     fn figure(&mut self, metric: &str, value: f64, better: Better, is_detail: bool) {
+        // Zero means "not measured" throughout fio's JSON.
         if !(value.is_finite() && value > 0.0) {
             return;
         }
@@ -299,6 +296,12 @@ impl Section<'_> {
         let name = format!("{}{dot}{metric}", self.name);
         self.figures.push(Figure { is_detail, ..Figure::new(name, value, better) });
     }
+}
+
+/// The mean over all requests, weighted by their numbers.
+fn mean_latency<'a>(latencies: impl Iterator<Item = &'a Latency> + Clone) -> f64 {
+    let sum: f64 = latencies.clone().map(|latency| latency.mean * latency.count).sum();
+    sum / latencies.map(|latency| latency.count).sum::<f64>()
 }
 
 #[cfg(test)]

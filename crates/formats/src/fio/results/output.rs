@@ -90,7 +90,7 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Whether fio wrote any: versions before 3 do not.
+    /// True if fio wrote none: versions before 3 do not.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -103,7 +103,7 @@ impl Options {
 /// The percentiles of a latency.
 #[derive(Default)]
 pub(super) struct Percentiles {
-    /// Whether there are any.
+    /// True if there are any.
     pub(super) is_measured: bool,
     /// In the order of [`PERCENTILES`].
     pub(super) listed: [Option<f64>; PERCENTILES.len()],
@@ -124,8 +124,8 @@ fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Percentiles, D::Er
     let mut percentiles = Percentiles::default();
     pairs(input, |name, value| {
         percentiles.is_measured = true;
-        if let Some(place) = PERCENTILES.iter().position(|key| *key == name) {
-            percentiles.listed[place] = Some(value);
+        if let Some(index) = PERCENTILES.iter().position(|key| *key == name) {
+            percentiles.listed[index] = Some(value);
         }
         Ok(())
     })?;
@@ -189,6 +189,7 @@ impl Side {
             new.mean *= 1e3;
             new.count = self.total_ios as f64;
             new.percentile.listed.iter_mut().flatten().for_each(|us| *us *= 1e3);
+            // Version 2 has no JSON+, so bins of such a file are not trustworthy.
             new.bins.clear();
         }
     }
@@ -207,12 +208,11 @@ impl Latency {
             bins.extend(&latency.bins);
         }
         bins.sort_unstable();
-        let count: u64 = bins.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+        let count_all: u64 = bins.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
         let mut below = 0_u64;
-        let reaches = |below: u64| below as f64 >= share * count as f64;
         let found = bins.iter().find(|(_, count)| {
             below = below.saturating_add(*count);
-            reaches(below)
+            below as f64 >= share * count_all as f64
         });
         found.map(|(ns, _)| *ns as f64)
     }

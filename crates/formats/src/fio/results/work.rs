@@ -1,11 +1,11 @@
-//! What a job did, from the options that fio repeats in its JSON.
+//! The work of a job, from the options that fio repeats in its JSON.
 
 use drivelab_core::Span;
 use drivelab_core::record::{NOT_SET, Work, size};
 
 use super::output::{Job, Output};
 
-/// What holds where an option is not given, so that a job that gives it is known to differ.
+/// Values of options that are not given, so that a job that gives one is known to differ.
 const DEFAULTS: [(&str, &str); 34] = [
     ("rw", "read"),
     ("bs", "4k"),
@@ -59,7 +59,7 @@ const ALIASES: [(&str, &str); 12] = [
     ("pool", "mem"),
 ];
 
-/// Options that are not work: targets, names, seeds, and what is reported. Those that begin with
+/// Options that are not work: targets, names, seeds, and reports. Those that begin with
 /// one of [`REPORTS`] or end with `_log` neither.
 const OTHERS: [&str; 26] = [
     "name",
@@ -124,6 +124,7 @@ pub(super) fn of(job: &Job, output: &Output) -> Work {
     if job.options.is_empty() && output.global.is_empty() {
         return work;
     }
+    // fio repeats only given options: without defaults a missing one would be unknown.
     for (key, value) in DEFAULTS {
         work.set(key, value);
     }
@@ -133,14 +134,16 @@ pub(super) fn of(job: &Job, output: &Output) -> Work {
     let is_mixed = work.get("rw").is_some_and(|rw| rw.starts_with("randrw") || rw == "readwrite");
     let is_random = work.get("rw").is_some_and(|rw| rw.starts_with("rand"));
     // What does not apply does not differ.
-    let applies = |key: &str| match key {
-        "rwmixread" => is_mixed,
-        "random_distribution" | "percentage_random" | "norandommap" => is_random,
-        _ => true,
-    };
     let mut kept = Work::default();
-    for (key, value) in work.iter().filter(|(key, _)| applies(key)) {
-        kept.set(key, value);
+    for (key, value) in work.iter() {
+        let applies = match key {
+            "rwmixread" => is_mixed,
+            "random_distribution" | "percentage_random" | "norandommap" => is_random,
+            _ => true,
+        };
+        if applies {
+            kept.set(key, value);
+        }
     }
     kept
 }
@@ -171,8 +174,11 @@ fn option(work: &mut Work, name: &str, value: &str) {
 
 /// `4k,64k` and `4k-64k` have a size for each kind of request, and two ends.
 fn sizes(value: &str) -> String {
-    let one = |text: &str| text.split('-').map(size).collect::<Vec<_>>().join("-");
-    value.to_lowercase().split(',').map(one).collect::<Vec<_>>().join(",")
+    let mut sizes = Vec::new();
+    for range in value.to_lowercase().split(',') {
+        sizes.push(range.split('-').map(size).collect::<Vec<_>>().join("-"));
+    }
+    sizes.join(",")
 }
 
 fn time(value: &str, unit: &str) -> String {

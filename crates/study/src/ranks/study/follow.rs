@@ -1,23 +1,23 @@
-//! Every rank but rank 0: it does what rank 0 says.
+//! Every rank but rank 0: it follows the words of rank 0.
 
 use drivelab_core::Refusal;
 use drivelab_core::units::Span;
 
-use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make_one, words};
+use super::{Answer, HEARD, Member, Own, RunResult, Terms, Word, make_one, words};
 use crate::ranks::{Crew, Ranks};
 use crate::stage::Entered;
 
-/// How a rank that follows ended.
+/// The end of a rank that follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
-    /// Rank 0 said that there is nothing more to do.
+    /// Rank 0 ended the study.
     ToTheEnd,
     /// Rank 0 no longer answers.
     Alone,
 }
 
-/// Does what rank 0 says, until it says that there is nothing more to do; `stage` is made of the
-/// study that it sends. An arm is left in any case.
+/// Follows the words of rank 0 until it ends the study; `stage` is made of the study that it sends.
+/// An arm is left in any case.
 ///
 /// # Errors
 /// This rank could not get ready, or could not leave an arm after rank 0 was lost.
@@ -36,21 +36,22 @@ pub fn follow<R: Ranks, S: Member>(
         Err(failure) => {
             let (host, refusal) = (terms.host.clone(), Some(format!("{failure:#}")));
             crew.send(0, &words(&Answer { host, refusal, ..Answer::default() }));
-            // Rank 0 says that this is the end.
+            // Rank 0 answers with the end.
             next(crew, terms.ready_within * 2);
             return Err(failure);
         }
     };
-    let mut follower = Follower { crew, terms, stage, place: None };
+    let mut follower = Follower { crew, terms, stage, active: None };
     follower.answer(&Ok(()));
     follower.obey()
 }
 
-/// The next word of rank 0, which is confirmed; `None` where it says nothing for so long, and is
+/// The next word of rank 0, which is confirmed; `None` where it is silent for this time, and is
 /// lost.
 fn next<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Option<Word> {
     let message = crew.receive_within(0, limit)?;
     let word = serde_json::from_slice(&message).ok()?;
+    // Rank 0 does not wait for an answer to its last word.
     if !matches!(word, Word::End) {
         crew.send(0, HEARD);
     }
@@ -61,8 +62,8 @@ struct Follower<'a, 'b, R, S> {
     crew: &'a mut Crew<'b, R>,
     terms: &'a Terms,
     stage: S,
-    /// The arm in place.
-    place: Option<usize>,
+    /// The active arm.
+    active: Option<usize>,
 }
 
 impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
@@ -70,8 +71,8 @@ impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
         let mut limit = self.terms.ready_within * 2;
         loop {
             let word = next(self.crew, limit);
-            // Rank 0 waits for the slowest rank before its next word: for what it has measured, or
-            // until it has put an arm in place; and does the same itself.
+            // Rank 0 waits for the slowest rank before its next word: for its results, or until it
+            // has activated an arm; and does the same itself.
             limit = match word {
                 Some(Word::Run(..)) => self.terms.patience * 2,
                 _ => self.terms.ready_within * 2,
@@ -97,11 +98,11 @@ impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
                     self.report(own);
                 }
                 Some(Word::Study(_) | Word::End) => {
-                    self.leave(self.place)?;
+                    self.leave(self.active)?;
                     return Ok(Followed::ToTheEnd);
                 }
                 None => {
-                    self.leave(self.place)?;
+                    self.leave(self.active)?;
                     return Ok(Followed::Alone);
                 }
             }
@@ -110,16 +111,16 @@ impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
 
     fn enter(&mut self, arm: usize) -> Result<(), S::Error> {
         match self.stage.enter(arm)? {
-            Entered::Ready => self.place = Some(arm),
+            Entered::Ready => self.active = Some(arm),
             Entered::Waiting(what) => return Err(Refusal::machine(what).into()),
         }
         Ok(())
     }
 
-    /// Leaves an arm that is in place here.
+    /// Leaves an arm that is active here.
     fn leave(&mut self, arm: Option<usize>) -> Result<(), S::Error> {
-        match self.place.take_if(|place| Some(*place) == arm) {
-            Some(place) => self.stage.leave(place),
+        match self.active.take_if(|active| Some(*active) == arm) {
+            Some(active) => self.stage.leave(active),
             None => Ok(()),
         }
     }
@@ -135,12 +136,12 @@ impl<R: Ranks, S: Member> Follower<'_, '_, R, S> {
     }
 
     fn report(&mut self, own: Own<S::Error>) {
-        let came = match own {
-            Own::Made(outcome) => Came::Made(outcome),
-            Own::Failed(failure) => Came::Failed(format!("{failure:#}")),
+        let result = match own {
+            Own::Made(outcome) => RunResult::Made(outcome),
+            Own::Failed(failure) => RunResult::Failed(format!("{failure:#}")),
             // Rank 0 knows: no rank has begun.
             Own::Unable(_) | Own::Refused(_) => return,
         };
-        self.crew.send(0, &words(&came));
+        self.crew.send(0, &words(&result));
     }
 }

@@ -7,7 +7,7 @@ use drivelab_core::record::{HostOutcome, HostRun, JobRecord, Mark, MarkId, RunCo
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Refusal, counted};
 
-use super::{Answer, Came, HEARD, Member, Own, Terms, Word, make, make_one, words};
+use super::{Answer, HEARD, Member, Own, RunResult, Terms, Word, make, make_one, words};
 use crate::ranks::{Crew, Gathered, Ranks, together};
 use crate::stage::{Entered, Request, Stage, StoredRun};
 
@@ -17,13 +17,13 @@ pub struct Leader<'a, 'b, R: Ranks, S> {
     crew: &'a mut Crew<'b, R>,
     terms: Terms,
     stage: S,
-    /// What each rank measures, with the name of its host.
+    /// The target of each rank, with the name of its host.
     targets: Vec<[String; 2]>,
-    /// How much every rank has of its target, where workloads do not say it.
+    /// The size that every rank has of its target, where workloads do not state it.
     size: Option<Bytes>,
-    /// Why no more runs can be made.
+    /// The reason why no more runs can be made.
     lost: Option<String>,
-    /// Whether every rank undid the last arm.
+    /// True if every rank undid the last arm.
     is_reverted: bool,
 }
 
@@ -38,9 +38,9 @@ pub fn lead<'a, 'b, R: Ranks, S: Member>(
     stage: impl FnOnce() -> Result<S, S::Error>,
 ) -> Result<Leader<'a, 'b, R, S>, S::Error> {
     let silent = tell(crew, &Word::Study(study), terms.patience);
-    let stage = stage();
+    let member = stage();
     let others = answers(crew, terms.ready_within);
-    let stage = stage?;
+    let stage = member?;
     if let Some(rank) = silent {
         return Err(Refusal::machine(format!("rank {rank} does not answer")).into());
     }
@@ -62,21 +62,20 @@ pub fn lead<'a, 'b, R: Ranks, S: Member>(
     if let Err(why) = leader.fault(&others, "get ready") {
         return Err(Refusal::machine(why).into());
     }
-    let all = std::iter::once(own).chain(others.into_iter().flatten());
-    let all: Vec<Answer> = all.collect();
+    let all: Vec<Answer> = std::iter::once(own).chain(others.into_iter().flatten()).collect();
     leader.size = all.iter().filter_map(|answer| answer.size).min();
     leader.targets = all.into_iter().map(|answer| [answer.target, answer.host]).collect();
     Ok(leader)
 }
 
 impl<R: Ranks> Crew<'_, R> {
-    /// Tells all ranks that follow that there is nothing more to do.
+    /// Ends the study at all ranks that follow.
     pub fn dismiss(&mut self) {
         self.broadcast(&words(&Word::End));
     }
 }
 
-/// Tells all others a word; returns the first that does not confirm it, and is lost.
+/// Sends all others a word; returns the first that does not confirm it, and is lost.
 fn tell<R: Ranks>(crew: &mut Crew<'_, R>, word: &Word, patience: Span) -> Option<u32> {
     crew.broadcast(&words(word));
     let deadline = crew.now() + patience;
@@ -84,7 +83,7 @@ fn tell<R: Ranks>(crew: &mut Crew<'_, R>, word: &Word, patience: Span) -> Option
     (0..).zip(heard).find_map(|(rank, heard)| (heard.as_deref() != Some(HEARD)).then_some(rank))
 }
 
-/// What all others answer; `None` for one that is lost.
+/// The answers of all others; `None` for one that is lost.
 fn answers<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Vec<Option<Answer>> {
     let deadline = crew.now() + limit;
     let messages = crew.gather(&[], deadline).into_iter().skip(1);
@@ -92,7 +91,7 @@ fn answers<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Vec<Option<Answer>>
 }
 
 impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
-    /// Who could not `what`, and why; remembers who is lost.
+    /// The first rank that failed at `what`, and why; marks unresponsive ranks as lost.
     fn fault(&mut self, answers: &[Option<Answer>], what: &str) -> Result<(), String> {
         for (answer, rank) in answers.iter().zip(1..) {
             match answer {
@@ -117,13 +116,13 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
         }
     }
 
-    /// Remembers that a rank is lost, and says so.
+    /// Marks a rank as lost, and returns the message.
     fn missing(&mut self, rank: u32) -> String {
         let why = format!("{} no longer answers", self.named(rank));
         self.lost.get_or_insert(why).clone()
     }
 
-    /// Tells all others a word.
+    /// Sends all others a word.
     fn tell(&mut self, word: &Word) -> Result<(), String> {
         match tell(self.crew, word, self.terms.patience) {
             Some(rank) => Err(self.missing(rank)),
@@ -131,13 +130,13 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
         }
     }
 
-    /// Gathers what all ranks made.
+    /// Gathers the results of all ranks.
     fn gather(&mut self, own: HostOutcome) -> Result<RunRecord, S::Error> {
         let mut outcomes = vec![own];
         for (answer, rank) in self.others().into_iter().zip(1..) {
             match answer.and_then(|answer| serde_json::from_slice(&answer).ok()) {
-                Some(Came::Made(outcome)) => outcomes.push(*outcome),
-                Some(Came::Failed(why)) => {
+                Some(RunResult::Made(outcome)) => outcomes.push(*outcome),
+                Some(RunResult::Failed(why)) => {
                     let message = format!("{} could not finish a run: {why}", self.named(rank));
                     return Err(Refusal::machine(message).into());
                 }
@@ -157,34 +156,34 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
         }
     }
 
-    /// What all others sent of a run that has ended here.
+    /// The messages of all others about a run that has ended here.
     fn others(&mut self) -> Vec<Option<Vec<u8>>> {
         let deadline = self.crew.now() + self.terms.patience;
         self.crew.gather(&[], deadline).split_off(1)
     }
 
-    /// Has all others do what a word says, and this rank, too.
+    /// Has all others follow a word, and this rank, too.
     fn all(
         &mut self,
         word: &Word,
         what: &str,
         own: impl FnOnce(&mut S) -> Result<(), S::Error>,
     ) -> Result<(), S::Error> {
-        let told = self.tell(word);
-        let own = own(&mut self.stage);
+        let heard = self.tell(word);
+        let done = own(&mut self.stage);
         let others = answers(self.crew, self.terms.ready_within);
         let sizes = others.iter().flatten().filter_map(|answer| answer.size);
         self.size = sizes.chain(self.stage.size()).min();
-        let fault = self.fault(&others, what);
-        own?;
-        told.and(fault).map_err(|why| Refusal::machine(why).into())
+        let failure = self.fault(&others, what);
+        done?;
+        heard.and(failure).map_err(|why| Refusal::machine(why).into())
     }
 }
 
 impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
     type Error = S::Error;
 
-    /// Ranks that measure a target of one name stand together.
+    /// Ranks with targets of one name are listed together.
     fn target(&self) -> String {
         let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
         for [target, host] in &self.targets {
@@ -193,8 +192,11 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
                 None => each.push((target, vec![host])),
             }
         }
-        let one = |(target, hosts): (&str, Vec<&str>)| format!("{target} on {}", hosts.join(", "));
-        each.into_iter().map(one).collect::<Vec<_>>().join("; ")
+        let mut parts = Vec::with_capacity(each.len());
+        for (target, hosts) in each {
+            parts.push(format!("{target} on {}", hosts.join(", ")));
+        }
+        parts.join("; ")
     }
 
     fn boot(&self) -> Option<String> {
@@ -206,18 +208,19 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
             return Err(Refusal::machine(why.clone()).into());
         }
         let mut waiting = None;
-        let mut in_place = false;
+        let mut is_active = false;
         let entered = self.all(&Word::Enter(arm), "put an arm in place", |stage| {
             match stage.enter(arm)? {
-                Entered::Ready => in_place = true,
+                Entered::Ready => is_active = true,
                 Entered::Waiting(what) => waiting = Some(what),
             }
             Ok(())
         });
         if entered.is_err() || waiting.is_some() {
-            let own = |stage: &mut S| if in_place { stage.leave(arm) } else { Ok(()) };
-            // Nothing of it stays, at any rank.
-            let left = self.all(&Word::Leave(arm), "leave an arm", own);
+            // Nothing of the arm remains, at any rank.
+            let left = self.all(&Word::Leave(arm), "leave an arm", |stage| {
+                if is_active { stage.leave(arm) } else { Ok(()) }
+            });
             self.is_reverted = left.is_ok();
             entered.and(left)?;
         }
@@ -245,14 +248,14 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
         }
         let own = match self.tell(&Word::Run(request, self.size)) {
             Ok(()) => make_one(self.crew, &self.terms, &mut self.stage, request),
-            // The others get ready, and are to be told.
+            // The others get ready, and wait for an answer.
             Err(why) => make(self.crew, &self.terms, |_| Err(Refusal::machine(why).into())),
         };
         match own {
             Own::Made(own) => self.gather(*own),
             Own::Unable(failure) => Err(failure),
             Own::Failed(failure) => {
-                // What the others made counts no more than this.
+                // The results of the others count no more than this failure.
                 self.others();
                 Err(failure)
             }
@@ -292,10 +295,11 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
     }
 }
 
-/// One run of what all ranks made: a total that is their exact sum, and a job for each.
+/// One run of the results of all ranks: a total that is their exact sum, and a job for each.
 fn joined(outcomes: Vec<HostOutcome>) -> RunRecord {
     let mut hosts = together(Gathered { outcomes, lost: Vec::new() });
     let first = hosts.hosts[0].run.clone();
+    // Distributions stay with the total: one for each host would be most of the record.
     let totals = hosts.hosts.iter().filter_map(|host| host.run.total.clone());
     let jobs: Vec<_> = totals.map(JobRecord::figures_only).collect();
     let numjobs = first.config.numjobs * hosts.ranks;
@@ -309,8 +313,8 @@ fn joined(outcomes: Vec<HostOutcome>) -> RunRecord {
     }
 }
 
-/// What is said of the figures of any host, once for each kind; not how few requests one of them
-/// had, as all together had more.
+/// The marks of the figures of any host, once for each kind; except those for few requests, as all
+/// hosts together had more.
 fn marks(hosts: &[HostRun]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for HostRun { rank, host, run, .. } in hosts {

@@ -1,7 +1,7 @@
 //! A study on many hosts: rank 0 carries it out, and all ranks make each of its runs together.
 //!
 //! Rank 0 has the plan, the journal and the results; [`Leader`] is a stage like any other, so that
-//! nothing of a study is written twice. The others [`follow`]: they put arms in place, begin runs
+//! nothing of a study is written twice. The others [`follow`]: they activate arms, begin runs
 //! and leave arms when rank 0 says so. A run is the exact total of what all ranks counted, and has
 //! the record of each.
 
@@ -22,7 +22,7 @@ use super::joint::{Line, Measured, Own, Terms, make};
 use super::{Crew, Ranks};
 use crate::stage::{Request, Stage};
 
-/// What one rank does of a study: a stage of its own, whose runs can wait for those of others.
+/// The part of one rank in a study: a stage whose runs can wait for those of other ranks.
 pub trait Member: Stage {
     /// Makes a run that begins when `line` says, as [`make`] asks for it.
     fn run_from(
@@ -31,21 +31,21 @@ pub trait Member: Stage {
         line: &mut Line<'_>,
     ) -> Result<Option<Measured>, Self::Error>;
 
-    /// Uses so much of the target from now on, where workloads do not say it: as much as every rank
-    /// has.
+    /// Uses this much of the target from now on, where workloads do not state it: the size that
+    /// every rank has.
     fn use_size(&mut self, size: Bytes);
 }
 
-/// What rank 0 tells all others.
+/// The word of rank 0 to all others.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
     /// Get ready for this study.
     Study(String),
-    /// Put an arm in place.
+    /// Activate an arm.
     Enter(usize),
-    /// Make a run, on so much of the target.
+    /// Make a run, on this much of the target.
     Run(Request, Option<Bytes>),
-    /// Leave the arm in place.
+    /// Leave the active arm.
     Leave(usize),
     /// Undoes an arm that an earlier session left in force.
     Undo(usize),
@@ -53,25 +53,25 @@ enum Word {
     End,
 }
 
-/// What a rank says that has received a word, before it does it. One that has died while it waited
-/// is missed for want of this, and not only when its work should be done.
+/// The confirmation of a word, before it is followed. The absence of this confirmation shows a rank
+/// that died while it waited, before its work is due.
 const HEARD: &[u8] = b"heard";
 
-/// What a rank answers that was asked to get ready, or to enter or leave an arm.
+/// The answer of a rank that was asked to get ready, or to enter or leave an arm.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answer {
     host: String,
-    /// What it measures.
+    /// Its target.
     target: String,
-    /// How much of it is used, where workloads do not say it.
+    /// The size of it that is used, where workloads do not state it.
     size: Option<Bytes>,
-    /// Why it cannot.
+    /// The reason why it cannot.
     refusal: Option<String>,
 }
 
-/// What a rank sends that has begun a run.
+/// The message of a rank about a run that it has begun.
 #[derive(Debug, Serialize, Deserialize)]
-enum Came {
+enum RunResult {
     Made(Box<HostOutcome>),
     Failed(String),
 }
@@ -80,7 +80,7 @@ fn words(word: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(word).expect("words are always JSON")
 }
 
-/// Makes a run of a study on this rank: on addresses of its own, which are the same in each arm.
+/// Makes a run of a study on this rank: on addresses of this rank, which are the same in each arm.
 fn make_one<R: Ranks, S: Member>(
     crew: &mut Crew<'_, R>,
     terms: &Terms,
@@ -97,8 +97,8 @@ fn make_one<R: Ranks, S: Member>(
     })
 }
 
-/// The record of one host beside a total, which is kept for each run of a study: without what only
-/// a run by itself is looked at for.
+/// The record of one host in addition to a total, kept for each run of a study: without parts that
+/// only matter for a run by itself.
 fn slim(record: RunRecord) -> RunRecord {
     let total = record.total.map(JobRecord::without_series);
     RunRecord { jobs: Vec::new(), total, ..record }

@@ -1,4 +1,4 @@
-//! Each of fio's options, and how it is treated.
+//! Each of fio's options, and its treatment.
 //!
 //! An option is one of drivelab's in another spelling ([`OPTIONS`] of core says in which), or is in
 //! [`OWN`] with the function that sets it, or has no effect, or is refused. Suggestions come from
@@ -8,7 +8,7 @@ mod noted;
 
 use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
-use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling, WorkloadOption};
+use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling};
 use drivelab_core::{JOBS_MAX, Refusal};
 
 use self::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
@@ -130,13 +130,13 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
 ];
 
-fn put<T>(place: &mut Option<T>, value: T) -> Result<(), Refusal> {
-    store(Some(value), place)
+fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
+    store(Some(value), slot)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the last step of setters, which may fail before")]
-fn store<T>(value: T, place: &mut T) -> Result<(), Refusal> {
-    *place = value;
+fn store<T>(value: T, slot: &mut T) -> Result<(), Refusal> {
+    *slot = value;
     Ok(())
 }
 
@@ -149,8 +149,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Sets one option.
 pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), Refusal> {
-    let is_named = |option: &&WorkloadOption| option.name == key || option.aliases.contains(&key);
-    let spelled = OPTIONS.iter().find(is_named);
+    let mut options = OPTIONS.iter();
+    let spelled = options.find(|option| option.name == key || option.aliases.contains(&key));
     if let Some((option, spelling)) = spelled.and_then(|option| Some((option, option.fio?))) {
         return set_spelled(section, option.name, spelling, key, value);
     }
@@ -164,11 +164,12 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
     // `include FILE` has no equals sign.
     let key = key.split_whitespace().next().unwrap_or(key);
     if let Some(instead) = reason(REFUSED, key) {
+        // An unsupported option that is switched off changes nothing.
         let off = matches!(value, "0" | "none");
         let refusal = Refusal::request(format!("`{key}` is an option that drivelab does not have"));
         return if off { Ok(()) } else { Err(refusal.hint(instead)) };
     }
-    // Each of fio's engines has options of its own in addition to the common ones.
+    // Each of fio's engines has further options in addition to the common ones.
     let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
     let hint = match nearest(key, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
@@ -207,7 +208,7 @@ fn add_names(section: &mut Section, value: &str) {
     }
 }
 
-/// The kind of I/O; the number after the colon is how many bytes sequential I/O skips after each
+/// The kind of I/O; the number after the colon is the bytes that sequential I/O skips after each
 /// block, backwards if it is negative.
 fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
     let (kind, skip) = value.split_once(':').unwrap_or((value, ""));
@@ -265,8 +266,7 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
 fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     if value.contains(',') {
         return Err(Refusal::request(
-            "separate `bssplit` lists for reads and writes are not \
-                                     supported",
+            "separate `bssplit` lists for reads and writes are not supported",
         )
         .hint("give one list for both: `4k/60:64k/40`"));
     }
@@ -279,11 +279,13 @@ fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     }
     let shares = sizes.iter().filter_map(|(_, percent)| *percent);
     let given = shares.fold(0_u32, u32::saturating_add);
-    let wrong = |what: String| Refusal::request(format!("`bssplit`: {what}"));
     if sizes.iter().all(|(_, percent)| percent.is_some()) && given != 100 {
-        return Err(wrong(format!("the percentages add up to {given}, not 100")));
+        let wrong = format!("`bssplit`: the percentages add up to {given}, not 100");
+        return Err(Refusal::request(wrong));
     }
-    put(&mut section.split, BlockSizes::sharing(&sizes).map_err(wrong)?)
+    let split = BlockSizes::sharing(&sizes);
+    let split = split.map_err(|wrong| Refusal::request(format!("`bssplit`: {wrong}")))?;
+    put(&mut section.split, split)
 }
 
 /// `1k-64k`: every multiple of the smallest size equally often.

@@ -1,4 +1,4 @@
-//! A study whose runs were made before: from a results folder, or from where it was kept.
+//! A study whose runs were made before: from a results folder, or from an archive.
 
 pub(crate) mod standing;
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use drivelab_core::Refusal;
-use drivelab_core::config::{Choice as _, ConfigError};
+use drivelab_core::config::Choice as _;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::matrix::Matrix;
 use drivelab_core::outline::Risk;
@@ -31,33 +31,33 @@ pub struct KeptStudy {
     schema: String,
     /// The text of its file.
     pub text: String,
-    /// What was to be done and on what.
+    /// The study it belongs to, its plan and target.
     pub header: Header,
-    /// What its stage said of it.
+    /// The stage's account of the study.
     pub frame: Frame,
-    /// A checksum of the runs, which tells two studies of one plan from one that is there twice.
+    /// Checksum of the runs; distinguishes two studies with the same plan from a duplicate.
     runs_crc32: String,
     /// Every finished run.
     #[serde(skip)]
     pub runs: Vec<StoredRun>,
 }
 
-/// What a stage says of a study, beside its runs.
+/// The stage's account of a study, in addition to its runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     /// The settings in force in each arm.
     pub settings: Vec<Vec<(String, String)>>,
-    /// What they risk when power fails.
+    /// Their risks in a power failure.
     pub risks: Vec<Risk>,
-    /// What the reader must know of where the runs were made.
+    /// Remarks on the stage for the reader.
     pub notes: Vec<String>,
     /// The command that gives the result again.
     pub reproduce: String,
 }
 
-/// The place of a run in its study.
+/// The key of a run in its study.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Place {
+struct RunKey {
     step: Step,
     task: Task,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,15 +71,15 @@ pub struct KeptPart<'a> {
     pub block: u32,
     /// Its arm, by name.
     pub arm: &'a str,
-    /// What was run, by name.
+    /// The task, by name.
     pub task: String,
-    /// Its place in the study, for [`KeptStudy::of_document`].
+    /// Its key in the study, for [`KeptStudy::of_document`].
     pub place: String,
-    /// What it measured.
+    /// Its record.
     pub record: &'a RunRecord,
 }
 
-/// What the workloads of one arm in one block measured, and on which machine.
+/// The results of the workloads of one arm in one block, and their machine.
 #[derive(Default)]
 struct OfStep {
     host: Option<String>,
@@ -90,6 +90,7 @@ struct OfStep {
 impl KeptStudy {
     /// A study that was carried out.
     pub fn new(text: String, header: Header, frame: Frame, runs: Vec<StoredRun>) -> Self {
+        // Over the texts as stored, so that a change of serialisation cannot pass for damage.
         let mut hasher = crc32fast::Hasher::new();
         for run in &runs {
             hasher.update(&serde_json::to_vec(run).expect("plain data is always JSON"));
@@ -105,13 +106,12 @@ impl KeptStudy {
     /// # Errors
     /// The files are not those of a results folder, or some of them are damaged.
     pub fn read(folder: &Path, vocabulary: &dyn Vocabulary) -> Result<Self, Refusal> {
-        let at = |name: &str| folder.join(name);
         let (header, text) = beginning(folder)?;
         let mut kept = Self::new(text, header, Frame::default(), Vec::new());
         let study = kept.study(vocabulary)?;
-        let journal = read::bytes(&at("runs.jsonl"), read::JOURNAL)?.unwrap_or_default();
+        let journal = read::bytes(&folder.join("runs.jsonl"), read::JOURNAL)?.unwrap_or_default();
         kept.runs = kept.lines(folder, &journal, &study)?;
-        let result = read::text(&at("result.json"), read::RESULT)?;
+        let result = read::text(&folder.join("result.json"), read::RESULT)?;
         kept.frame = kept.frame_of(&study, result.as_deref());
         Ok(Self::new(kept.text, kept.header, kept.frame, kept.runs))
     }
@@ -130,12 +130,12 @@ impl KeptStudy {
             let Some(line) = line.strip_suffix(b"\n") else { break };
             let is_whole = self.header.holds(&owner, line);
             let run: Option<StoredRun> = serde_json::from_slice(line).ok().filter(|_| is_whole);
-            let run = run.filter(|run: &StoredRun| agenda.place(&run.step, run.task).is_some());
+            let run = run.filter(|run: &StoredRun| agenda.index(&run.step, run.task).is_some());
             let Some(run) = run else {
                 damaged.push(number);
                 continue;
             };
-            // A line that is there twice counts once.
+            // A duplicate line counts once.
             let Step { arm, block, repeat, .. } = run.step;
             if known.insert((arm, block, repeat, run.task)) {
                 runs.push(run);
@@ -144,7 +144,7 @@ impl KeptStudy {
         if damaged.is_empty() { Ok(runs) } else { Err(damaged_lines(folder, &damaged)) }
     }
 
-    /// The study that [`Self::document`] was made of, with the place and the record of every run,
+    /// The study that [`Self::document`] was made of, with the key and the record of every run,
     /// both as JSON.
     ///
     /// # Errors
@@ -153,17 +153,15 @@ impl KeptStudy {
         document: &str,
         parts: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, Refusal> {
-        let damaged =
-            |error: serde_json::Error| Refusal::request("the kept study is damaged").because(error);
         let mut kept: Self = serde_json::from_str(document).map_err(damaged)?;
         let mut hasher = crc32fast::Hasher::new();
-        for (place, record) in parts {
+        for (key, record) in parts {
             // The text of a stored run, as its checksum was computed from it.
-            hasher.update(place.strip_suffix('}').unwrap_or(place).as_bytes());
+            hasher.update(key.strip_suffix('}').unwrap_or(key).as_bytes());
             hasher.update(b",\"record\":");
             hasher.update(record.as_bytes());
             hasher.update(b"}");
-            let Place { step, task, boot } = serde_json::from_str(place).map_err(damaged)?;
+            let RunKey { step, task, boot } = serde_json::from_str(key).map_err(damaged)?;
             let record = serde_json::from_str(record).map_err(damaged)?;
             kept.runs.push(StoredRun { step, task, boot, record });
         }
@@ -184,13 +182,13 @@ impl KeptStudy {
     pub fn parts<'a>(&'a self, study: &'a StudyFile) -> impl Iterator<Item = KeptPart<'a>> {
         self.runs.iter().map(|run| {
             let StoredRun { step, task, boot, record } = run;
-            let place = Place { step: *step, task: *task, boot: boot.clone() };
+            let key = RunKey { step: *step, task: *task, boot: boot.clone() };
             let arm = study.arms.get(step.arm).map_or("", |arm| &arm.name);
             KeptPart {
                 block: step.block,
                 arm,
                 task: study.task_name(*task),
-                place: serde_json::to_string(&place).expect("plain data is always JSON"),
+                place: serde_json::to_string(&key).expect("plain data is always JSON"),
                 record,
             }
         })
@@ -203,14 +201,14 @@ impl KeptStudy {
     pub fn study(&self, vocabulary: &dyn Vocabulary) -> Result<StudyFile, Refusal> {
         let asked = self.header.asked.clone().unwrap_or_default();
         let name = if asked.study.is_empty() { "study.toml" } else { &asked.study };
-        let refused = |error: ConfigError| {
-            Refusal::request(format!("the study cannot be read again: {error}"))
-        };
         let mut study = match StudyFile::parse(name, &self.text, vocabulary) {
             Ok(study) => study,
             Err(error) => match Matrix::parse(name, &self.text) {
                 Ok(matrix) => return Ok(StudyFile::of_matrix(matrix)),
-                Err(_) => return Err(refused(error)),
+                Err(_) => {
+                    let message = format!("the study cannot be read again: {error}");
+                    return Err(Refusal::request(message));
+                }
             },
         };
         study.choose(Choices {
@@ -236,11 +234,11 @@ impl KeptStudy {
     ) -> Result<Imported, Refusal> {
         let (mut runs, mut left_out) = (BTreeMap::<_, OfStep>::new(), 0_usize);
         for run in &self.runs {
-            let Task::Workload(place) = run.task else {
+            let Task::Workload(index) = run.task else {
                 left_out += 1;
                 continue;
             };
-            let Some(workload) = study.workloads.get(place) else { continue };
+            let Some(workload) = study.workloads.get(index) else { continue };
             let step = &run.step;
             let of_step = runs.entry((step.arm, step.block, step.repeat)).or_default();
             if let Some(host) = &run.record.host {
@@ -248,7 +246,7 @@ impl KeptStudy {
             }
             let mut work = record::Work::of(&run.record);
             if let Some(command) = workload.work.command() {
-                // As the study has it: what a run was filled with differs from block to block.
+                // The command of the study: the filled-in one differs from block to block.
                 let own = study.arms.get(step.arm).and_then(|arm| arm.command.as_ref());
                 let text = command.run.to_string();
                 work.set(
@@ -263,15 +261,16 @@ impl KeptStudy {
                 ..figure
             }));
         }
-        let run = |((arm, ..), OfStep { host, work, figures }): ((usize, _, _), OfStep)| {
-            let arm = study.arms.get(arm)?.name.clone();
+        let mut imported = Vec::with_capacity(runs.len());
+        for ((arm, ..), OfStep { host, work, figures }) in runs {
+            let Some(arm) = study.arms.get(arm) else { continue };
             let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
             let phases =
                 vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
-            Some(ImportedRun { arm, host, work, phases, ..ImportedRun::default() })
-        };
-        let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();
-        if runs.is_empty() {
+            let arm = arm.name.clone();
+            imported.push(ImportedRun { arm, host, work, phases, ..ImportedRun::default() });
+        }
+        if imported.is_empty() {
             return Err(Refusal::request("the study has no finished run of a workload"));
         }
         let notes = (left_out > 0).then(|| {
@@ -280,14 +279,14 @@ impl KeptStudy {
         Ok(Imported {
             tool: "drivelab".into(),
             tool_version: env!("CARGO_PKG_VERSION").into(),
-            runs,
+            runs: imported,
             unknown: Vec::new(),
             notes: notes.into_iter().collect(),
         })
     }
 
-    /// What the result of a folder says of its stage; of an unfinished study only the command is
-    /// known.
+    /// The account of the stage in the result of a folder; of an unfinished study only the command
+    /// is known.
     fn frame_of(&self, study: &StudyFile, result: Option<&str>) -> Frame {
         let asked = self.header.asked.clone().unwrap_or_default();
         let again = command(&words(study, &asked, asked.size));
@@ -296,28 +295,37 @@ impl KeptStudy {
             let settings = vec![Vec::new(); study.arms.len()];
             return Frame { settings, reproduce: again, ..Frame::default() };
         };
-        let list = |key: &str| result[key].as_array().cloned().unwrap_or_default();
-        let texts = |key: &str| {
-            let of = |value: &Value| value.as_str().map(str::to_owned);
-            list(key).iter().filter_map(of).collect::<Vec<String>>()
-        };
-        let settings = list("arms").iter().map(settings).collect::<Vec<_>>();
-        let risk = |sentence| Risk { sentence, differs: true };
+        let settings: Vec<_> = list(&result, "arms").iter().map(settings).collect();
+        let risks = texts(&result, "risks").into_iter();
+        let mut notes = texts(&result, "notes");
+        // The study's own notes come from its file.
+        notes.retain(|note| !study.notes.contains(note));
         Frame {
             settings: if settings.is_empty() {
                 vec![Vec::new(); study.arms.len()]
             } else {
                 settings
             },
-            risks: texts("risks").into_iter().map(risk).collect(),
-            // What the study itself says comes from its file.
-            notes: texts("notes").into_iter().filter(|it| !study.notes.contains(it)).collect(),
+            risks: risks.map(|sentence| Risk { sentence, differs: true }).collect(),
+            notes,
             reproduce: result["reproduce"].as_str().map_or(again, str::to_owned),
         }
     }
 }
 
-/// What a results folder belongs to, and the text of its study.
+fn damaged(error: serde_json::Error) -> Refusal {
+    Refusal::request("the kept study is damaged").because(error)
+}
+
+fn list(result: &Value, key: &str) -> Vec<Value> {
+    result[key].as_array().cloned().unwrap_or_default()
+}
+
+fn texts(result: &Value, key: &str) -> Vec<String> {
+    list(result, key).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+/// The header of a results folder, and the text of its study.
 pub(crate) fn beginning(folder: &Path) -> Result<(Header, String), Refusal> {
     let (name, again) = (folder.display(), "drivelab study --resume --out");
     let header = match Header::read(folder)? {
@@ -332,17 +340,17 @@ pub(crate) fn beginning(folder: &Path) -> Result<(Header, String), Refusal> {
         }
     };
     let text = read::text(&folder.join("study.toml"), read::STUDY)?;
-    let missing = || {
+    let text = text.ok_or_else(|| {
         Refusal::request(format!("`{name}/study.toml` does not exist"))
             .hint("name the results folder of a study")
-    };
-    Ok((header, text.ok_or_else(missing)?))
+    })?;
+    Ok((header, text))
 }
 
 /// Numbers of lines that are named in a message.
 const NAMED_MAX: usize = 5;
 
-/// Lines that are not runs of their study: without them it would say something else.
+/// Refuses lines that are not runs of their study: without them the result would differ.
 fn damaged_lines(folder: &Path, numbers: &[usize]) -> Refusal {
     let folder = folder.display();
     let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(ToString::to_string).collect();
@@ -362,6 +370,10 @@ fn damaged_lines(folder: &Path, numbers: &[usize]) -> Refusal {
 
 fn settings(arm: &Value) -> Vec<(String, String)> {
     let settings = arm["settings"].as_object().into_iter().flatten();
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    settings.map(|(name, value)| (name.clone(), text(value))).collect()
+    let mut texts = Vec::new();
+    for (name, value) in settings {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        texts.push((name.clone(), text));
+    }
+    texts
 }

@@ -13,7 +13,7 @@ use crate::stage::{Entered, Request, Stage, StageName, StoredRun, Task};
 use crate::watch::Watch;
 use twice::make_twice;
 
-/// How far the runs of a study came.
+/// The end of a session of a study.
 #[derive(Debug)]
 pub enum Progressed {
     /// All are done.
@@ -22,16 +22,16 @@ pub enum Progressed {
     Waiting(String),
     /// The user asked to stop.
     Interrupted,
-    /// The place can make no further runs, and why.
+    /// The stage can make no further runs, for this reason.
     Lost(String),
-    /// More runs like those that were made would be useless, and why.
+    /// More runs like those that were made would be useless, for this reason.
     Useless(Refusal),
 }
 
 /// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
 ///
 /// # Errors
-/// A run could not be made or kept; the arm in place was left.
+/// A run could not be made or kept; the active arm was left.
 pub fn carry_out<S: Stage + ?Sized>(
     study: &StudyFile,
     agenda: &Agenda,
@@ -40,20 +40,20 @@ pub fn carry_out<S: Stage + ?Sized>(
     watch: &dyn Watch,
 ) -> Result<Progressed, S::Error> {
     undo_earlier(study, stage, out, watch)?;
-    // The step whose stay this is.
-    let mut place: Option<Step> = None;
+    // The step whose stay is under way.
+    let mut active: Option<Step> = None;
     let boot = stage.boot();
     for (step, runs) in agenda.stays() {
         let mut missing = runs;
-        missing.retain(|(place, _)| !out.done.contains_key(place));
+        missing.retain(|(index, _)| !out.done.contains_key(index));
         if missing.is_empty() {
             continue;
         }
-        if !place.is_some_and(|place| place.shares_stay_with(step)) {
-            leave(stage, out, place.take())?;
+        if !active.is_some_and(|active| active.shares_stay_with(step)) {
+            leave(stage, out, active.take())?;
             let arm = &study.arms[step.arm];
-            let shares = |run: &StoredRun| shares_boot(run, step, arm, boot.as_deref());
-            if boot.is_some() && out.done.values().any(shares) {
+            let mut finished = out.done.values();
+            if boot.is_some() && finished.any(|run| shares_boot(run, step, arm, boot.as_deref())) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
             let entered = enter(study, stage, out, step, watch);
@@ -63,20 +63,21 @@ pub fn carry_out<S: Stage + ?Sized>(
                 return Ok(ended);
             }
             match entered? {
-                Entered::Ready => place = Some(*step),
+                Entered::Ready => active = Some(*step),
                 Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
             }
         }
+        // A stage may make several runs at once; each batch is durable before the next begins.
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
             match make(study, stage, out, (step, runs), watch) {
                 Ok(None) => {}
                 Ok(Some(ended)) => {
-                    leave(stage, out, place)?;
+                    leave(stage, out, active)?;
                     return Ok(ended);
                 }
                 Err(failure) => {
-                    if let Err(second) = leave(stage, out, place) {
+                    if let Err(second) = leave(stage, out, active) {
                         watch.warn(&format!("reverting the arm failed, too: {second}"));
                     }
                     return Err(failure);
@@ -87,11 +88,11 @@ pub fn carry_out<S: Stage + ?Sized>(
             }
         }
     }
-    leave(stage, out, place)?;
+    leave(stage, out, active)?;
     Ok(Progressed::Done)
 }
 
-/// Makes runs of the arm in place and keeps them; what the session ends with where it does.
+/// Makes runs of the active arm and keeps them; returns the end of the session where it ends.
 fn make<S: Stage + ?Sized>(
     study: &StudyFile,
     stage: &mut S,
@@ -113,18 +114,19 @@ fn make<S: Stage + ?Sized>(
         return Ok(Some(ended));
     }
     let boot = stage.boot();
-    let run = |(&(number, task), record)| {
-        (number, StoredRun { step: *step, task, boot: boot.clone(), record })
-    };
-    let made: Vec<(usize, StoredRun)> = runs.iter().zip(made?).map(run).collect();
-    if let Some(refusal) = made.iter().find_map(|(_, run)| watch.refuses(run)) {
+    let mut stored = Vec::with_capacity(runs.len());
+    for (&(index, task), record) in runs.iter().zip(made?) {
+        stored.push((index, StoredRun { step: *step, task, boot: boot.clone(), record }));
+    }
+    debug_assert_eq!(stored.len(), runs.len(), "a stage returns a record for each request");
+    if let Some(refusal) = stored.iter().find_map(|(_, run)| watch.refuses(run)) {
         return Ok(Some(Progressed::Useless(refusal)));
     }
-    out.keep(made, watch)?;
+    out.keep(stored, watch)?;
     Ok(None)
 }
 
-/// Why the session is over before all runs are made.
+/// The reason why the session is over before all runs are made.
 fn ended<S: Stage + ?Sized>(stage: &S, watch: &dyn Watch) -> Option<Progressed> {
     if watch.is_stopping() {
         return Some(Progressed::Interrupted);
@@ -132,7 +134,7 @@ fn ended<S: Stage + ?Sized>(stage: &S, watch: &dyn Watch) -> Option<Progressed> 
     stage.lost().map(Progressed::Lost)
 }
 
-/// What the stage is asked for.
+/// The request to the stage for a run.
 fn request(study: &StudyFile, step: &Step, task: Task) -> Request {
     Request {
         arm: step.arm,
@@ -142,7 +144,7 @@ fn request(study: &StudyFile, step: &Step, task: Task) -> Request {
     }
 }
 
-/// Whether a finished run keeps `step` from being made in this boot.
+/// True if a finished run keeps `step` from being made in this boot.
 ///
 /// Boots differ: blocks that share one are not independent. An arm that takes a reboot cannot have
 /// come without one.
@@ -152,7 +154,7 @@ fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> b
     run.boot.as_deref() == boot && (other_block || (other_stay && arm.takes_reboot()))
 }
 
-/// What the user must do where this boot served another block.
+/// The instruction to the user where this boot served another block.
 fn reboot_first(study: &StudyFile, step: &Step) -> String {
     let arm = &study.arms[step.arm];
     let what = arm.manual.as_deref().unwrap_or("nothing else; the study applies it");
@@ -166,7 +168,7 @@ fn reboot_first(study: &StudyFile, step: &Step) -> String {
     )
 }
 
-/// Puts the arm of a step in place; what is to be undone is on the disk before anything is done.
+/// Activates the arm of a step; its reversal is recorded on the disk before anything is done.
 fn enter<S: Stage + ?Sized>(
     study: &StudyFile,
     stage: &mut S,
@@ -179,15 +181,19 @@ fn enter<S: Stage + ?Sized>(
         out.entering(&arm.name, watch)?;
     }
     let entered = stage.enter(step.arm);
-    // Where it fails nothing of it stays.
+    // Where it fails nothing of the arm remains, so there is nothing to undo later.
     if !matches!(entered, Ok(Entered::Ready)) && stage.is_reverted() {
         out.left()?;
     }
     entered
 }
 
-fn leave<S: Stage + ?Sized>(stage: &mut S, out: &Out, place: Option<Step>) -> Result<(), S::Error> {
-    let Some(step) = place else { return Ok(()) };
+fn leave<S: Stage + ?Sized>(
+    stage: &mut S,
+    out: &Out,
+    active: Option<Step>,
+) -> Result<(), S::Error> {
+    let Some(step) = active else { return Ok(()) };
     stage.leave(step.arm)?;
     if stage.is_reverted() {
         out.left()?;
@@ -224,29 +230,30 @@ fn undo_earlier<S: Stage + ?Sized>(
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
 fn seed(study: &StudyFile, step: &Step, task: Task) -> u64 {
     let (block, repeat) = (u64::from(step.block), u64::from(step.repeat));
+    // Disjoint bit fields: blocks, repeats and workloads never share a seed.
     let of_step = (block << 32) | (repeat << 16);
-    let place = match task {
-        Task::Workload(place) => of_step | study.workloads[place].number as u64,
+    let part = match task {
+        Task::Workload(index) => of_step | study.workloads[index].number as u64,
         // A curve is one experiment over depth: every depth sees the same addresses.
         Task::Curve(_) => of_step | u64::from(u16::MAX),
         // And a matrix one over all that it varies.
         Task::Cell(_) => (repeat << 32) | block,
     };
-    Rng::for_part(study.seed, place).bits()
+    Rng::for_part(study.seed, part).bits()
 }
 
 fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
     let block = step.block + 1;
     let what = match task {
-        Task::Workload(place) => study.workloads[place].name.clone(),
-        Task::Curve(place) => {
-            let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[place].0);
+        Task::Workload(index) => study.workloads[index].name.clone(),
+        Task::Curve(index) => {
+            let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[index].0);
             format!("depth {depth}")
         }
-        Task::Cell(place) => study
+        Task::Cell(index) => study
             .matrix
             .as_ref()
-            .map_or_else(String::new, |matrix| study.cells[place].words(matrix)),
+            .map_or_else(String::new, |matrix| study.cells[index].words(matrix)),
     };
     if study.is_matrix_alone() {
         return format!("block {block}: {what}");

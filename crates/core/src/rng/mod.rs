@@ -76,6 +76,7 @@ impl Rng {
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float exactly")]
     pub fn unit(&mut self) -> f64 {
+        // 53 bits fill the mantissa, so every multiple of 2^-53 is equally likely.
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 

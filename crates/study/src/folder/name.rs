@@ -1,28 +1,32 @@
-//! Which folder a study's results go to, where the command names none.
+//! The name of a study's results folder, where the command gives none.
 
 use std::path::{Path, PathBuf};
 
-/// Whether the folder holds a study's result.
+/// True if the folder holds a study's result.
 pub(super) fn is_finished(folder: &Path) -> bool {
     folder.join("result.json").exists()
 }
 
 /// The folder for a new study: `NAME`, or behind those that hold finished ones `NAME-2`, ...
 pub fn fresh(name: &Path) -> PathBuf {
-    let last = last(name);
-    if is_finished(&last) { numbered(name, number(name, &last).unwrap_or(1) + 1) } else { last }
+    let latest = last(name);
+    if is_finished(&latest) {
+        numbered(name, number(name, &latest).unwrap_or(1) + 1)
+    } else {
+        latest
+    }
 }
 
-/// The first folder of that name behind all that exist.
+/// The first folder of that name after all that exist.
 pub fn unused(name: &Path) -> PathBuf {
-    let last = last(name);
-    if last.exists() { numbered(name, number(name, &last).unwrap_or(1) + 1) } else { last }
+    let latest = last(name);
+    if latest.exists() { numbered(name, number(name, &latest).unwrap_or(1) + 1) } else { latest }
 }
 
 /// The last folder of that name: the one that `--resume` goes on in.
 pub fn last(name: &Path) -> PathBuf {
-    let beside = name.parent().and_then(|parent| parent.read_dir().ok());
-    let paths = beside.into_iter().flatten().flatten().map(|entry| entry.path());
+    let siblings = name.parent().and_then(|parent| parent.read_dir().ok());
+    let paths = siblings.into_iter().flatten().flatten().map(|entry| entry.path());
     let numbers = paths.filter(|path| path.is_dir()).filter_map(|path| number(name, &path));
     numbered(name, numbers.max().unwrap_or(1))
 }
