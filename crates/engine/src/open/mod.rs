@@ -5,6 +5,7 @@ mod alignment;
 mod error;
 mod file_system;
 mod holes;
+mod identity;
 mod layout;
 mod unmade;
 mod writing;
@@ -26,6 +27,7 @@ use drivelab_core::usage::{Census, DeviceNumber, Usage};
 use drivelab_core::workload::Workload;
 use rustix::fs::{Advice, OFlags};
 
+use self::identity::Identity;
 use self::writing::{has_blocks, length};
 use crate::file::Trim;
 use crate::guard::{self, Disk, GuardError, WritableTarget};
@@ -46,6 +48,8 @@ pub(crate) struct OpenTarget {
     pub(crate) trim: Trim,
     pub(crate) stand_in: Option<String>,
     pub(crate) disk: Option<Disk>,
+    /// Absent for the null target.
+    pub(crate) identity: Option<Identity>,
 }
 
 impl OpenTarget {
@@ -105,6 +109,7 @@ pub(crate) fn open(
     }
     let holes = if device { Bytes::ZERO } else { holes_in(workload, &file, capacity) };
     Ok(OpenTarget {
+        identity: Identity::of(&file).ok(),
         file: Arc::new(file),
         capacity,
         memory_align,
@@ -136,6 +141,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
         trim: Trim::Punch,
         stand_in: Some("the null target, which answers at once".into()),
         disk: None,
+        identity: None,
     })
 }
 

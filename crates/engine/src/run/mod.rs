@@ -7,7 +7,7 @@ pub use lend::lend;
 use std::sync::Arc;
 
 use drivelab_core::JOBS_MAX;
-use drivelab_core::record::{Mark, Tally};
+use drivelab_core::record::{Mark, MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{Census, Machine};
 use drivelab_core::{IoEngine, Polling};
@@ -112,10 +112,15 @@ fn begin(
         same.flat_map(|(_, jobs)| jobs).map(|job| job.tally.bytes()).sum()
     };
     let moved: Vec<u64> = groups.iter().map(|group| moved(group.target.number())).collect();
-    let left = groups.iter().zip(done.groups).zip(done.counters).zip(moved);
+    // Looking at a file whose file system does not answer would never end.
+    let answers = done.groups.iter().flatten().all(|job| job.tally.unanswered == 0);
+    let changes: Vec<Option<Mark>> =
+        groups.iter().map(|group| answers.then(|| changed(group, &groups)).flatten()).collect();
+    let left = groups.iter().zip(done.groups).zip(done.counters).zip(moved).zip(changes);
     let mut outcomes = Vec::new();
-    for (((group, jobs), counters), ours) in left {
-        let marks = around(group.plan, counters, ours, &machine);
+    for ((((group, jobs), counters), ours), changed) in left {
+        let mut marks = around(group.plan, counters, ours, &machine);
+        marks.extend(changed);
         outcomes.push(outcome(group, jobs, cpu, marks, machine.memory));
     }
     Ok(Some((outcomes, late)))
@@ -180,6 +185,18 @@ fn around(
     let marks = counters.map(|counters| conditions::marks(counters, ours));
     let governor = machine.cpu_governor.as_deref().and_then(conditions::governed);
     marks.into_iter().flatten().chain(governor).collect()
+}
+
+/// The mark of a target that was not the same during the whole run.
+fn changed(group: &Group<'_>, groups: &[Group<'_>]) -> Option<Mark> {
+    let identity = group.target.identity?;
+    let is_same = |other: &&Group<'_>| {
+        other.target.identity.is_some_and(|it| it.number() == identity.number())
+    };
+    let mut same = groups.iter().filter(is_same);
+    let is_ours = same.any(|other| other.plan.workload.rw.writes());
+    let message = identity.change(&group.plan.path, &group.target.file, is_ours)?;
+    Some(Mark { id: MarkId::Changed, message })
 }
 
 /// The results of the jobs of a group together.

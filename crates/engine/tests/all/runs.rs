@@ -280,3 +280,54 @@ fn who_uses_the_disks_is_looked_up_once_before_a_write_and_never_before_a_read()
     check(Rw::RandRead, 0);
     check(Rw::RandWrite, 1);
 }
+
+/// A quiet machine that cuts a file to one block when a run begins.
+#[derive(Debug)]
+struct Cutting(Option<PathBuf>);
+
+impl Census for Cutting {
+    fn usage(&self) -> std::io::Result<Usage> {
+        QUIET.usage()
+    }
+
+    fn under(&self, number: DeviceNumber) -> Usage {
+        QUIET.under(number)
+    }
+
+    fn openers(&self, devices: &[DeviceNumber]) -> std::io::Result<Vec<Opener>> {
+        QUIET.openers(devices)
+    }
+
+    fn lock_holder(&self, file: Identity) -> Option<Process> {
+        QUIET.lock_holder(file)
+    }
+
+    fn counters(&self, device: Option<DeviceNumber>) -> Counters {
+        if let Some(path) = &self.0 {
+            fs::OpenOptions::new().write(true).open(path).unwrap().set_len(4096).unwrap();
+        }
+        QUIET.counters(device)
+    }
+
+    fn machine(&self) -> Machine {
+        QUIET.machine()
+    }
+}
+
+#[test]
+fn a_target_that_changes_under_a_run_is_marked() {
+    let scratch = Scratch::new("changed");
+    let path = scratch.path("data");
+    let check = |rw, cut: bool, expected: Option<&str>| {
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &|_| {} };
+        let census = Cutting(cut.then(|| path.clone()));
+        let outcome = run(&plan(path.clone(), requests(rw, 20)), &census, &control);
+        let marks = outcome.unwrap().marks;
+        let found = marks.iter().find(|mark| mark.id == MarkId::Changed);
+        assert_eq!(found.map(|mark| mark.message.as_str()), expected, "{rw}");
+    };
+    check(Rw::RandRead, false, None);
+    check(Rw::RandWrite, false, None);
+    check(Rw::RandRead, true, Some("its size went from 8388608 to 4096 bytes"));
+}
