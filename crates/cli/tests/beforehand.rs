@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{SMALL, Said, drivelab, file, folder};
+use crate::common::{SMALL, Said, WRITING, drivelab, file, folder};
 
 /// Two workloads of a real file, of which the second writes.
 const READ_AND_WRITE: &str = r#"
@@ -85,6 +85,51 @@ fn arms_that_nothing_switches_are_refused_before_anything_is_laid_out() {
     check(&applied.replace("[[workload]]", third), Some("nothing sets `controller` here"));
     check(&applied, None);
     assert!(!folder.path().join("new").exists());
+}
+
+#[test]
+fn an_arm_that_nothing_undoes_is_refused_next_to_one_without_commands() {
+    let folder = folder();
+    let hardware = ["study", "small.toml", "--target", "new", "--size", "1M", "--out", "out"];
+    let refused = |study: &str| {
+        file(folder.path(), "small.toml", study);
+        let said = drivelab(folder.path(), &hardware);
+        (said.code == 2 && said.err.contains("nothing undoes the `apply` of arm `two`"), said)
+    };
+    let study = WRITING.replace("DO", "true");
+    let bare = study.replace("revert = \"true\"\n", "");
+    let (is_refused, said) = refused(&bare);
+    assert!(is_refused, "{said:?}");
+    said.failed(2, &["arm `one`, which has none", "give arm `two` a `revert = "]);
+    assert!(!folder.path().join("out").exists() && !folder.path().join("new").exists());
+    // Each of these says what is in force in every arm.
+    let both = bare.replace("name = \"one\"\n", "name = \"one\"\napply = \"true\"\n");
+    let apart = bare.replace("name = \"two\"\n", "name = \"two\"\ntarget = \"other\"\n");
+    for study in [study, both, apart] {
+        let (is_refused, said) = refused(&study);
+        assert!(!is_refused, "{said:?}");
+        let _ = fs::remove_dir_all(folder.path().join("out"));
+    }
+}
+
+#[test]
+fn the_reset_of_a_run_in_which_a_session_was_killed_is_made_before_the_next_run() {
+    let folder = folder();
+    let text = format!(
+        "title = \"Is the run undone?\"\nprimary = \"it.v\"\nblocks = 6\n\
+         [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n[[workload]]\nname = \"it\"\n\
+         prepare = \"echo {{arm}} >/dev/null; mkdir made\"\ncommand = \"{KILL}; echo v 100\"\n\
+         reset = \"rmdir made\"\n\
+         [workload.metrics]\nv = {{ regex = \"v (.+)\", better = \"more\" }}\n"
+    );
+    file(folder.path(), "reset.toml", &text);
+    let study = ["study", "reset.toml", "--out", "out", "--json"];
+    let said = killed_then_resumed(folder.path(), &study);
+    assert!([0, 4].contains(&said.code), "{said:?}");
+    assert!(said.err.contains("in the middle of a run: its `reset` is made first"), "{said:?}");
+    assert_eq!(runs(folder.path()).len(), 12);
+    assert!(!folder.path().join("made").exists());
+    assert!(!folder.path().join("out/entered.json").exists());
 }
 
 #[test]

@@ -42,6 +42,7 @@ name = "one"
 [[arm]]
 name = "two"
 apply = "DO"
+revert = "true"
 run = { ioengine = "psync" }
 
 [[workload]]

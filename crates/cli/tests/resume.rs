@@ -336,7 +336,7 @@ fn an_interruption_before_the_first_block_is_one() {
 fn a_command_that_takes_its_time_is_interrupted_and_undone() {
     let folder = folder();
     let study = WRITING.replace("DO", "kill -INT $PPID; sleep 20; touch slept");
-    let study = study.replace("run = {", "revert = \"touch undone\"\nrun = {");
+    let study = study.replace("revert = \"true\"", "revert = \"touch undone\"");
     file(folder.path(), "real.toml", &study);
     let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
     drivelab(folder.path(), &arguments).failed(130, &["interrupted"]);

@@ -54,6 +54,15 @@ fn what_was_written_is_verified_at_once_and_a_second_time() {
 }
 
 #[test]
+fn a_state_file_without_a_verification_is_refused() {
+    let folder = folder();
+    let run = ["run", "data", "--size", "1M", "--direct=0", "--number-ios", "1"];
+    let said = drivelab(folder.path(), &[&run[..], &["--verify-state", "state"]].concat());
+    said.failed(2, &["`--verify-state` names", "add `--verify`"]);
+    assert!(!folder.path().join("data").exists());
+}
+
+#[test]
 fn a_killed_run_kept_its_promises() {
     let folder = folder();
     let laid_out = ["run", "data", "--size", "4M", "--direct=0", "--number-ios", "1"];

@@ -71,6 +71,16 @@ pub trait Stage {
         self.leave(arm)
     }
 
+    /// Makes the `reset` of a run that an earlier session did not end.
+    fn undo_run(&mut self, _request: Request) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Returns true if the last run is undone: its `reset`, if its workload has one, succeeded.
+    fn is_run_undone(&self) -> bool {
+        true
+    }
+
     /// True if nothing of an arm is in force, as far as is known: a failed undo counts as in force.
     fn is_reverted(&self) -> bool {
         true

@@ -62,6 +62,7 @@ impl Hardware {
     ) -> Result<Self, Refusal> {
         beforehand::refuse_writing(study, targets)?;
         beforehand::refuse_unswitched(study, targets)?;
+        beforehand::refuse_unreverted(study, targets)?;
         let absolute = |target: &PathBuf| {
             if target.as_os_str().is_empty() {
                 return Ok(target.clone());
@@ -406,6 +407,16 @@ impl Stage for Hardware {
         }
         self.is_reverted = true;
         Ok(())
+    }
+
+    fn undo_run(&mut self, request: Request) -> Result<(), Refusal> {
+        let Work::Command(command) = self.study.work(request.task) else { return Ok(()) };
+        let path = self.found(request.arm);
+        self.commands.undo_run(&self.study, &command, request, &path)
+    }
+
+    fn is_run_undone(&self) -> bool {
+        self.commands.is_undone()
     }
 
     fn is_reverted(&self) -> bool {

@@ -28,6 +28,8 @@ pub(super) struct Commands {
     succeeded: BTreeSet<(usize, String)>,
     /// What the last run printed.
     printed: Option<String>,
+    /// The `reset` of the last run is still to be made, or failed.
+    is_open: bool,
 }
 
 /// Called right before the measured command and right after it.
@@ -202,6 +204,7 @@ impl Commands {
             ..RunConfig::default()
         };
         self.printed = Some(String::new());
+        self.is_open = reset.is_some();
         let wanted = study.wanted(request.task);
         let attempted = self.attempt(command, &steps, &wanted, make);
         // It runs although the run could not be made: what prepared it may have been done.
@@ -226,6 +229,25 @@ impl Commands {
         }
         let Ground { target, attached, .. } = ground;
         Ok(RunRecord { attached, marks, ..measure::benchmark(target, config, phases) })
+    }
+
+    /// Returns true if the last run is undone.
+    pub(super) fn is_undone(&self) -> bool {
+        !self.is_open
+    }
+
+    /// Makes the `reset` of a run that an earlier session did not end, on `path`.
+    pub(super) fn undo_run(
+        &mut self,
+        study: &StudyFile,
+        command: &Command,
+        request: Request,
+        path: &Path,
+    ) -> Result<(), Refusal> {
+        let _whole = interrupt::shield();
+        let steps = steps(study, command, request, &ground(path, None))?;
+        let Some(reset) = steps.iter().find(|step| step.what == RESET) else { return Ok(()) };
+        self.undo(reset, command, &mut |step: &Step, stop: &AtomicBool| step.run(stop))
     }
 
     /// What the last run printed, once.
@@ -264,7 +286,9 @@ impl Commands {
         succeeded(reset, &ran).map_err(|Lost(why)| {
             let message = format!("what follows a run failed, so the next would differ: {why}");
             Refusal::machine(message)
-        })
+        })?;
+        self.is_open = false;
+        Ok(())
     }
 
     /// Makes one step of a run, and keeps what it printed.

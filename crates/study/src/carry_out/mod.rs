@@ -8,7 +8,7 @@ use drivelab_core::rng::Rng;
 
 use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
-use crate::folder::Out;
+use crate::folder::{InForce, Out};
 use crate::stage::{Entered, Request, Stage, StageName, StoredRun, Task};
 use crate::watch::Watch;
 use twice::make_twice;
@@ -101,11 +101,19 @@ fn make<S: Stage + ?Sized>(
     watch: &dyn Watch,
 ) -> Result<Option<Progressed>, S::Error> {
     let requests: Vec<Request> = runs.iter().map(|(_, task)| request(study, step, *task)).collect();
+    let has_reset = keep_reset(study, out, &requests, watch)?;
     let made = if study.checks_determinism {
         make_twice(stage, &requests)
     } else {
         stage.run_all(&requests)
     };
+    if has_reset && stage.is_run_undone() {
+        let arm = &study.arms[step.arm];
+        match arm.revert {
+            Some(_) => out.entering(&InForce { arm: arm.name.clone(), run: None }, watch)?,
+            None => out.left()?,
+        }
+    }
     if let Some(printed) = stage.printed() {
         out.keep_output(runs[0].0, &printed, watch)?;
     }
@@ -124,6 +132,26 @@ fn make<S: Stage + ?Sized>(
     }
     out.keep(stored, watch)?;
     Ok(None)
+}
+
+/// Keeps the run that is about to be made where its workload has a `reset`: a later session makes
+/// that where this one is killed. Returns whether it has one.
+fn keep_reset(
+    study: &StudyFile,
+    out: &Out,
+    requests: &[Request],
+    watch: &dyn Watch,
+) -> Result<bool, Refusal> {
+    let [request] = requests else { return Ok(false) };
+    let Task::Workload(number) = request.task else { return Ok(false) };
+    let command = study.workloads[number].work.command();
+    let has_reset = command.is_some_and(|command| command.reset.is_some());
+    if !has_reset || study.stage != StageName::Hardware {
+        return Ok(false);
+    }
+    let arm = study.arms[request.arm].name.clone();
+    out.entering(&InForce { arm, run: Some(*request) }, watch)?;
+    Ok(true)
 }
 
 /// The reason why the session is over before all runs are made.
@@ -178,7 +206,7 @@ fn enter<S: Stage + ?Sized>(
 ) -> Result<Entered, S::Error> {
     let arm = &study.arms[step.arm];
     if arm.revert.is_some() && study.stage == StageName::Hardware {
-        out.entering(&arm.name, watch)?;
+        out.entering(&InForce { arm: arm.name.clone(), run: None }, watch)?;
     }
     let entered = stage.enter(step.arm);
     // Where it fails nothing of the arm remains, so there is nothing to undo later.
@@ -195,27 +223,36 @@ fn leave<S: Stage + ?Sized>(
 ) -> Result<(), S::Error> {
     let Some(step) = active else { return Ok(()) };
     stage.leave(step.arm)?;
-    if stage.is_reverted() {
+    if stage.is_reverted() && stage.is_run_undone() {
         out.left()?;
     }
     Ok(())
 }
 
-/// Undoes the arm that an earlier session entered and did not leave: it was killed, or the machine
-/// went down.
+/// Undoes the run and the arm that an earlier session began and did not end: it was killed, or the
+/// machine went down.
 fn undo_earlier<S: Stage + ?Sized>(
     study: &StudyFile,
     stage: &mut S,
     out: &Out,
     watch: &dyn Watch,
 ) -> Result<(), S::Error> {
-    let Some(name) = out.entered()? else { return Ok(()) };
-    let arm = study.arms.iter().position(|arm| arm.name == name);
-    let arm = arm.expect("the file is sealed with the study, which has this arm");
-    watch.warn(&format!(
-        "an earlier session ended while arm `{name}` was in force: it is reverted first"
-    ));
-    let undone = stage.undo(arm);
+    let Some(InForce { arm: name, run }) = out.entered()? else { return Ok(()) };
+    let index = study.arms.iter().position(|arm| arm.name == name);
+    let index = index.expect("the file is sealed with the study, which has this arm");
+    let is_arm = study.arms[index].revert.is_some();
+    if run.is_some() {
+        watch.warn("an earlier session ended in the middle of a run: its `reset` is made first");
+    }
+    if is_arm {
+        watch.warn(&format!(
+            "an earlier session ended while arm `{name}` was in force: it is reverted first"
+        ));
+    }
+    let reset = run.map_or(Ok(()), |request| stage.undo_run(request));
+    // The arm is undone whether or not its run could be.
+    let undone = if is_arm { stage.undo(index) } else { Ok(()) };
+    let undone = reset.and(undone);
     if undone.is_err() {
         watch.warn(&format!(
             "arm `{name}` may still be in force: undo it by hand, remove `{}`, then continue with \

@@ -8,25 +8,28 @@ use drivelab_core::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::keep::{AtPath as _, KeptFolder, Owner, Seal};
+use crate::stage::Request;
 use crate::watch::Watch;
 
 const NAME: &str = "entered.json";
 
 /// The arm that was entered and not left.
-#[derive(Debug, Serialize, Deserialize)]
-struct Entered {
-    arm: String,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct InForce {
+    pub(crate) arm: String,
+    /// The run under way, where its workload has a `reset`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) run: Option<Request>,
 }
 
-/// Records that an arm is about to be activated: it is on the disk when this returns.
+/// Records what is about to be put in force: it is on the disk when this returns.
 pub(super) fn keep(
     folder: &KeptFolder,
     owner: &Owner,
-    arm: &str,
+    in_force: &InForce,
     watch: &dyn Watch,
 ) -> Result<(), Refusal> {
-    let entered = Entered { arm: arm.to_owned() };
-    let object = serde_json::to_string(&entered).expect("plain data is always JSON");
+    let object = serde_json::to_string(in_force).expect("plain data is always JSON");
     folder.write(NAME, owner.seal(&object).as_bytes(), watch).map(drop)
 }
 
@@ -35,18 +38,18 @@ pub(super) fn remove(folder: &KeptFolder) -> Result<(), Refusal> {
     folder.remove(NAME)
 }
 
-/// The name of the arm that an earlier session entered and did not leave.
-pub(super) fn read(folder: &Path, owner: &Owner) -> Result<Option<String>, Refusal> {
+/// The arm that an earlier session entered and did not leave.
+pub(super) fn read(folder: &Path, owner: &Owner) -> Result<Option<InForce>, Refusal> {
     let path = path_in(folder);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         text => text.at_path("read", &path)?,
     };
-    let entered: Option<Entered> = serde_json::from_slice(&text).ok();
+    let entered: Option<InForce> = serde_json::from_slice(&text).ok();
     // A torn or foreign file must not cause the wrong arm to be undone.
     let whole = entered.filter(|_| owner.check(&text) == Seal::Whole);
     whole
-        .map(|entered| Some(entered.arm))
+        .map(Some)
         .ok_or_else(|| Refusal::request(format!("`{}` is damaged", path.display())).hint(BY_HAND))
 }
 

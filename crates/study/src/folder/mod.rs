@@ -18,6 +18,7 @@ use drivelab_core::plan::Design;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Bytes;
 
+pub(crate) use entered::InForce;
 pub(crate) use header::PlanFile;
 pub use header::{Asked, Header, PLAN_SCHEMA};
 pub use name::{fresh, last, unused};
@@ -99,10 +100,10 @@ impl Out {
         self.folder.folder("output")?.write(&file, printed.as_bytes(), watch).map(drop)
     }
 
-    /// Records that an arm is about to be activated, until [`Out::left`]: a later session undoes
-    /// it where this one is killed.
-    pub(crate) fn entering(&self, arm: &str, watch: &dyn Watch) -> Result<(), Refusal> {
-        entered::keep(&self.folder, &self.owner, arm, watch)
+    /// Records what is about to be put in force, until [`Out::left`]: a later session undoes it where
+    /// this one is killed.
+    pub(crate) fn entering(&self, it: &InForce, watch: &dyn Watch) -> Result<(), Refusal> {
+        entered::keep(&self.folder, &self.owner, it, watch)
     }
 
     /// Records that no arm is in force.
@@ -110,8 +111,8 @@ impl Out {
         entered::remove(&self.folder)
     }
 
-    /// The name of the arm that an earlier session entered and did not leave.
-    pub(crate) fn entered(&self) -> Result<Option<String>, Refusal> {
+    /// The arm that an earlier session entered and did not leave.
+    pub(crate) fn entered(&self) -> Result<Option<InForce>, Refusal> {
         entered::read(self.folder.path(), &self.owner)
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct VerifyArgs {
     /// Verify the blocks of an earlier --verify run, even of one that was killed.
     #[arg(long, alias = "verify_only", help_heading = VERIFICATION)]
     verify_only: bool,
-    /// The verify state file, which records what was written.
+    /// With --verify or --verify-only: the verify state file, which records what was written.
     #[arg(long, value_name = "FILE", help_heading = VERIFICATION)]
     verify_state: Option<PathBuf>,
     /// With --verify-only: the power was cut, so only flushed writes must be intact.
@@ -42,7 +42,11 @@ impl VerifyArgs {
 
     /// Refuses to verify what writes nothing that could be read back.
     pub(crate) fn possible(&self, workload: &Workload, modelled: bool) -> Result<(), Refusal> {
-        let (message, hint) = if !self.verify {
+        let (message, hint) = if !self.verify && self.verify_state.is_some() {
+            let message = "`--verify-state` names the state file of a verification, and none is \
+                           asked for";
+            (message.to_owned(), "add `--verify` to verify this run, or `--verify-only`")
+        } else if !self.verify {
             return Ok(());
         } else if modelled {
             let message = "a modelled drive in virtual time stores no data to verify";

@@ -56,6 +56,31 @@ pub(super) fn refuse_unswitched(
     Ok(())
 }
 
+/// Refuses an arm without commands next to one that nothing undoes: in random order it would be
+/// measured under the settings of the other.
+pub(super) fn refuse_unreverted(
+    study: &StudyFile,
+    targets: &[Vec<PathBuf>],
+) -> Result<(), Refusal> {
+    let arms = || study.arms.iter().zip(targets);
+    let is_bare = |arm: &Arm| arm.apply.is_none() && arm.manual.is_none();
+    for (applied, own) in arms().filter(|(arm, _)| arm.apply.is_some() && arm.revert.is_none()) {
+        // A command may prepare the arm's own target, which no other arm uses.
+        let Some((bare, _)) = arms().find(|(arm, its)| is_bare(arm) && *its == own) else {
+            continue;
+        };
+        let (applied, bare) = (&applied.name, &bare.name);
+        let message = format!(
+            "nothing undoes the `apply` of arm `{applied}`, so arm `{bare}`, which has none, would \
+             be measured under it"
+        );
+        return Err(Refusal::request(message)
+            .hint(format!("give arm `{applied}` a `revert = \"COMMAND\"`"))
+            .hint(format!("or give arm `{bare}` an `apply` that sets what it needs")));
+    }
+    Ok(())
+}
+
 /// A setting of a modelled drive that one arm has and another has not.
 fn difference(arm: &Arm, other: &Arm) -> Option<String> {
     let has = |arm: &Arm, setting: &(&'static str, String)| arm.settings.contains(setting);
