@@ -62,7 +62,7 @@ fn a_report_is_written_and_never_over_another_file() {
     assert_eq!(drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.csv"]).code, 0);
     assert!(std::fs::read_to_string(folder.join("a.svg")).unwrap().contains("iodepth"));
     let page = std::fs::read_to_string(folder.join("a.html")).unwrap();
-    for words in ["<svg ", "The best points", "drivelab sweep s.toml"] {
+    for words in ["class=\"parts\"", "The best points", "drivelab sweep s.toml"] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert_eq!(drivelab(folder, &["sweep", "report", "s.toml", "--out", "a.html"]).code, 0);
@@ -135,4 +135,24 @@ fn what_cannot_be_swept_is_refused() {
     check("[parameter.ncq]\nvalues = [\"on\", \"off\"]", GUEST, &of_guest);
     check("points = 64", "points = 64\nstage = \"hardware\"", &["stage", "not at hardware"]);
     check("[load]\n", "[load]\npoisson = true\n", &["point 0", "poisson"]);
+}
+
+#[test]
+fn a_point_that_did_not_keep_up_is_named_and_not_ranked() {
+    let folder = folder();
+    let rates = "[parameter.rate_iops]\nvalues = [20, 5000]\n";
+    let sweep = SWEEP.split("[parameter.iodepth]").next().unwrap().to_owned() + rates;
+    let sweep = sweep.replace("points = 64", "design = \"grid\"").replace("specimens = true", "");
+    file(folder.path(), "s.toml", &sweep);
+    let said = drivelab(folder.path(), &["sweep", "s.toml", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let json = said.json();
+    assert_eq!(json["missing"], 0, "{json}");
+    let best = json["best"].as_array().unwrap();
+    assert!(best.iter().all(|point| point["factors"]["rate_iops"] == "20"), "{json}");
+    let flawed = json["flawed"].as_array().unwrap();
+    assert!(flawed.iter().all(|point| point["factors"]["rate_iops"] == "5000"), "{json}");
+    assert_eq!((best.len(), flawed.len()), (1, 1), "{json}");
+    let why = flawed[0]["why"].as_str().unwrap();
+    assert!(why.contains("the rate was not kept up"), "{why}");
 }

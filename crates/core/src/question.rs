@@ -24,8 +24,8 @@ pub struct Interaction {
 pub struct Finding {
     /// Short name, or the claim itself.
     pub name: String,
-    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio); empty
-    /// if no workload of the study measures it.
+    /// `WORKLOAD.METRIC of ARM` (a geometric mean) or `WORKLOAD.METRIC of ARM over ARM` (a ratio);
+    /// empty if no workload of the study measures it.
     pub figure: String,
     /// What the source states, in its own numbers: `8,000 to 37,000 1/s`; may be empty.
     pub published: String,

@@ -15,7 +15,7 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
     let (from, to) = (names[outcome.from], names[outcome.to]);
     let matters = figures::percent(series.margin);
     let ratio = ratio(outcome, series);
-    let show = |arm: usize| series.show(series.mean(arm));
+    let show = |arm: usize| series.show(outcome.mean(series, arm));
     let (mine, theirs) = (show(outcome.to), show(outcome.from));
     let size = format!("{mine} against {theirs}; {ratio}");
     let figures = format!("`{to}` has {mine}, `{from}` {theirs} ({ratio})");
@@ -224,7 +224,7 @@ pub(crate) fn lead(outcome: &Outcome, asked: bool) -> &'static str {
         (Verdict::NoPracticalDifference, true) => "No, there is no practical difference",
         (Verdict::NoPracticalDifference, false) => "No practical difference",
         (Verdict::Different, _) => "A difference, but perhaps smaller than the margin,",
-        (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
+        (Verdict::Inconclusive, _) => "No conclusion yet",
     }
 }
 

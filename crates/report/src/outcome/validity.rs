@@ -76,13 +76,32 @@ pub fn failed_share(total: &JobRecord) -> Option<String> {
     (total.errors > 0).then(|| share(total.errors, total.ios + total.errors))
 }
 
-/// Whether one run by itself may count, in a history or among peers.
-pub(crate) fn counts(flaws: &[Flaw]) -> bool {
+/// Returns true if one run by itself may count: in a history, among peers, or as a point of a
+/// sweep.
+pub fn counts(flaws: &[Flaw]) -> bool {
     !flaws.iter().any(|flaw| match flaw {
         Flaw::Failed { failed, requests } => is_above(*failed, *requests),
         Flaw::Disturbed => false,
         _ => true,
     })
+}
+
+/// Returns what is wrong with the figures of one run, as a clause for each flaw.
+pub fn in_words(flaws: &[Flaw]) -> String {
+    let clause = |flaw: &Flaw| match flaw {
+        Flaw::Failed { failed, requests } => {
+            format!("{} of the requests failed", share(*failed, *requests))
+        }
+        Flaw::Error { what } => what.clone(),
+        Flaw::Nothing => "no request completed".to_owned(),
+        Flaw::Behind { issued, due } => {
+            format!("the rate was not kept up: {issued} of {due} requests were issued")
+        }
+        Flaw::Changed { what } => format!("the target changed during the run ({what})"),
+        Flaw::Void => "the host served the drive too late".to_owned(),
+        Flaw::Disturbed => "other load disturbed the run".to_owned(),
+    };
+    flaws.iter().map(clause).collect::<Vec<String>>().join("; ")
 }
 
 fn is_above(failed: u64, requests: u64) -> bool {

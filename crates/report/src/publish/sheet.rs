@@ -8,7 +8,7 @@ use super::subject::Subject;
 use crate::cells::CellRun;
 use crate::comparison::CompareResult;
 use crate::figures;
-use crate::outcome::{Outcome, Sentence, Series, gather, geometric_mean};
+use crate::outcome::{Outcome, Sentence, Series, gather};
 use crate::run::{self, metrics, record_name};
 use crate::study::StudyResult;
 use crate::{comparison, metric, study};
@@ -179,7 +179,7 @@ fn compared(outcomes: &[&Outcome], series: &[Series], names: &[&str]) -> (Rows, 
     for outcome in outcomes {
         let of = &series[outcome.series];
         let it = &outcome.adjusted.comparison;
-        let mean = |arm: usize| geometric_mean(&of.values[arm]);
+        let mean = |arm: usize| outcome.mean(of, arm);
         let (name, arm, n) = (of.name.clone(), names[outcome.to].to_owned(), it.n.to_string());
         let limit = |place: usize| it.ci95.map(|limits| full(limits[place])).unwrap_or_default();
         shown.push(vec![

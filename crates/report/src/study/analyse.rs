@@ -1,20 +1,20 @@
 //! From runs to conclusions.
 
+mod doubts;
+
 use drivelab_core::plan::{BLOCKS_MIN, Design};
 use drivelab_core::record::MarkId;
 use drivelab_core::{Refusal, counted};
 use drivelab_stats::{Provenance, Role};
 
+use self::doubts::Doubts;
 use super::blocks::{Blocks, LeftOut};
 use super::hosts::{self, OnHosts};
 use super::result::{ContrastResult, StudyResult};
 use super::{Experiment, RunSample, curve, declared, lost};
 use crate::attachment;
 use crate::marks;
-use crate::outcome::{
-    Outcome, Question, Rules, Series, Together, Withheld, judge, withhold, withhold_all,
-};
-use crate::validity::{self, OfArm};
+use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold, withhold_all};
 
 /// Concludes what the finished blocks of an experiment allow.
 ///
@@ -44,7 +44,8 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
     lost::withhold(&experiment, &blocks, &series, &mut outcomes);
-    let withheld = doubtful(&experiment, &series, &outcomes);
+    let doubts = Doubts::of(&experiment, &blocks);
+    let withheld = doubts.withheld(&series, &outcomes);
     withhold_all(&mut outcomes, &withheld);
     let shown = |it: &&Series| {
         *it == &series[gate] || experiment.workloads[it.workload].headline == it.metric
@@ -70,11 +71,17 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
         latency: curve::latency(&experiment, &blocks.used),
         depth: curve::depth(&experiment),
-        attached,
         withheld,
         notes,
         interactions,
-        findings: declared::answers(&experiment, &series, &sampled),
+        findings: declared::answers(&experiment, &series, &sampled, &|workload, arms| {
+            let factor = attached.unchanged.iter().find(|it| [it.arms.0, it.arms.1] == *arms);
+            let factor = factor.map(|it| {
+                format!("the declared factor did not differ ({} in both arms)", it.values)
+            });
+            factor.or_else(|| doubts.about(workload, arms))
+        }),
+        attached,
         prices: declared::prices(&experiment, &series, &outcomes),
         left_out: blocks.finished.len() - blocks.used.len(),
         used: blocks.used,
@@ -85,25 +92,6 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         contrasts,
         experiment,
     })
-}
-
-/// Why the figures of arms may not decide.
-fn doubtful(experiment: &Experiment, series: &[Series], outcomes: &[Outcome]) -> Vec<Withheld> {
-    let mut all = Vec::new();
-    for workload in 0..experiment.workloads.len() {
-        let flaws = |arm: usize| {
-            let own = |run: &&RunSample| (run.workload, run.arm) == (workload, arm);
-            experiment.runs.iter().filter(own).map(|run| &run.flaws[..]).collect()
-        };
-        let arms = experiment.arms.iter().enumerate();
-        let arms: Vec<OfArm<'_>> =
-            arms.map(|(place, arm)| OfArm { name: &arm.name, runs: flaws(place) }).collect();
-        // Blocks with void runs are left out already.
-        let reasons = validity::reasons(&arms, false).into_iter();
-        let is_of_work = |it: &Outcome| series[it.series].workload == workload;
-        all.extend(reasons.map(|it| it.concerning(outcomes, is_of_work)));
-    }
-    all
 }
 
 /// What an interval is not about where all blocks simulate one drive.
@@ -244,7 +232,8 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     if used < planned {
         let is_finished = blocks.finished.len() >= planned as usize;
         let rest = if is_finished { "" } else { "; `--resume` finishes the rest" };
-        notes.push(format!("{used} of {planned} blocks are complete; only these count{rest}."));
+        let verb = if used == 1 { "is" } else { "are" };
+        notes.push(format!("{used} of {planned} blocks {verb} complete; only these count{rest}."));
     }
     notes.extend(lost::notes(experiment, blocks));
     if experiment.design == Design::Grouped {

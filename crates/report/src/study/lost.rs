@@ -93,22 +93,27 @@ pub(super) fn withhold(
 
 /// All verdicts where too many blocks are lost to void runs: all rest on the same blocks.
 fn withhold_void(blocks: &Blocks, outcomes: &mut [Outcome]) {
+    let Some(why) = too_many_void(blocks) else { return };
+    let advice = format!("{why}, so the verdict is withheld; {QUIETER}");
+    for outcome in outcomes {
+        outcome.withhold(Warning::new(WarningId::RunsVoid, advice.clone()));
+    }
+}
+
+/// Returns a clause where more blocks are lost to void runs than a verdict survives.
+fn too_many_void(blocks: &Blocks) -> Option<String> {
     let counts = |(workload, _, block): &&Cell| {
         blocks.workloads.contains(workload) && blocks.finished.contains(block)
     };
     let lost: BTreeSet<u32> = blocks.void.iter().filter(counts).map(|cell| cell.2).collect();
-    if lost.len() * VOID_OF <= blocks.finished.len() {
-        return;
-    }
-    let advice = format!(
-        "runs were void in {} of {} blocks, more than one in five: the blocks that are left are a \
-         selection, so the verdict is withheld; {QUIETER}",
-        lost.len(),
-        blocks.finished.len(),
-    );
-    for outcome in outcomes {
-        outcome.withhold(Warning::new(WarningId::RunsVoid, advice.clone()));
-    }
+    (lost.len() * VOID_OF > blocks.finished.len()).then(|| {
+        format!(
+            "runs were void in {} of {} blocks, more than one in five: the blocks that are left \
+             are a selection",
+            lost.len(),
+            blocks.finished.len(),
+        )
+    })
 }
 
 /// The verdict on two arms of which one completed nothing, or failed, in a block in which the other
@@ -121,35 +126,54 @@ fn withhold_empty(
 ) {
     for outcome in outcomes {
         let workload = series[outcome.series].workload;
-        let of = |arm: usize| {
-            let cells = blocks.empty.union(&blocks.failed);
-            let own = cells.filter(|cell| (cell.0, cell.1) == (workload, arm));
-            own.map(|(_, _, block)| *block).collect::<Vec<u32>>()
-        };
-        let (from, to) = (of(outcome.from), of(outcome.to));
-        for (arm, own, others) in [(outcome.from, &from, &to), (outcome.to, &to, &from)] {
-            let alone: Vec<u32> = own.iter().copied().filter(|it| !others.contains(it)).collect();
-            if alone.is_empty() {
-                continue;
-            }
-            let failed = alone.iter().any(|b| blocks.failed.contains(&(workload, arm, *b)));
-            let info = &experiment.workloads[workload];
-            let what = if failed {
-                "failed".to_owned()
-            } else if info.is_load() {
-                "completed no request".to_owned()
-            } else {
-                format!("has no `{}` above 0", info.headline)
-            };
-            let advice = format!(
-                "`{}` {what} in {}, so these figures cover only the other blocks: \
-                 the verdict is withheld",
-                experiment.arms[arm].name,
-                numbers(&alone),
-            );
+        for clause in alone(experiment, blocks, workload, &[outcome.from, outcome.to]) {
+            let advice = format!("{clause}: the verdict is withheld");
             outcome.withhold(Warning::new(WarningId::RunsEmpty, advice));
         }
     }
+}
+
+/// Returns a clause for each of these arms that completed nothing, or failed, in a block in which
+/// another of them completed something; for a lone arm, in any block.
+fn alone(experiment: &Experiment, blocks: &Blocks, workload: usize, arms: &[usize]) -> Vec<String> {
+    let lost = |arm: usize| {
+        let cells = blocks.empty.union(&blocks.failed);
+        let own = cells.filter(move |cell| (cell.0, cell.1) == (workload, arm));
+        own.map(|(_, _, block)| *block).collect::<BTreeSet<u32>>()
+    };
+    let all: Vec<BTreeSet<u32>> = arms.iter().map(|arm| lost(*arm)).collect();
+    let is_shared = |block: &u32| arms.len() > 1 && all.iter().all(|own| own.contains(block));
+    let info = &experiment.workloads[workload];
+    let clause = |(arm, own): (&usize, &BTreeSet<u32>)| {
+        let alone: Vec<u32> = own.iter().copied().filter(|block| !is_shared(block)).collect();
+        let has_failed = alone.iter().any(|it| blocks.failed.contains(&(workload, *arm, *it)));
+        let what = if has_failed {
+            "failed".to_owned()
+        } else if info.is_load() {
+            "completed no request".to_owned()
+        } else {
+            format!("has no `{}` above 0", info.headline)
+        };
+        (!alone.is_empty()).then(|| {
+            format!(
+                "`{}` {what} in {}, so these figures cover only the other blocks",
+                experiment.arms[*arm].name,
+                numbers(&alone),
+            )
+        })
+    };
+    arms.iter().zip(&all).filter_map(clause).collect()
+}
+
+/// Returns why the blocks that are left say too little of these arms in a workload.
+pub(super) fn selection(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    workload: usize,
+    arms: &[usize],
+) -> Option<String> {
+    let empty = alone(experiment, blocks, workload, arms).into_iter().next();
+    empty.or_else(|| too_many_void(blocks))
 }
 
 /// `block 5`, `blocks 2, 5`; people count from 1.

@@ -6,6 +6,7 @@ mod picture;
 pub use page::page;
 pub use picture::picture;
 
+use drivelab_core::counted;
 use drivelab_stats::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 use serde_json::{Value, json};
 
@@ -17,8 +18,12 @@ use crate::text::{Align, BOLD, DOUBT, Look, Table};
 pub const SWEEP_SCHEMA: &str = "drivelab.sweep/1";
 /// Points that are listed.
 const BEST: usize = 5;
+/// Points with one flaw that are listed.
+const FLAWED_MAX: usize = 5;
 /// Values of a factor that are listed one by one.
 const LEVELS_MAX: usize = 16;
+/// Ranges into which more values are gathered.
+const RANGES: usize = 8;
 
 /// A sweep as far as its points are made.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,8 +40,10 @@ pub struct Swept {
     pub points: u32,
     /// What varies.
     pub factors: Vec<Factor>,
-    /// Number and figure of each point that is made.
+    /// Number and figure of each point that is made and counts.
     pub made: Vec<(u32, f64)>,
+    /// Points that are made and do not count.
+    pub flawed: Vec<Flawed>,
     /// The hash of all rows, sorted by point.
     pub rows_sha256: String,
 }
@@ -54,18 +61,31 @@ pub struct Factor {
     pub words: Vec<String>,
 }
 
+/// A point whose figure is not that of its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flawed {
+    /// Its number.
+    pub point: u32,
+    /// The flaws of its run, as clauses.
+    pub why: String,
+    /// The value of each parameter, in the order of the factors that are parameters.
+    pub parameters: Vec<String>,
+}
+
 /// The points that share a value of a factor.
-struct Level<'a> {
-    word: &'a str,
+struct Level {
+    /// The value, or the range of values.
+    word: String,
     n: u32,
-    /// Of the figure: of its logarithms until all are added.
+    /// The geometric mean of the figure.
     mean: f64,
 }
 
 impl Swept {
     /// How many points are still to be made.
     pub fn missing(&self) -> u32 {
-        self.points.saturating_sub(u32::try_from(self.made.len()).unwrap_or(u32::MAX))
+        let made = self.made.len() + self.flawed.len();
+        self.points.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
     }
 
     /// What each factor explains of the figure's logarithm.
@@ -137,8 +157,47 @@ impl Swept {
             "rows_sha256": self.rows_sha256,
             "factors": factors,
             "rest": effects.map(|effects| effects.rest),
+            "flawed": self.flawed.iter().map(|it| self.flawed_json(it)).collect::<Vec<_>>(),
             "best": self.best().into_iter().map(best).collect::<Vec<_>>(),
         })
+    }
+
+    /// The names of the factors that are parameters, in their order.
+    fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.factors.iter().filter(|it| !it.is_unknown).map(|it| it.name.as_str())
+    }
+
+    fn flawed_json(&self, Flawed { point, why, parameters }: &Flawed) -> Value {
+        let named: std::collections::BTreeMap<&str, &String> =
+            self.parameters().zip(parameters).collect();
+        json!({"point": point, "why": why, "factors": named})
+    }
+
+    /// A sentence on each kind of flaw and the points that have it.
+    fn flaws(&self) -> Vec<String> {
+        let mut kinds: Vec<(&str, Vec<&Flawed>)> = Vec::new();
+        for it in &self.flawed {
+            match kinds.iter_mut().find(|(why, _)| *why == it.why) {
+                Some((_, points)) => points.push(it),
+                None => kinds.push((&it.why, vec![it])),
+            }
+        }
+        let named = |it: &Flawed| {
+            let pairs = self.parameters().zip(&it.parameters);
+            let pairs: Vec<String> =
+                pairs.map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("{} ({})", it.point, pairs.join(", "))
+        };
+        let sentence = |(why, points): (&str, Vec<&Flawed>)| {
+            let shown: Vec<String> = points.iter().take(FLAWED_MAX).map(|it| named(it)).collect();
+            let more = match points.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let noun = if points.len() == 1 { "point" } else { "points" };
+            format!("{why}: {noun} {}{more}.", shown.join(", "))
+        };
+        kinds.into_iter().map(sentence).collect()
     }
 
     /// For people.
@@ -150,15 +209,17 @@ impl Swept {
         };
         text += "\n";
         text += &self.best_table(look);
+        text += &look.each("Left out of the ranking:", DOUBT, &self.flaws());
         if self.missing() > 0 {
-            let lead = format!("{} of {} points are missing:", self.missing(), self.points);
-            let body = "the same command makes them; in shards, each of them does its own.";
+            let verb = if self.missing() == 1 { "is" } else { "are" };
+            let lead = format!("{} of {} points {verb} missing:", self.missing(), self.points);
+            let body = "repeat the command to make them; with --shard, in each shard.";
             text += &(look.led(&lead, DOUBT, body, 2) + "\n");
         }
         let made = format!(
-            "{} points on {} ({} design), one run each in virtual time: no real device was \
-             involved. Rows: sha256 {}.",
-            self.made.len(),
+            "{} on {} ({} design), one run each in virtual time: no real device was involved. \
+             Rows: sha256 {}.",
+            counted((self.made.len() + self.flawed.len()) as u64, "point"),
             self.drive,
             self.design,
             self.rows_sha256
@@ -168,9 +229,12 @@ impl Swept {
 
     fn why_no_shares(&self) -> String {
         if self.made.len() < MAIN_EFFECTS_MIN {
+            let (verb, points) = match self.made.len() {
+                1 => ("is", "1 point".to_owned()),
+                count => ("are", format!("{count} points")),
+            };
             return format!(
-                "{} points are too few to say which factor matters: it takes {MAIN_EFFECTS_MIN}.",
-                self.made.len()
+                "{points} {verb} too few to say which factor matters: it takes {MAIN_EFFECTS_MIN}."
             );
         }
         format!("{} is the same at all points, or nothing at some.", metric::label(self.figure))
@@ -191,33 +255,47 @@ impl Swept {
         }
     }
 
-    /// The geometric mean of the figure at each value of a factor, in the order of its values; of a
-    /// factor with more than [`LEVELS_MAX`] values, or with a figure of 0, nothing.
-    fn levels<'a>(&self, factor: &'a Factor) -> Option<Vec<Level<'a>>> {
-        let mut found: Vec<(f64, Level<'a>)> = Vec::new();
-        for (place, (_, figure)) in self.made.iter().enumerate() {
-            if *figure <= 0.0 {
-                return None;
-            }
-            let (value, log) = (factor.values[place], libm::log(*figure));
-            let known = found.iter().position(|(known, _)| known.total_cmp(&value).is_eq());
-            let place_of = match known {
-                Some(known) => known,
-                None if found.len() == LEVELS_MAX => return None,
-                None => {
-                    found.push((value, Level { word: &factor.words[place], n: 0, mean: 0.0 }));
-                    found.len() - 1
-                }
-            };
-            found[place_of].1.n += 1;
-            found[place_of].1.mean += log;
+    /// The geometric mean of the figure at each value of a factor, in the order of its values; of
+    /// numbers with more than [`LEVELS_MAX`] values, in ranges of about equally many points.
+    /// Nothing for more words than that, or with a figure of 0.
+    fn levels(&self, factor: &Factor) -> Option<Vec<Level>> {
+        let mut order: Vec<usize> = (0..self.made.len()).collect();
+        order.sort_by(|a, b| factor.values[*a].total_cmp(&factor.values[*b]));
+        let is_same =
+            |a: &usize, b: &usize| factor.values[*a].total_cmp(&factor.values[*b]).is_eq();
+        let groups: Vec<&[usize]> = order.chunk_by(is_same).collect();
+        if self.made.iter().any(|(_, figure)| *figure <= 0.0) {
+            return None;
         }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mean = |(_, level): (f64, Level<'a>)| Level {
-            mean: libm::exp(level.mean / f64::from(level.n)),
-            ..level
+        let word = |point: &usize| factor.words[*point].as_str();
+        if groups.len() <= LEVELS_MAX {
+            let level = |points: &&[usize]| self.level(points, word(&points[0]).to_owned());
+            return Some(groups.iter().map(level).collect());
+        }
+        if factor.words.iter().any(|word| !word.starts_with(|c: char| c.is_ascii_digit())) {
+            return None;
+        }
+        let mut ranges: Vec<Vec<usize>> = vec![Vec::new()];
+        for points in groups {
+            let last = ranges.last_mut().expect("there is one range at least");
+            if last.len() * RANGES >= order.len() {
+                ranges.push(points.to_vec());
+            } else {
+                last.extend(points);
+            }
+        }
+        let level = |points: &Vec<usize>| {
+            let [first, last] = [points.first()?, points.last()?].map(word);
+            let word = if first == last { first.to_owned() } else { format!("{first} to {last}") };
+            Some(self.level(points, word))
         };
-        Some(found.into_iter().map(mean).collect())
+        ranges.iter().map(level).collect()
+    }
+
+    fn level(&self, points: &[usize], word: String) -> Level {
+        let logs: f64 = points.iter().map(|point| libm::log(self.made[*point].1)).sum();
+        let n = u32::try_from(points.len()).expect("points are counted in 32 bits");
+        Level { word, n, mean: libm::exp(logs / f64::from(n)) }
     }
 
     fn shares(&self, effects: &MainEffects, look: Look) -> String {

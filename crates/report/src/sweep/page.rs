@@ -1,10 +1,10 @@
 //! A sweep as one page that needs nothing else.
 
-use super::{Factor, Swept, percent, picture};
+use super::{Factor, Swept, percent};
 use crate::figures;
 use crate::metric;
 use crate::page::answer;
-use crate::page::html::{escape, inline, scroll, section, table};
+use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 use drivelab_stats::{MainEffect, MainEffects};
 
@@ -32,26 +32,37 @@ fn matters(swept: &Swept) -> String {
         return section("What matters", "", &why);
     };
     let about = "The share of a factor is what it explains by itself of the variance of the \
-                 logarithm of the figure; the interval holds with 95 %. What several factors do \
+                 logarithm of the figure; the interval is at 95 %. What several factors do \
                  only together, and what chance decides, is the last line.";
-    let drawn = picture(swept).unwrap_or_default();
-    let shares = scroll("Shares of the variance", &shares(swept, &effects));
-    let body = format!("<figure>\n{drawn}</figure>\n{shares}");
-    section("What matters", about, &body)
+    section("What matters", about, &scroll("Shares of the variance", &shares(swept, &effects)))
 }
 
+/// A bar for each factor, with its interval.
 fn shares(swept: &Swept, effects: &MainEffects) -> String {
-    let row = |name: String, effect: MainEffect, remark: &str| {
-        let [low, high] = effect.ci95.map(percent);
-        vec![name, percent(effect.share), format!("{low} to {high}"), remark.to_owned()]
+    let row = |name: &str, effect: MainEffect| {
+        let [low, high] = effect.ci95;
+        let [left, width] = [100.0 * low.max(0.0), 100.0 * (high - low.max(0.0))];
+        format!(
+            "<tr><th scope=\"row\">{name}</th><td class=\"part\"><i \
+             style=\"width:{:.1}%\"></i><b style=\"left:{left:.1}%;width:{width:.1}%\"></b></td>\
+             <td>{}</td><td>{} to {}</td></tr>\n",
+            100.0 * effect.share.clamp(0.0, 1.0),
+            percent(effect.share),
+            percent(low),
+            percent(high),
+        )
     };
-    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut rows = String::new();
     for (factor, effect) in swept.ranked(effects) {
-        let remark = if factor.is_unknown { "left open by the profile" } else { "" };
-        rows.push(row(format!("<code>{}</code>", escape(&factor.name)), effect, remark));
+        let open = if factor.is_unknown { " (left open by the profile)" } else { "" };
+        rows += &row(&format!("<code>{}</code>{open}", escape(&factor.name)), effect);
     }
-    rows.push(row("several together, and chance".to_owned(), effects.rest, ""));
-    table(&["factor", "share", "95 % within", "what it is"], rows.into_iter())
+    rows += &row("several together, and chance", effects.rest);
+    format!(
+        "<table class=\"parts\">\n<thead><tr><th scope=\"col\">factor</th><th scope=\"col\"></th>\
+         <th scope=\"col\">share</th><th scope=\"col\">95 % interval</th></tr></thead>\n<tbody>\n\
+         {rows}</tbody></table>\n"
+    )
 }
 
 /// What the figure is on average at each value of each listed factor.
@@ -69,11 +80,11 @@ fn levels(swept: &Swept) -> String {
 fn level(swept: &Swept, factor: &Factor) -> Option<String> {
     let levels = swept.levels(factor)?;
     let rows = levels.into_iter().map(|level| {
-        vec![escape(level.word), level.n.to_string(), metric::show(swept.figure, level.mean)]
+        vec![escape(&level.word), level.n.to_string(), metric::show(swept.figure, level.mean)]
     });
     let name = escape(&factor.name);
     let figure = metric::label(swept.figure);
-    let heads = [factor.name.as_str(), "points", &figure];
+    let heads = ["value", "points", &figure];
     Some(format!("<h3><code>{name}</code></h3>\n{}", scroll(&name, &table(&heads, rows))))
 }
 
@@ -88,7 +99,12 @@ fn best(swept: &Swept) -> String {
     });
     let about = "Single runs, the best of many: part of what makes them best is chance. Compare \
                  them in a study before you act.";
-    section("The best points", about, &scroll("The best points", &table(&heads, rows)))
+    let table = scroll("The best points", &table(&heads, rows));
+    section(
+        "The best points",
+        about,
+        &(table + &list("Left out of the ranking", "warnings", &swept.flaws())),
+    )
 }
 
 /// A drawn number with the digits that anyone compares; a setting as it is.

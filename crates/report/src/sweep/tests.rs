@@ -30,6 +30,7 @@ fn swept(points: u32) -> Swept {
             },
         ],
         made: made.collect(),
+        flawed: Vec::new(),
         rows_sha256: "00ff".into(),
     }
 }
@@ -42,7 +43,7 @@ fn the_factor_that_decides_comes_first() {
     assert!(json["factors"][0]["share"].as_f64().unwrap() > 0.95, "{json}");
     assert_eq!((&json["missing"], &json["best"][0]["factors"]["odd"]), (&1.into(), &"1".into()));
     let text = swept.text(LOOK);
-    for words in ["matters most", "1 of 211 points are missing", "left open by the profile"] {
+    for words in ["matters most", "1 of 211 points is missing", "left open by the profile"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let picture = picture(&swept).unwrap();
@@ -53,7 +54,7 @@ fn the_factor_that_decides_comes_first() {
 fn a_page_has_shares_values_and_best_points() {
     let page = page(&swept(210), "drivelab sweep a&b.toml");
     for words in [
-        "<svg ",
+        "<table class=\"parts\">",
         "1 of 211 points are missing",
         "a,&quot;depth&quot;</code></h3>",
         "<td>70<td>",
@@ -67,7 +68,43 @@ fn a_page_has_shares_values_and_best_points() {
     let first = page.split("<td>70<td>").nth(1).unwrap();
     assert!(first.contains("155 IOPS"), "{first}");
     let few = super::page(&swept(20), "");
-    assert!(few.contains("20 points are too few") && !few.contains("<svg "), "{few}");
+    assert!(few.contains("20 points are too few") && !few.contains("class=\"parts\""), "{few}");
+}
+
+#[test]
+fn points_of_flawed_runs_are_named_and_not_ranked() {
+    let mut swept = swept(210);
+    swept.flawed = (300..307)
+        .map(|point| Flawed {
+            point,
+            why: "no request completed".into(),
+            parameters: vec!["64".into()],
+        })
+        .collect();
+    swept.points += 7;
+    assert_eq!(swept.missing(), 1, "they are made");
+    let text = swept.text(Look { width: 10_000, colour: false });
+    let named = "Left out of the ranking: no request completed: points 300 (a,\"depth\" = 64), 301";
+    assert!(text.contains(named) && text.contains("and 2 more."), "{text}");
+    assert!(text.contains("217 points on a-drive"), "{text}");
+    let json = swept.json();
+    assert_eq!(json["flawed"][0]["point"], 300);
+    assert_eq!(json["flawed"][0]["factors"]["a,\"depth\""], "64");
+    let page = page(&swept, "");
+    assert!(page.contains("Left out of the ranking") && page.contains("no request"), "{page}");
+}
+
+#[test]
+fn a_number_with_many_values_is_shown_in_ranges() {
+    let mut swept = swept(210);
+    let factor = &mut swept.factors[1];
+    factor.values = (0..210).map(|point| f64::from(point % 70 + 1)).collect();
+    factor.words = factor.values.iter().map(f64::to_string).collect();
+    let levels = swept.levels(&swept.factors[1]).unwrap();
+    assert!((4..=9).contains(&levels.len()), "{}", levels.len());
+    assert_eq!(levels.iter().map(|level| level.n).sum::<u32>(), 210);
+    assert!(levels[0].word.starts_with("1 to "), "{}", levels[0].word);
+    assert!(levels.last().unwrap().word.ends_with(" to 70"), "{}", levels.last().unwrap().word);
 }
 
 #[test]

@@ -42,6 +42,9 @@ pub struct Adjusted {
     pub p_adjusted: f64,
     /// The method.
     pub adjustment: Adjustment,
+    /// Indices of blocks that are copies of others: figures shown with the ratio omit them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<usize>,
 }
 
 impl Adjusted {
@@ -53,6 +56,7 @@ impl Adjusted {
             comparison,
             role,
             adjustment: Adjustment::None,
+            copies: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ mod claim;
 mod max_t;
 mod simultaneous;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,13 +57,20 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
         compare::check(&member.pairs, &member.criteria)
             .map_err(|source| FamilyError { index, source })?;
     }
-    let kept = without_copies(members);
-    let compared = members.iter().zip(&kept).map(|(member, kept)| {
-        let copies = member.pairs.len() - kept.pairs.len();
-        let comparison = compare::compare_kept(&kept.pairs, copies, &member.criteria);
-        Adjusted::unadjusted(comparison, member.role)
+    let counted = without_copies(members);
+    let compared = members.iter().zip(&counted).map(|(member, kept)| {
+        let blocks = member.pairs.len();
+        let copies: Vec<usize> = (0..blocks).filter(|block| !kept.contains(block)).collect();
+        let pairs: Vec<Pair> = kept.iter().map(|block| member.pairs[*block]).collect();
+        let comparison = compare::compare_kept(&pairs, copies.len(), &member.criteria);
+        Adjusted { copies, ..Adjusted::unadjusted(comparison, member.role) }
     });
     let mut adjusted: Vec<Adjusted> = compared.collect();
+    let distinct = members.iter().zip(&counted).map(|(member, kept)| Member {
+        pairs: kept.iter().map(|block| member.pairs[*block]).collect(),
+        ..member.clone()
+    });
+    let kept: Vec<Member> = distinct.collect();
     let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(Adjusted::is_equivalent);
     for role in [Role::Gate, Role::Other] {
         adjust_role(&kept, &mut adjusted, role);
@@ -71,27 +78,21 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
     Ok(Family { members: adjusted, all_equivalent })
 }
 
-/// The members without copies of blocks.
+/// For each member the indices of its blocks without copies.
 ///
 /// Members with equal numbers of blocks share their blocks: such a block is a copy only if it is
 /// one in every metric. A metric that never varies makes no copies of runs.
-fn without_copies(members: &[Member]) -> Vec<Member> {
-    let mut kept: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+fn without_copies(members: &[Member]) -> Vec<BTreeSet<usize>> {
+    let mut kept: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for member in members {
         let blocks = member.pairs.len();
         kept.entry(blocks).or_insert_with(|| {
             let shared = members.iter().filter(|other| other.pairs.len() == blocks);
             let metrics: Vec<&[Pair]> = shared.map(|other| other.pairs.as_slice()).collect();
-            compare::distinct(&metrics, &member.criteria)
+            compare::distinct(&metrics, &member.criteria).into_iter().collect()
         });
     }
-    let mut distinct = Vec::with_capacity(members.len());
-    for member in members {
-        let indices = kept[&member.pairs.len()].iter();
-        let pairs = indices.map(|index| member.pairs[*index]).collect();
-        distinct.push(Member { pairs, ..member.clone() });
-    }
-    distinct
+    members.iter().map(|member| kept[&member.pairs.len()].clone()).collect()
 }
 
 fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {

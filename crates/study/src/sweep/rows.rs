@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
-use drivelab_core::record::JobRecord;
+use drivelab_core::record::{Flaw, JobRecord};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -90,6 +90,9 @@ pub struct Row {
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Why the figures are not what they claim to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<Flaw>,
 }
 
 impl Row {

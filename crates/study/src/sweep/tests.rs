@@ -94,6 +94,7 @@ fn made(sweep: &Sweep, points: &[Point]) -> Vec<Row> {
                 lat_p50_ns: 1.0,
                 lat_p99_ns: 2.0,
             },
+            flaws: Vec::new(),
         }
     };
     points.iter().map(row).collect()

@@ -87,14 +87,17 @@ fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     })?;
     drop(console);
     if interrupt::requested() {
-        ui.note("interrupted: the same command goes on");
+        ui.note("interrupted: repeat the command to continue");
         return Ok(Exit::Interrupted);
     }
     let swept = modelled.swept(&kept);
     if shard != Shard::WHOLE && swept.missing() > 0 {
         ui.note(&format!(
-            "shard {shard} is made; {} points of other shards are missing",
-            swept.missing()
+            "shard {shard} is made; of other shards, {} missing",
+            match swept.missing() {
+                1 => "1 point is".to_owned(),
+                missing => format!("{missing} points are"),
+            }
         ));
     }
     show(&swept, ui)

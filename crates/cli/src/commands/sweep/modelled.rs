@@ -8,7 +8,8 @@ use drivelab_engine::RunPlan;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_report::sweep::{Factor, Swept};
+use drivelab_report::sweep::{Factor, Flawed, Swept};
+use drivelab_report::validity;
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
@@ -88,6 +89,12 @@ impl Modelled {
         Job::Load(&workload, &[]).check(has.mounted.is_some())
     }
 
+    /// The value of each parameter of a row, in the order of the file.
+    fn words_of(&self, row: &Row) -> Vec<String> {
+        let names = self.sweep.parameters.iter().map(|parameter| &parameter.name);
+        names.map(|name| row.parameters[name].clone()).collect()
+    }
+
     fn words(&self, point: &Point) -> String {
         let pairs = self.sweep.parameters.iter().zip(&point.values);
         let words = pairs.map(|(parameter, value)| format!("{} = {value}", parameter.name));
@@ -140,6 +147,7 @@ impl Modelled {
     /// Makes a point, as it is kept.
     pub(crate) fn row(&self, point: &Point) -> Result<Row, Refusal> {
         let (record, drawn) = self.made(point)?;
+        let flaws = validity::flaws(&record);
         let names = self.sweep.parameters.iter().map(|parameter| parameter.name.clone());
         Ok(Row {
             point: point.number,
@@ -147,6 +155,7 @@ impl Modelled {
             parameters: names.zip(point.values.clone()).collect(),
             unknowns: drawn.into_iter().map(|drawn| (drawn.name, drawn.value)).collect(),
             figures: Figures::of(&record.total.expect("a load has a total")),
+            flaws,
         })
     }
 
@@ -158,14 +167,22 @@ impl Modelled {
     }
 
     pub(crate) fn swept(&self, kept: &Kept) -> Swept {
-        let rows: Vec<&Row> = kept.rows.values().collect();
+        // A figure of flawed runs is not that of its settings: it is listed and not ranked.
+        let (rows, flawed): (Vec<&Row>, Vec<&Row>) =
+            kept.rows.values().partition(|row| validity::counts(&row.flaws));
+        let flawed = flawed.into_iter().map(|row| Flawed {
+            point: row.point,
+            why: validity::in_words(&row.flaws),
+            parameters: self.words_of(row),
+        });
         let parameters = self.sweep.parameters.iter().map(|parameter| {
             let words = rows.iter().map(|row| row.parameters[&parameter.name].clone());
             let words: Vec<String> = words.collect();
             let values = words.iter().map(|word| parameter.number(word)).collect();
             Factor { name: parameter.name.clone(), is_unknown: false, values, words }
         });
-        let open = rows.first().map(|row| row.unknowns.keys().cloned().collect::<Vec<_>>());
+        let open =
+            kept.rows.values().next().map(|row| row.unknowns.keys().cloned().collect::<Vec<_>>());
         let unknowns = open.unwrap_or_default().into_iter().map(|name| {
             let value = |row: &&Row| row.unknowns.get(&name).copied().unwrap_or(f64::NAN);
             let values: Vec<f64> = rows.iter().map(value).collect();
@@ -183,6 +200,7 @@ impl Modelled {
             points: self.sweep.points,
             factors: parameters.chain(unknowns).collect(),
             made: rows.iter().map(|row| (row.point, row.figures.get(self.sweep.figure))).collect(),
+            flawed: flawed.collect(),
             rows_sha256: kept.sha256(),
         }
     }

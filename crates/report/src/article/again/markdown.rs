@@ -10,7 +10,7 @@ are the reason for drivelab. Each is a study here, with the arms and workloads o
 as a modelled drive in virtual time can run them, at stage simulate as requests and at stage kernel
 by the tools themselves under a [real Linux kernel](internals/kernel-stage.md). Every published
 number is a claim that *holds*, *does not hold*, or of which drivelab *cannot tell*, with the
-reason. Figures are ratios or medians with 95 % intervals that hold together for a study.
+reason. Figures are ratios or geometric means with 95 % intervals that hold together for a study.
 
 `drivelab articles` makes this page, and another with pictures, every interval and the notes; two
 runs give the same bytes. `drivelab show article:N` prints what may be concluded from the published

@@ -7,7 +7,7 @@ mod picture;
 pub use markdown::markdown;
 pub use page::html;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Refusal, counted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -195,7 +195,7 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
 
 /// `stage simulate, 20 blocks; stage kernel, 8 blocks`.
 fn runs(stages: &[Repeated]) -> String {
-    let of = |one: &Repeated| format!("stage {}, {} blocks", one.stage, one.blocks);
+    let of = |one: &Repeated| format!("stage {}, {}", one.stage, counted(one.blocks, "block"));
     stages.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
@@ -299,10 +299,10 @@ impl Checked {
         }
     }
 
-    /// `x1.02 (x1.01 to x1.03; one such drive: x0.99 to x1.05)`.
+    /// `x1.02 (x1.01 to x1.03; 95 % of such drives: x0.99 to x1.05)`.
     fn ours(&self) -> String {
         let Some(shown) = &self.shown else { return "not measured".into() };
-        let drive = shown.prediction95.as_ref().map(|it| format!("; one such drive: {it}"));
+        let drive = shown.prediction95.as_ref().map(|it| format!("; 95 % of such drives: {it}"));
         let drive = drive.unwrap_or_default();
         match &shown.ci95 {
             Some(ci95) => format!("{} ({ci95}{drive})", shown.value),
@@ -320,7 +320,7 @@ impl Checked {
 fn together(one: &Interacting) -> String {
     let range = |limits: Option<[f64; 2]>| limits.map(crate::figures::range);
     let interval = range(one.ci95).map(|it| format!(" (95 % interval {it}")).unwrap_or_default();
-    let drive = range(one.prediction95).map(|it| format!("; one such drive: {it}"));
+    let drive = range(one.prediction95).map(|it| format!("; 95 % of such drives: {it}"));
     let end = if interval.is_empty() { "" } else { ")" };
     format!(
         "On `{}`, {} together do {} of the product of what each does alone{interval}{}{end}: {}.",

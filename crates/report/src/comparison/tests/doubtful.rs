@@ -174,3 +174,44 @@ fn a_sentence_about_a_time_has_one_direction() {
     check(0.4, "`ahci` is 2.50 times as fast as `ide` in wall time (");
     check(0.8, "; x1.25 as fast, 95 % interval");
 }
+
+#[test]
+fn figures_beside_a_ratio_omit_copies_as_the_ratio_does() {
+    // The last block is there four times: with its copies the means are 1.8 times as large.
+    let distinct = [[10.1, 20.3], [11.2, 21.4], [12.3, 22.7], [10.7, 21.1], [11.9, 22.3]];
+    let mut rows = String::new();
+    for (block, [a, b]) in distinct.iter().chain([&[310.5, 620.9]; 4]).enumerate() {
+        writeln!(rows, "{block},a,{a}\n{block},b,{b}").unwrap();
+    }
+    let result = of_pairs(&rows, &["a", "b"]).unwrap();
+    let comparison = &result.primary().adjusted.comparison;
+    let is_copies =
+        |it: &drivelab_stats::Warning| it.id == drivelab_stats::WarningId::DuplicateBlocks;
+    assert!(comparison.warnings.iter().any(is_copies), "{:?}", comparison.warnings);
+    assert_eq!(comparison.n, 6);
+    let series = &result.series[0];
+    let means = [0, 1].map(|arm| result.primary().mean(series, arm));
+    assert!((means[1] / means[0] - comparison.ratio).abs() < 1e-9, "{means:?}");
+    let shown = crate::comparison::text(&result, Look { width: 10_000, colour: false });
+    for mean in means.map(crate::figures::count) {
+        assert!(shown.contains(&mean), "{mean}: {shown}");
+    }
+}
+
+#[test]
+fn the_first_answer_says_why_a_verdict_is_withheld_and_leaves_the_rest_to_explain() {
+    let failing = |_: usize, run: &mut RunRecord| {
+        let total = run.total.as_mut().unwrap();
+        total.errors = total.ios;
+    };
+    let look = Look { width: 100, colour: false };
+    for (result, is_withheld) in [(twice_as_fast(failing), true), (twice_as_fast(|_, _| ()), false)]
+    {
+        let text = crate::comparison::short(&result, look, "add --explain");
+        assert_eq!(text.contains("Withheld: "), is_withheld, "{text}");
+        assert!(!text.contains("How to read this:"), "{text}");
+        assert!(text.ends_with("Causes, notes and how to read this: add --explain.\n"), "{text}");
+        let lines = text.lines().skip(2).take_while(|line| !line.is_empty()).count();
+        assert!(lines <= if is_withheld { 12 } else { 9 }, "{text}");
+    }
+}

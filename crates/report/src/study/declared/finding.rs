@@ -1,10 +1,11 @@
 //! Claims, and whether the figures bear them out.
 
+use drivelab_core::counted;
 use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 use serde::Serialize;
 
-use crate::outcome::{self, Series, median};
+use crate::outcome::{self, Series, geometric_mean};
 use crate::specimens::Sampled;
 use crate::study::{ArmInfo, Experiment};
 use crate::{figures, metric, suggest};
@@ -38,7 +39,7 @@ impl Answer {
 pub struct FindingResult {
     pub(crate) finding: Finding,
     pub(crate) answer: Answer,
-    /// The median of the arm, or the ratio of geometric means; none where it was not measured.
+    /// The geometric mean of the arm, or the ratio of two; none where it was not measured.
     pub(crate) value: Option<f64>,
     /// Its interval; the intervals of all findings hold together.
     pub(crate) ci95: Option<[f64; 2]>,
@@ -92,7 +93,7 @@ impl<'a> FigureRef<'a> {
 
 /// A figure as it was measured: a value for each block.
 struct Measured {
-    median: f64,
+    mean: f64,
     logs: Vec<f64>,
     unit: Option<String>,
     series: usize,
@@ -101,10 +102,12 @@ struct Measured {
 
 /// Holds every finding against the mean over blocks and, where each block simulated another drive,
 /// against one more of them: a claim about drives that is not true of nearly all of them is open.
+/// `flawed` says why runs of a workload in some arms may not decide.
 pub(in crate::study) fn answers(
     experiment: &Experiment,
     series: &[Series],
     sampled: &Sampled<'_>,
+    flawed: &dyn Fn(usize, &[usize]) -> Option<String>,
 ) -> Vec<FindingResult> {
     let measured: Vec<Result<Measured, String>> = experiment
         .findings
@@ -123,9 +126,14 @@ pub(in crate::study) fn answers(
             }
         };
         let effect = effects.next().expect("one effect for each measured figure");
-        let value = if figure.unit.is_some() { figure.median } else { effect.ratio };
+        let value = if figure.unit.is_some() { figure.mean } else { effect.ratio };
         let prediction95 = figure.one_more(series, sampled);
-        let why = doubt(&finding, figure.logs.len());
+        let workload = series[figure.series].workload;
+        // More blocks do not mend flawed runs: that they are flawed is said first.
+        let declared = finding.cannot_tell.clone();
+        let why = declared
+            .or_else(|| flawed(workload, &figure.arms))
+            .or_else(|| doubt(&finding, figure.logs.len()));
         let (answer, why) = match (why, effect.ci95) {
             (None, Some(interval)) => {
                 let of_mean = judged(&finding, interval);
@@ -187,20 +195,17 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
     let unit = others.is_none().then(|| metric.rsplit('.').next().unwrap_or(metric).to_owned());
     let logs = (0..mine.len()).map(log).collect();
     let arms = over.into_iter().chain([arm]).collect();
-    Ok(Measured { median: median(&mine), logs, unit, series: place, arms })
+    Ok(Measured { mean: geometric_mean(&mine), logs, unit, series: place, arms })
 }
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
-    if finding.cannot_tell.is_some() {
-        return finding.cannot_tell.clone();
-    }
     if finding.at_least.is_none() && finding.at_most.is_none() {
         return Some("no bound is given".to_owned());
     }
     (blocks < BLOCKS_MIN as usize).then(|| {
         format!(
-            "{blocks} blocks, but at least {BLOCKS_MIN} are needed: use `--blocks \
-                          {BLOCKS_MIN}`"
+            "{}, but at least {BLOCKS_MIN} are needed: use `--blocks {BLOCKS_MIN}`",
+            counted(blocks, "block")
         )
     })
 }
@@ -239,7 +244,8 @@ impl FindingResult {
             None => format!("`{figure}` is unknown"),
             Some(value) => {
                 let drive = self.prediction95.map(|limits| self.range(limits));
-                let drive = drive.map_or_else(String::new, |it| format!("; one such drive: {it}"));
+                let drive =
+                    drive.map_or_else(String::new, |it| format!("; 95 % of such drives: {it}"));
                 let interval = self.ci95.map_or_else(String::new, |limits| {
                     format!(" (95 % interval {}{drive})", self.range(limits))
                 });

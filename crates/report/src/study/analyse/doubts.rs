@@ -1,0 +1,49 @@
+//! Why figures of a study may not decide: neither a verdict nor a finding rests on them.
+
+use super::super::blocks::Blocks;
+use super::super::{Experiment, RunSample, lost};
+use crate::outcome::{Outcome, Series, Withheld};
+use crate::validity::{self, OfArm, Reason};
+
+/// The reasons to give no verdict, by workload and arm.
+pub(super) struct Doubts<'a> {
+    experiment: &'a Experiment,
+    blocks: &'a Blocks<'a>,
+    /// The flaws of each workload's runs.
+    flaws: Vec<Vec<Reason>>,
+}
+
+impl<'a> Doubts<'a> {
+    pub(super) fn of(experiment: &'a Experiment, blocks: &'a Blocks<'a>) -> Self {
+        let of_workload = |workload: usize| {
+            let flaws = |arm: usize| {
+                let own = |run: &&RunSample| (run.workload, run.arm) == (workload, arm);
+                experiment.runs.iter().filter(own).map(|run| &run.flaws[..]).collect()
+            };
+            let arms = experiment.arms.iter().enumerate();
+            let arms: Vec<OfArm<'_>> =
+                arms.map(|(index, arm)| OfArm { name: &arm.name, runs: flaws(index) }).collect();
+            // Blocks with void runs are left out already.
+            validity::reasons(&arms, false)
+        };
+        let flaws = (0..experiment.workloads.len()).map(of_workload).collect();
+        Self { experiment, blocks, flaws }
+    }
+
+    /// The comparisons that the flaws concern.
+    pub(super) fn withheld(&self, series: &[Series], outcomes: &[Outcome]) -> Vec<Withheld> {
+        let of_workload = |(workload, reasons): (usize, &Vec<Reason>)| {
+            let is_of_work = |it: &Outcome| series[it.series].workload == workload;
+            let reasons = reasons.iter().cloned();
+            reasons.map(|it| it.concerning(outcomes, is_of_work)).collect::<Vec<_>>()
+        };
+        self.flaws.iter().enumerate().flat_map(of_workload).collect()
+    }
+
+    /// Returns why a figure of these arms in a workload may not decide, and what to do about it.
+    pub(super) fn about(&self, workload: usize, arms: &[usize]) -> Option<String> {
+        let flaw = self.flaws[workload].iter().find(|reason| arms.contains(&reason.arm));
+        let flaw = flaw.map(|Reason { message, hint, .. }| format!("{message}; {hint}"));
+        flaw.or_else(|| lost::selection(self.experiment, self.blocks, workload, arms))
+    }
+}
