@@ -41,6 +41,24 @@ fn what_is_wrong_with_a_test_is_said_before_anything_is_run() {
 }
 
 #[test]
+fn the_help_has_every_key_of_the_file() {
+    let help = command(folder().path(), &["crash", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let reader = read(&root().join("crates/study/src/crash/file.rs"));
+    let reader = reader.split("#[cfg(test)]").next().unwrap();
+    let mut keys = 0;
+    for call in ["take(", "take_with(", "require(", "list(", "section(", "words("] {
+        for rest in reader.split(&format!(".{call}\"")).skip(1) {
+            let key = rest.split('"').next().unwrap();
+            let is_word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            assert!(help.split(is_word).any(|word| word == key), "`{key}` is missing: {help}");
+            keys += 1;
+        }
+    }
+    assert!(keys >= 20, "{keys} keys were found");
+}
+
+#[test]
 fn the_ready_tests_can_be_read() {
     let mut tests = files(&root().join("studies/crash"), &[".toml"]);
     // That of the stores' programs is cargo's.

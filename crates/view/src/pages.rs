@@ -16,6 +16,8 @@ pub struct Chosen {
     pub primary: Option<String>,
     /// The smallest effect worth acting on.
     pub margin: Option<String>,
+    /// The settings in which the runs are meant to differ, separated by commas.
+    pub factor: Option<String>,
 }
 
 /// The client of a page: once it has gone, the page is made for no reader and may be abandoned.

@@ -228,6 +228,7 @@ fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {
             "run" => chosen.runs.extend(given.filter(|run| !chosen.runs.contains(run))),
             "primary" => chosen.primary = given,
             "margin" => chosen.margin = given,
+            "factor" => chosen.factor = given,
             _ => return Err(unknown(&key)),
         }
     }

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_archive::{Archive, Filter, Query};
+use drivelab_core::record::Kept;
 use drivelab_report::comparison::Input;
-use drivelab_report::run::quoted;
+use drivelab_report::run::{minute, quoted};
 
+use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::results;
 use drivelab_core::Refusal;
 
@@ -35,6 +38,61 @@ pub(crate) fn arms<'a>(
     };
     let arms = names(&groups).into_iter().zip(groups);
     Ok(arms.map(|(name, files)| ArmFiles { name, files }).collect())
+}
+
+/// The same arms, where kept runs that were named by their ids are called by their labels, their
+/// dates or their targets: by the first of these that tells all arms apart.
+pub(crate) fn called_by_content<'a>(
+    arms: Vec<ArmFiles<'a>>,
+    archive: &ArchiveArgs,
+) -> Vec<ArmFiles<'a>> {
+    let is_id = |arm: &ArmFiles| match arm.files[..] {
+        [file] => !file.exists() && file.to_str().is_some_and(|typed| !typed.contains([':', '@'])),
+        _ => false,
+    };
+    if !arms.iter().any(is_id) {
+        return arms;
+    }
+    let Ok(archive) = archive.open_to_read() else { return arms };
+    let kept: Vec<Option<Kept>> = arms
+        .iter()
+        .map(|arm| is_id(arm).then(|| kept_run(&archive, arm.files[0])).flatten())
+        .collect();
+    let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
+    let names = told_apart(&names, &kept);
+    let named = arms.into_iter().zip(names);
+    named.map(|(arm, name)| ArmFiles { name, ..arm }).collect()
+}
+
+/// The one kept run that is meant.
+fn kept_run(archive: &Archive, typed: &Path) -> Option<Kept> {
+    let typed = typed.to_str()?;
+    let query = Query::read(typed, now_ms()).ok().flatten()?;
+    let ids: Vec<String> =
+        query.ids(archive, typed).ok()?.iter().map(ToString::to_string).collect();
+    let [_] = ids[..] else { return None };
+    archive.listed(&Filter::default(), &ids).ok()?.runs.into_iter().next()
+}
+
+/// The names of arms, some of which are kept runs: by label, date or target if that tells all of
+/// them apart, else as they are.
+pub(crate) fn told_apart(names: &[String], kept: &[Option<Kept>]) -> Vec<String> {
+    let ways: [fn(&Kept) -> Option<String>; 3] = [
+        |kept| kept.label.clone(),
+        |kept| Some(minute(kept.time_ms)),
+        |kept| Some(kept.target.clone()),
+    ];
+    for way in ways {
+        let called = names.iter().zip(kept).map(|(name, kept)| match kept {
+            Some(kept) => way(kept),
+            None => Some(name.clone()),
+        });
+        let called: Option<Vec<String>> = called.collect();
+        if let Some(called) = called.filter(|called| are_different(called)) {
+            return called;
+        }
+    }
+    names.to_vec()
 }
 
 /// Whether this is an option, and no file of such a name.

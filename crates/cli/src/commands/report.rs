@@ -14,7 +14,7 @@ use drivelab_report::text::json_text;
 use drivelab_study::repeat::command;
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::arms::{ArmFiles, arms};
+use crate::commands::arms::{ArmFiles, arms, called_by_content};
 use crate::commands::compare::{found, from_arms};
 use crate::commands::completion;
 use crate::commands::results::Content;
@@ -67,8 +67,7 @@ impl ReportArgs {
     /// What asks for the comparison of these arms; without runs where no command says it.
     pub(crate) fn of_arms(
         arms: &[Vec<PathBuf>],
-        primary: Option<String>,
-        margin: Ratio,
+        (primary, margin, factor): (Option<String>, Ratio, Vec<String>),
         archive: &ArchiveArgs,
     ) -> Self {
         let is_one_each = arms.iter().all(|runs| runs.len() == 1);
@@ -78,7 +77,7 @@ impl ReportArgs {
             _ => (Vec::new(), Vec::new()),
         };
         let archive = archive.clone();
-        Self { runs, others, out: None, format: None, primary, margin, factor: Vec::new(), archive }
+        Self { runs, others, out: None, format: None, primary, margin, factor, archive }
     }
 }
 
@@ -89,6 +88,7 @@ pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
     }
     let format = format(arguments, ui);
     let arms = arms(&arguments.runs, &arguments.others)?;
+    let arms = called_by_content(arms, &arguments.archive);
     let found = found(&arms, (&arguments.archive, Detail::All))?;
     let is_one = arms.len() == 1;
     let text = match (&found[..], is_one) {

@@ -83,6 +83,14 @@ impl Estimate {
         remaining(&self.stretches, rest)
     }
 
+    /// The seconds that the rest takes if it goes on as so far; known from the first round on.
+    pub(super) fn rough_s(&self, done: f64, all: f64) -> Option<f64> {
+        let [(begin, began_s), (_, now_s)] = self.moments?;
+        let [work, took_s] = [done - begin, now_s - began_s];
+        let is_known = work > 0.0 && work >= self.round && took_s >= STRETCH_S;
+        (is_known && !self.keeps_the_clock()).then(|| (all - done).max(0.0) * took_s / work)
+    }
+
     /// Whether time passes as on the clock; in virtual time it does not.
     fn keeps_the_clock(&self) -> bool {
         let Some([(begin, began_s), (done, elapsed_s)]) = self.moments else { return false };
@@ -180,6 +188,22 @@ mod tests {
         assert!(estimate.stretches.len() <= STRETCHES_MAX);
         let [least, most] = estimate.left_s(9_999.0, 10_099.0).unwrap();
         assert!((least - 100.0).abs() < 1e-6 && (most - 100.0).abs() < 1e-6, "{least} to {most}");
+    }
+
+    #[test]
+    fn the_first_round_says_roughly_how_long_the_rest_takes() {
+        let in_round = [(0.0, 0.0), (0.0, 60.0), (1.0, 61.0)];
+        assert_eq!(observed(2.0, &in_round).rough_s(1.0, 10.0), None);
+        let round = [(0.0, 0.0), (0.0, 60.0), (1.0, 61.0), (2.0, 70.0)];
+        assert_eq!(observed(2.0, &round).rough_s(2.0, 10.0), Some(40.0));
+        let mut on_the_clock = Estimate::of_time();
+        on_the_clock.observe(0.0, 0.0);
+        on_the_clock.observe(2.0, 2.0);
+        assert_eq!(on_the_clock.rough_s(2.0, 30.0), None, "the user said how long it takes");
+        let mut virtual_time = Estimate::of_time();
+        virtual_time.observe(0.0, 0.0);
+        virtual_time.observe(100.0, 2.0);
+        assert_eq!(virtual_time.rough_s(100.0, 3600.0), Some(70.0));
     }
 
     #[test]

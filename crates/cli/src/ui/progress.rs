@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use drivelab_core::{shown_in_line, shown_json};
+use drivelab_core::{Span, shown_in_line, shown_json};
 use drivelab_load::Phase;
+use drivelab_study::in_words as in_time;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
@@ -36,6 +37,12 @@ pub(crate) fn show(how: Show) {
 
 /// Lines are at least this far apart, unless each is asked for.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// A shorter rest is over before it is read.
+const WORTH_SAYING: Span = Span::from_secs(30);
+
+/// Seconds after which the first steps are taken for a sample of the others.
+const SETTLED_S: f64 = 2.0;
 
 /// How often a bar moves while nothing is known.
 const STILL: Duration = Duration::from_millis(200);
@@ -72,6 +79,8 @@ struct Course {
     most: Option<u64>,
     /// Runs are reported one by one as they finish.
     is_exact: bool,
+    /// The remaining time was announced, or is known otherwise.
+    is_announced: bool,
 }
 
 const HELD: &str = "no thread panics while it holds the course";
@@ -140,6 +149,12 @@ impl Progress {
         Self { bar, what: what.to_owned(), unit, show, since: Instant::now(), course }
     }
 
+    /// The same where the user knows how long it takes.
+    pub(crate) fn announced(self) -> Self {
+        self.course.lock().expect(HELD).is_announced = true;
+        self
+    }
+
     /// The same, not shown.
     #[cfg(feature = "mpi")]
     pub(crate) fn silent(mut self) -> Self {
@@ -184,8 +199,13 @@ impl Progress {
         if self.show == Show::Bar && !self.bar.is_hidden() {
             self.bar.set_message(match self.left_s(course) {
                 Some(left) => format!("{}  {}", in_words(left), shown_in_line(message)),
-                None => shown_in_line(message).into_owned(),
+                None => match self.rough(course) {
+                    Some(left) => format!("about {left} left  {}", shown_in_line(message)),
+                    None => shown_in_line(message).into_owned(),
+                },
             });
+        } else {
+            self.announce(course, elapsed_s);
         }
         let is_due = course.said.is_none_or(|said| said.elapsed() >= PAUSE);
         if self.show == Show::Json && is_due {
@@ -206,6 +226,33 @@ impl Progress {
         let left = |all: u64| course.estimate.left_s(self.units(done), self.units(all));
         let ([least, _], [_, most]) = (left(all)?, left(course.most.unwrap_or(all))?);
         Some([least, most])
+    }
+
+    /// Roughly how long the rest takes, in words, where that is worth saying.
+    fn rough(&self, course: &Course) -> Option<String> {
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let left_s = course.estimate.rough_s(self.units(done), self.units(all))?;
+        let left = Duration::try_from_secs_f64(left_s).ok()?;
+        let left = Span::from_secs(left.as_secs());
+        (left >= WORTH_SAYING).then(|| in_time(left))
+    }
+
+    /// Announces once how long the rest takes where no bar shows it.
+    fn announce(&self, course: &mut Course, elapsed_s: f64) {
+        let has_lines = matches!(self.show, Show::Bar | Show::Lines);
+        if course.is_announced || !has_lines || elapsed_s < SETTLED_S {
+            return;
+        }
+        if let Some(left) = self.rough(course) {
+            course.is_announced = true;
+            let all = self.bar.length().unwrap_or_default();
+            print(&match self.unit {
+                Unit::Step => {
+                    format!("about {left} left: {} of {all} are done", self.bar.position())
+                }
+                Unit::Ms => format!("about {left} left"),
+            });
+        }
     }
 
     fn print_json(&self, course: &mut Course, elapsed_s: f64) {

@@ -6,7 +6,7 @@ use crate::outcome::Series;
 use crate::page::html::escape;
 
 /// The form of a comparison of these `runs`, with what was chosen.
-pub fn form(result: &CompareResult, runs: &[String], margin: &str) -> String {
+pub fn form(result: &CompareResult, runs: &[String], margin: &str, factor: &str) -> String {
     let hidden = runs
         .iter()
         .map(|run| format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape(run)));
@@ -25,9 +25,12 @@ pub fn form(result: &CompareResult, runs: &[String], margin: &str) -> String {
     format!(
         "<form class=\"asked\" action=\"/compare\">{}\n<label>Metric that decides <select \
          name=\"primary\">{}</select></label>\n<label>Smallest effect worth acting on <input \
-         name=\"margin\" value=\"{}\" size=\"6\"></label>\n<button>Compare</button>\n</form>\n",
+         name=\"margin\" value=\"{}\" size=\"6\"></label>\n<label>Meant to differ in <input \
+         name=\"factor\" value=\"{}\" size=\"16\" placeholder=\"scheduler,bs\"></label>\n\
+         <button>Compare</button>\n</form>\n",
         hidden.collect::<String>(),
         shown.filter_map(option).collect::<String>(),
-        escape(margin)
+        escape(margin),
+        escape(factor)
     )
 }

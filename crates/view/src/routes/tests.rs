@@ -41,7 +41,8 @@ impl Pages for Echo {
         Err(Refusal::request(format!("no run `{id}` in the archive")).hint(EVIL))
     }
     fn compare(&self, chosen: &Chosen, _: &Client) -> Result<String, Refusal> {
-        Ok(self.note(format!("{:?} {:?} {:?}", chosen.runs, chosen.primary, chosen.margin)))
+        let Chosen { runs, primary, margin, factor } = chosen;
+        Ok(self.note(format!("{runs:?} {primary:?} {margin:?} {factor:?}")))
     }
     fn studies(&self) -> String {
         EVIL.to_owned()
@@ -101,8 +102,10 @@ fn every_address_asks_for_its_page() {
     check("/?label=a%22+b&last=&since=", "list Some(\"a\\\" b\") None");
     check("/course?metric=lat_p99_ns", "course Some(\"lat_p99_ns\")");
     check("/fleet?metric=iops", "fleet Some(\"iops\")");
-    check("/compare?run=2&run=1&run=2&run=1", "[\"2\", \"1\"] None None");
-    check("/compare?run=1&run=2&margin=5%25", "[\"1\", \"2\"] None Some(\"5%\")");
+    check("/compare?run=2&run=1&run=2&run=1", "[\"2\", \"1\"] None None None");
+    check("/compare?run=1&run=2&margin=5%25", "[\"1\", \"2\"] None Some(\"5%\") None");
+    let factor = "/compare?run=1&run=2&factor=bs,scheduler";
+    check(factor, "[\"1\", \"2\"] None None Some(\"bs,scheduler\")");
 }
 
 #[test]

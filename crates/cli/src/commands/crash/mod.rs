@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use drivelab_core::crash::{Cut, FileSystem, FileSystemKind, Finding};
-use drivelab_core::{Refusal, Span};
+use drivelab_core::{Refusal, Span, counted};
 use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
 use drivelab_report::text::json_text;
 use drivelab_study::crash::{CrashFile, CutPoint, Plan, plan};
@@ -29,13 +29,31 @@ use drivelab_lab::{input, interrupt};
 /// The workload of the file runs once under a real Linux kernel, in virtual time, on a modelled
 /// drive. Its power is cut at many instants; after each a guest boots on what is left, mounts the
 /// file system and runs the check of the file: exit code 0 whole, 1 a promise was lost, 2 corrupt.
-/// See docs/guides/crash.md.
+///
+/// The keys of the file are listed below.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
   drivelab crash studies/crash/sqlite-wal-full.toml --cuts 1000
   drivelab crash studies/crash/sqlite-wal-full.toml --filesystem xfs
   drivelab crash my-test.toml --replay 7@12.5s --explain
+
+Keys of the file (required: title, drive, workload, check):
+  title            what is tested, in a line
+  drive            NAME[,key=value...], as for `drivelab run drive:NAME`
+  workload         shell commands; each line that they print is a promise
+  check            shell commands that find out what a cut left
+  prepare          shell commands before the workload; what they do is durable
+  programs         programs of this machine to have in the guest
+  [files]          files to have in the guest: \"/check.sh\" = \"check.sh\"
+  cuts, seed       the number of cuts [100], and the seed of all that is random [1]
+  outcomes         the number of cuts at one instant, each with another outcome [4]
+  at, every        where cuts are made: lines, flushes, writes (every k-th), random [all of these];
+                   or exhaustive, alone
+  fault            faults of the drive, as in POST /faults of `drivelab serve`
+  memory, strace   memory of a guest [256M]; record the system calls for --explain [false]
+  [file_system]    type [ext4], size [512M], mkfs, mount, fsck [after]
+  [limits]         processor time of the guest: workload [10m], check [60s]
 
 Exit codes: 0 every promise was kept, 1 one was broken, 2 the file or its commands are wrong,
 3 no kernel (drivelab guest setup), 4 no cut was made or some could not be checked,
@@ -174,7 +192,11 @@ fn conclude(report: &CrashTest, ui: Ui) -> Outcome {
     let text = if ui.json { json_text(&report.to_json()) } else { report.to_text(ui.look()) };
     ui.result(&text)?;
     if report.is_partial() {
-        ui.warn(&format!("interrupted after {} of {} cuts", report.cuts(), report.planned));
+        ui.warn(&format!(
+            "interrupted after {} of {}",
+            report.cuts(),
+            counted(report.planned as u64, "cut")
+        ));
         return Ok(Exit::Interrupted);
     }
     let is_sure = report.disagreements.is_empty() && report.too_slow.is_empty();

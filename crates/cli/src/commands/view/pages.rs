@@ -1,6 +1,6 @@
 //! The pages of the viewer, from the archive and the same code as the verbs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use drivelab_view::{Chosen, Client, Pages, RUNS_MAX, too_many};
 use crate::commands::archive::entries;
 use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::commands::arms::ArmFiles;
+use crate::commands::arms::{ArmFiles, told_apart};
 use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
@@ -181,9 +181,13 @@ impl Archived {
             })
             .collect();
         let found = arms.into_iter().map(|(_, found)| found).collect();
-        let asked = ReportArgs::of_arms(&files, chosen.primary.clone(), margin, &self.archive);
+        let factor = chosen.factor.as_deref().unwrap_or_default();
+        let factors = factor.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let factors = factors.map(str::to_owned).collect();
+        let asked = (chosen.primary.clone(), margin, factors);
+        let asked = ReportArgs::of_arms(&files, asked, &self.archive);
         let compared = report::compared(&asked, &named, found)?;
-        let form = comparison::form(&compared.result, &chosen.runs, &margin.to_string());
+        let form = comparison::form(&compared.result, &chosen.runs, &margin.to_string(), factor);
         compared.render(Format::Html, &form)
     }
 }
@@ -237,26 +241,35 @@ fn chosen_arms(
     chosen: &[String],
 ) -> Result<Vec<(String, Vec<String>)>, Refusal> {
     let runs = distinct(archive, chosen)?;
-    let label = |run: &String| -> Result<Option<String>, Refusal> {
-        if let Some(label) = run.strip_prefix("label:") {
-            return Ok(Some(label.to_owned()));
+    let kept = |run: &String| -> Result<Option<Kept>, Refusal> {
+        if run.starts_with("label:") {
+            return Ok(None);
         }
         let listed = archive.listed(&Filter::default(), std::slice::from_ref(run))?;
-        Ok(listed.runs.into_iter().next().and_then(|run| run.label))
+        Ok(listed.runs.into_iter().next())
     };
-    let labels = runs.iter().map(label).collect::<Result<Vec<_>, _>>()?;
+    let kept = runs.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
+    let label = |(run, kept): (&String, &Option<Kept>)| {
+        let of_run = || kept.as_ref().and_then(|kept| kept.label.clone());
+        run.strip_prefix("label:").map(str::to_owned).or_else(of_run)
+    };
+    let labels: Vec<Option<String>> = runs.iter().zip(&kept).map(label).collect();
     let is_one = labels.iter().all(|label| label == &labels[0]);
-    let mut arms: Vec<(String, Vec<String>)> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (run, label) in runs.into_iter().zip(labels) {
-        let name = label.filter(|_| !is_one).unwrap_or_else(|| run.clone());
-        let place = *places.entry(name.clone()).or_insert(arms.len());
-        match arms.get_mut(place) {
-            Some((_, runs)) => runs.push(run),
-            None => arms.push((name, vec![run])),
+    let mut arms: Vec<(String, Option<Kept>, Vec<String>)> = Vec::new();
+    for ((run, label), kept) in runs.into_iter().zip(labels).zip(kept) {
+        let label = label.filter(|_| !is_one);
+        // What has a label is called by it, and what has none by date or target.
+        let kept = kept.filter(|_| label.is_none()).map(|kept| Kept { label: None, ..kept });
+        let name = label.unwrap_or_else(|| run.clone());
+        match arms.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, _, runs)) => runs.push(run),
+            None => arms.push((name, kept, vec![run])),
         }
     }
-    Ok(arms)
+    let names: Vec<String> = arms.iter().map(|(name, ..)| name.clone()).collect();
+    let kept: Vec<Option<Kept>> = arms.iter_mut().map(|(_, kept, _)| kept.take()).collect();
+    let names = told_apart(&names, &kept);
+    Ok(names.into_iter().zip(arms).map(|(name, (_, _, runs))| (name, runs)).collect())
 }
 
 /// The work of a kept entry, as its digest says.
