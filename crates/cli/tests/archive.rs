@@ -268,7 +268,8 @@ fn listed(folder: &Path, words: &[&str]) -> Vec<serde_json::Value> {
 fn a_study_is_one_run_with_its_parts_and_is_shown_as_it_was() {
     let folder = folder();
     file(folder.path(), "small.toml", SMALL);
-    let study = ["study", "small.toml", "--blocks", "6", "--label", "spindle", "--tag", "nightly"];
+    let study = ["study", "small.toml", "--explain", "--blocks", "6"];
+    let study = [&study[..], &["--label", "spindle", "--tag", "nightly"]].concat();
     let printed = drivelab(folder.path(), &study);
     let runs = listed(folder.path(), &[]);
     assert_eq!(runs.len(), 1, "{runs:?}");

@@ -131,7 +131,7 @@ fn what_differed_between_the_arms_is_shown_and_what_was_not_meant_is_told() {
         let arguments = [&["compare", "one.json", "other.json"][..], more].concat();
         drivelab(folder.path(), &arguments)
     };
-    let said = compare(&["--factor", "scheduler"]);
+    let said = compare(&["--factor", "scheduler", "--explain"]);
     for words in ["attached with", "queue_depth", "`--factor` says only scheduler"] {
         assert!(said.out.contains(words), "`{words}` is missing: {said:?}");
     }

@@ -120,7 +120,7 @@ fn the_target_is_found_anew_for_every_run() {
         .replace("name = \"one\"", "name = \"one\"\napply = \"ln -sfn one at\"")
         .replace("apply = \"DO\"", "apply = \"rmdir at; ln -sfn two at\"")
         .replace("apply = \"ln -sfn one at\"", "apply = \"rmdir at; ln -sfn one at\"")
-        .replace("run = { ioengine", "revert = \"rm at; mkdir at\"\nrun = { ioengine");
+        .replace("revert = \"true\"", "revert = \"rm at; mkdir at\"");
     let study = study.replacen("[[arm]]", "[[arm]]\nrevert = \"rm at; mkdir at\"", 1);
     file(folder.path(), "real.toml", &study);
     // A mount point stays empty until an arm mounts something: here each arm puts a link there.
@@ -129,7 +129,11 @@ fn the_target_is_found_anew_for_every_run() {
     }
     let said = drivelab(
         folder.path(),
-        &["study", "real.toml", "--target", "at/data", "--size", "1M", "--blocks", "2"],
+        &[
+            &["study", "real.toml", "--target", "at/data", "--size", "1M", "--blocks", "2"][..],
+            &["--explain"],
+        ]
+        .concat(),
     );
     ended(&said);
     assert_eq!(fs::read_dir(folder.path().join("at")).unwrap().count(), 0, "a stray file");
@@ -214,7 +218,7 @@ runtime = "5s"
 #[test]
 fn a_warning_names_first_what_it_is_about() {
     let folder = folder();
-    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "2"]);
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "2", "--explain"]);
     let begins = |start: &str| said.out.lines().any(|line| line.starts_with(start));
     assert!(begins("Warning: `sequential-read.iops`"), "{said:?}");
     assert!(!begins("Warning: few-blocks"), "{said:?}");

@@ -462,3 +462,28 @@ fn every_block_is_another_specimen_the_same_in_all_arms() {
         assert_eq!(run(&format!("of-{drive}"), &[]).0["blocks"], 6);
     }
 }
+
+#[test]
+fn an_included_study_is_printed_as_its_file() {
+    let folder = folder();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let file = std::fs::read_to_string(root.join("studies/ahci-or-ide.toml")).unwrap();
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--print"]);
+    assert_eq!((said.code, said.out.trim_end()), (0, file.trim_end()), "{said:?}");
+    let json = drivelab(folder.path(), &["study", "ahci-or-ide", "--print", "--json"]).json();
+    assert_eq!(json["file"].as_str(), Some(file.as_str()));
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "a study was begun");
+    drivelab(folder.path(), &["study", "ahci-or-id", "--print"]).failed(2, &["did you mean"]);
+}
+
+#[test]
+fn a_finished_study_is_explained_without_being_run_again() {
+    let folder = folder();
+    crate::common::file(folder.path(), "small.toml", crate::common::SMALL);
+    let study = ["study", "small.toml", "--out", "out"];
+    let first = drivelab(folder.path(), &study);
+    assert!(!first.out.contains("How to read this:"), "{first:?}");
+    assert!(first.out.contains("add --resume --explain"), "{first:?}");
+    let again = drivelab(folder.path(), &[&study[..], &["--resume", "--explain"]].concat());
+    assert!(again.out.contains("How to read this:") && again.code == first.code, "{again:?}");
+}

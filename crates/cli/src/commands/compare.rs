@@ -15,7 +15,7 @@ use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::arms::{ArmFiles, arms, several_files};
+use crate::commands::arms::{ArmFiles, arms, called_by_content, several_files};
 use crate::commands::results::{self, Content};
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
@@ -78,6 +78,9 @@ pub(crate) struct CompareArgs {
     /// The arms did not alternate: compare them without pairing their runs (Welch).
     #[arg(long)]
     unpaired: bool,
+    /// Print all metrics in words, notes and how to read the result, too.
+    #[arg(long)]
+    explain: bool,
     /// Treat the arms as equal, and print the noise floor of this host.
     #[arg(long)]
     aa: bool,
@@ -102,6 +105,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
         let arms = arms(&arguments.arms, &arguments.others)?;
+        let arms = called_by_content(arms, &arguments.archive);
         match from_labels(&arms, &arguments.archive)? {
             Some(gathered) => gathered,
             None => from_arms(&arms, found(&arms, (&arguments.archive, Detail::Figures))?)?,
@@ -122,8 +126,10 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     }
     if ui.json {
         ui.result(&comparison::json(&result))?;
-    } else {
+    } else if arguments.explain {
         ui.result(&comparison::text(&result, ui.look()))?;
+    } else {
+        ui.result(&comparison::short(&result, ui.look(), "add --explain"))?;
     }
     Ok(Exit::of(&result.primary().adjusted.comparison))
 }

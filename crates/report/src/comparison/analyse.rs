@@ -147,7 +147,7 @@ fn of_several_machines(why: &str) -> Refusal {
 }
 
 /// What an interval is not about where all runs simulate one drive.
-const MEDIAN: &str = "These runs simulate the median of the drives that the profile fits: the \
+const MEDIAN: &str = "These runs simulate the median of the drives that fit the profile: the \
                       intervals are about its addresses, not about other drives of the kind. A \
                       study at stage simulate draws drives, one a block.";
 

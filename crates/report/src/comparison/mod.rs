@@ -23,7 +23,7 @@ pub use json::{COMPARE_SCHEMA, json};
 pub use page::About;
 pub(crate) use page::page;
 pub use result::{CompareResult, SeriesFacts};
-pub use text::text;
+pub use text::{short, text};
 pub use withheld::{Withheld, WorkRow};
 pub(crate) use words::words;
 

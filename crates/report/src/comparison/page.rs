@@ -1,12 +1,13 @@
 //! A comparison as a page: the verdict, the blocks behind it, and the runs of each arm.
 
+use drivelab_core::counted;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::record::RunRecord;
 
 use super::result::CompareResult;
 use super::words::words;
 use crate::figures;
-use crate::outcome::{Outcome, Series, geometric_mean};
+use crate::outcome::{Outcome, Series};
 use crate::page::badge::class;
 use crate::page::data::{Data, latency};
 use crate::page::html::{self, escape, fold, latency_plot, legend, list, section};
@@ -83,7 +84,8 @@ fn blocks(result: &CompareResult, names: &[&str]) -> String {
     };
     let words = if paired {
         "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
-                 block has the same direction; where some rise and some fall, blocks disagree."
+                 block has the same direction; where some rise and some fall, blocks \
+                 disagree. Where arms differ by a factor of twenty or more the scale is logarithmic."
     } else {
         "A dot for each run. The runs of the arms are not paired."
     };
@@ -164,7 +166,7 @@ fn caveats(result: &CompareResult) -> String {
 fn numbers(result: &CompareResult, names: &[&str]) -> String {
     let of_arm = |outcome: &&Outcome| {
         let series = &result.series[outcome.series];
-        let mean = |arm: usize| escape(&series.show(geometric_mean(&series.values[arm])));
+        let mean = |arm: usize| escape(&series.show(outcome.mean(series, arm)));
         let comparison = &outcome.adjusted.comparison;
         vec![
             escape(&series.name),
@@ -177,7 +179,8 @@ fn numbers(result: &CompareResult, names: &[&str]) -> String {
         ]
     };
     let baseline = format!("mean of {}", names[0]);
-    let heads = ["metric", "verdict", "arm", &baseline, "its own", "ratio", "95 % interval"];
+    let heads =
+        ["metric", "verdict", "arm", &baseline, "mean of the arm", "ratio", "95 % interval"];
     let rows = shown(result).iter().map(of_arm).collect::<Vec<_>>();
     let means = html::scroll("Means", &html::table(&heads, rows.into_iter()));
     let longest = result.series.iter().flat_map(|it| &it.values).map(Vec::len).max().unwrap_or(0);
@@ -201,9 +204,9 @@ fn repeat(result: &CompareResult, command: &str) -> String {
     let design = match &result.unpaired {
         Some(why) => format!("Not paired: {}. Intervals are Welch's", escape(why)),
         None => format!(
-            "{} blocks. Intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann interval \
+            "{}. Intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann interval \
              and the sign-flip test to agree",
-            result.blocks.len()
+            counted(result.blocks.len(), "block")
         ),
     };
     format!(

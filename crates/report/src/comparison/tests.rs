@@ -394,8 +394,8 @@ p99.9           100 us             -         -  too few requests to rely on
 p99.99          100 us             -         -  too few requests to rely on
 max             100 us             -         -
 
-How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job, seed
-  1, drivelab 0.1.0, Linux 6.1 on a processor
+How it was measured: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job,
+  seed 1, drivelab 0.1.0, Linux 6.1 on a processor
 ");
 }
 
@@ -414,7 +414,7 @@ fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
     let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
     let result = analyse(&from_runs(&undated(arms)).unwrap(), &options()).unwrap();
     let notes = result.notes.join("\n");
-    assert!(notes.contains("In 8 of 8 runs of every arm: too few requests"), "{notes}");
+    assert!(notes.contains("In 8 of 8 runs of each arm: too few requests"), "{notes}");
     assert!(!notes.contains("rests on"), "{notes}");
     let shown = text(&result, Look { width: 10_000, colour: false });
     assert!(shown.contains("mean latency (97 % faster; x1.97"), "{shown}");
@@ -481,7 +481,7 @@ fn text_of_a_run_of_phases() {
             cpu      2.00 %                       cpu
     create  files      16.0                       journal-sync
 
-    How it was made: psync, bypassing the page cache, 1 job, seed 1, drivelab 0.1.0, Linux 6.1 on a
+    How it was measured: psync, bypassing the page cache, 1 job, seed 1, drivelab 0.1.0, Linux 6.1 on a
       processor
     ");
 }
@@ -508,7 +508,7 @@ fn runs_of_different_simulated_drives_say_what_one_more_does() {
     assert!(result.primary().depends(), "{:?}", result.primary());
     let told = text(&result, Look { width: 10_000, colour: false });
     assert!(told.starts_with("b against a\n\nIt depends on the drive, in mean latency:"), "{told}");
-    assert!(told.contains("one such drive") && told.contains("What decides:"), "{told}");
+    assert!(told.contains("95 % of such drives") && told.contains("What decides:"), "{told}");
     let mut median = [runs(1000, 0), runs(800, 1)];
     for specimen in median.iter_mut().flatten().filter_map(|run| run.specimen.as_mut()) {
         specimen.number = None;

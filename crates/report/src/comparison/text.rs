@@ -1,5 +1,9 @@
 //! A comparison for a terminal.
 
+mod short;
+
+pub use short::short;
+
 use drivelab_core::counted;
 use drivelab_stats::Better;
 
@@ -59,7 +63,7 @@ fn table(result: &CompareResult) -> Table {
         columns.push(("95 % interval", Align::Left, 0));
     }
     if is_sampled(result) {
-        columns.push(("one such drive", Align::Left, 0));
+        columns.push(("95 % of drives", Align::Left, 0));
     }
     columns.push(("verdict", Align::Left, 0));
     if one_direction(result).is_none() {
@@ -139,7 +143,7 @@ fn nature(facts: &SeriesFacts) -> String {
 
 fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
     let series = &result.series[outcome.series];
-    series.show(series.mean(arm))
+    series.show(outcome.mean(series, arm))
 }
 
 fn footnotes(result: &CompareResult, look: Look) -> String {
@@ -150,6 +154,7 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
     let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };
     let details = match details {
         0 => String::new(),
+        1 => " One more metric is in the JSON.".to_owned(),
         count => format!(" {count} more metrics (CPU load, maximum latencies) are in the JSON."),
     };
     let facts = format!(

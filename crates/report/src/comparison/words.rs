@@ -21,7 +21,7 @@ pub(crate) fn words(result: &CompareResult) -> Vec<Sentence> {
     sentences
 }
 
-fn answer(result: &CompareResult) -> Sentence {
+pub(super) fn answer(result: &CompareResult) -> Sentence {
     let outcome = result.primary();
     let series = &result.series[outcome.series];
     let verdict = outcome.verdict();
@@ -38,7 +38,7 @@ fn answer(result: &CompareResult) -> Sentence {
 }
 
 /// Why verdicts are withheld, and what to type next.
-fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence> {
+pub(super) fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence> {
     let sentence = |it: &Withheld| {
         let body = format!("{}. {}.", it.message, capital(&it.hint));
         Sentence::new("Withheld:", body, None)
@@ -54,7 +54,7 @@ fn decides(result: &CompareResult) -> Option<Sentence> {
     Some(Sentence::new("What decides:", format!("{parts}."), None))
 }
 
-fn other_arms(result: &CompareResult) -> Option<Sentence> {
+pub(super) fn other_arms(result: &CompareResult) -> Option<Sentence> {
     let primary = result.primary();
     let others =
         result.outcomes.iter().filter(|o| o.series == primary.series && o.to != primary.to);
@@ -66,7 +66,7 @@ fn other_arms(result: &CompareResult) -> Option<Sentence> {
 }
 
 /// The last arm in every other metric that says something of a disk, by verdict.
-fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
+pub(super) fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
     let primary = result.primary();
     let others: Vec<&Outcome> = result
         .outcomes
@@ -94,7 +94,7 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
 }
 
 /// What each label means and which metrics have it, told once.
-fn natures(result: &CompareResult) -> Vec<Sentence> {
+pub(super) fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
         (Label::Nature(Nature::Cpu), "A test of the CPU:"),

@@ -22,5 +22,5 @@ pub use experiment::{ArmInfo, CurvePoint, Experiment, HostSample, RunSample, Wor
 pub use figures::figures;
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{ContrastResult, StudyResult};
-pub use text::text;
+pub use text::{short, text};
 pub use words::words;

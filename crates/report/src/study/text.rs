@@ -1,5 +1,10 @@
 //! A study's result for a terminal: the answer, the table, what to know about both.
 
+mod short;
+
+pub use short::short;
+
+use drivelab_core::counted;
 use drivelab_stats::Verdict;
 
 use super::hosts;
@@ -56,7 +61,7 @@ fn headlines(result: &StudyResult) -> Table {
         ("ratio", Align::Right, 0),
         ("95 % interval", Align::Left, 0),
     ];
-    columns.extend(result.is_sampled().then_some(("one such drive", Align::Left, 0)));
+    columns.extend(result.is_sampled().then_some(("95 % of drives", Align::Left, 0)));
     columns.push(("verdict", Align::Left, 0));
     let mut table = Table::new(&columns);
     for (place, workload) in result.experiment.workloads.iter().enumerate() {
@@ -178,10 +183,10 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
     text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
-        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks{}, \
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {}{}, \
          stage {}, seed {}; margin {}{}; {}.",
         result.experiment.arms[0].name,
-        result.used.len(),
+        counted(result.used.len(), "block"),
         drives(result),
         result.experiment.stage,
         result.experiment.seed,
@@ -198,7 +203,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
 fn drives(result: &StudyResult) -> &'static str {
     if result.is_sampled() {
         ", each with another drive that fits the profile: that interval is about the mean of all such \
-         drives, `one such drive` holds 95 of 100 of them, and the verdict follows it"
+         drives, `95 % of drives` is where 95 of 100 of them lie, and the verdict follows it"
     } else {
         ""
     }

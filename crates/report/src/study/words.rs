@@ -26,7 +26,7 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
     sentences
 }
 
-fn answer(result: &StudyResult) -> Sentence {
+pub(super) fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
     let lead = lead(outcome, result.experiment.asks_gain);
@@ -36,7 +36,7 @@ fn answer(result: &StudyResult) -> Sentence {
 }
 
 /// Why the verdict is withheld, and what to do about it.
-fn withheld(result: &StudyResult) -> impl Iterator<Item = Sentence> {
+pub(super) fn withheld(result: &StudyResult) -> impl Iterator<Item = Sentence> {
     let warnings = &result.primary().adjusted.comparison.warnings;
     let reasons = warnings.iter().filter(|warning| warning.id.withholds());
     reasons.map(|reason| Sentence::new("Withheld:", format!("{}.", reason.advice), None))

@@ -2,6 +2,7 @@
 //!
 //! Colour only repeats what the words say.
 
+mod brief;
 mod table;
 mod terminal;
 
@@ -10,6 +11,7 @@ use drivelab_core::outline::{Line, Severity, Tone};
 use drivelab_core::{shown_in_line, shown_json};
 use drivelab_stats::Verdict;
 
+pub(crate) use brief::{Brief, rest};
 pub(crate) use table::{Align, Cell, Table};
 pub use terminal::for_terminal;
 

@@ -24,7 +24,9 @@ Examples:
   drivelab study ahci-or-ide                              an included study, in virtual time
   drivelab study buffered-or-direct --target ./testfile   on a real file
   drivelab study ahci-or-ide --stage emulate --only random-read-1,random-read-32 --blocks 6
+  drivelab study ahci-or-ide --print >my-study.toml       a copy to change
   drivelab study my-study.toml --resume                   continue after an interruption
+  drivelab study my-study.toml --resume --explain         all that a finished study says
   drivelab study --command 'sort a' --command 'sort -S 1G a' --prepare sync")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct StudyArgs {
@@ -41,6 +43,12 @@ pub(crate) struct StudyArgs {
     /// List the studies included in drivelab.
     #[arg(long)]
     pub(super) list: bool,
+    /// Print the study file instead of running it, to start one of your own from it.
+    #[arg(long, conflicts_with_all = ["list", "resume"])]
+    pub(super) print: bool,
+    /// Print causes, notes and how to read the result, too; with --resume, of a finished study.
+    #[arg(long)]
+    pub(super) explain: bool,
     /// Where to run it: simulate (virtual time), kernel (virtual time under a real Linux kernel;
     /// see `guest setup`), emulate (a modelled drive served in real time) or hardware (a real file
     /// or device).
@@ -110,6 +118,8 @@ impl StudyArgs {
             command: Vec::new(),
             prepare: None,
             list: false,
+            print: false,
+            explain: false,
             drive: None,
             blocks: None,
             specimens: None,

@@ -40,12 +40,17 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// How a finished study is kept.
+/// The way in which a finished study is kept and shown.
 #[derive(Debug, Clone)]
 pub(super) struct Keep<'a> {
     pub(super) arguments: &'a KeepArgs,
     pub(super) label: Option<String>,
+    /// Everything is shown, and not only what matters most.
+    pub(super) explains: bool,
 }
+
+/// The way to the rest of a short answer.
+const MORE: &str = "add --resume --explain, or see the report";
 
 /// Concludes from the finished runs of a study, and keeps it once all are made.
 pub(super) fn conclude(
@@ -97,7 +102,11 @@ pub(super) fn conclude(
         json: drivelab_report::study::json(&result),
         page: Subject::Study(&result).render(Format::Html, &where_and_when(kept, folder))?,
         drives: result.drives_svg(),
-        text: drivelab_report::study::text(&result, ui.look()),
+        text: if keep.explains {
+            drivelab_report::study::text(&result, ui.look())
+        } else {
+            drivelab_report::study::short(&result, ui.look(), MORE)
+        },
         // Whoever measures a matrix asks for its cells.
         exit: if has_cells { Exit::Done } else { verdict },
         interrupted: "the verdict covers the finished runs; continue with --resume",

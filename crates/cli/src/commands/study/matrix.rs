@@ -28,7 +28,7 @@ pub(crate) struct MatrixRequest {
 /// Measures the cells that are missing, and shows all.
 pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
     let MatrixRequest { file, overwrite, allow_destructive, .. } = request;
-    let keep = Keep { arguments: &request.keep, label: None };
+    let keep = Keep { arguments: &request.keep, label: None, explains: false };
     let name = file.display().to_string();
     let text = input::text(&file, input::MATRIX)?;
     let study = StudyFile::of_matrix(Matrix::parse(&name, &text)?);

@@ -14,6 +14,7 @@ use drivelab_report::text::json_text;
 use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
+use self::arguments::asked_for;
 use self::place::{Here, Place};
 use crate::exit::Outcome;
 use crate::ui::Ui;
@@ -26,6 +27,9 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     if arguments.list {
         return list(ui);
     }
+    if arguments.print {
+        return print(arguments, ui);
+    }
     run_at(arguments, &mut Here, ui)
 }
 
@@ -36,6 +40,18 @@ pub(crate) fn run_at(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
         return session::resume(arguments, place, ui);
     }
     session::begin(arguments, place, ui)
+}
+
+/// Prints the file of the study.
+fn print(arguments: &StudyArgs, ui: Ui) -> Outcome {
+    let (name, text) = asked_for(arguments)?;
+    if ui.json {
+        let schema = drivelab_report::study::STUDY_SCHEMA;
+        return ui.result(&json_text(&serde_json::json!({
+            "schema": schema, "name": name, "file": text,
+        })));
+    }
+    ui.document(text.trim_end_matches('\n'))
 }
 
 fn list(ui: Ui) -> Outcome {

@@ -51,7 +51,7 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
-    let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
+    let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
     session.go_on(stage.as_mut(), ui)
 }
@@ -97,9 +97,15 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
     let agenda = Agenda::new(&study, &plan);
     let out = going.out(&agenda, &console);
     drop(reading);
-    let keep = Keep { arguments: &arguments.keep, label: arguments.label.clone() };
+    let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan, agenda, out };
     session.go_on(stage.as_mut(), ui)
+}
+
+/// Returns the way in which the result of a command is kept and shown.
+fn kept(arguments: &StudyArgs) -> Keep<'_> {
+    let (label, explains) = (arguments.label.clone(), arguments.explain);
+    Keep { arguments: &arguments.keep, label, explains }
 }
 
 /// Name, text and content of a study.
@@ -138,15 +144,16 @@ impl Session<'_> {
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
         }
-        // How long virtual time takes is up to the processor.
-        if !study.stage.is_virtual()
-            && let Some(effort) = Effort::left(study, &self.agenda, &self.out)
-        {
-            ui.note(&effort.to_string());
+        // How long virtual time takes is up to the processor: the first block tells.
+        let is_real = !study.stage.is_virtual();
+        let known = Effort::left(study, &self.agenda, &self.out).filter(|_| is_real);
+        if let Some(known) = &known {
+            ui.note(&known.to_string());
         }
         let (runs, blocks) = (self.agenda.count() as u64, u64::from(study.blocks));
         // The runs of a block differ; blocks do not.
         let progress = Progress::rounds(runs, runs / blocks.max(1), &study.title);
+        let progress = if known.is_some() { progress.announced() } else { progress };
         let watching = Watching { console: Console::with_progress(ui, progress), study };
         let made = carry_out(study, &self.agenda, stage, &mut self.out, &watching);
         drop(watching);

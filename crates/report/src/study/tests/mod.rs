@@ -1,16 +1,18 @@
 //! The analysis on experiments of known truth.
 
 mod drives;
+mod findings;
 pub(crate) mod fixture;
 mod hosts;
+mod short;
 
 use drivelab_core::plan::Design;
 use drivelab_core::record::{Better, Figure, MarkId};
 use drivelab_stats::{Adjustment, Interacts, Role, Verdict};
 
-use super::{Answer, Experiment, StudyResult, analyse, json, text};
+use super::{Experiment, StudyResult, analyse, json, text};
 use crate::text::Look;
-use drivelab_core::question::{Finding, Interaction};
+use drivelab_core::question::Interaction;
 use fixture::experiment;
 
 const PLAIN: Look = Look { width: 100, colour: false };
@@ -302,7 +304,7 @@ fn what_cannot_be_compared_is_named() {
 fn a_single_block_concludes_nothing() {
     let result = analyse(experiment(1, 1)).unwrap();
     assert_eq!(result.verdict(), Verdict::Inconclusive);
-    assert!(text(&result, PLAIN).contains("Nothing can be concluded yet for random 4k reads"));
+    assert!(text(&result, PLAIN).contains("No conclusion yet for random 4k reads"));
     assert!(json(&result).contains("\"ci95\": null"));
 }
 
@@ -422,71 +424,6 @@ fn a_layout_with_a_hole_is_told_and_not_analysed() {
     assert!(result.interactions.is_empty());
     let note = "interaction of mode and queue is not analysed: no arm has mode ahci with queue on";
     assert!(result.notes.iter().any(|it| it.contains(note)), "{:?}", result.notes);
-}
-
-#[test]
-fn findings_hold_where_their_whole_interval_does() {
-    use Answer::{CannotTell, DoesNotHold, Holds};
-    let mut it = experiment(1, 10);
-    let finding = |name: &str, figure: &str, at_least, at_most| Finding {
-        name: name.into(),
-        figure: figure.into(),
-        source: "an article".into(),
-        at_least,
-        at_most,
-        ..Finding::default()
-    };
-    it.arms[3].price_usd = Some(131.0);
-    it.findings = vec![
-        finding("half more", "random-read-32.iops of ahci-ncq over ide", Some(1.5), None),
-        finding("twice", "random-read-32.iops of ahci-ncq over ide", Some(2.0), None),
-        finding("130 or more", "random-read-32.iops of ahci-ncq", Some(131.0), None),
-        finding("cheap", "random-read-32.iops_per_usd of ahci-ncq", Some(0.9), Some(1.1)),
-        finding("no price", "random-read-32.iops_per_usd of ide", Some(0.9), None),
-        finding("no metric", "random-read-32.iopss of ide", Some(0.9), None),
-    ];
-    let result = analyse(it.clone()).unwrap();
-    let answers: Vec<Answer> = result.findings.iter().map(|one| one.answer).collect();
-    assert_eq!(answers, [Holds, DoesNotHold, CannotTell, Holds, CannotTell, CannotTell]);
-    let why = |at: usize| result.findings[at].why.clone().unwrap_or_default();
-    assert!(why(4).contains("`ide` has no `price_usd`"), "{}", why(4));
-    assert!(why(5).contains("did you mean `random-read-32.iops`?"), "{}", why(5));
-    let told = text(&result, PLAIN).replace("\n  ", " ");
-    assert!(told.contains("Holds: half more: `random-read-32.iops of ahci-ncq over ide` is x1.72"));
-    assert!(told.contains("stated: 0.900 IOPS a dollar to 1.10 IOPS a dollar"), "{told}");
-    let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
-    assert_eq!(document["findings"][1]["verdict"], "does-not-hold");
-    assert!(crate::page::of_study(&result, &[]).contains("Claims checked"));
-    // With few blocks nothing is decided, however clear the figure.
-    let mut few = it.clone();
-    few.runs.retain(|run| run.block < 3);
-    let few = analyse(few).unwrap();
-    assert!(few.findings.iter().all(|one| one.answer == CannotTell));
-}
-
-#[test]
-fn a_claim_that_the_study_cannot_answer_says_why_and_keeps_its_figure() {
-    let mut it = experiment(1, 10);
-    it.article = Some(0);
-    let finding = |figure: &str| Finding {
-        name: format!("claim about {figure}"),
-        figure: figure.into(),
-        published: "24,781 to 31,110 1/s".into(),
-        cannot_tell: Some("it needs a file system".into()),
-        ..Finding::default()
-    };
-    it.findings = vec![finding(""), finding("random-read-32.iops of ahci-ncq over ide")];
-    let result = analyse(it).unwrap();
-    let told: Vec<String> = result.findings.iter().map(super::FindingResult::sentence).collect();
-    assert!(result.findings.iter().all(|one| one.answer == Answer::CannotTell), "{told:?}");
-    let end = "published: 24,781 to 31,110 1/s; it needs a file system.";
-    assert!(told[0].ends_with(&format!("not measured; {end}")), "{told:?}");
-    assert!(told[1].contains("is x1.72") && told[1].ends_with(end), "{told:?}");
-    let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
-    assert_eq!(document["article"], 0);
-    assert_eq!(document["findings"][0]["published"], "24,781 to 31,110 1/s");
-    assert!(document["findings"][0]["shown"].is_null());
-    assert!(document["findings"][1]["shown"]["value"].as_str().unwrap().starts_with("x1.72"));
 }
 
 #[test]
