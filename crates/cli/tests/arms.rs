@@ -119,7 +119,7 @@ fn drives_of_different_size_are_asked_for_the_same_addresses() {
     let study = DRIVES.replace("fast.toml", "generic-5400");
     let result = modelled(folder.path(), &study, &[]).json();
     let notes = result["notes"].to_string();
-    assert!(notes.contains("every arm uses the first"), "{notes}");
+    assert!(notes.contains("each arm uses the first"), "{notes}");
     let runs =
         fs::read_to_string(folder.path().join("drivelab-results/drives/runs.jsonl")).unwrap();
     let size = |line: &str| {

@@ -95,7 +95,7 @@ fn hosts_that_fail_are_named_and_the_others_kept() {
     assert!(shown.out.starts_with("web2\n") && shown.out.contains("vda"), "{shown:?}");
     let text = with_ssh(folder, &["fleet", "collect", "web1", "down", "--archive", "runs.db"]);
     assert!(text.out.contains("Lost: down: cannot be reached"), "{text:?}");
-    assert!(text.out.contains("kept: 1 of 2 hosts, 1 disks, 0 runs"), "{text:?}");
+    assert!(text.out.contains("kept: 1 of 2 hosts, 1 disk, 0 runs"), "{text:?}");
 }
 
 #[test]

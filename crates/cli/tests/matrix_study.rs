@@ -103,7 +103,8 @@ fn one_block_decides_nothing() {
 fn the_first_screen_says_what_holds_and_the_page_shows_the_cells() {
     let folder = folder();
     file(folder.path(), "small.toml", SMALL);
-    let run = |out: &str| drivelab(folder.path(), &["study", "small.toml", "--out", out]);
+    let run =
+        |out: &str| drivelab(folder.path(), &["study", "small.toml", "--explain", "--out", out]);
     let said = run("one");
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("Holds: The wide bus lets three drives work"), "{}", said.out);
@@ -333,7 +334,7 @@ fn arms_of_a_matrix_have_drives_of_their_own_in_the_part_that_all_have() {
         cells.iter().find(of_arm).unwrap()["alone_bytes_per_s"][0].as_f64().unwrap()
     };
     assert!(rate("wide") > 1.2 * rate("narrow"), "a desktop drive reads faster");
-    assert!(result["notes"].to_string().contains("488386584k bytes"), "{}", result["notes"]);
+    assert!(result["notes"].to_string().contains("500107862016 bytes"), "{}", result["notes"]);
 }
 
 #[test]

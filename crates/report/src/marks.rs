@@ -36,7 +36,7 @@ pub(crate) fn notes(names: &[&str], runs: &[(usize, impl AsRef<[MarkId]>)]) -> V
             arms.map(|((count, all), name)| format!("{count} of {all} runs of `{name}`")).collect();
         let alike = counts.iter().zip(&all).all(|both| both == (&counts[0], &all[0]));
         let who = if alike {
-            format!("{} of {} runs of every arm", counts[0], all[0])
+            format!("{} of {} runs of each arm", counts[0], all[0])
         } else {
             who.join(", ")
         };

@@ -35,8 +35,14 @@ pub fn text(found: &Verification, look: Look) -> String {
         text += &format!("{}\n", look.wrap(body, 2));
     }
     for (fault, count) in &found.faults {
-        let [name, what] = words(*fault);
-        text += &look.led(&format!("{name}:"), BOLD, &format!("{count} blocks {what}"), 2);
+        let [name, verb, what] = words(*fault);
+        let verb = match (*count, verb) {
+            (1, "are") => "is".to_owned(),
+            (1, verb) => format!("{verb}s"),
+            _ => verb.to_owned(),
+        };
+        let body = format!("{} {verb} {what}", counted(count, "block"));
+        text += &look.led(&format!("{name}:"), BOLD, &body, 2);
         text.push('\n');
         for example in found.examples.iter().filter(|it| it.fault == *fault).take(EXAMPLES_SHOWN) {
             text += &format!("  {}\n", look.wrap(&line(example), 4));
@@ -48,15 +54,15 @@ pub fn text(found: &Verification, look: Look) -> String {
 /// Examples of one kind on a terminal; all that were kept stand in the JSON.
 const EXAMPLES_SHOWN: usize = 5;
 
-/// What a kind of damage is called, and what such blocks do.
-fn words(damage: Damage) -> [&'static str; 2] {
+/// The name of a kind of damage, then a verb and the rest of a sentence about such blocks.
+fn words(damage: Damage) -> [&'static str; 3] {
     match damage {
-        Damage::Lost => ["lost", "lack the acknowledged write"],
-        Damage::Stale => ["stale", "contain an older write than acknowledged"],
-        Damage::Torn => ["torn", "contain parts of two writes"],
-        Damage::Misdirected => ["misdirected", "contain data written for another address"],
-        Damage::Corrupt => ["corrupt", "contain bits that were never written"],
-        Damage::Truncated => ["truncated", "are past the end of the target"],
+        Damage::Lost => ["lost", "lack", "the acknowledged write"],
+        Damage::Stale => ["stale", "contain", "an older write than acknowledged"],
+        Damage::Torn => ["torn", "contain", "parts of two writes"],
+        Damage::Misdirected => ["misdirected", "contain", "data written for another address"],
+        Damage::Corrupt => ["corrupt", "contain", "bits that were never written"],
+        Damage::Truncated => ["truncated", "are", "past the end of the target"],
     }
 }
 
@@ -125,8 +131,8 @@ mod tests {
             belongs_at_bytes: None,
         });
         let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are intact\nstale: 1 \
-        blocks contain an older write than acknowledged\n  at byte 4096: write 4 must be there, \
-        write 2 is\nmisdirected: 1 blocks contain data written for another address\
+        block contains an older write than acknowledged\n  at byte 4096: write 4 must be there, \
+        write 2 is\nmisdirected: 1 block contains data written for another address\
          \n  at byte 8192: write 5 must be there; its contents belong at byte 4096 (4k)\n";
         assert_eq!(text(&found, LOOK), expected);
     }

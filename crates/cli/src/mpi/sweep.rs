@@ -76,7 +76,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
         return Ok((if interrupt::requested() { Exit::Interrupted } else { exit }, may_finish));
     }
     if interrupt::requested() {
-        ui.note("interrupted: the same command continues");
+        ui.note("interrupted: repeat the command to continue");
         return Ok((Exit::Interrupted, may_finish));
     }
     let lost: Vec<u32> = crew.lost().collect();

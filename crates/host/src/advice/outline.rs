@@ -17,7 +17,7 @@ pub fn advised(advice: &Advice) -> Vec<Line> {
         lines.push(Line::new("no disks were found", 0));
     }
     section(&mut lines, advice, State::Applies, "Applies here:");
-    section(&mut lines, advice, State::Beware, "Nothing wrong, but a benchmark must observe it:");
+    section(&mut lines, advice, State::Beware, "Nothing wrong, but a benchmark must allow for it:");
     lines.push(Line::default());
     let clear: Vec<String> = advice.in_state(State::Clear).map(|it| it.id.to_string()).collect();
     if !clear.is_empty() {

@@ -28,7 +28,7 @@ pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
     }
     format!(
         "<section>\n<h2>How well the drives work together</h2>\n<p class=\"about\">All drives at \
-         once, in per cent of the sum of each alone. The darker, the more is lost.</p>\n\
+         once, in per cent of the sum of each alone. The stronger the colour, the more is lost.</p>\n\
          <div class=\"heats\">\n{}</div>\n</section>\n{rates}",
         heats.collect::<String>(),
     )

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use drivelab_core::crash::{Cut, Finding};
-use drivelab_core::{Span, shown_in_line};
+use drivelab_core::{Span, counted, shown_in_line};
 
 use super::{CrashTest, Disagreement, Explanation, LostWrite};
 use crate::figures;
@@ -23,17 +23,17 @@ impl CrashTest {
         let workload = &self.workload;
         text.push_str(&look.wrap(
             &format!(
-                "workload: {} of virtual time, {} lines, {} writes, {} flushes",
+                "workload: {} of virtual time, {}, {}, {}",
                 rounded(workload.took),
-                workload.lines,
-                workload.writes,
-                workload.flushes
+                counted(workload.lines, "line"),
+                counted(workload.writes, "write"),
+                flushes(workload.flushes)
             ),
             2,
         ));
         text.push_str(&format!(
-            "\n\n{} cuts: {} whole, {} lost, {} corrupt; {} of real time\n",
-            self.cuts(),
+            "\n\n{}: {} whole, {} lost, {} corrupt; {} of real time\n",
+            counted(self.cuts(), "cut"),
             self.whole,
             self.found(Finding::Lost),
             self.found(Finding::Corrupt),
@@ -55,7 +55,8 @@ impl CrashTest {
         let mut text = String::new();
         let missing = self.planned.saturating_sub(self.cuts() + self.too_slow.len());
         if missing > 0 {
-            text.push_str(&format!("{missing} planned cuts were not made\n"));
+            let verb = if missing == 1 { "was" } else { "were" };
+            text.push_str(&format!("{} {verb} not made\n", counted(missing, "planned cut")));
         }
         if self.unconfirmed > 0 {
             let number = self.unconfirmed;
@@ -72,9 +73,9 @@ impl CrashTest {
     fn too_slow(&self, look: Look) -> String {
         let Some(first) = self.too_slow.first() else { return String::new() };
         let text = format!(
-            "the check of {} cuts did not end in real time, first {first}, because the machine is \
-             busy; repeat them when it is not, or use --jobs 1",
-            self.too_slow.len()
+            "the check of {} did not end in real time, first {first}, because the machine is busy; \
+             repeat this on an idle machine, or use --jobs 1",
+            counted(self.too_slow.len(), "cut")
         );
         format!("\n{}\n", look.led("NOT CHECKED:", BAD, &text, 2))
     }
@@ -83,12 +84,13 @@ impl CrashTest {
     fn disagreements(&self, look: Look) -> String {
         let Some(first) = self.disagreements.first() else { return String::new() };
         let number = self.disagreements.len();
+        let verb = if number == 1 { "has" } else { "have" };
         let Disagreement { cut, shared, alone } = first;
         let text = format!(
-            "{number} of {} cuts that were checked twice have another finding in a guest that had \
-             checked others: first {cut}, {shared} there and {alone} alone; the check depends on \
-             what ran before it, so use --per-guest 1",
-            self.twice
+            "{number} of {} checked twice {verb} another finding in a guest that had checked \
+             others: first {cut}, {shared} there and {alone} alone; the check depends on what ran \
+             before it, so use --per-guest 1",
+            counted(self.twice, "cut")
         );
         format!("\n{}\n", look.led("NOT REPEATABLE:", BAD, &text, 2))
     }
@@ -151,15 +153,17 @@ impl Explanation {
         );
         text.push_str(&writes(&self.lost, look));
         let lead = match (self.smallest.len(), self.is_smallest) {
-            (0, true) => "This finding takes no loss: the data had not reached the drive",
+            (0, true) => {
+                "Nothing had to be lost for this finding: the data had not reached the drive"
+            }
             (_, true) => "The smallest loss with this finding",
             (_, false) => "The smallest loss with this finding that was found",
         };
-        text.push_str(&format!("\n{lead} ({} trials).\n", self.trials));
+        text.push_str(&format!("\n{lead} ({}).\n", counted(self.trials, "trial")));
         text.push_str(&writes(&self.smallest, look));
         text.push_str(&format!(
-            "\nBefore the cut; the workload had printed {} lines.\n",
-            self.lines
+            "\nBefore the cut; the workload had printed {}.\n",
+            counted(self.lines, "line")
         ));
         let mut table = Table::new(&[("at", Align::Left, 0), ("what", Align::Left, 0)]);
         for moment in &self.before {
@@ -196,6 +200,10 @@ fn writes(writes: &[LostWrite], look: Look) -> String {
         more => format!("and {more} more; --json has all\n"),
     };
     table.render(look) + &more
+}
+
+fn flushes(count: usize) -> String {
+    if count == 1 { "1 flush".to_owned() } else { format!("{count} flushes") }
 }
 
 /// A span to three digits.

@@ -136,7 +136,9 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
             time(figure("p99_ms")),
         ]);
     }
-    let mut text = format!("{}\n", table.render(look));
+    let about =
+        "`gain` is the rate divided by that at depth 1, `+-` the standard error of the rate.";
+    let mut text = format!("{}{}\n\n", table.render(look), look.wrap(about, 2));
     text += &rates_text(measured);
     if let Some(rpm) = measured.rpm {
         text += &format!("rotation: {rpm} rpm\n");

@@ -7,6 +7,7 @@ pub use measured::{MeasuredDrive, measured, measured_heading, measured_json};
 
 pub use predicted::{Depth, Flush, Predicted};
 
+use drivelab_core::record::unknown;
 use serde::Serialize;
 
 use crate::text::{Align, Look, Table};
@@ -164,7 +165,8 @@ pub fn fitted(fit: &FittedDrive<'_>, look: Look) -> String {
     let mut open = Table::new(&titles);
     for LeftOpen { name, median, range95: [low, high], unit } in left_open {
         let range = format!("{low:.2} - {high:.2}");
-        open.row([(*name).to_owned(), format!("{median:.2} {unit}"), range]);
+        let name = format!("{} ({name})", unknown::in_words(name));
+        open.row([name, format!("{median:.2} {unit}"), range]);
     }
     let unknown: String =
         not_identified.iter().map(|line| look.wrap(&format!("- {line}"), 2) + "\n").collect();

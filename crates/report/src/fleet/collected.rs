@@ -1,5 +1,6 @@
 //! What was collected from which host, and what was not.
 
+use drivelab_core::counted;
 use serde_json::{Value, json};
 
 use crate::text::{DOUBT, Look};
@@ -66,5 +67,7 @@ pub fn collected_text(hosts: &[CollectedHost], look: Look) -> String {
     let kept: Vec<&CollectedHost> = hosts.iter().filter(|it| it.why.is_none()).collect();
     let disks: usize = kept.iter().map(|it| it.disks).sum();
     let runs: usize = kept.iter().map(|it| it.runs).sum();
-    format!("{text}kept: {} of {} hosts, {disks} disks, {runs} runs\n", kept.len(), hosts.len())
+    let [hosts, disks, runs] =
+        [(hosts.len(), "host"), (disks, "disk"), (runs, "run")].map(|(n, what)| counted(n, what));
+    format!("{text}kept: {} of {hosts}, {disks}, {runs}\n", kept.len())
 }

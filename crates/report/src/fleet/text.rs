@@ -53,8 +53,8 @@ pub(super) fn lead(result: &FleetResult) -> String {
     };
     format!(
         "{disks} from its peers in {name} by more than {margin}, of {judged} that were judged on \
-         {} hosts (false discovery rate {rate}).{drifted}",
-        result.hosts
+         {} (false discovery rate {rate}).{drifted}",
+        counted(result.hosts, "host")
     )
     .replace("disks differ from its", "disks differ from their")
 }
@@ -172,10 +172,11 @@ pub(super) fn notes(result: &FleetResult) -> Vec<String> {
         ));
     }
     if left_out.of_earlier_boots > 0 {
+        let verb = if left_out.of_earlier_boots == 1 { "is" } else { "are" };
         notes.push(format!(
-            "{} runs are of an earlier boot, on disks without a serial number or world wide name: \
+            "{} {verb} of an earlier boot, on disks without a serial number or world wide name: \
              which disk it was is unknown, so only the latest boot of each host counts.",
-            left_out.of_earlier_boots
+            counted(left_out.of_earlier_boots, "run")
         ));
     }
     notes

@@ -42,7 +42,7 @@ pub(super) fn interactions(result: &StudyResult) -> String {
             Interacts::NotShown => "no interaction shown",
         };
         let are_drives = one.effects.iter().any(|effect| effect.prediction95.is_some());
-        let heads = ["effect", "ratio", "95 % interval", "one such drive"];
+        let heads = ["effect", "ratio", "95 % interval", "95 % of drives"];
         let columns = if are_drives { heads.len() } else { heads.len() - 1 };
         let cells = |effect| row(one, effect).into_iter().take(columns).collect::<Vec<String>>();
         let rows = one.effects.iter().map(cells);

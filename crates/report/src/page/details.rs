@@ -26,7 +26,7 @@ pub(crate) fn folded(title: &str, table: &str) -> String {
 
 /// The verdict stands first.
 pub(crate) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str]) -> String {
-    let heads = "metric|verdict|arm|ratio|95 % interval|one such drive|better|n|Hodges-Lehmann|its \
+    let heads = "metric|verdict|arm|ratio|95 % interval|95 % of drives|better|n|Hodges-Lehmann|its \
                  interval|p|p adjusted|interval of the family";
     let row = |outcome: &Outcome| comparison(outcome, &series[outcome.series], names[outcome.to]);
     let heads: Vec<&str> = heads.split('|').collect();

@@ -14,6 +14,7 @@ pub(crate) mod html;
 pub(crate) mod picture;
 pub(crate) mod time;
 
+use drivelab_core::counted;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 
@@ -70,8 +71,8 @@ pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
     let facts = [
         format!("stage {}", result.experiment.stage),
         names.join(", "),
-        format!("{} workloads", result.experiment.workloads.len()),
-        format!("{} blocks", result.used.len()),
+        counted(result.experiment.workloads.len() as u64, "workload"),
+        counted(result.used.len() as u64, "block"),
         format!("seed {}", result.experiment.seed),
     ];
     let facts: Vec<String> = facts.iter().chain(more).cloned().collect();
@@ -175,9 +176,10 @@ fn drives(result: &StudyResult) -> String {
         body += &open.foreseen.as_ref().map_or_else(String::new, specimens::parts);
     }
     let about = "A dot for each simulated drive: all fit the profile, and differ in what has not been \
-                 measured. The thick line is what is known of their mean, and shrinks with more of \
-                 them; the thin one is where one more drive lies, yours for example, and does not. It \
-                 also holds what the model leaves out, so that it is wider than the dots.";
+                 measured. The thick line is the confidence interval of their mean and shrinks with \
+                 more drives. The thin line is where one more drive lies with 95 %, yours for \
+                 example, and does not shrink. It includes what the model leaves out, so it is wider \
+                 than the dots.";
     html::section("Drive by drive", about, &body)
 }
 
@@ -197,7 +199,8 @@ fn blocks(result: &StudyResult) -> String {
         all => html::fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
     };
     let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
-                 block has the same direction; where some rise and some fall, blocks disagree.";
+                 block has the same direction; where some rise and some fall, blocks \
+                 disagree. Where arms differ by a factor of twenty or more the scale is logarithmic.";
     html::section("Block by block", about, &(shown + &others))
 }
 

@@ -91,3 +91,14 @@ fn a_risk_that_the_choice_does_not_change_is_no_alarm() {
     let alike = shown(false);
     assert!(alike.contains("<dt class=\"\">Risk</dt>") && !alike.contains("<dt class=\"risk\""));
 }
+
+#[test]
+fn the_caption_of_blocks_says_what_lines_show_and_not_what_they_prove() {
+    let page = page(1);
+    let caption = "Where all lines rise, or all fall, every block has the same direction; where \
+                   some rise and some fall, blocks disagree.";
+    assert!(page.contains(caption), "{page}");
+    for wrong in ["is sure", "it is chance"] {
+        assert!(!page.contains(wrong), "{wrong}");
+    }
+}

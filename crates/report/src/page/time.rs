@@ -10,10 +10,15 @@ use crate::figures;
 use crate::run::over_time::{Moment, full, moments};
 
 /// What the pictures of a run over time are, as HTML.
-pub(crate) const ABOUT: &str = "Above requests a second; below every latency, darker where more \
-                                requests took that long, with p50 and p99. Drag across a picture, \
+pub(crate) const ABOUT: &str = "Above requests a second; below every latency, stronger in colour \
+                                where more requests took that long; p50 is the solid line, p99 the \
+                                dashed one. Drag across a picture, \
                                 or press + with the focus on it, to zoom; double click, or press \
                                 0, to see all.";
+
+/// The picture of latencies in words.
+const HEAT: &str = "Latency over time, stronger in colour where more requests took that long; p50 is \
+                    solid, p99 dashed";
 
 /// Rows of the table that stands in for the pictures.
 const ROWS_MAX: usize = 30;
@@ -69,7 +74,7 @@ pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
          id=\"{id}-readout\" aria-live=\"polite\"></p>\n<p class=\"readout\" id=\"{id}-range\" \
          aria-live=\"polite\"></p>\n{}</figure>\n",
         plot("rate", "Requests a second over time"),
-        plot("heat", "Latency over time, darker where more requests took that long"),
+        plot("heat", HEAT),
         fold("The figures of these pictures", &scroll("Figures over time", &rows(job))),
     )
 }

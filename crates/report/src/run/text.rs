@@ -57,7 +57,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("Attached:", BOLD, &attached, 2);
         text.push('\n');
     }
-    text += &look.led("How it was made:", BOLD, &conditions(record), 2);
+    text += &look.led("How it was measured:", BOLD, &conditions(record), 2);
     text.push('\n');
     text
 }

@@ -1,6 +1,6 @@
 //! A dot for each specimen, and below them the two intervals, which say different things.
 
-use drivelab_stats::Better;
+use drivelab_stats::{Better, Part};
 
 use super::sampled::Foreseen;
 use super::words::cause;
@@ -12,7 +12,7 @@ const WIDTH: f64 = 400.0;
 const LEFT: f64 = 16.0;
 const RIGHT: f64 = 16.0;
 /// Where the dots begin, and the lowest row of them.
-const TOP: f64 = 22.0;
+const TOP: f64 = 24.0;
 const FLOOR: f64 = 104.0;
 /// The line of ratios, then the interval for one more drive and that of the mean.
 const AXIS: f64 = 118.0;
@@ -100,8 +100,24 @@ fn ratios(outcome: &Outcome, series: &Series) -> Vec<f64> {
     pairs.map(ratio).collect()
 }
 
-/// Dots on one another where they would cover each other.
+/// Dots on one another where they would cover each other; so close that the tallest pile stays
+/// inside the picture.
 fn swarm(ratios: &[f64], scale: Scale) -> Vec<(f64, f64)> {
+    let mut step = 2.0 * RADIUS + 1.0;
+    loop {
+        let dots = piled(ratios, scale, step);
+        let top = dots.iter().map(|dot| dot.1).fold(FLOOR, f64::min);
+        if top >= TOP + RADIUS || step < STEP_MIN {
+            return dots.into_iter().map(|(x, y)| (x, y.max(TOP + RADIUS))).collect();
+        }
+        step *= 0.8;
+    }
+}
+
+/// Dots that are closer than this are one.
+const STEP_MIN: f64 = 0.2;
+
+fn piled(ratios: &[f64], scale: Scale, step: f64) -> Vec<(f64, f64)> {
     let mut placed: Vec<(f64, f64)> = Vec::with_capacity(ratios.len());
     let mut order: Vec<usize> = (0..ratios.len()).collect();
     order.sort_by(|a, b| ratios[*a].total_cmp(&ratios[*b]));
@@ -111,8 +127,8 @@ fn swarm(ratios: &[f64], scale: Scale) -> Vec<(f64, f64)> {
         let near = placed.iter().rev().take_while(|(other, _)| x - other < 2.0 * RADIUS);
         let taken: Vec<f64> = near.map(|(_, y)| *y).collect();
         let mut y = FLOOR - RADIUS;
-        while taken.iter().any(|other| (other - y).abs() < 2.0 * RADIUS) && y > TOP + RADIUS {
-            y -= 2.0 * RADIUS + 1.0;
+        while taken.iter().any(|other| (other - y).abs() < step - 0.5 * STEP_MIN) {
+            y -= step;
         }
         placed.push((x, y));
         dots[at] = (x, y);
@@ -210,9 +226,12 @@ fn letters(label: &str) -> f64 {
     f64::from(u32::try_from(label.chars().count()).unwrap_or(u32::MAX))
 }
 
+/// Smaller shares have no row.
+const ROW_MIN: f64 = 0.005;
+
 /// What the spread goes back to, a bar each.
 pub(crate) fn parts(foreseen: &Foreseen) -> String {
-    let bar = |part: &drivelab_stats::Part| {
+    let bar = |part: &Part| {
         let [lo, hi] = part.ci95.map(|limit| 100.0 * limit);
         let share = 100.0 * part.share;
         format!(
@@ -223,14 +242,25 @@ pub(crate) fn parts(foreseen: &Foreseen) -> String {
             hi - lo,
         )
     };
-    let rows: String = foreseen.forecast.parts.iter().map(bar).collect();
+    let (named, small): (Vec<&Part>, Vec<&Part>) =
+        foreseen.forecast.parts.iter().partition(|part| part.share >= ROW_MIN);
+    let rows: String = named.into_iter().map(bar).collect();
     if rows.is_empty() {
         return rows;
     }
+    let rest = match small.len() {
+        0 => String::new(),
+        count => format!(
+            "<tr><th scope=\"row\">{}</th><td></td><td colspan=\"2\">each less than {:.1} \
+             %</td></tr>\n",
+            drivelab_core::counted(count as u64, "other unknown"),
+            100.0 * ROW_MIN
+        ),
+    };
     format!(
         "<table class=\"parts\">\n<thead><tr><th scope=\"col\">what the spread between drives goes \
          back to</th><th scope=\"col\"></th><th scope=\"col\">share</th><th scope=\"col\">95 % \
-         interval</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\n"
+         interval</th></tr></thead>\n<tbody>\n{rows}{rest}</tbody></table>\n"
     )
 }
 
@@ -249,6 +279,16 @@ mod tests {
                 assert!(far >= 2.0 * RADIUS - 1e-9, "{one:?} {other:?}");
             }
         }
+    }
+
+    #[test]
+    fn equal_dots_are_all_seen_inside_the_picture() {
+        let ratios = [1.0; 60];
+        let scale = Scale::new([0.9, 1.1].into_iter());
+        let mut ups: Vec<f64> = swarm(&ratios, scale).into_iter().map(|(_, y)| y).collect();
+        ups.sort_by(f64::total_cmp);
+        assert!(ups[0] >= TOP + RADIUS && ups[59] <= FLOOR, "{ups:?}");
+        assert!(ups.windows(2).all(|pair| pair[1] > pair[0]), "{ups:?}");
     }
 
     #[test]

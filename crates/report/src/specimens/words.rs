@@ -52,7 +52,7 @@ fn counts(named: &[(&str, f64)], all: f64) -> Vec<f64> {
 
 /// What a prediction says beside the mean, in a few words.
 pub(crate) fn forecast(foreseen: &Foreseen) -> String {
-    format!("one such drive: {}", figures::range(foreseen.forecast.prediction95))
+    format!("95 % of such drives: {}", figures::range(foreseen.forecast.prediction95))
 }
 
 /// What the spread between drives goes back to, the largest part first; nothing where there are
@@ -63,9 +63,9 @@ pub(crate) fn decides(foreseen: &Foreseen) -> Option<String> {
         let [lo, hi] = part.ci95.map(|limit| format!("{:.0}", 100.0 * limit));
         let interval =
             if lo == hi { String::new() } else { format!(" (95 % interval {lo} to {hi})") };
-        let of_what = if at == 0 { " of the spread between such drives" } else { "" };
+        let of_what = if at == 0 { " of the spread between such drives comes" } else { "" };
         format!(
-            "{:.0} %{of_what} is {}{interval}",
+            "{:.0} %{of_what} from {}{interval}",
             100.0 * part.share,
             cause(part, &foreseen.unknowns),
         )
@@ -84,8 +84,8 @@ pub(crate) fn which(specimen: &Specimen) -> Option<String> {
         _ => format!("{} and {last}", others.join(", ")),
     };
     let drive = match specimen.number {
-        Some(number) => format!("specimen {number} of the drives that the profile fits"),
-        None => "the median of the drives that the profile fits".to_owned(),
+        Some(number) => format!("specimen {number} of the drives that fit the profile"),
+        None => "the median of the drives that fit the profile".to_owned(),
     };
     let model = match specimen.model_sigma {
         sigma if sigma > 0.0 => {
@@ -128,7 +128,7 @@ mod tests {
         it.drawn = vec![drawn("seek_short"), drawn("guard_growth")];
         assert_eq!(
             which(&it).unwrap(),
-            "the median of the drives that the profile fits, which leaves open how long its short \
+            "the median of the drives that fit the profile, which leaves open how long its short \
              seeks take and how its firmware orders its queue; other drives differ; even a drive of \
              exactly these numbers may be a factor of 1.10 off."
         );

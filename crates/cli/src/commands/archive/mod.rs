@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use drivelab_archive::{AT_ONCE, Archive, ArchiveError, Entry, Filter, Merged, RunId};
+use drivelab_core::counted;
 use drivelab_core::record::Origin;
 use drivelab_report::run::Dated;
 
@@ -110,7 +111,7 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
         })))?;
     } else {
         let path = archive.path().display();
-        ui.result(&format!("{path}: {} runs read back whole\n", found.whole))?;
+        ui.result(&format!("{path}: {} intact\n", counted(found.whole, "run")))?;
         for damage in &found.damage {
             ui.result(&format!("damaged: {damage}\n"))?;
         }

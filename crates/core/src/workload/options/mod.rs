@@ -31,8 +31,8 @@ pub enum WorkloadError {
     },
     /// The region ends beyond the target.
     #[error(
-        "the region (offset {offset}, size {size}) extends past the end of the target of \
-         {capacity} bytes"
+        "the region (offset {offset}, size {size}) extends past the end of the target, \
+         which has {capacity}"
     )]
     RegionBeyondTarget {
         /// First byte.

@@ -421,8 +421,9 @@ impl Stage for Simulator {
         notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
         notes.extend(self.shared.map(|least| {
             format!(
-                "The drives differ in size: every arm uses the first {least} bytes, the size of \
-                 the smallest."
+                "The drives differ in size: each arm uses the first {} bytes, the size of \
+                 the smallest.",
+                least.get()
             )
         }));
         notes.extend(self.rests_on(runs));

@@ -13,6 +13,7 @@ use crate::page::answer;
 use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 use crate::{figures, metric};
+use drivelab_core::counted;
 
 /// Findings that a page shows whole; the table has all.
 const SHOWN: usize = 40;
@@ -29,8 +30,8 @@ pub enum Links {
 /// The page, with the command that made it; `form` stands above the answer.
 pub fn page(result: &FleetResult, links: Links, reproduce: &str, form: &str) -> String {
     let facts = [
-        format!("{} hosts", result.hosts),
-        format!("{} disks", result.disks),
+        counted(result.hosts as u64, "host"),
+        counted(result.disks as u64, "disk"),
         format!("margin {}", figures::percent(result.options.margin)),
         format!("false discovery rate {}", figures::percent(result.options.false_discovery)),
     ];
@@ -129,7 +130,7 @@ fn judged(result: &FleetResult) -> String {
         ])
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let heads = ["model", "attached", "work", "disks", "runs each", "centre", "found from"];
+    let heads = ["model", "attached", "work", "disks", "runs each", "centre", "detectable from"];
     let table = match rows.len() {
         0 => String::new(),
         _ => scroll("Groups", &table(&heads, rows.into_iter())),

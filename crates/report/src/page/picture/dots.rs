@@ -26,7 +26,7 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
     if blocks < 2 {
         return None;
     }
-    let axis = Axis::new(FRAME, series.values.iter().flatten().copied());
+    let axis = Axis::of_arms(FRAME, series.values.iter().flatten().copied());
     let place = |arm: usize| {
         let share = (count(arm) + 0.5) / count(names.len());
         LEFT + (WIDTH - LEFT - RIGHT) * share
@@ -59,10 +59,11 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
         svg += "</g>\n";
         svg += &below(&lines(names[arm], NAMES_ROOM / names.len().max(1)), x);
     }
+    let scale = if axis.is_logarithmic() { ", on a logarithmic scale" } else { "" };
     let label = metric::label(&series.metric);
     Some(format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} of every block in \
-         each arm\">\n{svg}</svg>",
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} of each block in \
+         each arm{scale}\">\n{svg}</svg>",
         escape(&label)
     ))
 }
