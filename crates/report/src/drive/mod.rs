@@ -165,7 +165,8 @@ pub fn fitted(fit: &FittedDrive<'_>, look: Look) -> String {
     let mut open = Table::new(&titles);
     for LeftOpen { name, median, range95: [low, high], unit } in left_open {
         let range = format!("{low:.2} - {high:.2}");
-        let name = format!("{} ({name})", unknown::in_words(name));
+        let known = unknown::find(name).map(|known| format!("{} ({name})", known.words));
+        let name = known.unwrap_or_else(|| (*name).to_owned());
         open.row([name, format!("{median:.2} {unit}"), range]);
     }
     let unknown: String =

@@ -276,7 +276,7 @@ fn what_was_not_collected_is_named() {
     insta::assert_snapshot!(collected_text(&hosts, LOOK), @r"
     Failed: /dev/sdb of web1: drivelab ended with 3
     Lost: web2: cannot be reached
-    kept: 1 of 2 hosts, 2 disks, 1 runs
+    kept: 1 of 2 hosts, 2 disks, 1 run
     ");
     assert_eq!(collected_json(&hosts)["lost"][0], "web2");
 }

@@ -200,7 +200,7 @@ fn blocks(result: &StudyResult) -> String {
     };
     let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
                  block has the same direction; where some rise and some fall, blocks \
-                 disagree. Where arms differ by a factor of twenty or more the scale is logarithmic.";
+                 disagree. Where arms differ twentyfold or more the scale is logarithmic.";
     html::section("Block by block", about, &(shown + &others))
 }
 
