@@ -31,6 +31,7 @@ mod job;
 mod matrix_study;
 mod measured;
 mod random_drive;
+mod ratchet;
 mod replaced;
 mod replay;
 mod resume;
