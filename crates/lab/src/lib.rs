@@ -6,6 +6,7 @@
 //! [`drivelab_core::Refusal`].
 
 pub mod attached;
+pub mod crash;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;

@@ -1,10 +1,5 @@
 //! `crash`: does a program keep its promises when the power goes?
 
-mod batch;
-mod campaign;
-mod explain;
-mod test;
-
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
@@ -17,11 +12,10 @@ use drivelab_report::crash::{CrashTest, Failure as Found, Workload};
 use drivelab_report::text::json_text;
 use drivelab_study::crash::{CrashFile, CutPoint, Plan, plan};
 
-use self::campaign::Campaign;
-use self::test::{Test, Worked};
 use crate::commands::completion;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
+use drivelab_lab::crash::{self, Campaign, Test, Worked};
 use drivelab_lab::{input, interrupt};
 
 /// Test whether a program keeps what it promised when the power goes.
@@ -111,7 +105,9 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let plan = planned(arguments, &file, &test, &worked)?;
     let per_guest = arguments.per_guest.map_or(PER_GUEST, NonZeroUsize::get);
     let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts, per_guest };
-    let made = campaign.carry_out()?;
+    let progress = Progress::steps(plan.cuts.len() as u64, "cuts");
+    let made = campaign.carry_out(&|done, words| progress.at(done, words))?;
+    drop(progress);
     if let Some(left) = &made.left_behind {
         ui.warn(&format!("the check leaves {left} behind: each cut had a guest of its own"));
     }
@@ -120,7 +116,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
         file: name,
         options,
         scene: test.words(&file),
-        workload: worked.summary(),
+        workload: summary(&worked),
         planned: plan.cuts.len(),
         left_out: plan.left_out,
         twice: made.twice,
@@ -140,7 +136,9 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
         }
     }
     if let Some(worst) = report.worst().filter(|_| arguments.explain && !interrupt::requested()) {
-        report.explanation = Some(explain::explain(&test, &worked, worst)?);
+        let progress = Progress::steps(crash::TRIALS as u64, "trials");
+        let trial = |trials, words: &str| progress.at(trials, words);
+        report.explanation = Some(crash::explain(&test, &worked, worst, &trial)?);
     }
     report.took = span(begun.elapsed());
     conclude(&report, ui)
@@ -212,14 +210,12 @@ fn span(time: Duration) -> Span {
     Span::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-impl Worked {
-    fn summary(&self) -> Workload {
-        let (begin, end) = self.moments.window;
-        Workload {
-            took: end.since(begin),
-            writes: self.moments.writes.len(),
-            flushes: self.moments.flushes.len(),
-            lines: self.moments.lines.len(),
-        }
+fn summary(worked: &Worked) -> Workload {
+    let (begin, end) = worked.moments.window;
+    Workload {
+        took: end.since(begin),
+        writes: worked.moments.writes.len(),
+        flushes: worked.moments.flushes.len(),
+        lines: worked.moments.lines.len(),
     }
 }

@@ -18,12 +18,12 @@ use drivelab_serve::medium::Memory;
 use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
 use drivelab_study::crash::{CrashFile, Moments};
 
-use drivelab_lab::stage::kernel::Rig;
-use drivelab_lab::target;
+use crate::stage::kernel::Rig;
+use crate::target;
 
 /// A test whose file was read and whose programs were found.
 #[derive(Debug)]
-pub(super) struct Test {
+pub struct Test {
     rig: Rig,
     pub(super) faults: Vec<Fault>,
     file_seed: u64,
@@ -39,12 +39,13 @@ pub(super) struct Test {
 
 /// What the workload did.
 #[derive(Debug)]
-pub(super) struct Worked {
+pub struct Worked {
     pub(super) recording: Recording,
     pub(super) recorded: Recorded,
     pub(super) lines: Vec<Line>,
     pub(super) calls: Vec<Line>,
-    pub(super) moments: Moments,
+    /// Instants at which a cut may be placed.
+    pub moments: Moments,
 }
 
 impl Worked {
@@ -71,7 +72,11 @@ const TOO_SLOW: &str = "repeat it on a quieter machine, or with fewer guests: --
 const TICK: Span = Span::from_ms(1);
 
 impl Test {
-    pub(super) fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Refusal> {
+    /// Prepares the guests of a test, up to `jobs` at once.
+    ///
+    /// # Errors
+    /// The file names an unknown drive or fault, or this machine cannot run guests.
+    pub fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Refusal> {
         let faults = file.faults.iter().map(|text| fault(text)).collect::<Result<_, _>>()?;
         let rig = Rig::new(target::drive_spec(&file.drive)?, file.seed, file.memory)?;
         let (disk, settings) = rig.disk();
@@ -114,17 +119,17 @@ impl Test {
     }
 
     /// File system, drive and kernel in words.
-    pub(super) fn words(&self, file: &CrashFile) -> String {
+    pub fn words(&self, file: &CrashFile) -> String {
         format!("{} on {}", file.file_system.kind, self.rig.words())
     }
 
     /// Memory that each copy of the drive's bytes may take.
-    pub(super) fn memory(&self) -> Bytes {
+    pub fn memory(&self) -> Bytes {
         Bytes::new(Memory::limit_here().get() / (2 * self.jobs as u64 + 2))
     }
 
     /// Carries out the workload; nothing where it was stopped.
-    pub(super) fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Refusal> {
+    pub fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Refusal> {
         let medium = Memory::new(self.rig.capacity(), self.memory());
         let mut store = Store::new(Box::new(medium), self.rig.physical_sector());
         store.record(self.memory());
@@ -145,7 +150,7 @@ impl Test {
 
     /// Says whether the check finds everything whole where no power was cut: `false` where it was
     /// stopped.
-    pub(super) fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Refusal> {
+    pub fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Refusal> {
         let mut replay = self.replay(worked);
         replay.advance(Time::MAX).map_err(memory)?;
         let message = match self.check(&replay, worked, Time::MAX, &mut KeepAll)? {
@@ -215,7 +220,7 @@ impl Test {
     }
 
     /// When anything changed what a cut could leave, and the number of ways in which one could end.
-    pub(super) fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Refusal> {
+    pub fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Refusal> {
         let (begin, end) = worked.moments.window;
         let steps = worked.recording.steps().iter().map(|(at, _)| *at);
         let lines = worked.moments.lines.iter().copied();

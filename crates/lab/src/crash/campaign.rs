@@ -12,38 +12,43 @@ use drivelab_serve::store::{Replay, of_outcome};
 
 use super::batch::Batch;
 use super::test::{Test, Worked, memory};
-use crate::ui::Progress;
+use crate::interrupt;
 use drivelab_core::Refusal;
-use drivelab_lab::interrupt;
+
+/// Receives the number of finished steps, and a word on them.
+pub type Progress<'a> = dyn Fn(u64, &str) + Sync + 'a;
 
 /// Of this many cuts one is checked in a guest of its own in any case.
 const CONTROL_EVERY: usize = 50;
 
 /// The cuts of a test, in order of time.
 #[derive(Debug)]
-pub(super) struct Campaign<'a> {
-    pub(super) test: &'a Test,
-    pub(super) worked: &'a Worked,
-    pub(super) plan: &'a [Cut],
+pub struct Campaign<'a> {
+    /// The test.
+    pub test: &'a Test,
+    /// The recorded workload.
+    pub worked: &'a Worked,
+    /// The cuts, in order of time.
+    pub plan: &'a [Cut],
     /// The number of cuts that share a guest.
-    pub(super) per_guest: usize,
+    pub per_guest: usize,
 }
 
 /// What the guests have found so far.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub struct Found {
     /// Of each cut of the plan; nothing of those that were not made.
-    pub(super) checked: Vec<Option<CheckResult>>,
+    pub checked: Vec<Option<CheckResult>>,
     /// Cuts whose check did not end in time.
-    pub(super) too_slow: Vec<Cut>,
+    pub too_slow: Vec<Cut>,
     /// Cuts that were checked in a shared guest and in one of their own.
-    pub(super) twice: usize,
+    pub twice: usize,
     /// Those of which the two found something else.
-    pub(super) disagreements: Vec<Disagreement>,
+    pub disagreements: Vec<Disagreement>,
     /// Cuts of which a shared guest found something that was not confirmed before the end.
-    pub(super) unconfirmed: usize,
+    pub unconfirmed: usize,
     /// What checks leave behind in a guest, so that it cannot be shared.
-    pub(super) left_behind: Option<String>,
+    pub left_behind: Option<String>,
     failure: Option<Refusal>,
     done: usize,
     broken: usize,
@@ -52,15 +57,17 @@ pub(super) struct Found {
 const HELD: &str = "no thread panics while it holds the findings";
 
 impl Campaign<'_> {
-    /// Makes the cuts.
-    pub(super) fn carry_out(&self) -> Result<Found, Refusal> {
+    /// Makes the cuts; `progress` receives how many are done, and a word on them.
+    ///
+    /// # Errors
+    /// A guest cannot be had, or the memory for its disk.
+    pub fn carry_out(&self, progress: &Progress<'_>) -> Result<Found, Refusal> {
         let checked = self.plan.iter().map(|_| None).collect();
         let found = Mutex::new(Found { checked, ..Found::default() });
-        let progress = Progress::steps(self.plan.len() as u64, "cuts");
         let next = AtomicUsize::new(0);
         let jobs = self.test.jobs.min(self.plan.len());
         let size = self.per_guest.min(self.plan.len().div_ceil(jobs.max(1)));
-        let work = || Hand::new(self, &found, &progress).work(&next, size);
+        let work = || Worker::new(self, &found, progress).work(&next, size);
         thread::scope(|scope| {
             for _ in 1..jobs {
                 scope.spawn(work);
@@ -75,18 +82,22 @@ impl Campaign<'_> {
 }
 
 /// One thread of a campaign. Its drives only move forward.
-struct Hand<'a> {
+struct Worker<'a> {
     campaign: &'a Campaign<'a>,
     found: &'a Mutex<Found>,
-    progress: &'a Progress,
+    progress: &'a Progress<'a>,
     /// For guests of several cuts.
     shared: Replay<'a>,
     /// For guests of one cut.
     alone: Replay<'a>,
 }
 
-impl<'a> Hand<'a> {
-    fn new(campaign: &'a Campaign<'a>, found: &'a Mutex<Found>, progress: &'a Progress) -> Self {
+impl<'a> Worker<'a> {
+    fn new(
+        campaign: &'a Campaign<'a>,
+        found: &'a Mutex<Found>,
+        progress: &'a Progress<'a>,
+    ) -> Self {
         let replay = || campaign.test.replay(campaign.worked);
         Self { campaign, found, progress, shared: replay(), alone: replay() }
     }
@@ -176,7 +187,7 @@ impl<'a> Hand<'a> {
         found.broken += usize::from(checked.finding != Finding::Whole);
         found.checked[place] = Some(checked);
         let words = format!("{} broke a promise", found.broken);
-        self.progress.at(found.done as u64, &words);
+        (self.progress)(found.done as u64, &words);
     }
 }
 

@@ -10,22 +10,31 @@ use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};
 
+use super::campaign::Progress;
 use super::test::{Test, Worked, memory};
-use crate::ui::Progress;
 
 /// Guests that may be booted to find the smallest loss.
-const TRIALS: usize = 100;
+pub const TRIALS: usize = 100;
 /// Lines, and requests or system calls, that are shown before a cut.
 const LINES: usize = 3;
 const REQUESTS: usize = 12;
 
-pub(super) fn explain(test: &Test, worked: &Worked, found: &Found) -> Result<Explanation, Refusal> {
+/// Explains a failure; `progress` receives the number of guests that were booted.
+///
+/// # Errors
+/// A guest cannot be had, or the memory for its disk.
+pub fn explain(
+    test: &Test,
+    worked: &Worked,
+    found: &Found,
+    progress: &Progress<'_>,
+) -> Result<Explanation, Refusal> {
     let Cut { at, outcome } = found.cut;
     let mut replay = test.replay(worked);
     replay.advance(at).map_err(memory)?;
     let (_, fates) = replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
     let layout = test.layout(&replay, at)?;
-    let minimal = smallest(test, worked, &replay, found, &fates)?;
+    let minimal = smallest(test, worked, &replay, (found, &fates), progress)?;
     let mut least = lose_only(&minimal.lost, of_outcome(outcome));
     let (_, least) = replay.cut(at, &mut least).map_err(memory)?;
     let lost = |fates: &[Fate]| {
@@ -49,16 +58,15 @@ fn smallest(
     test: &Test,
     worked: &Worked,
     replay: &Replay<'_>,
-    found: &Found,
-    fates: &[Fate],
+    (found, fates): (&Found, &[Fate]),
+    progress: &Progress<'_>,
 ) -> Result<Minimal, Refusal> {
     let Cut { at, outcome } = found.cut;
-    let progress = Progress::steps(TRIALS as u64, "trials");
     let mut trials = 0;
     let mut is_known = true;
     let mut fails = |writes: &BTreeSet<u64>| -> Result<bool, Refusal> {
         trials += 1;
-        progress.at(trials, &format!("{} lost writes", writes.len()));
+        progress(trials, &format!("{} lost writes", writes.len()));
         let choose = &mut lose_only(writes, of_outcome(outcome));
         Ok(match test.check(replay, worked, at, choose)? {
             CheckOutcome::Found(checked) => checked.finding == found.finding,

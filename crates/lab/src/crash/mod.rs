@@ -1,0 +1,10 @@
+//! Crash tests: a workload in a guest, cut at many instants, rebooted and checked.
+
+mod batch;
+mod campaign;
+mod explain;
+mod test;
+
+pub use campaign::{Campaign, Found, Progress};
+pub use explain::{TRIALS, explain};
+pub use test::{Test, Worked};
