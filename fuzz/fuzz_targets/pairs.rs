@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let _ = drivelab_report::pairs::parse(text);
+    let _ = drivelab_analysis::pairs::parse(text);
 });

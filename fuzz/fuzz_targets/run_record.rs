@@ -1,14 +1,15 @@
 //! No stored run may panic when it is read and compared.
 #![no_main]
 
+use drivelab_analysis::comparison::{CompareOptions, analyse, from_runs};
+use drivelab_analysis::run::Dated;
 use drivelab_core::config::Choice as _;
-use drivelab_report::comparison::{CompareOptions, analyse, from_runs, text};
+use drivelab_report::comparison::text;
 use drivelab_report::publish::{Format, Subject};
-use drivelab_report::run::Dated;
 use drivelab_report::text::Look;
 
 libfuzzer_sys::fuzz_target!(|text_of_runs: &str| {
-    let Ok(records) = drivelab_report::run::parse(text_of_runs) else { return };
+    let Ok(records) = drivelab_analysis::run::parse(text_of_runs) else { return };
     let look = Look { width: 80, colour: false };
     let _ = drivelab_report::run::text(&records[0], look);
     for (_, format) in Format::NAMES {

@@ -182,7 +182,7 @@ pub(crate) fn made_now(subject: &Subject<'_>) -> Vec<String> {
         Subject::Runs(records) => records.iter().any(|record| record.host.is_some()),
         _ => false,
     };
-    if is_real { vec![drivelab_report::run::minute(now_ms())] } else { Vec::new() }
+    if is_real { vec![drivelab_analysis::run::minute(now_ms())] } else { Vec::new() }
 }
 
 /// Milliseconds since 1970.

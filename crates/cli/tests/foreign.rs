@@ -1,10 +1,11 @@
 //! Results of other tools from their text to the verdict.
 
+use drivelab_analysis::comparison::{
+    ArmResults, CompareOptions, CompareResult, analyse, from_foreign, from_lines,
+};
 use drivelab_core::record::{Label, Nature};
 use drivelab_formats::results;
-use drivelab_report::comparison::{
-    ArmResults, CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
-};
+use drivelab_report::comparison::{json, text};
 use drivelab_report::text::Look;
 use drivelab_stats::Verdict;
 

@@ -83,7 +83,7 @@ fn findings_are_held_against_the_cells() {
     let metrics = result["metrics"].as_array().unwrap();
     let names: Vec<&str> = metrics.iter().filter_map(|metric| metric["name"].as_str()).collect();
     let group = |metric: &str| format!("sequential-read-1.{metric}");
-    let metrics = drivelab_report::cells::METRICS;
+    let metrics = drivelab_analysis::cells::METRICS;
     assert_eq!(names, metrics.iter().map(|metric| group(metric)).collect::<Vec<_>>());
     assert_eq!(result["verdict"], "faster");
     let warned = result["metrics"].to_string();

@@ -24,21 +24,23 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("formats", &["core", "stats"], &[]),
     ("suites", &["core", "files"], &[]),
     ("guest", &["core", "files"], &["model", "serve"]),
-    ("report", &["core", "stats"], &[]),
+    ("analysis", &["core", "stats"], &[]),
+    ("report", &["core", "stats", "analysis"], &[]),
     (
         "lab",
         &[
             "core", "load", "model", "disksim", "engine", "serve", "host", "study", "formats",
-            "suites", "guest", "files", "report",
+            "suites", "guest", "files", "analysis", "report",
         ],
         &[],
     ),
-    ("view", &["core", "report"], &[]),
+    ("view", &["core", "report"], &["analysis"]),
     (
         "cli",
         &[
             "core", "stats", "load", "model", "disksim", "engine", "probe", "serve", "host",
-            "study", "archive", "formats", "report", "suites", "guest", "lab", "view", "files",
+            "study", "archive", "formats", "analysis", "report", "suites", "guest", "lab", "view",
+            "files",
         ],
         &[],
     ),

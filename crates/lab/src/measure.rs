@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use drivelab_analysis::outcome::validity;
 use drivelab_core::record::{
     Attached, FlashWritten, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen,
     SuiteConfig, Tally,
@@ -20,7 +21,6 @@ use drivelab_engine::{
 };
 use drivelab_host::Linux;
 use drivelab_load::{Control, LoadError, Progress};
-use drivelab_report::validity;
 
 use crate::attached;
 use crate::interrupt;

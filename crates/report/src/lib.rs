@@ -1,4 +1,4 @@
-//! Results to text, JSON, CSV, Markdown and HTML.
+//! Findings to text, JSON, CSV, Markdown and HTML.
 //!
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
@@ -8,19 +8,14 @@ pub mod attachment;
 pub mod cells;
 pub mod comparison;
 pub mod crash;
-pub mod digest;
 pub mod drive;
 pub mod durability;
-pub mod figures;
 pub mod fleet;
 pub mod history;
 pub mod hosts;
 pub mod imported;
-pub mod kept;
-pub mod metric;
 pub mod outcome;
 pub mod page;
-pub mod pairs;
 pub mod publish;
 pub mod replay;
 pub mod run;
@@ -32,10 +27,6 @@ pub mod text;
 pub mod verification;
 pub mod viewer;
 
-pub use outcome::validity;
-
-mod marks;
-mod suggest;
 mod ticks;
 
 /// The version that made a result, as it stands in every result.

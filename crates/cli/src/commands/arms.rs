@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_analysis::comparison::Input;
+use drivelab_analysis::run::{minute, quoted};
 use drivelab_archive::{Archive, Filter, Query};
 use drivelab_core::record::Kept;
-use drivelab_report::comparison::Input;
-use drivelab_report::run::{minute, quoted};
 
 use crate::commands::archive::keep::{ArchiveArgs, now_ms};
 use crate::commands::results;

@@ -1,5 +1,10 @@
 //! `compare`: what may be concluded from results that exist already.
 
+use drivelab_analysis::comparison::{
+    ArmResults, Choice, CompareOptions, CompareResult, Input, OwnRuns,
+};
+use drivelab_analysis::run::Dated;
+use drivelab_analysis::{pairs, run};
 use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
@@ -7,11 +12,7 @@ use clap::Args;
 use drivelab_archive::Detail;
 use drivelab_core::Refusal;
 use drivelab_core::units::Ratio;
-use drivelab_report::comparison::{
-    self, ArmResults, Choice, CompareOptions, CompareResult, Input, OwnRuns,
-};
-use drivelab_report::run::Dated;
-use drivelab_report::{pairs, run};
+use drivelab_report::comparison;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -119,7 +120,8 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         factors: arguments.factor.clone(),
         unpaired: unpaired.or(gathered.unpaired()).map(str::to_owned),
     };
-    let result = comparison::analyse(&gathered.input, &options).map_err(Refusal::request_error)?;
+    let result = drivelab_analysis::comparison::analyse(&gathered.input, &options)
+        .map_err(Refusal::request_error)?;
     if arguments.aa {
         refuse_unequal(&result)?;
         return show_noise_floor(&result, arguments.margin, arguments.seed, ui);
@@ -145,7 +147,7 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Refusal> {
         }),
         equal: arguments.aa,
     };
-    comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
+    drivelab_analysis::comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
 }
 
 /// What is compared.
@@ -192,7 +194,7 @@ fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gather
         }
         own.push(runs);
     }
-    gathered(arms, comparison::from_own(&own), false).map(Some)
+    gathered(arms, drivelab_analysis::comparison::from_own(&own), false).map(Some)
 }
 
 /// Puts side by side what was found of each arm.
@@ -224,9 +226,9 @@ pub(crate) fn from_arms(
     }
     let has_runs = foreign.iter().all(|arm| arm.files.is_empty());
     let input = match &mut foreign[..] {
-        _ if has_runs => comparison::from_runs(&runs),
+        _ if has_runs => drivelab_analysis::comparison::from_runs(&runs),
         [arm] if arm.files.len() == 1 => {
-            let input = comparison::from_lines(&arm.files[0]);
+            let input = drivelab_analysis::comparison::from_lines(&arm.files[0]);
             // The arms of one study are what the study says.
             input.map(|input| Input { work_is_declared: has_studies, ..input })
         }
@@ -238,7 +240,7 @@ pub(crate) fn from_arms(
                     arm.files.push(run::results(name, records));
                 }
             }
-            comparison::from_foreign(foreign)
+            drivelab_analysis::comparison::from_foreign(foreign)
         }
     };
     gathered(arms, input, has_studies)

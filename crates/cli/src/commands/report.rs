@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_analysis::comparison;
+use drivelab_analysis::comparison::{CompareOptions, CompareResult};
+use drivelab_analysis::run::Dated;
 use drivelab_archive::Detail;
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
-use drivelab_report::comparison::{self, About, CompareOptions, CompareResult};
+use drivelab_report::comparison::About;
 use drivelab_report::publish::{Format, Subject};
-use drivelab_report::run::{self, Dated};
+use drivelab_report::run;
 use drivelab_report::text::json_text;
 use drivelab_study::repeat::command;
 
@@ -123,7 +126,7 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
             [one] => Subject::Run(one),
             _ => Subject::Runs(&records),
         };
-        return Ok(subject.render(format, &run::dates(&runs))?);
+        return Ok(subject.render(format, &drivelab_analysis::run::dates(&runs))?);
     }
     let [(path, content)] = found else {
         let message = "these are results of different kinds, which one report cannot show";
@@ -138,7 +141,7 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
         Content::Study(kept, kept_ms) => {
             let first = kept.runs.first().map(|run| &run.record);
             let mut more: Vec<String> = first.map(run::place).unwrap_or_default();
-            more.extend(kept_ms.map(|ms| format!("kept {}", run::minute(ms))));
+            more.extend(kept_ms.map(|ms| format!("kept {}", drivelab_analysis::run::minute(ms))));
             match again::analysed(kept)? {
                 Again::Study(result) => Subject::Study(&result).render(format, &more)?,
                 Again::Matrix(matrix) => {
@@ -185,7 +188,8 @@ impl Compared {
         let runs: Vec<Vec<&RunRecord>> = runs.collect();
         let about = About { runs: &runs, command: &self.command, form };
         let all: Vec<&Dated> = self.runs.iter().flatten().collect();
-        Ok(Subject::Comparison(&self.result, about).render(format, &run::dates(&all))?)
+        Ok(Subject::Comparison(&self.result, about)
+            .render(format, &drivelab_analysis::run::dates(&all))?)
     }
 }
 

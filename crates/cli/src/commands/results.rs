@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use drivelab_analysis::comparison::OwnRuns;
+use drivelab_analysis::digest::{Common, CommonRun, Own, RunDigest};
+use drivelab_analysis::run::Dated;
+use drivelab_analysis::{kept, run};
 use drivelab_archive::{
     Archive, ArchiveError, Detail, Digest, Digested, Filter, Query, RunId, Whole,
 };
@@ -12,10 +16,6 @@ use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
 use drivelab_formats::results;
-use drivelab_report::comparison::OwnRuns;
-use drivelab_report::digest::{Common, CommonRun, Own, RunDigest};
-use drivelab_report::run::Dated;
-use drivelab_report::{kept, run};
 use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
 use serde_json::Value;
 

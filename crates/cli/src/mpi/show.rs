@@ -1,8 +1,9 @@
 //! What all hosts came to, as it is printed.
 
+use drivelab_analysis::outcome::validity;
 use drivelab_core::record::HostsRecord;
+use drivelab_report::hosts;
 use drivelab_report::text::json_text;
-use drivelab_report::{hosts, validity};
 
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;

@@ -1,8 +1,8 @@
 //! What is asked of one host: an inspection, then its short runs, one after another.
 
+use drivelab_analysis::run;
 use drivelab_core::units::Span;
 use drivelab_host::Inspection;
-use drivelab_report::run;
 
 use super::collected::{Collected, CollectedRun};
 use super::reach::{Reach, Ssh};

@@ -1,10 +1,10 @@
 //! What came of a host, and how the archive keeps it.
 
+use drivelab_analysis::digest::{Common, RunDigest};
+use drivelab_analysis::fleet::Collection;
+use drivelab_analysis::kept;
 use drivelab_core::record::RunRecord;
 use drivelab_host::Inspection;
-use drivelab_report::digest::{Common, RunDigest};
-use drivelab_report::fleet::Collection;
-use drivelab_report::kept;
 use serde_json::Value;
 
 use crate::attached;

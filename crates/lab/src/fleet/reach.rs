@@ -1,8 +1,8 @@
 //! How drivelab is started on a host, here or over ssh, and what it says.
 
+use drivelab_analysis::run::quoted;
 use drivelab_core::units::Span;
 use drivelab_engine::{Program, ProgramEnd, Ran};
-use drivelab_report::run::quoted;
 
 use crate::interrupt;
 

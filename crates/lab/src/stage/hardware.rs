@@ -10,12 +10,12 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_analysis::attachment;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::{LaidOut, RunPlan};
-use drivelab_report::attachment;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 

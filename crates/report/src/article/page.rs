@@ -1,9 +1,9 @@
 //! Published comparisons as pages.
 
+use drivelab_analysis::figures;
 use drivelab_core::config::Choice as _;
 
 use super::{ARTICLES, Article, Published, article};
-use crate::figures;
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 

@@ -1,9 +1,9 @@
 //! An article for a terminal.
 
+use drivelab_analysis::figures;
 use drivelab_core::config::Choice as _;
 
 use super::Article;
-use crate::figures;
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
 
 /// Its question, its figures, and what follows from them.

@@ -1,22 +1,7 @@
-//! How the arms of a comparison were attached: what differed, and whether that is what was meant.
-//!
-//! A benchmark of AHCI against IDE whose disk had queue depth 1 in both measures nothing of the
-//! kind, and one whose scheduler changed too cannot tell which of both it measured. Both look like
-//! any other result until somebody asks.
+//! How the arms of a comparison were attached, as text.
 
-mod difference;
-mod facts;
-mod line;
-mod question;
-mod seen;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
-mod warning;
 
-pub use difference::{Difference, Row, difference};
-pub use facts::{Facts, facts};
-pub(crate) use line::line;
-pub use question::{ArmSettings, Question, Sample};
 pub(crate) use text::text;
-pub use warning::Unchanged;

@@ -1,5 +1,8 @@
 //! Arms that differ as they should, and otherwise.
 
+use drivelab_analysis::attachment::{
+    ArmSettings, Difference, Question, Sample, difference, facts, line,
+};
 use drivelab_core::record::{Attached, AttachedDevice, Drawn, FoundFault, RunRecord, Specimen};
 
 use super::*;
@@ -307,7 +310,7 @@ fn simulated_runs_are_known_as_such_unless_one_may_be_a_copy() {
     let check = |one: Vec<RunRecord>, other: Vec<RunRecord>, expected| {
         let arms = [("a".to_owned(), one), ("b".to_owned(), other)];
         let arms = crate::comparison::tests::undated(arms);
-        let input = crate::comparison::from_runs(&arms).unwrap();
+        let input = drivelab_analysis::comparison::from_runs(&arms).unwrap();
         assert_eq!(input.provenance, expected);
     };
     let runs = |seeds: &[u64]| seeds.iter().map(|seed| simulated(*seed)).collect::<Vec<_>>();

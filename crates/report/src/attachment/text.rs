@@ -1,6 +1,7 @@
 //! What differed, for a terminal.
 
-use super::Difference;
+use drivelab_analysis::attachment::Difference;
+
 use crate::text::{Align, BOLD, Cell, DIM, DOUBT, Look, Table};
 
 /// Rows that are shown: with head and warnings it stays below what a glance takes in.

@@ -1,9 +1,8 @@
 //! The heat maps: how well drives work together, and every cell.
 
+use drivelab_analysis::cells::{Cells, Row, SUM};
 use drivelab_core::matrix::{Group, order, plural};
 
-use super::series::SUM;
-use super::{Cells, Row};
 use crate::page::html::{each, escape, scroll};
 
 /// The share of a row's best below which a cell is worth a look.

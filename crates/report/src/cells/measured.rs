@@ -1,11 +1,12 @@
 //! A matrix that was measured on real drives, without arms.
 
+use drivelab_analysis::cells::{CellRun, Cells};
+use drivelab_analysis::figures::bytes_per_s;
 use drivelab_core::matrix::{Cell, Matrix};
-use drivelab_core::record::{Better, Figure, JobRecord, RunRecord};
+use drivelab_core::record::{JobRecord, RunRecord};
 use serde_json::{Value, json};
 
-use super::{CellRun, Cells, section};
-use crate::figures::bytes_per_s;
+use super::section;
 use crate::page::html::list;
 use crate::page::skeleton;
 use crate::text::Look;
@@ -63,17 +64,6 @@ fn figure(target: &str, job: &JobRecord, record: &RunRecord) -> Value {
     figure
 }
 
-/// What a list of kept runs shows of it: the highest rate of any cell, and the lowest.
-pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
-    let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
-    let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));
-    let figure = |(name, value): (&str, Option<f64>)| Some(Figure::new(name, value?, Better::More));
-    [("best_bytes_per_s", most), ("worst_bytes_per_s", least)]
-        .into_iter()
-        .filter_map(figure)
-        .collect()
-}
-
 /// The page: the same runs, the same bytes.
 pub fn html(matrix: &Matrix, runs: &[CellRun<'_>]) -> String {
     let cells = Cells::of(matrix, runs);
@@ -107,6 +97,6 @@ pub fn text(matrix: &Matrix, runs: &[CellRun<'_>], look: Look) -> String {
             each.iter().map(|(name, job)| format!("{name} {}", bytes_per_s(job.bytes_per_s)));
         format!("{line} ({})", each.collect::<Vec<_>>().join(", "))
     };
-    let lines = runs.iter().map(line).chain(super::row::doubts(runs));
+    let lines = runs.iter().map(line).chain(drivelab_analysis::cells::doubts(runs));
     lines.map(|line| look.wrap(&line, 2) + "\n").collect()
 }

@@ -1,5 +1,4 @@
-//! The cells of a matrix: the same work in every combination of read share, order, threads and
-//! block size, on each of several targets alone and on all at once.
+//! A matrix of cells in text, JSON and pages.
 //!
 //! The picture is the same for arms of a study and for one set of real drives: plain SVG and
 //! tables, which need no script.
@@ -9,50 +8,11 @@ mod json;
 mod measured;
 mod page;
 mod panel;
-mod row;
-mod samples;
-mod series;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub use measured::{figures, html, json, text};
+pub(crate) use json::means;
+pub use measured::{html, json, text};
 pub(crate) use page::section;
-pub use row::{CellRun, Row};
-pub use samples::{METRICS, samples, workloads};
 pub(crate) use text::summary;
-
-use drivelab_core::matrix::{Group, Matrix};
-
-/// What a matrix measured, cell by cell.
-#[derive(Debug, Clone)]
-pub struct Cells {
-    /// What was varied.
-    pub matrix: Matrix,
-    /// The cells of every arm and block, those of a row alike but for their target.
-    pub rows: Vec<Row>,
-    /// What the figures may be taken for, in sentences.
-    pub doubts: Vec<String>,
-}
-
-impl Cells {
-    /// What `runs` measured of a matrix.
-    pub fn of(matrix: &Matrix, runs: &[CellRun<'_>]) -> Self {
-        Self { matrix: matrix.clone(), rows: row::rows(matrix, runs), doubts: row::doubts(runs) }
-    }
-
-    /// The mean over blocks of every cell.
-    pub fn means(&self) -> Vec<Row> {
-        row::over_blocks(&self.rows)
-    }
-
-    /// The cells of a group in an arm with the first cursor, one place for each block size.
-    fn line<'a>(&self, means: &'a [Row], arm: usize, group: Group) -> Vec<Option<&'a Row>> {
-        let of_size = |size: usize| {
-            let same =
-                |row: &&Row| (row.arm, row.cursor, row.size, row.group) == (arm, 0, size, group);
-            means.iter().find(same)
-        };
-        (0..self.matrix.bs.len()).map(of_size).collect()
-    }
-}

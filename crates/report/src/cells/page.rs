@@ -1,10 +1,10 @@
 //! The picture of the cells: rates against block size, and heat maps.
 
+use drivelab_analysis::cells::{Cells, Line, Row, lines};
+use drivelab_analysis::figures::capital;
 use drivelab_core::matrix::{Group, order, plural};
 
-use super::series::{Line, lines};
-use super::{Cells, Row, heat, panel};
-use crate::figures::capital;
+use super::{heat, panel};
 use crate::page::html::{escape, fold};
 
 /// The cells of all arms, each given by name and summary.

@@ -1,8 +1,8 @@
 //! One panel of a figure, as SVG.
 
+use drivelab_analysis::cells::{EACH, Line, MEAN, SUM};
 use drivelab_core::matrix::Matrix;
 
-use super::series::{EACH, Line, MEAN, SUM};
 use crate::page::html::escape;
 use crate::ticks::{number, step};
 

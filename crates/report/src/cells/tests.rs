@@ -1,11 +1,13 @@
 //! The page of a small matrix.
 
+use drivelab_analysis::cells::{
+    CellRun, Cells, EACH, MEAN, METRICS, Row, SUM, lines, samples, workloads,
+};
 use drivelab_core::JobSchedule;
 use drivelab_core::matrix::{Cursor, Group, Matrix};
 use drivelab_core::record::{JobRecord, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 
-use super::series::{EACH, MEAN, SUM, lines};
-use super::{CellRun, Cells, METRICS, Row, html, json, samples, section, summary, text, workloads};
+use super::{html, json, means, section, summary, text};
 use crate::text::Look;
 
 fn matrix() -> Matrix {
@@ -208,7 +210,7 @@ fn arms_share_the_picture_of_a_measured_matrix() {
     );
     let text = summary(&cells, &["narrow", "wide"], Look { width: 100, colour: false });
     assert!(text.contains("sequential-read-1") && text.contains("50 % (50)"), "{text}");
-    let json = cells.json(&["narrow", "wide"]);
+    let json = means(&cells, &["narrow", "wide"]);
     assert_eq!(json.len(), cells.rows.len());
     assert_eq!((&json[0]["scaling"], &json[0]["bs_bytes"]), (&0.5.into(), &4096.into()));
 }
@@ -217,10 +219,11 @@ fn arms_share_the_picture_of_a_measured_matrix() {
 fn a_figure_that_does_not_exist_is_null() {
     let mut cells = two_arms(matrix());
     cells.rows[0].together[1] = None;
-    let cell = &cells.json(&["a", "b"])[0];
+    let cell = &means(&cells, &["a", "b"])[0];
     assert!(cell["together_bytes_per_s"][1].is_null() && cell["sum_bytes_per_s"].is_null());
     assert!(cell["scaling"].is_null());
-    let of_group = |sample: &&crate::study::RunSample| (sample.arm, sample.workload) == (0, 0);
+    let of_group =
+        |sample: &&drivelab_analysis::study::RunSample| (sample.arm, sample.workload) == (0, 0);
     assert!(samples(&cells).iter().find(of_group).is_none(), "its group is not complete");
     assert_eq!(samples(&cells).len(), 2 * 4 - 1);
 }

@@ -1,10 +1,10 @@
 //! How well drives scale, or how fast one is, for a terminal.
 
 use anstyle::Style;
+use drivelab_analysis::cells::{Cells, Row};
+use drivelab_analysis::figures::bytes_per_s;
+use drivelab_analysis::outcome::geometric_mean;
 
-use super::{Cells, Row};
-use crate::figures::bytes_per_s;
-use crate::outcome::geometric_mean;
 use crate::text::{Align, Look, Table};
 
 /// One row a group, one column an arm.

@@ -1,8 +1,9 @@
 //! The form above a comparison in the viewer: which metric decides, and by how much.
 
-use super::result::{CompareResult, SeriesFacts};
-use crate::metric;
-use crate::outcome::Series;
+use drivelab_analysis::comparison::{CompareResult, SeriesFacts};
+use drivelab_analysis::metric;
+use drivelab_analysis::outcome::Series;
+
 use crate::page::html::escape;
 
 /// The form of a comparison of these `runs`, with what was chosen.

@@ -1,10 +1,10 @@
 //! A comparison for scripts: schema `drivelab.compare/1`.
 
+use drivelab_analysis::attachment::Difference;
+use drivelab_analysis::comparison::{CompareResult, Source, WorkRow};
+use drivelab_analysis::outcome::Withheld;
 use serde::Serialize;
 
-use super::result::CompareResult;
-use super::{Source, Withheld, WorkRow};
-use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
 use drivelab_core::record::label_names;
 

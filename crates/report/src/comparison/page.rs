@@ -1,13 +1,14 @@
 //! A comparison as a page: the verdict, the blocks behind it, and the runs of each arm.
 
+use drivelab_analysis::comparison::CompareResult;
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::study::LatencyCurve;
+use drivelab_analysis::{figures, metric};
 use drivelab_core::counted;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::record::RunRecord;
 
-use super::result::CompareResult;
 use super::words::words;
-use crate::figures;
-use crate::outcome::{Outcome, Series};
 use crate::page::badge::class;
 use crate::page::data::{Data, latency};
 use crate::page::html::{self, escape, fold, latency_plot, legend, list, section};
@@ -15,9 +16,8 @@ use crate::page::picture::dots;
 use crate::page::picture::forest::Forest;
 use crate::page::time::{self, Time};
 use crate::page::{answer, attached, details, scripted};
+use crate::run;
 use crate::specimens;
-use crate::study::LatencyCurve;
-use crate::{metric, run};
 
 /// What else a page of a comparison says.
 #[derive(Debug, Clone, Copy, Default)]

@@ -2,6 +2,11 @@
 
 use std::fmt::Write as _;
 
+use drivelab_analysis::comparison::{
+    ArmResults, Choice, CompareOptions, CompareResult, analyse, from_foreign, from_pairs, from_runs,
+};
+use drivelab_analysis::pairs;
+use drivelab_analysis::run::Dated;
 use drivelab_core::record::{
     Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, Tally,
 };
@@ -12,12 +17,11 @@ use drivelab_core::workload::WorkloadOptions;
 use drivelab_stats::{Better, Verdict};
 
 use super::*;
-use crate::pairs;
-use crate::run::Dated;
-use crate::specimens::specimens;
+use crate::specimens::tests::specimens;
 use crate::text::Look;
 
 mod doubtful;
+mod withheld;
 
 const PLAIN: Look = Look { width: 100, colour: false };
 
@@ -79,7 +83,10 @@ fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), String> 
     let input = from_pairs(&rows, choice).map_err(|error| error.to_string())?;
     let (figure, _) = input.arms[0].runs[0].figures.iter().next().unwrap();
     let better = figure.better;
-    Ok((input.arms.into_iter().map(|arm| arm.name).collect(), crate::metric::better(better)))
+    Ok((
+        input.arms.into_iter().map(|arm| arm.name).collect(),
+        drivelab_analysis::metric::better(better),
+    ))
 }
 
 #[test]
@@ -317,7 +324,10 @@ fn results_of_different_machines_are_refused_too() {
     let arm = |name: &str, runs: &[(u64, &str)]| {
         let records: Vec<RunRecord> =
             runs.iter().map(|(latency, host)| record(*latency, host)).collect();
-        ArmResults { name: name.to_owned(), files: vec![crate::run::results(name, records.iter())] }
+        ArmResults {
+            name: name.to_owned(),
+            files: vec![drivelab_analysis::run::results(name, records.iter())],
+        }
     };
     let apart = [arm("here", &[(100, "one")]), arm("there", &[(101, "two")])];
     let error = from_foreign(&apart).unwrap_err().to_string();

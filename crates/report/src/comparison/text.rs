@@ -4,14 +4,15 @@ mod short;
 
 pub use short::short;
 
+use drivelab_analysis::comparison::{CompareResult, SeriesFacts};
+use drivelab_analysis::figures;
+use drivelab_analysis::outcome::Outcome;
 use drivelab_core::counted;
 use drivelab_stats::Better;
 
-use super::result::{CompareResult, SeriesFacts};
 use super::words::words;
 use crate::attachment;
-use crate::figures;
-use crate::outcome::{Outcome, direction};
+use crate::outcome::direction;
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::{Label, label_names};

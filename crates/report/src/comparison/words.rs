@@ -1,12 +1,12 @@
 //! The answer of a comparison in words.
 
+use drivelab_analysis::comparison::CompareResult;
+use drivelab_analysis::figures::capital;
+use drivelab_analysis::metric;
+use drivelab_analysis::outcome::{Outcome, Withheld};
 use drivelab_stats::Verdict;
 
-use super::Withheld;
-use super::result::CompareResult;
-use crate::figures::capital;
-use crate::metric;
-use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use crate::outcome::{Sentence, by_verdict, claim, lead, sized};
 use crate::specimens;
 use drivelab_core::record::{Label, Nature};
 

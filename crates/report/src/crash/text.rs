@@ -1,11 +1,11 @@
 //! A crash test for people.
 
 use anstyle::{AnsiColor, Style};
+use drivelab_analysis::figures;
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_core::{Span, counted, shown_in_line};
 
 use super::{CrashTest, Disagreement, Explanation, LostWrite};
-use crate::figures;
 use crate::text::{Align, BOLD, Look, Table};
 
 /// Failures of each kind, and lost writes, that are shown one by one.

@@ -1,11 +1,8 @@
 //! What is found in a fleet, for scripts.
 
+use drivelab_analysis::fleet::{DiskName, Drift, FleetResult, Found, PeerResult};
 use drivelab_stats::GroupJudgement;
 use serde_json::{Value, json};
-
-use super::analyse::{FleetResult, Found, PeerResult};
-use super::drift::Drift;
-use super::gather::DiskName;
 
 /// The name of the JSON document.
 pub const FLEET_SCHEMA: &str = "drivelab.fleet-outliers/1";

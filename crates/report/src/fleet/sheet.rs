@@ -1,9 +1,10 @@
 //! What is found in a fleet as documents of others: Markdown, and a line of values for each disk.
 
-use super::analyse::{FleetResult, Found};
+use drivelab_analysis::fleet::{FleetResult, Found};
+use drivelab_analysis::{figures, metric};
+
 use super::text::{evidence, lead, notes, usual_and_others};
 use crate::publish::{plain, quoted};
-use crate::{figures, metric};
 
 /// Markdown, in which text of other people is only text.
 pub fn markdown(result: &FleetResult) -> String {

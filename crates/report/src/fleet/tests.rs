@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
+use drivelab_analysis::digest::RunDigest;
+use drivelab_analysis::fleet::{
+    CollectedHost, Collection, Fleet, FleetOptions, FleetResult, LeftOut, analyse,
+};
 use drivelab_core::record::{Attached, AttachedDevice, RunRecord};
 
 use super::*;
-use crate::digest::RunDigest;
 use crate::text::Look;
 
 const LOOK: Look = Look { width: 100, colour: false };

@@ -1,14 +1,12 @@
 //! What is found in a fleet, for people: sentences that all forms share, and a terminal.
 
+use drivelab_analysis::fleet::{DiskName, Drift, DriftedValue, FleetResult, Found, PeerResult};
+use drivelab_analysis::{figures, metric};
 use drivelab_core::record::differences;
 use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
 
-use super::analyse::{FleetResult, Found, PeerResult};
-use super::drift::{Drift, DriftedValue};
-use super::gather::DiskName;
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table};
-use crate::{figures, metric};
 
 /// Disks that are named where many share something.
 const NAMED: usize = 3;

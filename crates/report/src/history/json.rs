@@ -1,9 +1,9 @@
 //! The list as a document.
 
+use drivelab_analysis::history::moment;
 use drivelab_core::record::Kept;
 use serde_json::{Value, json};
 
-use super::rfc_3339;
 use crate::text::json_text;
 
 /// `drivelab.history/1`: the runs in the order given.
@@ -62,4 +62,9 @@ mod tests {
         let empty = end.strip_prefix("\n  ").unwrap();
         assert_eq!(format!("{begin}{empty}"), json_text(&json(&[])));
     }
+}
+
+/// A time in milliseconds since 1970 as RFC 3339 writes it, UTC.
+fn rfc_3339(time_ms: u64) -> String {
+    moment(time_ms).to_string()
 }

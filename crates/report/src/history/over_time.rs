@@ -1,15 +1,15 @@
 //! A metric over time, and where it may have changed.
 
+use drivelab_analysis::history::{Course, Moment, minute};
+use drivelab_analysis::{figures, metric, run};
 use drivelab_core::counted;
 use drivelab_stats::{CHANGE_VALUES_MAX, Change, changes};
 
-use super::course::{Course, Moment};
+use super::Asked;
 use super::page::left_out;
 use super::picture::picture;
-use super::{Asked, minute};
 use crate::page::html::{escape, fold, scroll, section, short, table};
 use crate::page::skeleton;
-use crate::{figures, metric, run};
 
 /// The seed of all permutations: the same history gives the same page.
 const SEED: u64 = 1;

@@ -1,9 +1,10 @@
 //! The list as a page, from which runs are chosen and compared.
 
+use drivelab_analysis::history::minute;
+use drivelab_analysis::metric;
 use drivelab_core::record::Kept;
 
-use super::{Asked, minute};
-use crate::metric;
+use super::Asked;
 use crate::page::html::{each, escape, short};
 use crate::page::skeleton;
 

@@ -1,10 +1,9 @@
 //! A course as a picture: a dot for each run, the levels between changes, and the changes.
 
+use drivelab_analysis::history::{Course, Moment, minute};
+use drivelab_analysis::metric;
 use drivelab_stats::Change;
 
-use super::course::{Course, Moment};
-use super::minute;
-use crate::metric;
 use crate::page::html::{escape, short};
 use crate::page::picture::axis::{Axis, BOTTOM, Frame, LEFT, RIGHT, TOP};
 

@@ -1,7 +1,8 @@
+use drivelab_analysis::digest::RunDigest;
+use drivelab_analysis::history::{Past, courses, minute};
 use drivelab_core::record::{Kept, KeptFigure, Origin, Work};
 
 use super::*;
-use crate::digest::RunDigest;
 use crate::text::Look;
 
 pub(super) fn run(number: u64, label: &str) -> Kept {
@@ -99,7 +100,7 @@ fn text_of_others_cannot_break_out_of_the_list() {
 /// Runs of one kind of work, the second half a tenth faster, each of a commit.
 fn nightly(count: u64) -> Vec<(Kept, Past)> {
     let record = include_str!("../../../core/tests/records/today.json");
-    let record = crate::run::parse(record).unwrap().remove(0);
+    let record = drivelab_analysis::run::parse(record).unwrap().remove(0);
     let one = |number: u64| {
         let step: f64 = if number < count / 2 { 100.0 } else { 110.0 };
         let noise = f64::from(u32::try_from(number * 7 % 5).unwrap()) / 10.0;
@@ -151,7 +152,7 @@ fn what_the_work_or_the_unit_differs_in_makes_another_course() {
     };
     let buffered = |_: &mut Kept, past: &mut Past| {
         let record = include_str!("../../../core/tests/records/today.json");
-        let mut record = crate::run::parse(record).unwrap().remove(0);
+        let mut record = drivelab_analysis::run::parse(record).unwrap().remove(0);
         (record.config.direct, record.config.numjobs) = (false, 8);
         *past = Past::from(RunDigest::of(&record));
     };

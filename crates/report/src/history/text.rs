@@ -1,10 +1,10 @@
 //! The list as a table.
 
+use drivelab_analysis::history::minute;
+use drivelab_analysis::metric;
 use drivelab_core::record::Kept;
 use drivelab_core::shown_in_line;
 
-use super::minute;
-use crate::metric;
 use crate::text::{Align, Look, Table};
 
 /// Characters of an id that are shown: the time to a second and a little of the chance.

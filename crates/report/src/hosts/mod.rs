@@ -1,9 +1,9 @@
 //! A load from many hosts: each of them, and all together.
 
+use drivelab_analysis::metric;
 use drivelab_core::record::{HostRun, HostsRecord, JobRecord};
 use serde_json::Value;
 
-use crate::metric;
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
 
 /// For scripts.

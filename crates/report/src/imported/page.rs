@@ -1,10 +1,10 @@
 //! Results of another tool as a page.
 
+use drivelab_analysis::figures;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::label_names;
 
 use super::rows::rows;
-use crate::figures;
 use crate::page::html::{escape, list, scroll, section, table};
 use crate::page::scripted;
 

@@ -1,12 +1,12 @@
 //! Imported results for a terminal.
 
+use drivelab_analysis::figures;
 use drivelab_core::config::Choice as _;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Label, label_names};
 use drivelab_core::shown_in_line;
 
 use super::rows::{Row, rows};
-use crate::figures;
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
 
 /// Every result that stands for itself, what is doubted, and what was not read.

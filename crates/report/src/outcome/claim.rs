@@ -1,11 +1,11 @@
 //! What the numbers of an outcome say, in a clause.
 
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::{figures, metric};
 use drivelab_core::counted;
 use drivelab_stats::{Better, Comparison, Verdict};
 
-use super::{Outcome, Series};
 use crate::specimens::{forecast, on_drives};
-use crate::{figures, metric};
 
 /// No one makes as many runs: with this number the scatter of a run is what is wrong.
 const RUNS_HOPELESS: u32 = 101;

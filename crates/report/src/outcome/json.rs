@@ -1,10 +1,9 @@
 //! JSON shapes that several results share; the names are a contract with scripts.
 
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::specimens::Foreseen;
 use drivelab_stats::{Adjustment, Cause, Comparison, OrderTest, Role, Shares, Verdict, Warning};
 use serde::Serialize;
-
-use super::{Outcome, Series};
-use crate::specimens::Foreseen;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct MetricJson<'a> {

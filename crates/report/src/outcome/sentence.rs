@@ -1,8 +1,8 @@
 //! Statements that open with the words that matter, and how they stand in text.
 
+use drivelab_analysis::outcome::Outcome;
 use drivelab_stats::Verdict;
 
-use super::Outcome;
 use crate::text::{BOLD, Look, style};
 
 /// A statement with its opening words apart.

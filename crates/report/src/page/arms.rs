@@ -1,7 +1,8 @@
 //! What each arm is.
 
+use drivelab_analysis::study::{ArmInfo, StudyResult};
+
 use super::html::{self, each, escape, fold, scroll, swatch};
-use crate::study::{ArmInfo, StudyResult};
 
 /// The settings side by side: those that differ first, the common ones folded away.
 pub(super) fn section(result: &StudyResult) -> String {

@@ -1,8 +1,9 @@
 //! How the arms were attached, as it was seen before each run.
 
+use drivelab_analysis::attachment::Difference;
+
 use super::arms::{settings_row, settings_table};
 use super::html::{self, each, escape, inline};
-use crate::attachment::Difference;
 
 /// What differed, and what is wrong with that; nothing where no run says how it was attached.
 pub(crate) fn section(difference: &Difference, names: &[&str]) -> String {

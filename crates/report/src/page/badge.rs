@@ -1,8 +1,7 @@
 //! A verdict as a coloured sign.
 
+use drivelab_analysis::outcome::Outcome;
 use drivelab_stats::Verdict;
-
-use crate::outcome::Outcome;
 
 /// The class that colours a verdict.
 pub(crate) fn class(verdict: Verdict) -> &'static str {

@@ -1,13 +1,12 @@
 //! What was stated or asked beforehand: findings, interactions, prices.
 
+use drivelab_analysis::study::{
+    Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
+};
+use drivelab_analysis::{figures, metric};
 use drivelab_stats::{Contrast, Interacts};
 
 use super::html::{each, escape, inline, scroll, section, table};
-use crate::figures;
-use crate::metric;
-use crate::study::{
-    Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
-};
 
 pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {

@@ -1,10 +1,10 @@
 //! What the page's script draws.
 
+use drivelab_analysis::study::{LatencyCurve, StudyResult};
 use serde::Serialize;
 
 use super::html::embedded;
 use super::time::Time;
-use crate::study::{LatencyCurve, StudyResult};
 
 /// Places on the time axis of a latency plot: about two a pixel on a phone.
 const PLACES: usize = 180;

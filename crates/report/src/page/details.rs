@@ -1,11 +1,12 @@
 //! Tables for whoever wants every number.
 
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::study::{LatencyCurve, StudyResult};
+use drivelab_analysis::{figures, metric};
+
 use super::badge::badge;
 use super::html::{self, escape, fold, scroll, table};
-use crate::figures;
-use crate::metric;
-use crate::outcome::{Outcome, Series, direction};
-use crate::study::{LatencyCurve, StudyResult};
+use crate::outcome::direction;
 
 pub(super) fn section(result: &StudyResult) -> String {
     let mut html = comparisons(&result.outcomes, &result.series, &result.names());

@@ -14,17 +14,19 @@ pub(crate) mod html;
 pub(crate) mod picture;
 pub(crate) mod time;
 
+use drivelab_analysis::outcome::{Outcome, Series, gather};
+use drivelab_analysis::specimens::Settle;
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::{figures, metric};
 use drivelab_core::counted;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 
 use self::badge::class;
 use self::data::Data;
-use crate::figures;
-use crate::metric;
-use crate::outcome::{Outcome, Sentence, Series, gather};
-use crate::specimens::{self, Settle};
-use crate::study::{StudyResult, hosts, words};
+use crate::outcome::Sentence;
+use crate::specimens;
+use crate::study::{hosts, words};
 use html::{each, escape};
 use picture::dots;
 use picture::forest::Forest;

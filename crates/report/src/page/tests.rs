@@ -1,7 +1,8 @@
 //! The page as a whole.
 
+use drivelab_analysis::study::analyse;
+
 use super::*;
-use crate::study::analyse;
 use crate::study::tests::fixture::experiment;
 
 fn page(seed: u64) -> String {

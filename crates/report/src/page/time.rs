@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_analysis::figures;
 use drivelab_core::record::JobRecord;
 use serde::Serialize;
 
 use super::html::{escape, fold, scroll, table};
-use crate::figures;
 use crate::run::over_time::{Moment, full, moments};
 
 /// What the pictures of a run over time are, as HTML.

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
+use drivelab_analysis::metric;
+use drivelab_analysis::outcome::Series;
+use drivelab_analysis::run::record_name;
+use drivelab_analysis::study::LatencyCurve;
 use drivelab_core::Refusal;
 use drivelab_core::record::RunRecord;
 
 use super::subject::Subject;
-use crate::metric;
-use crate::outcome::Series;
 use crate::page::html::{escape, short};
 use crate::page::picture::dots;
-use crate::run::record_name;
-use crate::study::LatencyCurve;
 use crate::suite;
 use crate::ticks::number;
 
@@ -131,7 +131,8 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
     }
     let decades = (0..20).map(|power| 10_u64.pow(power)).filter(|ns| (lo..=hi).contains(&log(*ns)));
     for ns in decades {
-        let (at, label) = (x(ns), crate::figures::span_ns(crate::run::float(ns)));
+        let (at, label) =
+            (x(ns), drivelab_analysis::figures::span_ns(drivelab_analysis::run::float(ns)));
         let _ = writeln!(
             svg,
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{BOTTOM}\"/>\
@@ -160,5 +161,5 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
 }
 
 fn log(ns: u64) -> f64 {
-    libm::log(crate::run::float(ns))
+    libm::log(drivelab_analysis::run::float(ns))
 }

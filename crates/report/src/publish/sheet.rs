@@ -1,17 +1,19 @@
 //! A result as sentences and tables, for Markdown and CSV.
 
+use drivelab_analysis::cells::CellRun;
+use drivelab_analysis::comparison::CompareResult;
+use drivelab_analysis::outcome::{Outcome, Series, gather};
+use drivelab_analysis::run::{metrics, record_name};
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::{figures, metric};
 use drivelab_core::foreign::Imported;
 use drivelab_core::matrix::Matrix;
 use drivelab_core::record::{Better, RunRecord, label_names};
 
 use super::subject::Subject;
-use crate::cells::CellRun;
-use crate::comparison::CompareResult;
-use crate::figures;
-use crate::outcome::{Outcome, Sentence, Series, gather};
-use crate::run::{self, metrics, record_name};
-use crate::study::StudyResult;
-use crate::{comparison, metric, study};
+use crate::outcome::Sentence;
+use crate::run;
+use crate::{comparison, study};
 
 /// A result as it stands in a document.
 pub(super) struct Sheet {
@@ -153,7 +155,7 @@ fn of_runs(records: &[&RunRecord]) -> Sheet {
             })
         })
         .collect();
-    let repeat = records.iter().map(|record| run::command(record));
+    let repeat = records.iter().map(|record| drivelab_analysis::run::command(record));
     let sentences =
         repeat.map(|command| Sentence::new("To repeat:", format!("`{command}`"), None)).collect();
     Sheet {
@@ -245,7 +247,7 @@ fn of_matrix(matrix: &Matrix, runs: &[CellRun<'_>]) -> Sheet {
         title: matrix.title.clone(),
         sentences: Vec::new(),
         tables: vec![("Cells".to_owned(), Rows::new(&["block", "cell", "rate", "IOPS"], shown))],
-        notes: crate::cells::Cells::of(matrix, runs).doubts,
+        notes: drivelab_analysis::cells::Cells::of(matrix, runs).doubts,
         numbers: Rows::new(&["block", "cell", "bytes_per_s", "iops"], whole),
     }
 }

@@ -1,12 +1,13 @@
 //! The results that are published.
 
+use drivelab_analysis::cells::CellRun;
+use drivelab_analysis::comparison::CompareResult;
+use drivelab_analysis::study::StudyResult;
 use drivelab_core::foreign::Imported;
 use drivelab_core::matrix::Matrix;
 use drivelab_core::record::RunRecord;
 
-use crate::cells::CellRun;
-use crate::comparison::{About, CompareResult};
-use crate::study::StudyResult;
+use crate::comparison::About;
 
 /// A result.
 #[derive(Debug, Clone, Copy)]

@@ -1,13 +1,15 @@
 //! One result in every format, and what other people may put into one.
 
+use drivelab_analysis::comparison::{CompareOptions, CompareResult, analyse, from_runs};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::{Better, Figure, Nature, Phase, RunRecord};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
 
 use super::*;
+use crate::comparison::About;
 use crate::comparison::tests::{record, undated};
-use crate::comparison::{About, CompareOptions, CompareResult, analyse, from_runs};
+use crate::run;
 
 fn runs(latency: u64) -> Vec<RunRecord> {
     (0..6).map(|run| record(latency + run, "one")).collect()
@@ -77,7 +79,7 @@ fn every_format_has_a_name_and_none_of_them_is_empty() {
             assert!(subject.render(*format, &[]).unwrap().len() > 100, "{name}");
         }
     }
-    let results = run::results("disk", std::iter::once(&one));
+    let results = drivelab_analysis::run::results("disk", std::iter::once(&one));
     let refused = Subject::Results(&results).render(Format::Svg, &[]).unwrap_err();
     assert!(refused.to_string().contains("no picture"), "{refused}");
 }
@@ -164,7 +166,7 @@ fn text_of_other_people_is_only_text() {
     let other = RunRecord { label: Some(format!("{EVIL}2")), ..evil.clone() };
     let result = compared([(EVIL.into(), runs(200)), (format!("{EVIL}2"), runs(100))]);
     let about = About { runs: &[], command: EVIL, form: "" };
-    let imported = run::results(EVIL, std::iter::once(&evil));
+    let imported = drivelab_analysis::run::results(EVIL, std::iter::once(&evil));
     for subject in [
         Subject::Run(&evil),
         Subject::Runs(&[&evil, &other]),

@@ -1,11 +1,11 @@
 //! A run from its beginning to its end in two lines.
 
 use anstyle::Style;
+use drivelab_analysis::figures;
+use drivelab_analysis::run::float;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Ratio;
 
-use super::float;
-use crate::figures;
 use crate::text::{Align, Look, Table};
 
 /// With fewer intervals a line of marks shows no course.

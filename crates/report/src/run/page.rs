@@ -1,12 +1,13 @@
 //! Runs as a page: what was measured, over time and as a distribution, and what it may be taken
 //! for.
 
+use drivelab_analysis::run::{command, float, metrics, pass, record_name};
+use drivelab_analysis::study::LatencyCurve;
+use drivelab_analysis::{attachment, figures, metric};
 use drivelab_core::record::{JobRecord, OpRecord, Phase, RunRecord};
 
-use super::pass;
 use super::several::{HEADS, row};
 use super::text::{STEADY_MARGIN, conditions, summary};
-use super::{command, float, metrics, record_name};
 use crate::outcome::Sentence;
 use crate::page::data::{Data, latency};
 use crate::page::html::{
@@ -14,8 +15,7 @@ use crate::page::html::{
 };
 use crate::page::time::{Time, figure};
 use crate::page::{answer, details, scripted};
-use crate::study::LatencyCurve;
-use crate::{attachment, figures, metric, suite};
+use crate::suite;
 
 /// Runs with pictures of their own: more are only in the tables.
 const DRAWN_MAX: usize = 12;
@@ -90,8 +90,9 @@ fn first_screen(records: &[&RunRecord], names: &[&str]) -> String {
             sentences.push(Sentence::new(lead, whose + &mark, None));
         }
     }
-    let warning =
-        |record: &RunRecord| super::steady::warning(record, STEADY_MARGIN).into_iter().collect();
+    let warning = |record: &RunRecord| {
+        drivelab_analysis::run::steady::warning(record, STEADY_MARGIN).into_iter().collect()
+    };
     for (warning, whose) in said_of(records, names, warning) {
         sentences.push(Sentence::new("Warning", whose + &warning, None));
     }

@@ -1,11 +1,11 @@
 //! Several runs: the jobs of a job file, or runs of one label.
 
 use anstyle::Style;
+use drivelab_analysis::figures;
+use drivelab_analysis::run::{float, metrics, record_name};
 use drivelab_core::record::RunRecord;
 
 use super::text::text as of_one;
-use super::{float, metrics, record_name};
-use crate::figures;
 use crate::text::{Align, BOLD, Look, Table};
 
 /// The heads of the columns of [`row`].

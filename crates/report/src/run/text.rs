@@ -1,15 +1,15 @@
 //! One run for a terminal: its figures, and what each of them is.
 
 use anstyle::Style;
+use drivelab_analysis::outcome::validity;
+use drivelab_analysis::run::float;
+use drivelab_analysis::{attachment, figures};
 use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::quantile_reportable;
 
-use super::float;
-use crate::attachment;
 use crate::text::{Align, BOLD, DIM, DOUBT, Look, Table};
-use crate::{figures, validity};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
 pub(super) const STEADY_MARGIN: f64 = 0.03;
@@ -37,7 +37,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led(lead, style, &mark.message, 2);
         text.push('\n');
     }
-    if let Some(warning) = super::steady::warning(record, STEADY_MARGIN) {
+    if let Some(warning) = drivelab_analysis::run::steady::warning(record, STEADY_MARGIN) {
         text += &look.led("Warning:", BOLD, &warning, 2);
         text.push('\n');
     }

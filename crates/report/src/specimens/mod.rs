@@ -1,14 +1,10 @@
-//! Runs that simulated another drive in each block: what they say of one more.
+//! Runs that simulated another drive in each block, in words and drawn.
 
-mod command;
 mod picture;
-mod sampled;
+#[cfg(test)]
+pub(crate) mod tests;
 mod words;
 
-pub use command::Settle;
 pub(crate) use picture::{figure, parts, svg};
-#[cfg(test)]
-pub(crate) use sampled::tests::specimens;
-pub(crate) use sampled::{Foreseen, Sampled, Simulated};
 pub use words::one_drive;
 pub(crate) use words::{decides, forecast, on_drives, which};

@@ -1,11 +1,11 @@
 //! A dot for each specimen, and below them the two intervals, which say different things.
 
+use drivelab_analysis::figures;
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::specimens::Foreseen;
 use drivelab_stats::{Better, Part};
 
-use super::sampled::Foreseen;
 use super::words::cause;
-use crate::figures;
-use crate::outcome::{Outcome, Series};
 use crate::page::html::escape;
 
 const WIDTH: f64 = 400.0;

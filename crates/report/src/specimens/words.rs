@@ -1,10 +1,9 @@
 //! A prediction in words.
 
+use drivelab_analysis::figures;
+use drivelab_analysis::specimens::Foreseen;
 use drivelab_core::record::{Specimen, unknown};
 use drivelab_stats::{Cause, Forecast, Part};
-
-use super::sampled::Foreseen;
-use crate::figures;
 
 /// Parts of the spread that are named, at most.
 const NAMED_MAX: usize = 3;

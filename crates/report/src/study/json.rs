@@ -1,16 +1,19 @@
 //! A study's result for scripts: schema `drivelab.study/1`.
 
+use drivelab_analysis::attachment::Difference;
+use drivelab_analysis::outcome::Withheld;
+use drivelab_analysis::study::{
+    ArmInfo, DepthPoint, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
+    WorkloadInfo,
+};
 use drivelab_core::matrix::Matrix;
 use drivelab_stats::Contrast;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::declared::{FindingResult, FoundEffect, InteractionResult, Price};
 use super::hosts::{self, HostsJson};
-use super::result::StudyResult;
-use super::{ArmInfo, DepthPoint, WorkloadInfo};
-use crate::attachment::Difference;
-use crate::outcome::{MetricJson, Withheld, document};
+use crate::cells;
+use crate::outcome::{MetricJson, document};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "drivelab.study/1";
@@ -119,7 +122,7 @@ pub fn json(result: &StudyResult) -> String {
             .cells
             .as_ref()
             .map(|cells| cells.matrix.cursors.iter().map(ToString::to_string).collect()),
-        cells: result.experiment.cells.as_ref().map(|cells| cells.json(&names)),
+        cells: result.experiment.cells.as_ref().map(|cells| cells::means(cells, &names)),
     })
 }
 

@@ -1,26 +1,23 @@
-//! An experiment's result: from runs to words, table, JSON and page.
+//! An experiment's result in words, table and JSON.
 
-mod analyse;
-mod blocks;
-mod curve;
-mod declared;
-mod experiment;
-mod figures;
 pub(crate) mod hosts;
 mod json;
-mod lost;
-mod result;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 mod words;
 
-pub use analyse::analyse;
-pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
-pub use declared::{Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price};
-pub use experiment::{ArmInfo, CurvePoint, Experiment, HostSample, RunSample, WorkloadInfo};
-pub use figures::figures;
+use drivelab_analysis::study::StudyResult;
+
+use crate::specimens;
+
 pub use json::{STUDY_SCHEMA, json};
-pub use result::{ContrastResult, StudyResult};
 pub use text::{short, text};
 pub use words::words;
+
+/// A picture of the first question whose answer depends on the drive, else of the primary metric: a
+/// dot for each simulated drive; `None` where there are none.
+pub fn drives_svg(result: &StudyResult) -> Option<String> {
+    let outcome = result.open().unwrap_or(result.primary());
+    specimens::svg(outcome, result.series_of(outcome))
+}

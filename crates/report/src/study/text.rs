@@ -4,17 +4,17 @@ mod short;
 
 pub use short::short;
 
+use drivelab_analysis::outcome::{Outcome, gather};
+use drivelab_analysis::specimens::Settle;
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::{figures, metric};
 use drivelab_core::counted;
 use drivelab_stats::Verdict;
 
 use super::hosts;
-use super::result::StudyResult;
 use super::words::{findings, interactions, words};
 use crate::attachment;
-use crate::figures;
-use crate::metric;
-use crate::outcome::{Outcome, direction, gather, ratio_and_range};
-use crate::specimens::Settle;
+use crate::outcome::{direction, ratio_and_range};
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 
 /// The result as text.

@@ -1,12 +1,12 @@
 //! The answer in words: what a reader should know who reads nothing else.
 
+use drivelab_analysis::metric;
+use drivelab_analysis::outcome::Outcome;
+use drivelab_analysis::study::{FindingResult, InteractionResult, StudyResult};
 use drivelab_stats::{Interacts, Verdict};
 
-use super::declared::{FindingResult, InteractionResult};
 use super::hosts;
-use super::result::StudyResult;
-use crate::metric;
-use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use crate::outcome::{Sentence, by_verdict, claim, lead, sized};
 use crate::specimens;
 
 /// The answer first, then what else follows from the study, most important first.

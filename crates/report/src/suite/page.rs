@@ -1,9 +1,9 @@
 //! The phases of a suite in a page.
 
+use drivelab_analysis::figures::significant;
 use drivelab_core::record::{Phase, RunRecord};
 
 use super::{picture, rows};
-use crate::figures::significant;
 use crate::page::html::{escape, scroll, section as titled, table};
 
 /// Pictures, then every figure; nothing for a load.

@@ -1,10 +1,10 @@
 //! The familiar pictures: a bar for each test, and rates and access times over the target.
 
+use drivelab_analysis::figures::significant;
 use drivelab_core::record::{Phase, Point};
 
 use super::rows::{COLUMNS, Row, columns};
 use super::text::is_curve;
-use crate::figures::significant;
 use crate::page::html::escape;
 use crate::ticks::{number, step};
 

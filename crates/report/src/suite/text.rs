@@ -1,11 +1,10 @@
 //! The phases of a suite for a terminal.
 
 use anstyle::Style;
+use drivelab_analysis::{figures, metric};
 use drivelab_core::record::{Figure, Latency, Phase, RunRecord};
 
 use super::rows::{self, COLUMNS, Cell, Row};
-use crate::figures;
-use crate::metric;
 use crate::run::over_time;
 use crate::text::{Align, Look, Table};
 
@@ -107,7 +106,9 @@ fn phases(phases: &[&Phase]) -> Table {
         let load = load.map_or_else(String::new, |load| figures::percent(load.value / 100.0));
         let span = |of: fn(&Latency) -> u64| {
             let lat = phase.lat_ns.as_ref();
-            lat.map_or_else(String::new, |lat| figures::span_ns(crate::run::float(of(lat))))
+            lat.map_or_else(String::new, |lat| {
+                figures::span_ns(drivelab_analysis::run::float(of(lat)))
+            })
         };
         let mut about = [load, span(|lat| lat.mean), span(|lat| lat.p99), span(|lat| lat.max)];
         let mut name = phase.name.clone();

@@ -6,11 +6,11 @@ mod picture;
 pub use page::page;
 pub use picture::picture;
 
+use drivelab_analysis::metric;
 use drivelab_core::counted;
 use drivelab_stats::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
 use serde_json::{Value, json};
 
-use crate::metric;
 use crate::publish::quoted;
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
 

@@ -1,11 +1,10 @@
 //! A sweep as one page that needs nothing else.
 
 use super::{Factor, Swept, percent};
-use crate::figures;
-use crate::metric;
 use crate::page::answer;
 use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
+use drivelab_analysis::{figures, metric};
 use drivelab_stats::{MainEffect, MainEffects};
 
 /// The page, with the command that made the points; the same sweep, the same bytes.

@@ -1,7 +1,8 @@
 //! The shares of a sweep as a picture: a bar a factor, with its interval.
 
+use drivelab_analysis::metric;
+
 use super::{Swept, percent};
-use crate::metric;
 use crate::page::html::escape;
 
 const WIDTH: f64 = 720.0;

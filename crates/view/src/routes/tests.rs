@@ -194,7 +194,7 @@ fn no_script_of_others_runs() {
 #[test]
 fn the_scripts_of_a_report_are_those_that_are_let_run() {
     let record = include_str!("../../../core/tests/records/today.json");
-    let runs = drivelab_report::run::parse(record).unwrap();
+    let runs = drivelab_analysis::run::parse(record).unwrap();
     let subject = drivelab_report::publish::Subject::Run(&runs[0]);
     let page = subject.render(drivelab_report::publish::Format::Html, &[]).unwrap();
     let policy = get_page("/").policy;

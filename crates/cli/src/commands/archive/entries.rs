@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use drivelab_analysis::digest::{Common, Own, RunDigest};
+use drivelab_analysis::kept;
 use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown};
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
-use drivelab_report::digest::{Common, Own, RunDigest};
-use drivelab_report::{kept, run};
+use drivelab_report::run;
 use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
 
@@ -31,7 +32,11 @@ fn id(time_ms: u64) -> RunId {
 
 fn shown(record: &RunRecord) -> Shown {
     let spark = record.total.as_ref().map(|job| run::spark(job, SPARK_MARKS)).unwrap_or_default();
-    Shown { spark, figures: run::metrics(record), digest: Some(digest_of_run(record)) }
+    Shown {
+        spark,
+        figures: drivelab_analysis::run::metrics(record),
+        digest: Some(digest_of_run(record)),
+    }
 }
 
 /// The digest of a run, as the archive keeps it.
@@ -172,7 +177,7 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
         )
     });
     let total = serde_json::from_value(document["total"].clone()).ok();
-    let figures = total.as_ref().map(run::of_load).unwrap_or_default();
+    let figures = total.as_ref().map(drivelab_analysis::run::of_load).unwrap_or_default();
     let target = document["target"].as_str().unwrap_or_default().to_owned();
     let about = Whole {
         time_ms: now_ms(),
@@ -194,7 +199,7 @@ pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<E
         (&run.record, Box::new(move |whole| Position { whole, block, arm, task, json }))
     });
     let figures = collected.runs.iter().filter_map(|run| {
-        let first = run::metrics(&run.record).into_iter().next()?;
+        let first = drivelab_analysis::run::metrics(&run.record).into_iter().next()?;
         Some(Figure { name: format!("{}.{}", run.target, first.name), ..first })
     });
     let about = Whole {
@@ -258,13 +263,13 @@ pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
     match schema.as_str() {
         RUN_SCHEMA => {
             let record: RunRecord = serde_json::from_str(document).map_err(text)?;
-            let columns = Columns::of_run(&record, run::metrics(&record));
+            let columns = Columns::of_run(&record, drivelab_analysis::run::metrics(&record));
             Ok(Some(Columns { digest: Some(digest_of_run(&record)), ..columns }))
         }
         kept::RESULTS_SCHEMA => {
             let results = kept::read_results(serde_json::from_str(document).map_err(text)?)?;
             let [run] = &results.runs[..] else { return Err("it is not one run".to_owned()) };
-            let figures = run::figures_of(run);
+            let figures = drivelab_analysis::run::figures_of(run);
             Ok(Some(Columns {
                 target: run.arm.clone(),
                 suite: Some(results.tool.clone()),
@@ -292,7 +297,7 @@ pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
             suite: Some(of_one.tool.clone()),
             label: None,
             shown: Shown {
-                figures: run::figures_of(run),
+                figures: drivelab_analysis::run::figures_of(run),
                 digest: Some(digest_of_result(run)),
                 ..Shown::default()
             },

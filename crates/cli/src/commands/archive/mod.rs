@@ -6,6 +6,7 @@ pub(crate) mod history;
 pub(crate) mod keep;
 pub(crate) mod label;
 
+use drivelab_analysis::run::Dated;
 use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use clap::{Args, Subcommand};
 use drivelab_archive::{AT_ONCE, Archive, ArchiveError, Entry, Filter, Merged, RunId};
 use drivelab_core::counted;
 use drivelab_core::record::Origin;
-use drivelab_report::run::Dated;
 
 use self::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
@@ -214,9 +214,9 @@ fn of_file(
         Content::Study(kept, _) => {
             let study = kept.study(&DriveKeys)?;
             let figures = match again::analysed(&kept) {
-                Ok(Again::Study(result)) => drivelab_report::study::figures(&result),
+                Ok(Again::Study(result)) => drivelab_analysis::study::figures(&result),
                 Ok(Again::Matrix(_)) => {
-                    drivelab_report::cells::figures(&again::cell_runs(&kept.runs))
+                    drivelab_analysis::cells::figures(&again::cell_runs(&kept.runs))
                 }
                 // An unfinished study has runs and no verdict.
                 Err(_) => Vec::new(),

@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_analysis::fleet::CollectedHost;
 use drivelab_archive::Archive;
 use drivelab_core::units::Span;
-use drivelab_report::fleet::{CollectedHost, collected_json, collected_text};
+use drivelab_report::fleet::{collected_json, collected_text};
 use drivelab_report::text::json_text;
 
 use crate::commands::archive::entries;

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_analysis::digest::Common;
+use drivelab_analysis::fleet::{Collection, Fleet, FleetOptions, FleetResult};
 use drivelab_archive::{AT_ONCE, Archive, Digested, Filter, RunId, since};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
 use drivelab_core::units::Ratio;
 use drivelab_core::{AtPath as _, Refusal, shown};
-use drivelab_report::digest::Common;
-use drivelab_report::fleet::{self, Collection, Fleet, FleetOptions, FleetResult, Links};
+use drivelab_report::fleet::{self, Links};
 use drivelab_report::publish::Format;
 use drivelab_report::text::{Look, for_terminal, json_text};
 use drivelab_stats::FALSE_DISCOVERY_MAX;
@@ -154,7 +155,7 @@ impl OutliersArgs {
     fn command(&self) -> String {
         let mut words = vec!["drivelab fleet outliers".to_owned()];
         let mut option = |name: &str, value: Option<&str>| {
-            let value = value.map(drivelab_report::run::quoted);
+            let value = value.map(drivelab_analysis::run::quoted);
             words.extend(value.map(|value| format!("--{name} {value}")));
         };
         option("metric", Some(&self.metric).filter(|it| *it != METRIC).map(String::as_str));
@@ -194,7 +195,7 @@ fn found(
             Ok::<_, Refusal>(())
         })?;
     }
-    Ok(fleet::analyse(&fleet, options))
+    Ok(drivelab_analysis::fleet::analyse(&fleet, options))
 }
 
 /// A collection by the digests of it and of its runs; `None` where one is of another version.
@@ -229,7 +230,7 @@ pub(crate) fn page(
     let result = found(archive, filter, metric, options)?;
     let command = format!(
         "drivelab fleet outliers --metric {} --margin 5% --fdr 5%",
-        drivelab_report::run::quoted(metric)
+        drivelab_analysis::run::quoted(metric)
     );
     Ok(fleet::page(&result, Links::Parts, &command, form))
 }

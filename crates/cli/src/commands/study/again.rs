@@ -1,7 +1,7 @@
 //! A study whose runs were made before, analysed again.
 
+use drivelab_analysis::study::{StudyResult, analyse};
 use drivelab_core::matrix::Matrix;
-use drivelab_report::study::{StudyResult, analyse};
 use drivelab_study::KeptStudy;
 
 pub(crate) use super::experiment::cell_runs;

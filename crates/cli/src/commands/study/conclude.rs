@@ -77,7 +77,7 @@ pub(super) fn conclude(
     let cut = Cut::of(progressed);
     let has_cells = experiment.cells.is_some();
     let runs = experiment.runs.len() + experiment.curves.len();
-    let analysed = drivelab_report::study::analyse(experiment);
+    let analysed = drivelab_analysis::study::analyse(experiment);
     drop(reading);
     let result = match analysed {
         Ok(result) => result,
@@ -101,7 +101,7 @@ pub(super) fn conclude(
     let conclusion = Conclusion {
         json: drivelab_report::study::json(&result),
         page: Subject::Study(&result).render(Format::Html, &where_and_when(kept, folder))?,
-        drives: result.drives_svg(),
+        drives: drivelab_report::study::drives_svg(&result),
         text: if keep.explains {
             drivelab_report::study::text(&result, ui.look())
         } else {
@@ -113,7 +113,7 @@ pub(super) fn conclude(
     };
     drop(reading);
     conclusion.publish(progressed, folder, ui, || {
-        let figures = drivelab_report::study::figures(&result);
+        let figures = drivelab_analysis::study::figures(&result);
         let about = (keep.label, now_ms());
         keep.arguments.keep(entries::study(kept, study, about, figures), ui)
     })
@@ -126,7 +126,7 @@ fn where_and_when(kept: &KeptStudy, folder: &Folder) -> Vec<String> {
     let Some(first) = first else { return Vec::new() };
     let machine = drivelab_report::run::place(first).into_iter().take(1);
     let kept = folder.path().join("runs.jsonl").metadata().and_then(|about| about.modified());
-    let date = kept.ok().map(|time| drivelab_report::run::minute(millis(time)));
+    let date = kept.ok().map(|time| drivelab_analysis::run::minute(millis(time)));
     std::iter::once(first.target.clone()).chain(machine).chain(date).collect()
 }
 
@@ -142,7 +142,7 @@ fn cells(study: &StudyFile, runs: &[StoredRun], ui: Ui) -> (Conclusion, Vec<Figu
         exit: Exit::Done,
         interrupted: "the same command measures the missing cells",
     };
-    (conclusion, drivelab_report::cells::figures(&cells))
+    (conclusion, drivelab_analysis::cells::figures(&cells))
 }
 
 impl Conclusion {

@@ -1,15 +1,16 @@
 //! From stored runs to the experiment that is analysed.
 
-use drivelab_core::plan::Step;
-use drivelab_core::record::{Figure, HostRun, RunRecord};
-use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
-use drivelab_report::cells::{self, CellRun, Cells};
-use drivelab_report::run::steadiness;
-use drivelab_report::specimens::Settle;
-use drivelab_report::study::{
+use drivelab_analysis::attachment::{ArmSettings, Question, Sample};
+use drivelab_analysis::cells::{CellRun, Cells};
+use drivelab_analysis::outcome::validity;
+use drivelab_analysis::run::steady::steadiness;
+use drivelab_analysis::specimens::Settle;
+use drivelab_analysis::study::{
     ArmInfo, CurvePoint, Experiment, HostSample, RunSample, WorkloadInfo,
 };
-use drivelab_report::validity;
+use drivelab_analysis::{attachment, cells};
+use drivelab_core::plan::Step;
+use drivelab_core::record::{Figure, HostRun, RunRecord};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
@@ -154,7 +155,7 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 /// What only accompanies another number is compared where the study names it: each comparison costs
 /// all others power.
 fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
-    let mut metrics = drivelab_report::run::metrics(record);
+    let mut metrics = drivelab_analysis::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
     metrics.retain(|metric| !metric.is_detail || wanted.contains(&metric.name));
     metrics

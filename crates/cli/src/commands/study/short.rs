@@ -1,12 +1,12 @@
 //! Runs that are too short for the metric that decides: known from the file, or from the first run
 //! of an arm, and not only once all are made.
 
+use drivelab_analysis::metric::{Needed, needed};
+use drivelab_analysis::run::metrics;
 use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, JobRecord};
 use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
-use drivelab_report::metric::{Needed, needed};
-use drivelab_report::run::metrics;
 use drivelab_study::{Shield, StoredRun, StudyFile, Task, Watch, in_words};
 
 use crate::ui::Console;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_analysis::outcome::validity;
 use drivelab_core::record::{Drawn, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
@@ -9,7 +10,6 @@ use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_report::sweep::{Factor, Flawed, Swept};
-use drivelab_report::validity;
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 

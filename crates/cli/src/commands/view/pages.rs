@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drivelab_analysis::digest::Common;
+use drivelab_analysis::history::Past;
 use drivelab_archive::{Archive, Detail, Digested, Filter, Listed, Query, RunId, since};
 use drivelab_core::units::Ratio;
 use drivelab_core::{Bytes, Refusal};
 use drivelab_report::comparison;
-use drivelab_report::digest::Common;
-use drivelab_report::history::{self, Asked, Past};
+use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
@@ -140,7 +141,7 @@ impl Archived {
             let past = pasts.remove(&kept.id).unwrap_or_default();
             (kept, past)
         });
-        Ok(history::course_page(&history::courses(found), &damage, asked))
+        Ok(history::course_page(&drivelab_analysis::history::courses(found), &damage, asked))
     }
 
     fn one(&self, id: RunId, client: &Client) -> Result<String, Refusal> {

@@ -318,7 +318,7 @@ impl Checked {
 
 /// The interaction in a sentence.
 fn together(one: &Interacting) -> String {
-    let range = |limits: Option<[f64; 2]>| limits.map(crate::figures::range);
+    let range = |limits: Option<[f64; 2]>| limits.map(drivelab_analysis::figures::range);
     let interval = range(one.ci95).map(|it| format!(" (95 % interval {it}")).unwrap_or_default();
     let drive = range(one.prediction95).map(|it| format!("; 95 % of such drives: {it}"));
     let end = if interval.is_empty() { "" } else { ")" };
@@ -326,7 +326,7 @@ fn together(one: &Interacting) -> String {
         "On `{}`, {} together do {} of the product of what each does alone{interval}{}{end}: {}.",
         one.metric,
         one.factors.join(" and "),
-        crate::figures::times(one.ratio),
+        drivelab_analysis::figures::times(one.ratio),
         drive.unwrap_or_default(),
         match one.verdict.as_str() {
             "interact" => "they interact",

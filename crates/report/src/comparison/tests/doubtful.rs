@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use drivelab_analysis::pairs;
 use drivelab_core::record::{Figure, Nature, Phase, RunRecord};
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_stats::{Better, Verdict};
@@ -145,7 +146,7 @@ fn the_figures_of_a_sentence_give_its_ratio() {
     assert!((series.mean(1) / series.mean(0) - ratio).abs() < 1e-9);
     let shown = crate::comparison::text(&result, Look { width: 10_000, colour: false });
     assert!(
-        shown.contains(&format!("{} against", crate::figures::count(series.mean(1)))),
+        shown.contains(&format!("{} against", drivelab_analysis::figures::count(series.mean(1)))),
         "{shown}"
     );
 }
@@ -193,7 +194,7 @@ fn figures_beside_a_ratio_omit_copies_as_the_ratio_does() {
     let means = [0, 1].map(|arm| result.primary().mean(series, arm));
     assert!((means[1] / means[0] - comparison.ratio).abs() < 1e-9, "{means:?}");
     let shown = crate::comparison::text(&result, Look { width: 10_000, colour: false });
-    for mean in means.map(crate::figures::count) {
+    for mean in means.map(drivelab_analysis::figures::count) {
         assert!(shown.contains(&mean), "{mean}: {shown}");
     }
 }

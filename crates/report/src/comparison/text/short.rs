@@ -2,12 +2,12 @@
 
 use drivelab_stats::Verdict;
 
-use super::super::result::CompareResult;
 use super::super::words::{answer, natures, other_arms, other_metrics, withheld};
 use super::{one_direction, runs, table, title};
-use crate::figures;
 use crate::outcome::{Sentence, direction};
 use crate::text::{BOLD, Brief, DOUBT, Look, rest};
+use drivelab_analysis::comparison::CompareResult;
+use drivelab_analysis::figures;
 
 /// The result in short, as text; `more` is what shows the rest.
 pub fn short(result: &CompareResult, look: Look, more: &str) -> String {

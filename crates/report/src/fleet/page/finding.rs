@@ -1,11 +1,12 @@
 //! One disk that differs, as a page or as a part of one.
 
-use super::super::analyse::{FleetResult, Found};
+use drivelab_analysis::fleet::{FleetResult, Found};
+use drivelab_analysis::{figures, metric};
+
 use super::super::text::evidence;
 use super::picture::picture;
 use crate::page::html::{escape, fold, inline, scroll, section, table};
 use crate::page::skeleton;
-use crate::{figures, metric};
 
 /// Characters of a name in the name of a file.
 const NAME_MAX: usize = 60;

@@ -3,16 +3,17 @@
 mod finding;
 mod picture;
 
+use drivelab_analysis::fleet::{FleetResult, Found};
+use drivelab_analysis::{figures, metric};
+
 pub use finding::{file_name, page as finding_page};
 
 use finding::part;
 
-use super::analyse::{FleetResult, Found};
 use super::text::{lead, notes, usual_and_others};
 use crate::page::answer;
 use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
-use crate::{figures, metric};
 use drivelab_core::counted;
 
 /// Findings that a page shows whole; the table has all.

@@ -1,7 +1,8 @@
 //! A disk among its peers as a picture: a dot each.
 
-use super::super::analyse::{FleetResult, Found};
-use crate::metric;
+use drivelab_analysis::fleet::{FleetResult, Found};
+use drivelab_analysis::metric;
+
 use crate::page::html::escape;
 
 const WIDTH: f64 = 480.0;

@@ -1,8 +1,9 @@
 //! Every block as a dot in each arm, joined by a line: what the verdict rests on.
 
+use drivelab_analysis::metric;
+use drivelab_analysis::outcome::Series;
+
 use super::axis::{Axis, Frame, LEFT, RIGHT};
-use crate::metric;
-use crate::outcome::Series;
 use crate::page::html::escape;
 
 const FRAME: Frame = Frame { width: 360.0, height: 230.0, ticks_max: 6.0 };

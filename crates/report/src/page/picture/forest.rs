@@ -3,12 +3,14 @@
 //! Plain elements placed in percent: they need no script, follow the width of the screen and the
 //! colours of the reader, and can be printed.
 
+use drivelab_analysis::figures;
+use drivelab_analysis::outcome::{Outcome, Series};
+use drivelab_analysis::study::{ContrastResult, WorkloadInfo};
+
 use super::scale::Scale;
-use crate::figures;
-use crate::outcome::{Outcome, Series, direction};
+use crate::outcome::direction;
 use crate::page::badge::{badge, class};
 use crate::page::html::{self, escape, swatch};
-use crate::study::{ContrastResult, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.
 pub(crate) struct Forest<'a> {

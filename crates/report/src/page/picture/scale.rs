@@ -1,6 +1,6 @@
 //! The logarithmic scale of the ratio plots, in percent of their width.
 
-use crate::outcome::Outcome;
+use drivelab_analysis::outcome::Outcome;
 
 /// Ratios beyond are drawn at the edge: the numbers beside say what they are.
 const RATIO_MAX: f64 = 100.0;

@@ -1,9 +1,9 @@
 //! Hosts for scripts: `hosts` of `drivelab.study/1`.
 
+use drivelab_analysis::study::hosts::{Judged, OnHosts};
 use drivelab_core::record::Skew;
 use serde::Serialize;
 
-use super::{Judged, OnHosts};
 use crate::outcome::MetricJson;
 
 #[derive(Serialize)]

@@ -1,10 +1,11 @@
 //! Hosts on the page of a study.
 
+use drivelab_analysis::figures;
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::study::hosts::{Judged, OnHosts};
+
 use super::text::{listed, question};
-use super::{Judged, OnHosts};
-use crate::figures;
 use crate::page::html::{self, escape};
-use crate::study::StudyResult;
 
 /// A line for each host; nothing where one process made the runs.
 pub(crate) fn section(result: &StudyResult) -> String {

@@ -1,12 +1,13 @@
 //! Hosts for people: the answer host by host, and a table.
 
+use drivelab_analysis::figures;
+use drivelab_analysis::outcome::Outcome;
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::study::hosts::{Judged, OnHosts, OneHost};
 use drivelab_stats::Verdict;
 
-use super::{Judged, OnHosts, OneHost};
-use crate::figures;
 use crate::hosts::span;
-use crate::outcome::{Outcome, Sentence, ratio_and_range};
-use crate::study::StudyResult;
+use crate::outcome::{Sentence, ratio_and_range};
 use crate::text::{Align, BOLD, Cell, Look, Table, style};
 
 /// Hosts that are listed before the rest is only counted.

@@ -1,13 +1,15 @@
 //! Experiments in which each block simulated another drive.
 
+use drivelab_analysis::specimens::Settle;
+use drivelab_analysis::study::{Answer, Experiment, analyse};
 use drivelab_core::question::Finding;
 use drivelab_core::record::Better;
 use drivelab_stats::{Interacts, Verdict};
 
 use super::{PLAIN, factorial, small};
-use crate::specimens::specimens;
-use crate::specimens::{Settle, svg};
-use crate::study::{Answer, Experiment, analyse, json, text};
+use crate::specimens::svg;
+use crate::specimens::tests::specimens;
+use crate::study::{json, text};
 use crate::text::Look;
 
 /// What the firmware's order makes of the second arm: how far the logarithm of its rate moves with

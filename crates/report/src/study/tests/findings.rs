@@ -4,9 +4,10 @@ use drivelab_core::question::Finding;
 use drivelab_core::record::Flaw;
 use drivelab_stats::Verdict;
 
-use super::super::{Answer, FindingResult, StudyResult, analyse, json, text};
+use super::super::{json, text};
 use super::fixture::experiment;
 use super::{PLAIN, small, stalled};
+use drivelab_analysis::study::{Answer, FindingResult, StudyResult, analyse};
 
 #[test]
 fn findings_hold_where_their_whole_interval_does() {

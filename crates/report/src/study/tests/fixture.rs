@@ -1,5 +1,6 @@
 //! An experiment of known truth for tests: it looks like `ahci-or-ide`, made up from a seed.
 
+use drivelab_analysis::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
@@ -7,8 +8,6 @@ use drivelab_core::question::ContrastInfo;
 use drivelab_core::record::{Better, Figure};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
-
-use super::super::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 
 /// Arm, summary, settings that differ: controller, requests in flight at the drive, `nr_requests`.
 const ARMS: [(&str, &str, [&str; 3]); 4] = [
@@ -84,7 +83,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         cells: None,
         runs,
         curves: curves(blocks, &mut rng),
-        attached: crate::attachment::Question::default(),
+        attached: drivelab_analysis::attachment::Question::default(),
         risks: vec![Risk {
             sentence: "the drive's write cache is on: what it has confirmed but not yet written, \
                        up to 32 MiB, is lost when power fails."

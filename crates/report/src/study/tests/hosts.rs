@@ -1,10 +1,11 @@
 //! Runs that many hosts made together.
 
+use drivelab_analysis::study::{Experiment, HostSample, StudyResult, analyse};
 use drivelab_core::record::Skew;
 use drivelab_stats::{Verdict, WarningId};
 
 use super::{PLAIN, small};
-use crate::study::{Experiment, HostSample, StudyResult, analyse, json, text};
+use crate::study::{json, text};
 
 /// Four hosts that share what all together have: each has so much of the baseline, and gains so
 /// much by the other arm.

@@ -6,11 +6,12 @@ pub(crate) mod fixture;
 mod hosts;
 mod short;
 
+use drivelab_analysis::study::{Experiment, StudyResult, analyse};
 use drivelab_core::plan::Design;
 use drivelab_core::record::{Better, Figure, MarkId};
 use drivelab_stats::{Adjustment, Interacts, Role, Verdict};
 
-use super::{Experiment, StudyResult, analyse, json, text};
+use super::{json, text};
 use crate::text::Look;
 use drivelab_core::question::Interaction;
 use fixture::experiment;

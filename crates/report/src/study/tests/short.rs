@@ -3,9 +3,10 @@
 use drivelab_core::question::Finding;
 use drivelab_core::record::{Flaw, MarkId};
 
-use super::super::{Experiment, analyse, short};
+use super::super::short;
 use super::fixture::experiment;
 use super::{PLAIN, small};
+use drivelab_analysis::study::{Experiment, analyse};
 
 fn shown(it: Experiment) -> String {
     short(&analyse(it).unwrap(), PLAIN, "add --explain")

@@ -4,13 +4,14 @@
 use drivelab_core::record::{Doubt, MarkId};
 use drivelab_stats::Verdict;
 
-use super::super::declared::Answer;
-use super::super::result::StudyResult;
 use super::super::words::{answer, withheld};
 use super::{conclusion, settle};
-use crate::outcome::{Outcome, Sentence, direction, gather};
+use crate::outcome::{Sentence, direction};
 use crate::text::{Align, BOLD, Brief, Cell, DOUBT, Look, Table, rest};
-use crate::{figures, marks, metric};
+use drivelab_analysis::outcome::{Outcome, gather};
+use drivelab_analysis::study::Answer;
+use drivelab_analysis::study::StudyResult;
+use drivelab_analysis::{figures, marks, metric};
 
 /// Rows of the table, at most, before arms other than the candidate are left out of workloads other
 /// than that of the primary metric.

@@ -1,0 +1,45 @@
+//! The cells of a matrix: the same work in every combination of read share, order, threads and
+//! block size, on each of several targets alone and on all at once.
+
+mod row;
+mod samples;
+mod series;
+
+pub use row::{CellRun, Row, doubts, figures};
+pub use samples::{METRICS, samples, workloads};
+pub use series::{EACH, Line, MEAN, SUM, lines};
+
+use drivelab_core::matrix::{Group, Matrix};
+
+/// What a matrix measured, cell by cell.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    /// What was varied.
+    pub matrix: Matrix,
+    /// The cells of every arm and block, those of a row alike but for their target.
+    pub rows: Vec<Row>,
+    /// What the figures may be taken for, in sentences.
+    pub doubts: Vec<String>,
+}
+
+impl Cells {
+    /// What `runs` measured of a matrix.
+    pub fn of(matrix: &Matrix, runs: &[CellRun<'_>]) -> Self {
+        Self { matrix: matrix.clone(), rows: row::rows(matrix, runs), doubts: row::doubts(runs) }
+    }
+
+    /// The mean over blocks of every cell.
+    pub fn means(&self) -> Vec<Row> {
+        row::over_blocks(&self.rows)
+    }
+
+    /// The cells of a group in an arm with the first cursor, one place for each block size.
+    pub fn line<'a>(&self, means: &'a [Row], arm: usize, group: Group) -> Vec<Option<&'a Row>> {
+        let of_size = |size: usize| {
+            let same =
+                |row: &&Row| (row.arm, row.cursor, row.size, row.group) == (arm, 0, size, group);
+            means.iter().find(same)
+        };
+        (0..self.matrix.bs.len()).map(of_size).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! The figures of a matrix, each target alone beside all together.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::matrix::{Group, Matrix};
+use drivelab_core::record::{Better, Figure, MarkId, RunRecord};
+
+/// The run of a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct CellRun<'a> {
+    /// The arm, by place.
+    pub arm: usize,
+    /// Its block.
+    pub block: u32,
+    /// The place of its arm in the order of the block.
+    pub position: u32,
+    /// The cell, by its place among [`Matrix::cells`].
+    pub place: usize,
+    /// What it measured, with a job for each target.
+    pub record: &'a RunRecord,
+}
+
+/// Cells of one arm that are alike but for their target: each drive alone, and all together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The arm, by place.
+    pub arm: usize,
+    /// Where sequential threads go on, by place in the matrix.
+    pub cursor: usize,
+    /// Its block.
+    pub block: u32,
+    /// The place of its arm in the order of the block.
+    pub position: u32,
+    /// Order, threads on each drive and share of reads.
+    pub group: Group,
+    /// Block size, by place in the matrix.
+    pub size: usize,
+    /// Each drive alone, in bytes a second; none where it was not measured.
+    pub alone: Vec<Option<f64>>,
+    /// Each drive while all work, in bytes a second; a single drive alone is all.
+    pub together: Vec<Option<f64>>,
+    /// Whether a run of it measured something else than the drives.
+    pub is_void: bool,
+}
+
+impl Row {
+    /// All drives together, in bytes a second; none where one is missing.
+    pub fn sum(&self) -> Option<f64> {
+        sum(&self.together)
+    }
+
+    /// The mean of the drives, each alone, in bytes a second.
+    pub fn mean_alone(&self) -> Option<f64> {
+        mean(self.alone.iter().flatten().copied())
+    }
+
+    /// All drives together against the sum of each alone; none where nothing moved, or for one
+    /// drive.
+    pub fn scaling(&self) -> Option<f64> {
+        if self.alone.len() < 2 {
+            return None;
+        }
+        let alone = sum(&self.alone).filter(|alone| *alone > 0.0)?;
+        Some(self.sum()? / alone)
+    }
+}
+
+/// The rows of a matrix by block, arm and place.
+pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
+    let cells = matrix.cells();
+    let targets = matrix.targets.len();
+    let each = targets + usize::from(matrix.has_all());
+    let mut rows: BTreeMap<(u32, usize, usize), Row> = BTreeMap::new();
+    for &CellRun { arm, block, position, place, record } in runs {
+        let cell = cells[place];
+        let row = rows.entry((block, arm, place / each)).or_insert_with(|| Row {
+            arm,
+            cursor: cell.cursor,
+            block,
+            position,
+            group: cell.group,
+            size: cell.size,
+            alone: vec![None; targets],
+            together: vec![None; targets],
+            is_void: false,
+        });
+        row.is_void |= record.marks.iter().any(|mark| mark.id == MarkId::Void);
+        let mut rates = record.jobs.iter().map(|job| Some(job.bytes_per_s));
+        match cell.target {
+            Some(target) => {
+                row.alone[target] = rates.next().flatten();
+                if targets == 1 {
+                    row.together.clone_from(&row.alone);
+                }
+            }
+            None => row.together = rates.collect(),
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// A line for each mark: how many of the cells have it, and what it says.
+pub fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
+    let mut cells: BTreeMap<MarkId, usize> = BTreeMap::new();
+    for mark in runs.iter().flat_map(|run| &run.record.marks) {
+        *cells.entry(mark.id).or_default() += 1;
+    }
+    let all = runs.len();
+    let line =
+        |(mark, count): (MarkId, usize)| format!("{count} of {all} cells: {}", mark.meaning());
+    cells.into_iter().map(line).collect()
+}
+
+/// What a list of kept runs shows of it: the highest rate of any cell, and the lowest.
+pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
+    let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
+    let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));
+    let figure = |(name, value): (&str, Option<f64>)| Some(Figure::new(name, value?, Better::More));
+    [("best_bytes_per_s", most), ("worst_bytes_per_s", least)]
+        .into_iter()
+        .filter_map(figure)
+        .collect()
+}
+
+/// The sum of rates; none where one is missing, or where there are none.
+fn sum(rates: &[Option<f64>]) -> Option<f64> {
+    rates.iter().copied().sum::<Option<f64>>().filter(|_| !rates.is_empty())
+}
+
+/// The mean of values; none of nothing.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+    (n > 0.0).then(|| sum / n)
+}
+
+/// The mean over blocks of each cell, in the order in which cells first occur.
+pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
+    let mut cells: Vec<Vec<&Row>> = Vec::new();
+    let key = |row: &Row| (row.arm, row.cursor, row.group, row.size);
+    for row in rows {
+        match cells.iter_mut().find(|same| key(same[0]) == key(row)) {
+            Some(same) => same.push(row),
+            None => cells.push(vec![row]),
+        }
+    }
+    let average = |same: Vec<&Row>| {
+        let of = |rates: fn(&Row) -> &Vec<Option<f64>>| -> Vec<Option<f64>> {
+            let drives = 0..rates(same[0]).len();
+            drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
+        };
+        Row {
+            block: 0,
+            alone: of(|row| &row.alone),
+            together: of(|row| &row.together),
+            ..same[0].clone()
+        }
+    };
+    cells.into_iter().map(average).collect()
+}

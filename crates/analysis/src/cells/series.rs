@@ -1,0 +1,45 @@
+//! The lines of a panel.
+
+use drivelab_core::matrix::Matrix;
+
+use super::row::{Row, mean};
+
+/// The mean over each target alone.
+pub const MEAN: &str = "mean of each alone";
+/// All targets at once, added.
+pub const SUM: &str = "all at once, sum";
+/// All targets at once, each one's mean.
+pub const EACH: &str = "all at once, per target";
+
+/// One line of a panel: a value in MB/s for each block size, where it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// The class that draws it.
+    pub class: &'static str,
+    /// One value for each block size, in MB/s; `None` where it was not measured.
+    pub points: Vec<Option<f64>>,
+}
+
+/// Each target alone, their mean, and all at once; `rows` holds the row of each block size.
+pub fn lines(matrix: &Matrix, rows: &[Option<&Row>]) -> Vec<Line> {
+    let line = |name: &str, class, value: &dyn Fn(&Row) -> Option<f64>| Line {
+        name: name.to_owned(),
+        class,
+        points: rows.iter().map(|row| Some(value((*row)?)? / 1e6)).collect(),
+    };
+    let targets = matrix.targets.len();
+    let single = |(place, name): (usize, &String)| {
+        line(name, "single", &|row| row.alone.get(place).copied().flatten())
+    };
+    let mut lines: Vec<Line> = matrix.targets.iter().enumerate().map(single).collect();
+    if targets > 1 {
+        lines.push(line(MEAN, "mean", &Row::mean_alone));
+        if matrix.together {
+            lines.push(line(EACH, "each", &|row| mean(row.together.iter().flatten().copied())));
+            lines.push(line(SUM, "sum", &Row::sum));
+        }
+    }
+    lines
+}

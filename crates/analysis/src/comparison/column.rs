@@ -1,0 +1,264 @@
+//! One metric over arms and blocks, and whether its figures are comparable.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::counted;
+use drivelab_core::record::{Better, Figure, Label, Remark};
+use drivelab_stats::WarningId;
+
+use super::result::SeriesFacts;
+use super::{ArmRuns, Input, Source};
+use crate::metric;
+use crate::outcome::{Series, geometric_mean};
+use crate::validity::Reason;
+
+/// What makes figures of one name incomparable.
+pub(super) enum Difference<'a> {
+    /// An arm has them in another unit.
+    Unit { arm: usize, unit: &'a str, first: &'a str },
+    /// An arm has them with the other direction.
+    Direction { arm: usize, better: Better },
+    /// The tool of one arm alone gets them wrong.
+    Defect { arm: usize, remark: &'a Remark },
+}
+
+impl Difference<'_> {
+    pub(super) fn why(&self, input: &Input) -> String {
+        let name = |arm: usize| &input.arms[arm].name;
+        match self {
+            Self::Unit { arm, unit, first } => {
+                format!("it is in `{unit}` in `{}`, elsewhere in `{first}`", name(*arm))
+            }
+            Self::Direction { arm, better } => {
+                let [this, other] = match better {
+                    Better::Less => ["less", "more"],
+                    Better::More | Better::Neither => ["more", "less"],
+                };
+                format!("{this} is better in `{}`, elsewhere {other}", name(*arm))
+            }
+            Self::Defect { arm, remark } => {
+                format!("in `{}` alone the tool gets it wrong ({})", name(*arm), remark.why)
+            }
+        }
+    }
+}
+
+/// One metric over arms and blocks.
+pub(super) struct Column<'a> {
+    pub metric: &'a str,
+    pub first: &'a Figure,
+    /// One remark a label: the first found.
+    pub remarks: Vec<&'a Remark>,
+    /// By arm and block; repeats stand together.
+    pub cells: Vec<BTreeMap<&'a str, Vec<f64>>>,
+    /// Blocks that every arm has, in the order of the baseline.
+    pub complete: Vec<String>,
+    /// Every value of each arm, in the order of its runs.
+    all: Vec<Vec<f64>>,
+    /// By arm: values that are not above zero, each with its block.
+    unusable: Vec<Vec<(&'a str, f64)>>,
+    /// Another unit than the first, and the arm that has it.
+    other_unit: Option<(usize, String)>,
+    /// Another direction than the first, and the arm that has it.
+    other_direction: Option<(usize, Better)>,
+    /// By arm: what its tool gets wrong.
+    defects: Vec<Option<&'a Remark>>,
+}
+
+pub(super) fn columns(input: &Input) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        for run in runs {
+            for (figure, value) in run.figures.iter() {
+                let place = *places.entry(&figure.name).or_insert_with(|| {
+                    columns.push(Column::new(figure, input.arms.len()));
+                    columns.len() - 1
+                });
+                columns[place].add(arm, &run.block, (figure, value));
+            }
+        }
+    }
+    let order: Vec<&str> = input.arms[0].runs.iter().map(|run| run.block.as_str()).collect();
+    for column in &mut columns {
+        column.find_complete(&order);
+    }
+    columns
+}
+
+impl<'a> Column<'a> {
+    fn new(first: &'a Figure, arms: usize) -> Self {
+        Self {
+            metric: &first.name,
+            first,
+            remarks: Vec::new(),
+            cells: vec![BTreeMap::new(); arms],
+            complete: Vec::new(),
+            all: vec![Vec::new(); arms],
+            unusable: vec![Vec::new(); arms],
+            other_unit: None,
+            other_direction: None,
+            defects: vec![None; arms],
+        }
+    }
+
+    fn add(&mut self, arm: usize, block: &'a str, (figure, value): (&'a Figure, f64)) {
+        if value.is_finite() && value > 0.0 {
+            // Nearly always one: there may be 100,000 of these.
+            let of_block = self.cells[arm].entry(block);
+            of_block.or_insert_with(|| Vec::with_capacity(1)).push(value);
+            self.all[arm].push(value);
+        } else {
+            self.unusable[arm].push((block, value));
+        }
+        if figure.unit() != self.first.unit() {
+            self.other_unit = Some((arm, figure.unit().to_owned()));
+        }
+        if figure.better != self.first.better {
+            self.other_direction = Some((arm, figure.better));
+        }
+        for remark in &figure.remarks {
+            if remark.label == Label::ToolDefect {
+                self.defects[arm] = Some(remark);
+            }
+            if self.remarks.iter().all(|known| known.label != remark.label) {
+                self.remarks.push(remark);
+            }
+        }
+    }
+
+    fn find_complete(&mut self, order: &[&str]) {
+        let mut seen = std::collections::BTreeSet::new();
+        let has_all = |block: &str| self.cells.iter().all(|arm| arm.contains_key(block));
+        let complete = order.iter().filter(|block| seen.insert(**block) && has_all(block));
+        self.complete = complete.map(|block| (*block).to_owned()).collect();
+    }
+
+    /// Whether its figures are of one kind, and there are values to compare.
+    pub(super) fn is_usable(&self, is_paired: bool) -> bool {
+        let has_values = if is_paired {
+            !self.complete.is_empty()
+        } else {
+            self.all.iter().all(|values| !values.is_empty())
+        };
+        has_values && self.difference().is_none()
+    }
+
+    /// Why figures of one name are not comparable.
+    pub(super) fn difference(&self) -> Option<Difference<'_>> {
+        if let Some((arm, unit)) = &self.other_unit {
+            return Some(Difference::Unit { arm: *arm, unit, first: self.first.unit() });
+        }
+        if let Some((arm, better)) = self.other_direction {
+            return Some(Difference::Direction { arm, better });
+        }
+        let defect = self.defects.iter().enumerate().find_map(|(arm, it)| Some((arm, (*it)?)));
+        let is_of_all = self.defects.iter().all(Option::is_some);
+        defect.filter(|_| !is_of_all).map(|(arm, remark)| Difference::Defect { arm, remark })
+    }
+
+    /// Why the values of some arm must not decide: of some no ratio can be made, so that the others
+    /// are a selection.
+    pub(super) fn doubts(&self, input: &Input, is_paired: bool) -> Vec<Reason> {
+        let of_arm = |arm: usize| {
+            self.not_above_zero(arm, input, is_paired)
+                .or_else(|| self.missing(arm, input).filter(|_| !is_paired))
+        };
+        (0..input.arms.len()).filter_map(of_arm).collect()
+    }
+
+    /// Pairs leave out a block that no arm has a value of.
+    fn not_above_zero(&self, arm: usize, input: &Input, is_paired: bool) -> Option<Reason> {
+        let others = |block: &str| {
+            let mut others = self.cells.iter().enumerate().filter(|(place, _)| *place != arm);
+            others.any(|(_, cells)| cells.contains_key(block))
+        };
+        let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(block));
+        let (_, value) = alone.next()?;
+        let count = 1 + alone.count();
+        let all = self.all[arm].len() + self.unusable[arm].len();
+        let (metric, name) = (self.metric, &input.arms[arm].name);
+        let (are, them) = if count == 1 { ("is", "it") } else { ("are", "them") };
+        let message = format!(
+            "{count} of {} of `{metric}` in `{name}` {are} not above 0 ({value}): no ratio can be \
+             made of {them}, and the others are a selection",
+            counted(all, "value")
+        );
+        Some(self.reason(arm, message))
+    }
+
+    /// Runs of a tool all have the same metrics, unless one was not measured.
+    fn missing(&self, arm: usize, input: &Input) -> Option<Reason> {
+        let ArmRuns { name, runs } = &input.arms[arm];
+        let lacks = runs.len() - self.cells[arm].len().min(runs.len());
+        if lacks == 0 || matches!(input.source, Source::Pairs { .. }) {
+            return None;
+        }
+        let message = format!(
+            "{lacks} of {} of `{name}` have no `{}`, and the others are a selection",
+            counted(runs.len(), "run"),
+            self.metric
+        );
+        Some(self.reason(arm, message))
+    }
+
+    fn reason(&self, arm: usize, message: String) -> Reason {
+        let hint = match metric::why_missing(self.metric) {
+            Some(why) => format!("{why}, or leave the metric out"),
+            None => "find out why (a stalled or failed run), and repeat the runs".to_owned(),
+        };
+        Reason { id: WarningId::ValuesUnusable, arm, message, hint }
+    }
+
+    /// The values of each arm, without regard to blocks.
+    pub(super) fn groups(&self) -> Vec<Vec<f64>> {
+        self.all.clone()
+    }
+
+    /// One value an arm and block, or `None` where one is missing.
+    pub(super) fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
+        let of_arm = |cells: &BTreeMap<&str, Vec<f64>>| {
+            let values = blocks.iter().map(|block| cells.get(block.as_str()));
+            values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
+        };
+        self.cells.iter().map(of_arm).collect()
+    }
+
+    pub(super) fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {
+        Series {
+            name: self.metric.to_owned(),
+            metric: self.metric.to_owned(),
+            workload: 0,
+            better: metric::better(self.first.better),
+            margin: metric::margin(self.metric, margin),
+            unit: self.first.unit.clone(),
+            values,
+        }
+    }
+
+    pub(super) fn facts(&self) -> SeriesFacts {
+        SeriesFacts {
+            is_detail: self.first.is_detail,
+            remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
+        }
+    }
+
+    /// Why the metric is not compared; nothing where it is a detail, which nobody misses.
+    pub(super) fn note(&self, input: &Input) -> Option<String> {
+        if let Some(difference) = self.difference() {
+            return Some(format!("`{}` is not compared: {}.", self.metric, difference.why(input)));
+        }
+        let unusable = self.unusable.iter().flatten().map(|(_, value)| value).next_back();
+        let why = match (unusable, self.cells.iter().position(BTreeMap::is_empty)) {
+            (Some(value), _) => format!("a value of it is {value}"),
+            (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
+            (None, None) => {
+                let why = metric::why_missing(self.metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing in a block of an arm{why}")
+            }
+        };
+        let note = format!("`{}` is not compared: {why}.", self.metric);
+        (!self.first.is_detail).then_some(note)
+    }
+}

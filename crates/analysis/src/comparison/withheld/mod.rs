@@ -1,0 +1,7 @@
+//! Why verdicts of a comparison are withheld because of what its runs did.
+
+mod work;
+
+pub use crate::outcome::Withheld;
+pub use work::WorkRow;
+pub(super) use work::{Asked, notes, reasons, rows};

@@ -1,0 +1,94 @@
+//! The command that makes a run again.
+
+use drivelab_core::record::{RunConfig, RunRecord};
+use drivelab_core::units::Span;
+use drivelab_core::workload::{Distribution, Pace, Workload};
+
+/// What is typed to make the run again; what no option of `drivelab run` says is left out.
+pub fn command(record: &RunRecord) -> String {
+    seeded(record, &record.config.seed.to_string())
+}
+
+/// The same in a loop over the shell's variable `block`, each of which has its own addresses.
+pub(crate) fn command_of_block(record: &RunRecord) -> String {
+    seeded(record, "$block")
+}
+
+fn seeded(record: &RunRecord, seed: &str) -> String {
+    if let Some(command) = &record.config.command {
+        return command.clone();
+    }
+    let mut words = vec!["drivelab run".to_owned(), quoted(&record.target)];
+    words.extend(work(record));
+    words.push(format!("--seed {seed}"));
+    words.join(" ")
+}
+
+/// The options of the load or the suite, without target and seed: runs that share them did the
+/// same.
+pub fn work(record: &RunRecord) -> Vec<String> {
+    let RunConfig { suite, workload, numjobs, direct, .. } = &record.config;
+    let mut words = Vec::new();
+    if let Some(suite) = suite {
+        words.push(format!("--suite {}", quoted(&suite.to_string())));
+    }
+    if let Some(workload) = workload {
+        words.extend(options(workload));
+        if *numjobs > 1 {
+            words.push(format!("--numjobs {numjobs}"));
+        }
+        if !direct {
+            words.push("--direct 0".to_owned());
+        }
+    }
+    words
+}
+
+fn options(workload: &Workload) -> Vec<String> {
+    let mut words = vec![format!("--rw {}", workload.rw)];
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
+    };
+    let above = |count: u32| (count > 0).then(|| count.to_string());
+    let time = |span: Span| (!span.is_zero()).then(|| span.to_string());
+    let blocks = &workload.blocks;
+    let one_size = blocks.sizes().count() == 1;
+    option(if one_size { "bs" } else { "bssplit" }, Some(blocks.to_string()));
+    if workload.rw.reads() && workload.rw.writes() {
+        option("rwmixread", Some(workload.read_share.to_string().trim_end_matches('%').to_owned()));
+    }
+    match workload.pace {
+        Pace::Closed { iodepth, think_time } => {
+            option("iodepth", Some(iodepth.to_string()));
+            option("thinktime", time(think_time));
+        }
+        Pace::Fixed { per_s, iodepth } | Pace::Poisson { per_s, iodepth } => {
+            option("iodepth", Some(iodepth.to_string()));
+            option("rate-iops", Some(per_s.to_string()));
+        }
+    }
+    let drawn = (workload.distribution != Distribution::Uniform).then_some(&workload.distribution);
+    option("random-distribution", drawn.map(ToString::to_string));
+    option("size", workload.size.map(|size| size.to_string()));
+    option("offset", (workload.offset.get() > 0).then(|| workload.offset.to_string()));
+    option("fsync", above(if workload.fdatasync { 0 } else { workload.fsync }));
+    option("fdatasync", above(if workload.fdatasync { workload.fsync } else { 0 }));
+    option("ramp-time", time(workload.ramp_time));
+    option("runtime", time(workload.runtime));
+    option("number-ios", workload.number_ios.map(|count| count.to_string()));
+    for (is_set, name) in
+        [(workload.sync, "sync"), (matches!(workload.pace, Pace::Poisson { .. }), "poisson")]
+    {
+        words.extend(is_set.then(|| format!("--{name}")));
+    }
+    words
+}
+
+/// A word of a POSIX shell.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

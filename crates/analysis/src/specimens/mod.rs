@@ -1,0 +1,8 @@
+//! Runs that simulated another drive in each block: what they predict of one more.
+
+mod command;
+mod sampled;
+
+pub use command::Settle;
+pub use sampled::Foreseen;
+pub(crate) use sampled::{Sampled, Simulated};

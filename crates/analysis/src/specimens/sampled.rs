@@ -1,0 +1,248 @@
+//! Which drive each block simulated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drivelab_core::plan::BLOCKS_MIN;
+use drivelab_core::record::Specimen;
+use drivelab_stats::{
+    ALPHA_DEFAULT, Criteria, Forecast, Pair, Unknown, foresee, one_more, unshared,
+};
+
+/// The drive of one run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Simulated<'a> {
+    /// What was asked, as the record spells it.
+    pub target: &'a str,
+    pub specimen: &'a Specimen,
+}
+
+/// The drives that runs simulated, by workload and arm: one a block.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sampled<'a>(BTreeMap<(usize, usize), Vec<Simulated<'a>>>);
+
+/// What is predicted of one more drive, with the unknowns it goes back to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Foreseen {
+    /// The prediction.
+    pub forecast: Forecast,
+    /// The keys of the unknowns, in the order in which the forecast counts them.
+    pub unknowns: Vec<String>,
+}
+
+impl<'a> Sampled<'a> {
+    /// Notes the drives of an arm, one a block; nothing where a block does not say it.
+    pub(crate) fn note(
+        &mut self,
+        workload: usize,
+        arm: usize,
+        drives: impl Iterator<Item = Option<Simulated<'a>>>,
+    ) {
+        if let Some(drives) = drives.collect() {
+            self.0.insert((workload, arm), drives);
+        }
+    }
+
+    /// Whether some arm's blocks simulated different drives.
+    pub(crate) fn is_any(&self) -> bool {
+        self.0.values().any(|drives| differ(drives))
+    }
+
+    /// Whether some arm's blocks all simulated the median of drives that differ.
+    pub(crate) fn is_median(&self) -> bool {
+        let is_open =
+            |it: &Simulated| it.specimen.number.is_none() && !it.specimen.drawn.is_empty();
+        self.0.values().any(|drives| drives.iter().any(is_open))
+    }
+
+    /// Predicts the ratio of two arms; nothing where their blocks did not simulate the same,
+    /// different drives.
+    ///
+    /// `effects` are those that arms have on this work: what the model leaves out is no larger.
+    pub(crate) fn foresee(
+        &self,
+        (workload, from, to): (usize, usize, usize),
+        (pairs, effects): (&[Pair], &[f64]),
+        criteria: &Criteria,
+    ) -> Option<Foreseen> {
+        let arms = self.of_arms(workload, &[from, to], pairs.len())?;
+        let (unknowns, columns) = unknowns(&arms).into_iter().unzip::<_, _, _, Vec<Unknown>>();
+        let sigma = unshared(of_model(&arms), effects.iter().copied());
+        let forecast = foresee(pairs, &columns, sigma, criteria)?;
+        Some(Foreseen { forecast, unknowns })
+    }
+
+    /// Where a figure of one more drive lies, 95 %, from its logarithm in each block; nothing where
+    /// the blocks of these arms did not simulate the same, different drives.
+    ///
+    /// `effects` are those of [`Self::foresee`]; the figure of a single arm has none. What the
+    /// model gets wrong of such a figure it gets wrong `times` over, independently.
+    pub(crate) fn one_more(
+        &self,
+        (workload, arms): (usize, &[usize]),
+        (logs, effects): (&[f64], &[f64]),
+        times: u32,
+    ) -> Option<[f64; 2]> {
+        let arms = self.of_arms(workload, arms, logs.len())?;
+        if logs.len() < BLOCKS_MIN as usize {
+            return None;
+        }
+        let columns: Vec<Unknown> = unknowns(&arms).into_iter().map(|(_, it)| it).collect();
+        let sigma = match &arms[..] {
+            [own] => own.iter().map(|it| it.specimen.model_sigma).fold(0.0, f64::max),
+            _ => unshared(of_model(&arms), effects.iter().copied()),
+        };
+        Some(one_more(logs, &columns, sigma * f64::from(times).sqrt(), ALPHA_DEFAULT))
+    }
+
+    /// The drives of these arms, which were the same in each of so many blocks and differed from
+    /// block to block.
+    fn of_arms(
+        &self,
+        workload: usize,
+        arms: &[usize],
+        blocks: usize,
+    ) -> Option<Vec<&[Simulated<'a>]>> {
+        let drives = arms.iter().map(|arm| self.0.get(&(workload, *arm)).map(Vec::as_slice));
+        let drives: Vec<&[Simulated]> = drives.collect::<Option<_>>()?;
+        let numbers = |drives: &[Simulated]| -> Vec<Option<u32>> {
+            drives.iter().map(|it| it.specimen.number).collect()
+        };
+        let first = numbers(drives.first()?);
+        let are_paired =
+            blocks == first.len() && drives.iter().all(|drives| numbers(drives) == first);
+        (are_paired && drives.iter().any(|drives| differ(drives))).then_some(drives)
+    }
+}
+
+/// How far the ratio of arms may be from the model; arms that are asked the same way share all that
+/// it gets wrong.
+fn of_model(arms: &[&[Simulated<'_>]]) -> f64 {
+    let is_same = arms.iter().all(|arm| arm[0].target == arms[0][0].target);
+    let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
+    arms.iter().copied().flatten().map(sigma).fold(0.0, f64::max)
+}
+
+/// Whether all of them are numbered specimens, each another one.
+fn differ(drives: &[Simulated]) -> bool {
+    let numbers: Option<BTreeSet<u32>> = drives.iter().map(|it| it.specimen.number).collect();
+    let is_open = drives.iter().any(|it| !it.specimen.drawn.is_empty());
+    is_open && numbers.is_some_and(|numbers| numbers.len() == drives.len())
+}
+
+/// What was drawn, block by block; once where arms drew the same.
+fn unknowns(arms: &[&[Simulated<'_>]]) -> Vec<(String, Unknown)> {
+    let mut found: Vec<(String, Unknown)> = Vec::new();
+    for drives in arms {
+        let names = drives.first().into_iter().flat_map(|it| &it.specimen.drawn);
+        for name in names.map(|drawn| drawn.name.as_str()) {
+            let drawn = drives.iter().map(|it| it.specimen.drawn.iter().find(|d| d.name == name));
+            let Some(drawn) = drawn.collect::<Option<Vec<_>>>() else { continue };
+            let column = Unknown {
+                values: drawn.iter().map(|drawn| drawn.value).collect(),
+                scores: drawn.iter().map(|drawn| drawn.score).collect(),
+            };
+            if found.iter().all(|(known, other)| known != name || *other != column) {
+                found.push((name.to_owned(), column));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::Drawn;
+    use drivelab_stats::Better;
+
+    use super::*;
+
+    /// The specimens of a study in which two numbers are unknown.
+    fn specimens(count: u32) -> Vec<Specimen> {
+        let drawn = |name: &str, value: f64, score: f64| Drawn { name: name.into(), value, score };
+        let one = |number: u32| {
+            // Every place once, in two orders that have nothing to do with one another.
+            let place = |of: u32| f64::from(of) / f64::from(count - 1) * 4.0 - 2.0;
+            let (first, second) = (place(number), place(number * 7 % count));
+            Specimen {
+                number: Some(number),
+                drawn: vec![
+                    drawn("guard_growth", libm::exp(0.6 * first), first),
+                    drawn("seek_short", 2.3e6 * libm::exp(0.4 * second), second),
+                ],
+                model_sigma: 0.1,
+            }
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn foreseen(from: &[Specimen], to: &[Specimen], targets: [&str; 2]) -> Option<Foreseen> {
+        let mut sampled = Sampled::default();
+        for (arm, specimens) in [from, to].into_iter().enumerate() {
+            let target = targets[arm];
+            let drives = specimens.iter().map(|specimen| Some(Simulated { target, specimen }));
+            sampled.note(0, arm, drives);
+        }
+        let effect = |score: f64| Pair::new(1.0, libm::exp(0.3 + 0.05 * score));
+        let score = |it: &Specimen| it.drawn.first().map_or(0.0, |drawn| drawn.score);
+        let pairs: Vec<Pair> = to.iter().map(|it| effect(score(it))).collect();
+        let criteria = Criteria::new(0.03, Better::More, 1).unwrap();
+        sampled.foresee((0, 0, 1), (&pairs, &[0.3]), &criteria)
+    }
+
+    fn width(foreseen: &Foreseen) -> f64 {
+        let [lo, hi] = foreseen.forecast.prediction95;
+        libm::log(hi / lo)
+    }
+
+    #[test]
+    fn blocks_predict_where_both_arms_simulated_the_same_drives_in_each() {
+        let all = specimens(20);
+        let found = foreseen(&all, &all, ["a", "b"]).unwrap();
+        assert_eq!(found.unknowns, ["guard_growth", "seek_short"]);
+        assert_eq!(found.forecast.decides().map(|(place, _)| place), Some(0));
+        let other: Vec<Specimen> = all.iter().rev().cloned().collect();
+        assert_eq!(foreseen(&all, &other, ["a", "b"]), None);
+        let one = vec![all[3].clone(); 20];
+        assert_eq!(foreseen(&one, &one, ["a", "b"]), None);
+        let mut median = all.clone();
+        for it in &mut median {
+            it.number = None;
+        }
+        assert_eq!(foreseen(&median, &median, ["a", "b"]), None);
+    }
+
+    #[test]
+    fn a_profile_that_leaves_nothing_open_makes_no_specimens() {
+        let mut known = specimens(20);
+        for it in &mut known {
+            it.drawn.clear();
+        }
+        assert_eq!(foreseen(&known, &known, ["a", "b"]), None);
+    }
+
+    #[test]
+    fn what_the_model_leaves_out_is_the_larger_of_both_arms_and_cancels_in_equal_ones() {
+        let all = specimens(20);
+        let mut less = all.clone();
+        for it in &mut less {
+            it.model_sigma = 0.05;
+        }
+        let (both, one) = (foreseen(&all, &all, ["a", "b"]), foreseen(&less, &all, ["a", "b"]));
+        assert_eq!(both, one);
+        let little = width(&foreseen(&less, &less, ["a", "b"]).unwrap());
+        let same = width(&foreseen(&all, &all, ["a", "a"]).unwrap());
+        assert!(same < little && little < width(&both.unwrap()));
+    }
+
+    #[test]
+    fn two_drives_have_unknowns_of_their_own() {
+        let all = specimens(20);
+        let mut other = all.clone();
+        for it in &mut other {
+            it.drawn.remove(0);
+            it.drawn[0].value *= 2.0;
+        }
+        let found = foreseen(&all, &other, ["a", "b"]).unwrap();
+        assert_eq!(found.unknowns, ["guard_growth", "seek_short", "seek_short"]);
+    }
+}

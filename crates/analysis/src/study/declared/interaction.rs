@@ -1,0 +1,240 @@
+//! Two factors at once: what each does alone, and whether it depends on the other.
+
+use drivelab_core::plan::BLOCKS_MIN;
+use drivelab_stats::{
+    ALPHA_DEFAULT, Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts,
+};
+
+use crate::figures;
+use crate::outcome::{self, Series, geometric_mean};
+use crate::specimens::Sampled;
+use crate::study::{ArmInfo, Experiment};
+
+/// One effect of the factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FoundEffect {
+    /// The contrast of differences, as a ratio.
+    pub contrast: Contrast,
+    /// Over all blocks, with an interval that holds together with the others.
+    pub mean: Effect,
+    /// That of one more drive lies between these, where each block simulated another one.
+    pub prediction95: Option<[f64; 2]>,
+}
+
+/// The effects of two factors on one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InteractionResult {
+    /// The series, by index.
+    pub series: usize,
+    /// The two factors.
+    pub factors: [String; 2],
+    /// The levels of each factor, the base first.
+    pub levels: [Vec<String>; 2],
+    /// Every effect.
+    pub effects: Vec<FoundEffect>,
+    /// The interaction that is shown best, where there are several.
+    pub strongest: FoundEffect,
+    /// The conclusion.
+    pub verdict: Interacts,
+    /// The value of each combination of levels.
+    pub cells: Vec<([usize; 2], f64)>,
+}
+
+/// A pair of factors and the layout of the arms.
+struct Layout {
+    factors: [String; 2],
+    levels: [Vec<String>; 2],
+    arms: Vec<[usize; 2]>,
+    design: Factorial,
+}
+
+/// The effects of every declared pair of factors on the headline metric of each workload, and why a
+/// pair is left out. Those on the primary metric are one family, all others another.
+pub(crate) fn interactions(
+    experiment: &Experiment,
+    (series, sampled): (&[Series], &Sampled<'_>),
+    gate: usize,
+) -> (Vec<InteractionResult>, Vec<String>) {
+    let (mut layouts, mut notes) = (Vec::new(), Vec::new());
+    for declared in &experiment.interactions {
+        for (place, first) in declared.factors.iter().enumerate() {
+            for second in &declared.factors[place + 1..] {
+                match layout(&experiment.arms, [first, second]) {
+                    Ok(layout) => layouts.push(layout),
+                    Err(why) => notes.push(format!(
+                        "The interaction of {first} and {second} is not analysed: {why}."
+                    )),
+                }
+            }
+        }
+    }
+    let headline = |place: &usize| {
+        let series = &series[*place];
+        *place != gate && experiment.workloads[series.workload].headline == series.metric
+    };
+    let others: Vec<usize> = (0..series.len()).filter(headline).collect();
+    let of = |places: &[usize]| family(experiment, &layouts, (series, sampled), places);
+    let mut results = of(&[gate]);
+    results.extend(of(&others));
+    (results, notes)
+}
+
+fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, String> {
+    let mut levels: [Vec<String>; 2] = [Vec::new(), Vec::new()];
+    let mut places = Vec::new();
+    for arm in arms {
+        let mut place = [0; 2];
+        for (factor, name) in factors.iter().enumerate() {
+            let level = arm.levels.iter().find(|(known, _)| known == *name);
+            let (_, level) =
+                level.ok_or_else(|| format!("arm `{}` has no level of {name}", arm.name))?;
+            let known = levels[factor].iter().position(|known| known == level);
+            place[factor] = known.unwrap_or_else(|| {
+                levels[factor].push(level.clone());
+                levels[factor].len() - 1
+            });
+        }
+        places.push(place);
+    }
+    let design = Factorial::new(places.clone()).map_err(|error| match error {
+        FactorialError::SingleLevel(factor) => format!("{} has one level only", factors[factor]),
+        FactorialError::Missing([first, second]) => format!(
+            "no arm has {} {} with {} {}",
+            factors[0], levels[0][first], factors[1], levels[1][second]
+        ),
+    })?;
+    Ok(Layout { factors: factors.map(Clone::clone), levels, arms: places, design })
+}
+
+fn family(
+    experiment: &Experiment,
+    layouts: &[Layout],
+    (series, sampled): (&[Series], &Sampled<'_>),
+    places: &[usize],
+) -> Vec<InteractionResult> {
+    let asked: Vec<(&Layout, usize)> =
+        layouts.iter().flat_map(|it| places.iter().map(move |place| (it, *place))).collect();
+    let rows = |(layout, place): &(&Layout, usize)| {
+        let series = &series[*place];
+        let row = |contrast| layout.design.row(contrast, &series.values, series.better);
+        layout.design.contrasts().into_iter().map(row).collect::<Vec<Vec<f64>>>()
+    };
+    let rows: Vec<Vec<f64>> = asked.iter().flat_map(rows).collect();
+    let means = effects(&rows, ALPHA_DEFAULT, experiment.seed);
+    let mut found = means.into_iter().zip(&rows);
+    asked
+        .into_iter()
+        .map(|(layout, place)| {
+            let contrasts = layout.design.contrasts().into_iter().zip(&mut found);
+            let of_layout = contrasts.map(|(contrast, (mean, row))| {
+                let prediction95 = one_more((series, sampled), place, contrast, row);
+                FoundEffect { contrast, mean, prediction95 }
+            });
+            result(layout, &series[place], place, of_layout.collect())
+        })
+        .collect()
+}
+
+/// The effect on one more drive. What the model gets wrong in an interaction it gets wrong in two
+/// effects.
+fn one_more(
+    (series, sampled): (&[Series], &Sampled<'_>),
+    place: usize,
+    contrast: Contrast,
+    row: &[f64],
+) -> Option<[f64; 2]> {
+    let arms: Vec<usize> = (0..series[place].values.len()).collect();
+    let effects = outcome::effects(series, place, &arms);
+    let times = if matches!(contrast, Contrast::Interaction { .. }) { 2 } else { 1 };
+    sampled.one_more((series[place].workload, &arms), (row, &effects), times)
+}
+
+fn result(
+    layout: &Layout,
+    series: &Series,
+    place: usize,
+    effects: Vec<FoundEffect>,
+) -> InteractionResult {
+    let enough = series.values.first().is_some_and(|values| values.len() >= BLOCKS_MIN as usize);
+    let strength = |it: &FoundEffect| libm::log(it.mean.ratio).abs();
+    let all = effects.iter().filter(|it| matches!(it.contrast, Contrast::Interaction { .. }));
+    // Of drives it is shown that is true of their mean and of one more of them.
+    let verdict = |it: &FoundEffect| {
+        let of = |ci95| interacts(&Effect { ci95, ..it.mean }, series.margin, enough);
+        let of_mean = of(it.mean.ci95);
+        match it.prediction95.map(|limits| of(Some(limits))) {
+            Some(of_drive) if of_drive != of_mean => Interacts::NotShown,
+            _ => of_mean,
+        }
+    };
+    let strongest = *all
+        .clone()
+        .max_by(|one, other| {
+            let shown = |it: &FoundEffect| verdict(it) == Interacts::Interact;
+            shown(one).cmp(&shown(other)).then(strength(one).total_cmp(&strength(other)))
+        })
+        .expect("two factors of two levels interact somewhere");
+    let independent = all.clone().all(|it| verdict(it) == Interacts::Independent);
+    let verdict = match verdict(&strongest) {
+        Interacts::Interact => Interacts::Interact,
+        _ if independent => Interacts::Independent,
+        _ => Interacts::NotShown,
+    };
+    let mut cells: Vec<[usize; 2]> = layout.arms.clone();
+    cells.sort_unstable();
+    cells.dedup();
+    let value = |cell: &[usize; 2]| {
+        let arms = layout.arms.iter().zip(&series.values).filter(|(levels, _)| *levels == cell);
+        let means: Vec<f64> = arms.map(|(_, values)| geometric_mean(values)).collect();
+        geometric_mean(&means)
+    };
+    InteractionResult {
+        series: place,
+        factors: layout.factors.clone(),
+        levels: layout.levels.clone(),
+        cells: cells.iter().map(|cell| (*cell, value(cell))).collect(),
+        effects,
+        strongest,
+        verdict,
+    }
+}
+
+impl InteractionResult {
+    /// `mode ahci helps by 12 % with caching on and by 3 % with caching off`.
+    pub fn sentence(&self) -> String {
+        let Contrast::Interaction { to: [to, other] } = self.strongest.contrast else {
+            unreachable!("the strongest interaction is one")
+        };
+        let at = |level: usize| {
+            let simple = Contrast::Simple { factor: 0, to, at: level };
+            let effect = self.effects.iter().find(|it| it.contrast == simple);
+            let effect = effect.map(|it| it.mean.ratio);
+            let level = &self.levels[1][level];
+            let what = helps(effect.unwrap_or(1.0));
+            format!("{what} with {} {level}", self.factors[1])
+        };
+        let FoundEffect { mean: effect, prediction95, .. } = self.strongest;
+        let interval = effect.ci95.map_or_else(
+            || "no interval".to_owned(),
+            |limits| format!("95 % interval {}", figures::range(limits)),
+        );
+        let drive =
+            prediction95.map(|limits| format!("; one such drive: {}", figures::range(limits)));
+        let interval = interval + &drive.unwrap_or_default();
+        format!(
+            "`{}` {} instead of {} {} and {} (interaction {}, {interval})",
+            self.factors[0],
+            self.levels[0][to],
+            self.levels[0][0],
+            at(other),
+            at(0),
+            figures::times(effect.ratio),
+        )
+    }
+}
+
+/// A ratio above 1 as a gain.
+fn helps(ratio: f64) -> String {
+    let percent = figures::percent_change(ratio);
+    if ratio >= 1.0 { format!("helps by {percent}") } else { format!("costs {percent}") }
+}

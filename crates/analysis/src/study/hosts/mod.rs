@@ -1,0 +1,233 @@
+//! A study whose runs were made by many hosts together: each host compared with itself.
+//!
+//! The figures of a run are those of all hosts together, which a few of them may decide. So the
+//! same question is asked blocked by host: in each block the ratio of every host to itself, and
+//! their geometric mean. Hosts measure at the same time and share what they measure, so they are
+//! no independent samples: the block stays the unit.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::Refusal;
+use drivelab_core::record::Skew;
+use drivelab_stats::{Role, Verdict, Warning, WarningId};
+
+use super::{Experiment, HostSample, RunSample};
+use crate::figures;
+use crate::outcome::{Outcome, Question, Rules, Series, geometric_mean, judge};
+
+/// What each host of a study showed.
+#[derive(Debug, Clone)]
+pub struct OnHosts {
+    /// By rank.
+    pub hosts: Vec<OneHost>,
+    /// Each compared with itself, all together: the headline metrics and the primary one.
+    pub blocked: Judged,
+    /// Runs that were made.
+    pub runs: usize,
+    /// The farthest apart that hosts began a run.
+    pub skew: Option<Skew>,
+    /// What is not compared host by host, and why.
+    pub missing: Vec<String>,
+}
+
+/// One host, compared with itself.
+#[derive(Debug, Clone)]
+pub struct OneHost {
+    /// Its rank.
+    pub rank: u32,
+    /// Its name.
+    pub host: String,
+    /// The target that it measured.
+    pub target: String,
+    /// Runs in which it was far below the median rate.
+    pub straggled: usize,
+    /// Its own comparisons.
+    pub judged: Judged,
+}
+
+/// Metrics with what is concluded of them.
+#[derive(Debug, Clone, Default)]
+pub struct Judged {
+    /// The metrics.
+    pub series: Vec<Series>,
+    /// One outcome for each question.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Judged {
+    /// What two arms are in a metric.
+    pub fn of(&self, name: &str, (from, to): (usize, usize)) -> Option<&Outcome> {
+        let is_such = |outcome: &&Outcome| {
+            self.series[outcome.series].name == name && (outcome.from, outcome.to) == (from, to)
+        };
+        self.outcomes.iter().find(is_such)
+    }
+}
+
+impl OneHost {
+    /// The host and its rank, for messages.
+    pub fn named(&self) -> String {
+        format!("rank {} ({})", self.rank, self.host)
+    }
+}
+
+/// Compares each host with itself in these metrics, of which `gate` is the primary one; nothing
+/// where one process made the runs.
+pub(super) fn analyse(
+    experiment: &Experiment,
+    (series, gate): (&[Series], &str),
+    used: &[u32],
+    rules: Rules<'_>,
+) -> Result<Option<OnHosts>, Refusal> {
+    let samples = Samples::new(experiment);
+    let Some(first) = experiment.runs.iter().find(|run| !run.hosts.is_empty()) else {
+        return Ok(None);
+    };
+    let (mut own, mut missing) = (vec![Vec::new(); first.hosts.len()], Vec::new());
+    for one in series {
+        let of_host = |host: &HostSample| samples.series(one, host.rank, used);
+        match first.hosts.iter().map(of_host).collect::<Result<Vec<Series>, String>>() {
+            Ok(all) => own.iter_mut().zip(all).for_each(|(own, one)| own.push(one)),
+            Err(why) => {
+                missing.push(format!("`{}` is not compared host by host: {why}.", one.name));
+            }
+        }
+    }
+    let arms = experiment.arms.len();
+    let blocked = judged(blocked(&own), arms, gate, rules)?;
+    let mut each = judged(own.concat(), arms, "", rules)?.split(own.len());
+    let straggled = |rank| {
+        let hosts = experiment.runs.iter().flat_map(|run| &run.hosts);
+        hosts.filter(|host| host.rank == rank && host.is_straggler).count()
+    };
+    let hosts = first.hosts.iter().map(|host| OneHost {
+        rank: host.rank,
+        host: host.host.clone(),
+        target: host.target.clone(),
+        straggled: straggled(host.rank),
+        judged: each.next().unwrap_or_default(),
+    });
+    let hosts = hosts.collect();
+    let skew = experiment.runs.iter().filter_map(|run| run.start_skew).max_by_key(|skew| skew.ns);
+    Ok(Some(OnHosts { hosts, blocked, runs: experiment.runs.len(), skew, missing }))
+}
+
+/// Every host's part of every run, by workload, arm, block and rank.
+struct Samples<'a>(BTreeMap<(usize, usize, u32, u32), Vec<&'a HostSample>>);
+
+impl<'a> Samples<'a> {
+    fn new(experiment: &'a Experiment) -> Self {
+        let mut samples = BTreeMap::<_, Vec<_>>::new();
+        for RunSample { workload, arm, block, hosts, .. } in &experiment.runs {
+            for host in hosts {
+                samples.entry((*workload, *arm, *block, host.rank)).or_default().push(host);
+            }
+        }
+        Self(samples)
+    }
+
+    /// The same metric of one host alone.
+    fn series(&self, of: &Series, rank: u32, used: &[u32]) -> Result<Series, String> {
+        let value = |arm: usize, block: u32| {
+            let found = self.0.get(&(of.workload, arm, block, rank));
+            let figures = found
+                .into_iter()
+                .flatten()
+                .filter_map(|host| host.metrics.iter().find(|metric| metric.name == of.metric));
+            let values: Vec<f64> = figures.map(|metric| metric.value).collect();
+            let is_there =
+                !values.is_empty() && values.iter().all(|it| it.is_finite() && *it > 0.0);
+            is_there
+                .then(|| geometric_mean(&values))
+                .ok_or_else(|| format!("rank {rank} has no figure of it in block {}", block + 1))
+        };
+        let of_arm = |arm| used.iter().map(|block| value(arm, *block)).collect();
+        let values = (0..of.values.len()).map(of_arm).collect::<Result<Vec<Vec<f64>>, String>>()?;
+        Ok(Series { values, ..of.clone() })
+    }
+}
+
+/// The geometric mean over hosts of each metric, arm and block: the ratio of two arms is then that
+/// of the ratios of each host to itself.
+fn blocked(own: &[Vec<Series>]) -> Vec<Series> {
+    let Some(first) = own.first() else { return Vec::new() };
+    let mean = |(place, one): (usize, &Series)| {
+        let value = |arm: usize, block: usize| {
+            let of_hosts = own.iter().map(|series| series[place].values[arm][block]);
+            geometric_mean(&of_hosts.collect::<Vec<f64>>())
+        };
+        let values = one.values.iter().enumerate();
+        let values =
+            values.map(|(arm, blocks)| (0..blocks.len()).map(|block| value(arm, block)).collect());
+        Series { values: values.collect(), ..one.clone() }
+    };
+    first.iter().enumerate().map(mean).collect()
+}
+
+/// Every arm against the baseline.
+fn judged(
+    series: Vec<Series>,
+    arms: usize,
+    gate: &str,
+    rules: Rules<'_>,
+) -> Result<Judged, Refusal> {
+    let role = |place: usize| if series[place].name == gate { Role::Gate } else { Role::Other };
+    let of = |place: usize| {
+        let role = role(place);
+        (1..arms).map(move |to| Question { series: place, from: 0, to, role })
+    };
+    let questions: Vec<Question> = (0..series.len()).flat_map(of).collect();
+    let outcomes = judge(&series, &questions, rules)?;
+    Ok(Judged { series, outcomes })
+}
+
+impl Judged {
+    /// The same number of metrics for each host, one host after the other.
+    fn split(self, hosts: usize) -> impl Iterator<Item = Self> {
+        let metrics = (self.series.len() / hosts.max(1)).max(1);
+        let outcomes_each = (self.outcomes.len() / hosts.max(1)).max(1);
+        let series: Vec<Vec<Series>> = self.series.chunks(metrics).map(<[_]>::to_vec).collect();
+        let outcomes = self.outcomes.chunks(outcomes_each).map(move |own| {
+            own.iter().map(|it| Outcome { series: it.series % metrics, ..it.clone() }).collect()
+        });
+        let outcomes: Vec<Vec<Outcome>> = outcomes.collect();
+        series.into_iter().zip(outcomes).map(|(series, outcomes)| Self { series, outcomes })
+    }
+}
+
+impl OnHosts {
+    /// Withholds verdicts that all hosts together and each compared with itself do not share:
+    /// what some gain, others lose.
+    pub fn withhold(&self, series: &[Series], outcomes: &mut [Outcome]) {
+        for outcome in outcomes {
+            let arms = (outcome.from, outcome.to);
+            let Some(own) = self.blocked.of(&series[outcome.series].name, arms) else { continue };
+            let verdicts = (outcome.verdict(), own.verdict());
+            let opposed = [(Verdict::Faster, Verdict::Slower), (Verdict::Slower, Verdict::Faster)];
+            if !opposed.contains(&verdicts) {
+                continue;
+            }
+            let [all, each] = [&*outcome, own].map(|it| it.adjusted.comparison.ratio);
+            let advice = format!(
+                "all hosts together have {}, but compared with themselves they have {}: some gain \
+                 what others lose, so the verdict is withheld; see each host",
+                figures::times(all),
+                figures::times(each),
+            );
+            outcome.withhold(Warning::new(WarningId::HostsDisagree, advice));
+        }
+    }
+
+    /// What a reader must know of hosts.
+    pub fn notes(&self) -> Vec<String> {
+        let slow = self.hosts.iter().filter(|host| host.straggled > 0).map(|host| {
+            format!(
+                "Straggler: {} was at least 20 % below the median rate in {} of {} runs.",
+                host.named(),
+                host.straggled,
+                self.runs
+            )
+        });
+        slow.chain(self.missing.iter().cloned()).collect()
+    }
+}
