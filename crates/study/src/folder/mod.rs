@@ -100,8 +100,8 @@ impl Out {
         self.folder.folder("output")?.write(&file, printed.as_bytes(), watch).map(drop)
     }
 
-    /// Records what is about to be put in force, until [`Out::left`]: a later session undoes it where
-    /// this one is killed.
+    /// Records what is about to be put in force, until [`Out::left`]: a later session undoes it
+    /// where this one is killed.
     pub(crate) fn entering(&self, it: &InForce, watch: &dyn Watch) -> Result<(), Refusal> {
         entered::keep(&self.folder, &self.owner, it, watch)
     }
