@@ -1,12 +1,13 @@
 //! The pages of the viewer, from the archive and the same code as the verbs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drivelab_analysis::digest::Common;
 use drivelab_analysis::history::Past;
 use drivelab_archive::{Archive, Detail, Digested, Filter, Listed, Query, RunId, since};
+use drivelab_core::record::Kept;
 use drivelab_core::units::Ratio;
 use drivelab_core::{Bytes, Refusal};
 use drivelab_report::comparison;
