@@ -19,8 +19,8 @@ pub enum Query {
 const LABEL: &str = "label:";
 
 impl Query {
-    /// The runs that `text` names where it is `now_ms` (milliseconds since 1970); `None` where it is
-    /// not a name of kept runs. Ids begin with `0` until the year 3084.
+    /// The runs that `text` names where it is `now_ms` (milliseconds since 1970); `None` where it
+    /// is not a name of kept runs. Ids begin with `0` until the year 3084.
     ///
     /// # Errors
     /// A time that is none, or a key that is unknown.

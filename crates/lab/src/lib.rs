@@ -1,8 +1,8 @@
 //! The laboratory, where the instruments meet: the stages of a study, and runs on this machine, on
 //! modelled drives and in guests.
 //!
-//! It knows neither arguments nor a terminal. Whoever calls it sets [`interrupt`] when the user asks
-//! to stop, and answers questions by a [`stage::Confirm`]; it returns records, or a
+//! It knows neither arguments nor a terminal. Whoever calls it sets [`interrupt`] when the user
+//! asks to stop, and answers questions by a [`stage::Confirm`]; it returns records, or a
 //! [`drivelab_core::Refusal`].
 
 pub mod attached;

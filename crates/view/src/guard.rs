@@ -22,7 +22,8 @@ pub(crate) fn refusal(request: &Request) -> Option<Response> {
     Some((status, format!("{refused}\n")).into_response())
 }
 
-/// The headers of every answer: only the scripts of the report run, and nothing is loaded from anywhere.
+/// The headers of every answer: only the scripts of the report run, and nothing is loaded from
+/// anywhere.
 pub(crate) fn headers() -> [(HeaderName, HeaderValue); 7] {
     let [library, own] = drivelab_report::page::scripts();
     let hashes = [library, own, drivelab_report::viewer::running::script()].map(|script| {

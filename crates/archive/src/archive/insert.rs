@@ -112,8 +112,8 @@ impl Rows {
     }
 }
 
-/// Returns true for an entry that is read by its digest: the parts of a study or a job file are only read with
-/// their whole, and then in full.
+/// Returns true for an entry that is read by its digest: the parts of a study or a job file are
+/// only read with their whole, and then in full.
 fn has_digest(entry: &Entry) -> bool {
     is_digested(entry.origin, entry.position.is_some())
 }

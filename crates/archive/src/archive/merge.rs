@@ -60,7 +60,8 @@ impl Archive {
         Ok(Merged { added, present: there - added, damage, ..Merged::default() })
     }
 
-    /// All that the other holds in a database of the present schema, which goes with its connection.
+    /// All that the other holds in a database of the present schema, which goes with its
+    /// connection.
     fn up_to_date_copy(&self, other: &Path) -> Result<Box<dyn Store>, ArchiveError> {
         let path = store::shown(other);
         let mut other = store::open_to_read(other, self.patience)?;

@@ -81,8 +81,8 @@ pub(crate) trait Store: fmt::Debug {
     fn step(&self, text: &str) -> String;
     /// The damage that the database itself finds.
     fn damage(&mut self) -> Result<Vec<String>, ArchiveError>;
-    /// Returns true if all that was read is one state of the database; a file that is read without locks may
-    /// have been changed meanwhile.
+    /// Returns true if all that was read is one state of the database; a file that is read without
+    /// locks may have been changed meanwhile.
     fn is_unchanged(&self) -> bool {
         true
     }

@@ -171,9 +171,9 @@ fn is_other_name(problem: &CertificateError) -> bool {
     matches!(problem, NotValidForName | NotValidForNameContext { .. })
 }
 
-/// Returns true if a server shows the certificate of an authority as its own. Most that sign themselves do
-/// (`openssl req -x509` makes such); where the user lists the very certificate, it is trusted. The
-/// library has checked its dates before it says so.
+/// Returns true if a server shows the certificate of an authority as its own. Most that sign
+/// themselves do (`openssl req -x509` makes such); where the user lists the very certificate, it is
+/// trusted. The library has checked its dates before it says so.
 fn is_own_authority(problem: &CertificateError) -> bool {
     let CertificateError::Other(other) = problem else { return false };
     matches!(other.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))

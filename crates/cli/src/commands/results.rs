@@ -100,8 +100,8 @@ pub(crate) fn find_in(
     Ok(found)
 }
 
-/// Adds the runs with a label to an arm by their digests: there may be 100,000 of them. `None` where
-/// `what` is no label, or has other results too.
+/// Adds the runs with a label to an arm by their digests: there may be 100,000 of them. `None`
+/// where `what` is no label, or has other results too.
 pub(crate) fn own_runs(
     arm: &mut OwnRuns,
     what: &Path,
@@ -272,8 +272,8 @@ fn dated(mut record: RunRecord, whole: &Whole) -> Dated {
     Dated { record, ended_unix_s }
 }
 
-/// The time at which a run ended by that of its entry, in seconds since 1970. An import has the time
-/// of its file, and virtual time none.
+/// The time at which a run ended by that of its entry, in seconds since 1970. An import has the
+/// time of its file, and virtual time none.
 fn of_entry(has_host: bool, origin: Origin, time_ms: u64) -> Option<u64> {
     (has_host && origin != Origin::Import).then_some(time_ms / 1000)
 }
