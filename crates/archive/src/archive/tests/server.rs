@@ -59,14 +59,14 @@ impl Wire {
     /// The address of a database behind it.
     fn to(&self, database: &Path) -> PathBuf {
         let database = database.file_name().unwrap().to_str().unwrap();
-        let host = self.folder.path().to_str().unwrap().relocation('/', "%2F");
+        let host = self.folder.path().to_str().unwrap().replace('/', "%2F");
         format!("postgres://lab@{host}/{database}").into()
     }
 }
 
 fn forward(client: &UnixStream, cut: Cut, cuts: &AtomicU32) -> io::Result<()> {
     let (_, folder) = server().split_once('@').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    let server = UnixStream::connect(format!("{}/.s.PGSQL.5432", folder.relocation("%2F", "/")))?;
+    let server = UnixStream::connect(format!("{}/.s.PGSQL.5432", folder.replace("%2F", "/")))?;
     let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
     let copier = std::thread::spawn(move || io::copy(&mut answers, &mut back));
     let (mut buffer, mut has_rows) = (vec![0; 1 << 16], false);
