@@ -1,7 +1,5 @@
 //! The articles as a document.
 
-use drivelab_analysis::figures;
-
 use super::{Again, Answered, CANNOT_TELL, Counts, Repeated, answers, runs, together};
 
 const HEAD: &str = "\
