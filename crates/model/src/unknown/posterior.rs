@@ -74,7 +74,7 @@ impl Posterior {
                     _ => nature.number(&text),
                 });
                 match number {
-                    Ok(number) => Ok(Value { number, text }),
+                    Ok(number) => Ok(Value { text, number }),
                     Err(wrong) => Err(row.error(format!("`{key}`: {wrong}"))),
                 }
             });

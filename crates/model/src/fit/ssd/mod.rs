@@ -76,7 +76,7 @@ fn fit_modelled(
     let text = Text { measurements, interface, pages, modelled };
     let unknowns = unknowns::all(interface);
     let (tasks, seed) = (wanted.tasks(), request.seed);
-    let search = Search { tasks, wanted, unknowns, text, link, seed };
+    let search = Search { wanted, tasks, unknowns, text, link, seed };
     let (draws, simulations) = search.draws(watch).map_err(Refusal::request)?;
     let fit = search.finish(request, &draws, simulations).map_err(Refusal::request)?;
     // A profile that does not parse means a capacity outside the model's limits.
