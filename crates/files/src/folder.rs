@@ -235,7 +235,7 @@ impl Folder {
             if name == "." || name == ".." {
                 continue;
             }
-            debug_assert!(component(&name).is_ok(), "{name:?}");
+            debug_assert!(component(&name).is_ok(), "{}", name.display());
             let is_folder = match entry.file_type() {
                 FileType::Unknown => {
                     FileType::from_raw_mode(self.stat(&name)?.st_mode) == FileType::Directory

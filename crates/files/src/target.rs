@@ -55,7 +55,7 @@ impl Target {
 
     fn behind_links(mut folder: Folder, mut name: OsString) -> io::Result<Self> {
         for _ in 0..LINKS_MAX {
-            debug_assert!(component(&name).is_ok(), "{name:?}");
+            debug_assert!(component(&name).is_ok(), "{}", name.display());
             let Some(target) = folder.link(&name)? else { return Ok(Self(At::Name(folder, name))) };
             if folder.is_of_processes()? {
                 return Ok(Self(At::Open(folder, name)));

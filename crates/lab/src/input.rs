@@ -130,7 +130,7 @@ impl Lines {
     }
 
     /// The next line and its bytes in the file; `None` at the end, and after an interrupt.
-    pub fn next(&mut self) -> Result<Option<(&str, u64)>, Refusal> {
+    pub fn next_line(&mut self) -> Result<Option<(&str, u64)>, Refusal> {
         self.line.clear();
         self.count += 1;
         let mut part = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);

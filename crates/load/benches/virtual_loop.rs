@@ -5,7 +5,6 @@
 
 use std::io::Write as _;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use drivelab_core::Device;
 use drivelab_core::request::{Completion, Request, ServedBy};
@@ -50,6 +49,7 @@ impl Device for Idle {
     }
 }
 
+#[expect(clippy::disallowed_types, reason = "a benchmark asks a clock")]
 fn million_per_s(iodepth: u32) -> f64 {
     let options = WorkloadOptions {
         iodepth: Some(iodepth),
@@ -62,7 +62,7 @@ fn million_per_s(iodepth: u32) -> f64 {
     let device = Idle { at: vec![empty; 1024], first: 0, end: 0 };
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
-    let began = Instant::now();
+    let began = std::time::Instant::now();
     let (mut target, jobs) = (VirtualTarget::new(device), [VirtualJobs::one(&workload, 1)]);
     let done = simulate(&mut target, &jobs, &control).expect("the workload fits the drive");
     assert_eq!(done[0].jobs[0].ios(), REQUESTS);

@@ -60,8 +60,7 @@ pub(crate) fn called_by_content<'a>(
         .collect();
     let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
     let names = told_apart(&names, &kept);
-    let named = arms.into_iter().zip(names);
-    named.map(|(arm, name)| ArmFiles { name, ..arm }).collect()
+    arms.into_iter().zip(names).map(|(arm, name)| ArmFiles { name, ..arm }).collect()
 }
 
 /// The one kept run that is meant.

@@ -385,7 +385,7 @@ impl Trace {
             if let Some(entry) = self.rest.next() {
                 return Ok(Some(entry));
             }
-            let Some((line, length)) = self.lines.next()? else {
+            let Some((line, length)) = self.lines.next_line()? else {
                 if self.has_ended {
                     return Ok(None);
                 }

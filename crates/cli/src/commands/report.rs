@@ -126,7 +126,7 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
             [one] => Subject::Run(one),
             _ => Subject::Runs(&records),
         };
-        return Ok(subject.render(format, &drivelab_analysis::run::dates(&runs))?);
+        return subject.render(format, &drivelab_analysis::run::dates(&runs));
     }
     let [(path, content)] = found else {
         let message = "these are results of different kinds, which one report cannot show";
@@ -188,8 +188,8 @@ impl Compared {
         let runs: Vec<Vec<&RunRecord>> = runs.collect();
         let about = About { runs: &runs, command: &self.command, form };
         let all: Vec<&Dated> = self.runs.iter().flatten().collect();
-        Ok(Subject::Comparison(&self.result, about)
-            .render(format, &drivelab_analysis::run::dates(&all))?)
+        Subject::Comparison(&self.result, about)
+            .render(format, &drivelab_analysis::run::dates(&all))
     }
 }
 

@@ -396,5 +396,5 @@ fn folder(path: &Path) -> Result<KeptStudy, Refusal> {
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));
     }
-    Ok(KeptStudy::read(path, &DriveKeys)?)
+    KeptStudy::read(path, &DriveKeys)
 }

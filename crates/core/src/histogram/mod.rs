@@ -295,7 +295,9 @@ mod tests {
         assert_eq!((read.first, read.counts.len()), (compact.first, compact.counts.len()));
         for more in [[5, 80_000], [80_000, 1 << 40], [75_000, 76_000]] {
             let (mut counted, mut merged) = (compact.clone(), compact.clone());
-            more.iter().for_each(|ns| counted.record(Span::from_ns(*ns)));
+            for ns in &more {
+                counted.record(Span::from_ns(*ns));
+            }
             let mut other = of(&more);
             other.compact();
             merged.merge(&other);

@@ -23,6 +23,7 @@ struct Measured {
 }
 
 /// The facts about one run.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub(super) struct Run {
     /// For each phase.
     measured: Vec<Measured>,

@@ -86,10 +86,10 @@ fn of_findings<'a>(inspection: &'a Inspection, ids: &[FindingId]) -> Vec<Found<'
     })
 }
 
-fn found_where<'a>(
-    inspection: &'a Inspection,
+fn found_where(
+    inspection: &Inspection,
     is_it: impl Fn(&Device, &Finding) -> bool,
-) -> Vec<Found<'a>> {
+) -> Vec<Found<'_>> {
     let found = inspection.devices.iter().filter_map(|device| {
         let finding = device.findings.iter().find(|finding| is_it(device, finding))?;
         let (message, evidence) = (finding.message.clone(), finding.evidence.clone());

@@ -242,7 +242,6 @@ pub(super) fn memory(error: std::io::Error) -> Refusal {
     Refusal::machine("cannot keep the drive's data")
         .because(error)
         .hint("make the workload write less, or run fewer guests at once: --jobs 1")
-        .into()
 }
 
 fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Moments {

@@ -393,7 +393,7 @@ impl Stage for Hardware {
             // What was begun is undone: `apply` may have done half of it.
             return Err(match self.leave(place) {
                 Ok(()) => failure,
-                Err(second) => failure.hint(format!("reverting it failed, too: {}", second)),
+                Err(second) => failure.hint(format!("reverting it failed, too: {second}")),
             });
         }
         Ok(Entered::Ready)

@@ -48,6 +48,11 @@ fn run(run: &Kept) -> Value {
     })
 }
 
+/// A time in milliseconds since 1970 as RFC 3339 writes it, UTC.
+fn rfc_3339(time_ms: u64) -> String {
+    moment(time_ms).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,9 +67,4 @@ mod tests {
         let empty = end.strip_prefix("\n  ").unwrap();
         assert_eq!(format!("{begin}{empty}"), json_text(&json(&[])));
     }
-}
-
-/// A time in milliseconds since 1970 as RFC 3339 writes it, UTC.
-fn rfc_3339(time_ms: u64) -> String {
-    moment(time_ms).to_string()
 }

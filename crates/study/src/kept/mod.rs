@@ -203,13 +203,13 @@ impl KeptStudy {
         let name = if asked.study.is_empty() { "study.toml" } else { &asked.study };
         let mut study = match StudyFile::parse(name, &self.text, vocabulary) {
             Ok(study) => study,
-            Err(error) => match Matrix::parse(name, &self.text) {
-                Ok(matrix) => return Ok(StudyFile::of_matrix(matrix)),
-                Err(_) => {
-                    let message = format!("the study cannot be read again: {error}");
-                    return Err(Refusal::request(message));
+            Err(error) => {
+                if let Ok(matrix) = Matrix::parse(name, &self.text) {
+                    return Ok(StudyFile::of_matrix(matrix));
                 }
-            },
+                let message = format!("the study cannot be read again: {error}");
+                return Err(Refusal::request(message));
+            }
         };
         study.choose(Choices {
             stage: StageName::from_name(&self.header.stage).ok(),

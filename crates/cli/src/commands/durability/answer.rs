@@ -28,7 +28,7 @@ pub(super) fn unless_stuck<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, Refusal> {
     let done = durability::unless_stuck(interrupt::flag(), work);
-    done.map_err(|error| Refusal::machine("cannot start a thread").because(error).into())
+    done.map_err(|error| Refusal::machine("cannot start a thread").because(error))
 }
 
 /// Why the pages could not be looked at.

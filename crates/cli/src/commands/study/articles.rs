@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
             Ok(None) => return Ok(Exit::Interrupted),
             // Files, programs and suites do not run at every stage.
             Err(failure) if *stage != StageName::Simulate => {
-                ui.warn(&format!("left out: {:#}", failure));
+                ui.warn(&format!("left out: {failure:#}"));
             }
             Err(failure) => return Err(failure),
         }

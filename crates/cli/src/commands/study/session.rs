@@ -164,7 +164,7 @@ impl Session<'_> {
             runs => failure.hint(format!("the {runs} finished runs are kept: continue with {how}")),
         })?;
         if let Progressed::Useless(refusal) = progressed {
-            return Err(refusal.into());
+            return Err(refusal);
         }
         let (folder, runs) = self.out.into_runs();
         let frame = Frame {

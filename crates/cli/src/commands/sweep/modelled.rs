@@ -106,7 +106,7 @@ impl Modelled {
             let is_there = number < points.len();
             is_there.then(|| self.sweep.key(&points.point(number), &self.model))
         };
-        Ok(Kept::read(folder, key)?)
+        Kept::read(folder, key)
     }
 
     /// Makes a point, as a whole run.

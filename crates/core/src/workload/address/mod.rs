@@ -232,7 +232,7 @@ fn scatter(count: u64) -> u64 {
     while gcd(candidate, count) != 1 {
         candidate += 2;
     }
-    debug_assert!(count == 1 || candidate % count != 0);
+    debug_assert!(count == 1 || !candidate.is_multiple_of(count));
     candidate
 }
 

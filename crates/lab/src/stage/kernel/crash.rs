@@ -91,7 +91,7 @@ impl Rig {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
         let guest = Guest { tick, ..self.guest(&root, &arguments, limit) };
         let ran = guest.run(disk, &self.seen.hardware, None);
-        ran.map_err(|error| Refusal::from(error).into())
+        ran.map_err(Refusal::from)
     }
 
     /// Boots a guest whose disk `watch` may exchange for another of [`Self::drive`].
@@ -105,7 +105,7 @@ impl Rig {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
         let guest = self.guest(&root, &arguments, limit);
         let ran = guest.run_watched(disk, &self.seen.hardware, watch);
-        ran.map(|(ended, _)| ended).map_err(|error| Refusal::from(error).into())
+        ran.map(|(ended, _)| ended).map_err(Refusal::from)
     }
 
     /// The drive as it is when it is switched on, with what `store` holds.

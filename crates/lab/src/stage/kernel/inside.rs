@@ -174,7 +174,7 @@ impl Inside<'_> {
     fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Refusal> {
         if let Some(mounted) = &self.has.mounted {
             let agreed = mounted.check(attached);
-            agreed.map_err(|wrong| Refusal::machine(wrong))?;
+            agreed.map_err(Refusal::machine)?;
         }
         let Some(setting) = &seen.setting else { return Ok(()) };
         let mut disks = attached.devices.iter();

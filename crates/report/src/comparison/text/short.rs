@@ -37,10 +37,14 @@ fn matters(result: &CompareResult, look: Look) -> String {
     for warning in result.warnings().iter().chain(&result.attached.warnings) {
         brief.must(&(look.led("Warning:", DOUBT, warning, 2) + "\n"));
     }
-    natures(result).iter().for_each(|it| brief.add(&it.text(look)));
+    for sentence in natures(result) {
+        brief.add(&sentence.text(look));
+    }
     let (worse, others): (Vec<Sentence>, Vec<Sentence>) =
         other_metrics(result).into_iter().partition(|it| it.verdict == Some(Verdict::Slower));
-    worse.iter().for_each(|it| brief.add(&it.text(look)));
+    for sentence in &worse {
+        brief.add(&sentence.text(look));
+    }
     for note in &result.notes {
         brief.add(&(look.led("Note:", BOLD, note, 2) + "\n"));
     }

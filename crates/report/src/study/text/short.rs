@@ -95,14 +95,13 @@ fn by_verdict(
 ) -> Option<Sentence> {
     let primary = result.series_of(result.primary()).workload;
     let workloads = (0..result.experiment.workloads.len()).filter(|it| *it != primary);
-    let such = workloads.filter(|workload| {
-        result.headline(*workload, result.candidate).is_some_and(|it| is_such(it))
-    });
+    let such = workloads
+        .filter(|workload| result.headline(*workload, result.candidate).is_some_and(&is_such));
     let names = such.map(|workload| format!("`{}`", result.experiment.workloads[workload].name));
-    listed(lead, names.collect())
+    listed(lead, &names.collect::<Vec<_>>())
 }
 
-fn listed(lead: &str, names: Vec<String>) -> Option<Sentence> {
+fn listed(lead: &str, names: &[String]) -> Option<Sentence> {
     let shown = names[..names.len().min(NAMES_MAX)].join(", ");
     let body = match names.len().saturating_sub(NAMES_MAX) {
         0 if names.is_empty() => return None,
