@@ -36,8 +36,6 @@ pub mod numbers;
 mod outliers;
 mod pair;
 mod power;
-mod quantile;
-mod remaining;
 mod specimens;
 mod steady;
 mod unpaired;
@@ -58,14 +56,13 @@ pub use family::{
 };
 pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
+pub use numbers::{quantile_reportable, remaining};
 pub use outliers::{
     FALSE_DISCOVERY_MAX, GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge,
     PEER_GROUP_MIN, PeerGroup,
 };
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
-pub use quantile::quantile_reportable;
-pub use remaining::remaining;
 pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, one_more, unshared};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use unpaired::{Groups, UNPAIRED_MIN, UnpairedMember, compare_unpaired};

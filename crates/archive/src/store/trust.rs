@@ -57,7 +57,7 @@ fn certificates(file: &Path, why: &impl ToString) -> ArchiveError {
 /// The certificates of a file.
 fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>, ArchiveError> {
     let read = CertificateDer::pem_file_iter(file);
-    let read = read.and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    let read = read.and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let found = read.map_err(|error| match error {
         pem::Error::Io(error) => certificates(file, &error),
         other => certificates(file, &other),

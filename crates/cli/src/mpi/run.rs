@@ -77,8 +77,9 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
         Own::Unable(failure) | Own::Failed(failure) => return Err(failure),
         // One rank says why, the others end.
         Own::Refused(why) if rank == 0 => {
-            return Err(Refusal::machine(format!("{why}"))
-                .hint("nothing was measured: every rank must be ready"));
+            return Err(
+                Refusal::machine(why).hint("nothing was measured: every rank must be ready")
+            );
         }
         Own::Refused(_) => return Ok((Exit::CannotHere, false)),
     };
@@ -146,5 +147,5 @@ fn one(
 fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
     let path = folder.join(format!("rank-{}.json", own.host.rank));
     let text = serde_json::to_string(own).expect("plain data is always JSON");
-    Ok(write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui))?)
+    write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui))
 }

@@ -225,7 +225,7 @@ fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Refusal
     let mut all: Vec<String> = labelled.iter().map(ToString::to_string).collect();
     all.extend(runs.iter().filter(|typed| typed.parse::<RunId>().is_ok()).cloned());
     if all.len() > RUNS_MAX {
-        return Err(too_many(all.len()).into());
+        return Err(too_many(all.len()));
     }
     let bytes = archive.bytes_of(&all)?;
     if bytes > COMPARED_MAX {

@@ -1,7 +1,7 @@
 //! The time that the rest of some work takes.
 
+use super::float;
 use crate::distribution::student;
-use crate::numbers::float;
 
 /// Confidence of the prediction.
 const CONFIDENCE: f64 = 0.95;

@@ -1,5 +1,11 @@
 //! Means, medians and conversions that all statistics share.
 
+mod quantile;
+mod remaining;
+
+pub use quantile::quantile_reportable;
+pub use remaining::remaining;
+
 /// Returns exp(`log`), kept inside what JSON can hold: neither zero nor infinity.
 pub(crate) fn ratio(log: f64) -> f64 {
     libm::exp(log).clamp(f64::MIN_POSITIVE, f64::MAX)
