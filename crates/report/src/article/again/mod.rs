@@ -408,9 +408,10 @@ mod tests {
             ]
         );
         let text = markdown(&again);
-        assert!(text.contains("| | | simulate | not measured | **cannot tell**"), "{text}");
-        assert!(text.contains("About the repetition at stage kernel"), "{text}");
-        assert!(html(&again).contains("stage kernel, 8 blocks; stage simulate, 20 blocks"));
+        assert!(text.contains("**Cannot tell:**\n\n- a third: it needs a file system"), "{text}");
+        let page = html(&again);
+        assert!(page.contains("About the repetition at stage kernel"), "{page}");
+        assert!(page.contains("stage kernel, 8 blocks; stage simulate, 20 blocks"));
     }
 
     #[test]
