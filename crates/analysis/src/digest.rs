@@ -1,4 +1,4 @@
-//! The part of kept runs that comparisons, courses and fleets read in place of their records.
+//! The part of kept runs that comparisons, courses and fleets read instead of their records.
 //!
 //! A record has some kilobytes, and an archive may have 100,000 of them: so each run is kept with
 //! a digest, most of which it shares with the other runs of the same work.
@@ -60,7 +60,7 @@ pub struct CommonRun {
     pub title: String,
     /// The options of the command that makes it again.
     pub options: String,
-    /// That command with `$block` as its seed, where the user gave no command.
+    /// The same command with `$block` as its seed, where the user gave no command.
     pub command: Option<String>,
     /// Kinds of its marks.
     pub marks: Vec<MarkId>,

@@ -10,10 +10,10 @@ pub const JOBS_SCHEMA: &str = "drivelab.kept-jobs/1";
 pub const MEASUREMENT_SCHEMA: &str = "drivelab.kept-measurement/1";
 /// A run of another tool.
 pub const RESULTS_SCHEMA: &str = "drivelab.kept-results/1";
-/// What was collected from a host: its inspection. The runs are its parts.
+/// The schema of a collection from a host: its inspection. The runs are its parts.
 pub const COLLECTION_SCHEMA: &str = "drivelab.kept-collection/1";
 
-/// What is printed of a job file, as it is kept.
+/// Wraps the printed output of a job file for keeping.
 pub fn jobs(printed: &Value) -> String {
     json!({ "schema": JOBS_SCHEMA, "printed": printed }).to_string()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::record::{Label, MarkId, Nature, Remark, RunRecord};
 
-/// What the marks of a run say of each of its figures.
+/// Remarks that follow from the marks of a run, for each of its figures.
 pub fn remarks(record: &RunRecord) -> impl Iterator<Item = Remark> {
     let marks = record.marks.iter();
     marks.filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
@@ -20,7 +20,7 @@ fn label(mark: MarkId) -> Option<Label> {
     }
 }
 
-/// What casts doubt on the figures of which arms; `runs` are the marks of each, by arm.
+/// Notes on doubtful figures and their arms; `runs` are the marks of each, by arm.
 pub fn notes(names: &[&str], runs: &[(usize, impl AsRef<[MarkId]>)]) -> Vec<String> {
     let mut all = vec![0_usize; names.len()];
     let mut marked: BTreeMap<MarkId, Vec<usize>> = BTreeMap::new();

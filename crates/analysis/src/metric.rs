@@ -1,12 +1,12 @@
-//! What the name of a metric says about it: its words, its smallest effect and, if it is one of
-//! drivelab's own, its unit.
+//! Properties of a metric that follow from its name: its words, its smallest effect and, if it is
+//! one of drivelab's own, its unit.
 
 use drivelab_core::record::{self, own_unit};
 use drivelab_stats::Better;
 
 use crate::figures;
 
-/// Which way is better, of a metric that is compared.
+/// The better direction of a metric that is compared.
 ///
 /// # Panics
 /// Neither is.
@@ -113,7 +113,7 @@ pub fn margin(metric: &str, study: f64) -> f64 {
     if tail { study.max(TAIL_MARGIN) } else { study }
 }
 
-/// Whether the metric is a time, which is longer or shorter and not more or less: its unit says so,
+/// True if the metric is a time, which is longer or shorter and not more or less: its unit says so,
 /// given or implied by one of drivelab's own names.
 pub fn is_time(metric: &str, unit: &str) -> bool {
     let unit = if unit.is_empty() { own_unit(metric).unwrap_or_default() } else { unit };
@@ -147,13 +147,13 @@ pub fn why_missing(metric: &str) -> Option<String> {
 /// The requests that a run must complete to have a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needed {
-    /// How many.
+    /// The number of requests.
     pub requests: u64,
     /// `reads`, `writes` or `flushes` where only those count, else `requests`.
     pub kind: &'static str,
 }
 
-/// How many requests a run must complete to have the metric; `None` where any number will do.
+/// The number of requests a run must complete to have the metric; `None` where any number will do.
 pub fn needed(metric: &str) -> Option<Needed> {
     let (kind, rest) = of_kind(metric);
     let nines = rest.strip_prefix("lat_p99")?.trim_end_matches("_ns").trim_start_matches('_');

@@ -26,11 +26,11 @@ pub struct PairRow {
     pub value: f64,
     /// Its metric.
     pub metric: String,
-    /// Which way is better, where the line says it.
+    /// The better direction, where the line says it.
     pub better: Option<Better>,
 }
 
-/// Where the columns stand.
+/// The indices of the columns.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     block: usize,
@@ -110,20 +110,20 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
     if !is_header {
         return Ok(None);
     }
-    for (place, name) in lower.iter().enumerate() {
+    for (index, name) in lower.iter().enumerate() {
         let error =
-            |what: String, hint: String| Err(ParseError::new(number, what, hint).at(place + 1));
+            |what: String, hint: String| Err(ParseError::new(number, what, hint).at(index + 1));
         if !NAMES.contains(&name.as_str()) {
             let what = format!("{} is not a column", quote(name));
             return error(what, suggest::among(name, &NAMES));
         }
-        if lower[..place].contains(name) {
+        if lower[..index].contains(name) {
             return error(format!("the column `{name}` occurs twice"), "remove one".to_owned());
         }
     }
-    let place = |name: &str| lower.iter().position(|it| it == name);
+    let find = |name: &str| lower.iter().position(|it| it == name);
     let needed = |name: &str| {
-        place(name).ok_or_else(|| {
+        find(name).ok_or_else(|| {
             let hint = format!("the columns are `{HEADER}`");
             ParseError::new(number, format!("the column `{name}` is missing"), hint)
         })
@@ -132,8 +132,8 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
         block: needed("block")?,
         arm: needed("arm")?,
         value: needed("value")?,
-        metric: place("metric"),
-        better: place("better"),
+        metric: find("metric"),
+        better: find("better"),
         count: names.len(),
     }))
 }
@@ -149,10 +149,10 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
         };
         return Err(ParseError::new(line.number, what, hint));
     }
-    let named = |place: usize, what: &str| match fields[place].as_str() {
+    let named = |index: usize, what: &str| match fields[index].as_str() {
         "" => {
             let hint = format!("every line needs its {what}");
-            Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(place + 1))
+            Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(index + 1))
         }
         name => Ok(name.to_owned()),
     };
@@ -164,12 +164,12 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
             ParseError::new(line.number, what, hint).at(columns.value + 1)
         })?,
         metric: match columns.metric {
-            Some(place) => named(place, "metric")?,
+            Some(index) => named(index, "metric")?,
             None => METRIC_DEFAULT.to_owned(),
         },
         better: match columns.better {
-            Some(place) => better(&fields[place])
-                .map_err(|(what, hint)| ParseError::new(line.number, what, hint).at(place + 1))?,
+            Some(index) => better(&fields[index])
+                .map_err(|(what, hint)| ParseError::new(line.number, what, hint).at(index + 1))?,
             None => None,
         },
     })

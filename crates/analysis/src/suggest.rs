@@ -1,4 +1,4 @@
-//! What the user probably meant.
+//! Hints for misspelled names.
 
 use drivelab_core::config::nearest;
 

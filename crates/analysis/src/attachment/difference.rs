@@ -1,4 +1,4 @@
-//! What differed between arms.
+//! The difference in attachment between arms.
 
 use drivelab_core::factor::{self, Factor};
 use serde::Serialize;
@@ -7,17 +7,17 @@ use super::question::Question;
 use super::seen::Seen;
 use super::warning::{self, Unchanged};
 
-/// What differed between arms, and what is to be thought of it.
+/// The difference between arms, and the warnings that follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Difference {
-    /// What was declared to differ, between some arms at least.
+    /// Factors that were declared to differ, between some arms at least.
     pub factors: Vec<&'static str>,
-    /// What differs, the declared first.
+    /// The settings that differ, the declared first.
     #[serde(rename = "differs")]
     pub rows: Vec<Row>,
-    /// What is wrong with the comparison.
+    /// Faults of the comparison, as sentences.
     pub warnings: Vec<String>,
-    /// What was wrong with the drives, arm by arm, in sentences.
+    /// Faults of the drives, arm by arm, as sentences.
     #[serde(rename = "findings")]
     pub faults: Vec<String>,
     /// Arms that did not differ in what they were declared to differ in.
@@ -32,12 +32,12 @@ pub struct Row {
     pub name: String,
     /// Its value in each arm; `None` where it was not seen.
     pub values: Vec<Option<String>>,
-    /// Whether it was meant to differ, or follows from what was.
+    /// True if it was meant to differ, or follows from what was.
     pub declared: bool,
 }
 
 impl Difference {
-    /// Whether a row is to be marked: something else was declared.
+    /// True if a row is to be marked: something else was declared.
     pub fn is_unexpected(&self, row: &Row) -> bool {
         !self.factors.is_empty() && !row.declared && row.name != "findings"
     }
@@ -72,14 +72,14 @@ pub fn difference(question: &Question) -> Difference {
     }
 }
 
-/// What decides a benchmark comes first: the declared, then what is known to matter.
+/// Sort key of a setting: the declared come first, then those known to matter.
 fn rank(name: &str, declared: &[&Factor]) -> (usize, String) {
     let own = |factor: &&Factor| factor.own.contains(&name);
-    let place = match name {
+    let rank = match name {
         "findings" => 3,
         _ if declared.iter().any(own) => 0,
         _ if factor::all().iter().any(|factor| factor.own.contains(&name)) => 1,
         _ => 2,
     };
-    (place, name.to_owned())
+    (rank, name.to_owned())
 }

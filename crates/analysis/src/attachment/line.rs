@@ -1,10 +1,10 @@
-//! How one run's target was attached, in a line.
+//! The attachment of one run's target, in a line.
 
 use drivelab_core::record::{Attached, RunRecord};
 
 use super::facts;
 
-/// Facts that decide a benchmark, in the order in which they are told.
+/// Facts that decide a benchmark, in the order in which they are printed.
 const TOLD: [(&str, &str); 8] = [
     ("controller", "controller"),
     ("link_gbps", "link"),

@@ -1,8 +1,8 @@
-//! How the arms of a comparison were attached: what differed, and whether that is what was meant.
+//! The attachment of the arms of a comparison: how they differed, and whether that was intended.
 //!
 //! A benchmark of AHCI against IDE whose disk had queue depth 1 in both measures nothing of the
-//! kind, and one whose scheduler changed too cannot tell which of both it measured. Both look like
-//! any other result until somebody asks.
+//! kind, and one whose scheduler changed too does not show which of the two it measured. Both look
+//! like any other result until the attachment is examined.
 
 mod difference;
 mod facts;

@@ -1,4 +1,4 @@
-//! What is asked about arms: what they declare, and how each of their runs was made.
+//! The question put to the arms: the settings they declare, and the attachment of each run.
 
 use drivelab_core::factor::{self, Factor};
 
@@ -9,44 +9,44 @@ use super::facts::Facts;
 pub struct ArmSettings {
     /// Its name.
     pub name: String,
-    /// What is set for it, by the name of the factor. A factor without a name is something that
-    /// is done to the machine and that no inspection knows.
+    /// Its settings, by the name of the factor. A factor without a name is a change to the machine
+    /// that no inspection knows.
     pub declares: Vec<(String, String)>,
 }
 
 /// The settings of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
-    /// Runs are held against each other that did the same: the workload, by place.
+    /// Runs are held against each other that did the same: the workload, by index.
     pub group: usize,
     /// The settings.
     pub facts: Facts,
 }
 
-/// What is to be found out.
+/// The question: which arms are compared, and in what they should differ.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
     /// The arms; the first is the baseline.
     pub arms: Vec<ArmSettings>,
-    /// What they are meant to differ in, where that is said outright.
+    /// The factors they are meant to differ in, where these are named outright.
     pub factors: Vec<String>,
-    /// Whether a study asks, which declares what its arms set; else nothing is declared but by
-    /// `factors`.
+    /// True if a study asks, which declares what its arms set; otherwise only `factors` declares
+    /// anything.
     pub is_study: bool,
-    /// Whether they are known to differ in their work, which is then what differs.
+    /// True if they are known to differ in their work, which is then the difference.
     pub does_other_work: bool,
-    /// Arms that are compared, by place.
+    /// Arms that are compared, by index.
     pub pairs: Vec<(usize, usize)>,
     /// Every run.
     pub samples: Vec<Sample>,
 }
 
-/// What two arms declare to differ in.
+/// The declared difference between two arms.
 pub(super) struct Declared {
     pub factors: Vec<&'static Factor>,
-    /// Something is done to an arm of which nobody can say what it is.
+    /// True if an arm may have a change that no factor describes.
     pub(super) vague: bool,
 }
 

@@ -30,7 +30,7 @@ impl Seen {
         self.cells.values().flat_map(BTreeMap::keys).cloned().collect()
     }
 
-    /// The values of a setting in an arm, whatever it did.
+    /// The values of a setting in an arm, over all its work.
     pub(super) fn value(&self, arm: usize, name: &str) -> Option<String> {
         let cells = self.cells.iter().filter(|((of, _), _)| *of == arm);
         let values: BTreeSet<&String> =
@@ -50,7 +50,7 @@ impl Seen {
         self.names().into_iter().filter(|name| name != "findings" && differs(name)).collect()
     }
 
-    /// Whether anything was seen of how the arm's drive is attached.
+    /// True if any inspection saw how the arm's drive is attached.
     pub(super) fn is_known(&self, arm: usize) -> bool {
         self.value(arm, "findings").is_some()
     }

@@ -1,4 +1,4 @@
-//! What is to be thought of a difference: more than was meant, or none at all.
+//! Warnings about a difference: more than was meant, or none at all.
 
 use drivelab_core::factor::{self, Factor};
 
@@ -6,7 +6,7 @@ use super::question::{Declared, Question};
 use super::seen::Seen;
 use crate::figures::capital;
 
-/// Sentences that are told; what goes on beyond is only counted.
+/// Sentences that are printed; those beyond are only counted.
 const WARNINGS_MAX: usize = 3;
 /// Settings named in a sentence.
 const NAMES_MAX: usize = 5;
@@ -14,9 +14,9 @@ const NAMES_MAX: usize = 5;
 /// Two arms that did not differ in what they were declared to differ in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchanged {
-    /// The arms, by place.
+    /// The arms, by index.
     pub arms: (usize, usize),
-    /// What was the same in both.
+    /// The values that were the same in both.
     pub values: String,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
             }
         }
     }
-    for (place, arm) in question.arms.iter().enumerate() {
-        let unsteady = seen.unsteady(place);
+    for (index, arm) in question.arms.iter().enumerate() {
+        let unsteady = seen.unsteady(index);
         if let Some((name, values)) = unsteady.first() {
             let more = match unsteady.len() {
                 1 => String::new(),
@@ -86,7 +86,7 @@ impl Pair<'_> {
         let own: Vec<&String> = meant.iter().filter(own).copied().collect();
         let mut warnings = Vec::new();
         if !extra.is_empty() {
-            // What follows from another of them is not told apart from it.
+            // A setting that follows from another of them is no separate cause.
             let extra: Vec<String> = extra.into_iter().cloned().collect();
             let mut all: Vec<&str> = own.iter().map(|name| name.as_str()).collect();
             all.extend(causes(&extra));
@@ -106,7 +106,7 @@ impl Pair<'_> {
         warnings
     }
 
-    /// What was declared, where it was seen in both and was the same: `scheduler none`.
+    /// The declared factors that were seen in both and were the same: `scheduler none`.
     fn unchanged(&self) -> Option<String> {
         // Two drives of one model are two drives.
         if self.declared.factors.iter().any(|factor| factor.name == "drive") {
@@ -202,7 +202,7 @@ impl Pair<'_> {
 
     /// The two by name where there are others.
     fn told(&self, both: &str) -> String {
-        let name = |place: usize| &self.question.arms[place].name;
+        let name = |index: usize| &self.question.arms[index].name;
         match self.question.arms.len() {
             2 => both.to_owned(),
             _ => format!("`{}` and `{}`", name(self.arms.0), name(self.arms.1)),
@@ -228,11 +228,11 @@ fn causes(differing: &[String]) -> Vec<&str> {
     causes
 }
 
-/// What inspections found, arm by arm; arms with the same are told together.
+/// Findings of the inspections, arm by arm; arms with the same findings share a sentence.
 pub(super) fn faults(question: &Question, seen: &Seen) -> Vec<String> {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
-    for (place, arm) in question.arms.iter().enumerate() {
-        let Some(found) = seen.value(place, "findings").filter(|found| found != "none") else {
+    for (index, arm) in question.arms.iter().enumerate() {
+        let Some(found) = seen.value(index, "findings").filter(|found| found != "none") else {
             continue;
         };
         match told.iter_mut().find(|(known, _)| *known == found) {

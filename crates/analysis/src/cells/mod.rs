@@ -11,19 +11,19 @@ pub use series::{EACH, Line, MEAN, SUM, lines};
 
 use drivelab_core::matrix::{Group, Matrix};
 
-/// What a matrix measured, cell by cell.
+/// The measurements of a matrix, cell by cell.
 #[derive(Debug, Clone)]
 pub struct Cells {
-    /// What was varied.
+    /// The parameters that were varied.
     pub matrix: Matrix,
     /// The cells of every arm and block, those of a row alike but for their target.
     pub rows: Vec<Row>,
-    /// What the figures may be taken for, in sentences.
+    /// Caveats about the figures, as sentences.
     pub doubts: Vec<String>,
 }
 
 impl Cells {
-    /// What `runs` measured of a matrix.
+    /// Collects the measurements of `runs` over a matrix.
     pub fn of(matrix: &Matrix, runs: &[CellRun<'_>]) -> Self {
         Self { matrix: matrix.clone(), rows: row::rows(matrix, runs), doubts: row::doubts(runs) }
     }
@@ -33,7 +33,7 @@ impl Cells {
         row::over_blocks(&self.rows)
     }
 
-    /// The cells of a group in an arm with the first cursor, one place for each block size.
+    /// The cells of a group in an arm with the first cursor, one slot for each block size.
     pub fn line<'a>(&self, means: &'a [Row], arm: usize, group: Group) -> Vec<Option<&'a Row>> {
         let of_size = |size: usize| {
             let same =

@@ -1,4 +1,4 @@
-//! The figures of a matrix, each target alone beside all together.
+//! The figures of a matrix, each target alone and all together.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use drivelab_core::record::{Better, Figure, MarkId, RunRecord};
 /// The run of a cell.
 #[derive(Debug, Clone, Copy)]
 pub struct CellRun<'a> {
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
     /// Its block.
     pub block: u32,
-    /// The place of its arm in the order of the block.
+    /// The position of its arm in the order of the block.
     pub position: u32,
-    /// The cell, by its place among [`Matrix::cells`].
+    /// The cell, by its index among [`Matrix::cells`].
     pub place: usize,
-    /// What it measured, with a job for each target.
+    /// Its record, with a job for each target.
     pub record: &'a RunRecord,
 }
 
 /// Cells of one arm that are alike but for their target: each drive alone, and all together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
-    /// Where sequential threads go on, by place in the matrix.
+    /// The cursor of sequential threads, by index in the matrix.
     pub cursor: usize,
     /// Its block.
     pub block: u32,
-    /// The place of its arm in the order of the block.
+    /// The position of its arm in the order of the block.
     pub position: u32,
     /// Order, threads on each drive and share of reads.
     pub group: Group,
-    /// Block size, by place in the matrix.
+    /// Block size, by index in the matrix.
     pub size: usize,
     /// Each drive alone, in bytes a second; none where it was not measured.
     pub alone: Vec<Option<f64>>,
     /// Each drive while all work, in bytes a second; a single drive alone is all.
     pub together: Vec<Option<f64>>,
-    /// Whether a run of it measured something else than the drives.
+    /// True if a run of it measured something other than the drives.
     pub is_void: bool,
 }
 
@@ -65,15 +65,15 @@ impl Row {
     }
 }
 
-/// The rows of a matrix by block, arm and place.
+/// The rows of a matrix by block, arm and cell.
 pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
     let cells = matrix.cells();
     let targets = matrix.targets.len();
     let each = targets + usize::from(matrix.has_all());
     let mut rows: BTreeMap<(u32, usize, usize), Row> = BTreeMap::new();
-    for &CellRun { arm, block, position, place, record } in runs {
-        let cell = cells[place];
-        let row = rows.entry((block, arm, place / each)).or_insert_with(|| Row {
+    for &CellRun { arm, block, position, place: index, record } in runs {
+        let cell = cells[index];
+        let row = rows.entry((block, arm, index / each)).or_insert_with(|| Row {
             arm,
             cursor: cell.cursor,
             block,
@@ -111,7 +111,7 @@ pub fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
     cells.into_iter().map(line).collect()
 }
 
-/// What a list of kept runs shows of it: the highest rate of any cell, and the lowest.
+/// The figures that a list of kept runs shows of it: the highest rate of any cell, and the lowest.
 pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
     let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
     let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));

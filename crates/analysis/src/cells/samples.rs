@@ -26,11 +26,11 @@ pub fn workloads(matrix: &Matrix) -> Vec<WorkloadInfo> {
 
 /// One sample for every arm, block and group whose cells are all there, at the first cursor.
 pub fn samples(cells: &Cells) -> Vec<RunSample> {
-    let mut places: Vec<(usize, u32)> = cells.rows.iter().map(|row| (row.arm, row.block)).collect();
-    places.sort_unstable();
-    places.dedup();
+    let mut runs: Vec<(usize, u32)> = cells.rows.iter().map(|row| (row.arm, row.block)).collect();
+    runs.sort_unstable();
+    runs.dedup();
     let mut samples = Vec::new();
-    for (arm, block) in places {
+    for (arm, block) in runs {
         for (workload, group) in cells.matrix.groups().into_iter().enumerate() {
             let rows = cells.rows.iter().filter(|row| {
                 (row.arm, row.block, row.cursor, row.group) == (arm, block, 0, group)

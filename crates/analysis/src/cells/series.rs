@@ -30,8 +30,8 @@ pub fn lines(matrix: &Matrix, rows: &[Option<&Row>]) -> Vec<Line> {
         points: rows.iter().map(|row| Some(value((*row)?)? / 1e6)).collect(),
     };
     let targets = matrix.targets.len();
-    let single = |(place, name): (usize, &String)| {
-        line(name, "single", &|row| row.alone.get(place).copied().flatten())
+    let single = |(index, name): (usize, &String)| {
+        line(name, "single", &|row| row.alone.get(index).copied().flatten())
     };
     let mut lines: Vec<Line> = matrix.targets.iter().enumerate().map(single).collect();
     if targets > 1 {

@@ -17,7 +17,7 @@ use crate::suggest;
 use crate::validity::{self, OfArm, Reason};
 use drivelab_core::record::Label;
 
-/// What is decided before looking.
+/// The choices that are made before looking at the results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareOptions {
     /// The metric that decides. Where none is given: `iops` for stored runs and fio; `seeks` for
@@ -28,8 +28,8 @@ pub struct CompareOptions {
     pub margin: f64,
     /// Seed of the random sign flips (above 16 blocks).
     pub seed: u64,
-    /// What the arms are meant to differ in, where that is said: settings of how they were
-    /// attached, and keys of their work.
+    /// The factors that the arms are meant to differ in, where they are named: settings of their
+    /// attachment, and keys of their work.
     pub factors: Vec<String>,
     /// Why the runs are no pairs, where the caller knows that.
     pub unpaired: Option<String>,
@@ -55,7 +55,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         None => notes.extend(input.order_note.clone()),
     }
     let (mut questions, mut doubts) = (Vec::new(), Vec::new());
-    for (place, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         let values = match unpaired {
             Some(_) => Some(column.groups()),
             None => column.values(&blocks),
@@ -64,7 +64,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
             notes.extend(column.note(input));
             continue;
         };
-        let role = if place == gate { Role::Gate } else { Role::Other };
+        let role = if index == gate { Role::Gate } else { Role::Other };
         let arms = 1..input.arms.len();
         questions.extend(arms.map(|to| Question { series: series.len(), from: 0, to, role }));
         doubts.push(column.doubts(input, unpaired.is_none()));
@@ -110,7 +110,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
     })
 }
 
-/// How the arms were attached, and whether that is what they are meant to differ in.
+/// Compares how the arms were attached with what they are meant to differ in.
 fn attached(input: &Input, options: &CompareOptions, asked: &withheld::Asked<'_>) -> Difference {
     let known = options.factors.iter().filter(|name| factor::find(name).is_some());
     attachment::difference(&attachment::Question {
@@ -128,8 +128,8 @@ fn doubtful(input: &Input, outcomes: &[Outcome], doubts: &[Vec<Reason>]) -> Vec<
     });
     let of_runs = validity::reasons(&arms.collect::<Vec<_>>(), true);
     let of_runs = of_runs.into_iter().map(|it| it.concerning(outcomes, |_| true));
-    let of_series = |(place, doubts): (usize, &Vec<Reason>)| {
-        let of = |it: &Reason| it.clone().concerning(outcomes, |outcome| outcome.series == place);
+    let of_series = |(index, doubts): (usize, &Vec<Reason>)| {
+        let of = |it: &Reason| it.clone().concerning(outcomes, |outcome| outcome.series == index);
         doubts.iter().map(of).collect::<Vec<_>>()
     };
     of_runs.chain(doubts.iter().enumerate().flat_map(of_series)).collect()
@@ -146,7 +146,7 @@ fn of_several_machines(why: &str) -> Refusal {
     )
 }
 
-/// What an interval is not about where all runs simulate one drive.
+/// The limit of an interval where all runs simulate one drive.
 const MEDIAN: &str = "These runs simulate the median of the drives that fit the profile: the \
                       intervals are about its addresses, not about other drives of the kind. A \
                       study at stage simulate draws drives, one a block.";
@@ -179,27 +179,27 @@ fn primary(
         let why = column.difference()?.why(input);
         Some(Refusal::request(format!("`{}` is not comparable: {why}", column.metric)))
     };
-    let place = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
+    let find = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
     if let Some(name) = &options.primary {
         let named = columns.iter().find(|column| column.metric == name);
         if let Some(refusal) = named.and_then(refused) {
             return Err(refusal);
         }
         let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
-        return place(name).ok_or_else(|| {
+        return find(name).ok_or_else(|| {
             let hint = suggest::among(name, &known);
             Refusal::request(format!("the arms have no metric `{name}` in common; {hint}"))
         });
     }
     let usual = match &input.source {
-        Source::Runs => place("iops"),
+        Source::Runs => find("iops"),
         Source::Pairs { leading } => {
             let names: Vec<&str> = columns
                 .iter()
                 .filter(|column| usable(column))
                 .map(|column| column.metric)
                 .collect();
-            let leading = leading.as_deref().and_then(place);
+            let leading = leading.as_deref().and_then(find);
             if names.len() > 1 && leading.is_none() {
                 return Err(no_primary(&names));
             }
@@ -213,7 +213,7 @@ fn primary(
             if !of_jobs.is_empty() {
                 return Err(no_primary(&of_jobs));
             }
-            place("seeks").or_else(|| place("iops"))
+            find("seeks").or_else(|| find("iops"))
         }
     };
     let is_of_disk = |column: &Column| {

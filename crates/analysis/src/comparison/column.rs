@@ -12,7 +12,7 @@ use crate::metric;
 use crate::outcome::{Series, geometric_mean};
 use crate::validity::Reason;
 
-/// What makes figures of one name incomparable.
+/// The reason why figures of one name are incomparable.
 pub(super) enum Difference<'a> {
     /// An arm has them in another unit.
     Unit { arm: usize, unit: &'a str, first: &'a str },
@@ -67,15 +67,15 @@ pub(super) struct Column<'a> {
 
 pub(super) fn columns(input: &Input) -> Vec<Column<'_>> {
     let mut columns: Vec<Column> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         for run in runs {
             for (figure, value) in run.figures.iter() {
-                let place = *places.entry(&figure.name).or_insert_with(|| {
+                let index = *indices.entry(&figure.name).or_insert_with(|| {
                     columns.push(Column::new(figure, input.arms.len()));
                     columns.len() - 1
                 });
-                columns[place].add(arm, &run.block, (figure, value));
+                columns[index].add(arm, &run.block, (figure, value));
             }
         }
     }
@@ -134,7 +134,7 @@ impl<'a> Column<'a> {
         self.complete = complete.map(|block| (*block).to_owned()).collect();
     }
 
-    /// Whether its figures are of one kind, and there are values to compare.
+    /// True if its figures are of one kind, and there are values to compare.
     pub(super) fn is_usable(&self, is_paired: bool) -> bool {
         let has_values = if is_paired {
             !self.complete.is_empty()
@@ -170,7 +170,7 @@ impl<'a> Column<'a> {
     /// Pairs leave out a block that no arm has a value of.
     fn not_above_zero(&self, arm: usize, input: &Input, is_paired: bool) -> Option<Reason> {
         let others = |block: &str| {
-            let mut others = self.cells.iter().enumerate().filter(|(place, _)| *place != arm);
+            let mut others = self.cells.iter().enumerate().filter(|(index, _)| *index != arm);
             others.any(|(_, cells)| cells.contains_key(block))
         };
         let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(block));
@@ -243,7 +243,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Why the metric is not compared; nothing where it is a detail, which nobody misses.
+    /// The reason why the metric is not compared; nothing for a detail, which readers do not miss.
     pub(super) fn note(&self, input: &Input) -> Option<String> {
         if let Some(difference) = self.difference() {
             return Some(format!("`{}` is not compared: {}.", self.metric, difference.why(input)));

@@ -1,4 +1,4 @@
-//! Which way is better, where the name of a metric says it.
+//! The better direction of a metric, where its name says it.
 //!
 //! A direction is known or it is not: a name that does not say it is refused, because a wrong guess
 //! turns every verdict round.
@@ -15,17 +15,17 @@ const NAMES_MORE: &str = "
 /// The same, where neither direction is better as such.
 const NAMES_NEITHER: &str = "%iowait avgqu-sz aqu-sz";
 
-/// Rates: a name with one of these is a rate, whatever else it says.
+/// Rates: a name with one of these is a rate, regardless of its other words.
 const RATES: &str = "
     iops tps qps rps eps bps kbps mbps gbps kibps mibps gibps throughput bandwidth bw speed
     goodput";
 
-/// What is measured in time, and wanted short.
+/// Waits: measured in time, and better when short.
 const WAITS: &str = "
     lat latency latencies clat slat wait await svctm delay time runtime walltime wall elapsed
     duration response stall stalls rtt jitter";
 
-/// What nobody wants more of, also a second.
+/// Faults: fewer are better, also per second.
 const FAULTS: &str = "
     err error errors errs fail failed failures retry retries retransmits timeout timeouts lost
     dropped drops aborted aborts reconnects corrupt corrupted torn";
@@ -35,10 +35,10 @@ const NEITHER: &str = "
     idle uptime interval thinktime mtbf lifetime age between until free available remaining hit
     hits util";
 
-/// How far values scatter: less is better of a time; of a rate it says nothing on its own.
+/// Measures of scatter: less is better for a time; for a rate it says nothing on its own.
 const SCATTER: &str = "stddev stdev dev deviation variance cv";
 
-/// Which number of a distribution it is.
+/// Statistics of a distribution.
 const STATISTICS: &str = "avg average mean median min max total";
 
 const TIMES: &str = "
@@ -48,7 +48,7 @@ const TIMES: &str = "
 const DATA: &str = "
     b byte bytes kb kib kbytes kbyte mb mib mbytes mbyte gb gib gbytes gbyte tb tib";
 
-/// What is counted and worth counting, as it stands before `_s`: `reads_s` might be seconds.
+/// Things that are counted and worth counting, before `_s`: `reads_s` might be seconds.
 const COUNTS: &str = "op ops io ios iops tps qps rps req txn";
 
 /// The same, where `/s` or `per second` makes it a rate beyond doubt.
@@ -58,7 +58,7 @@ const WORK: &str = "
     message messages msgs insert inserts update updates delete deletes commit commits seek seeks
     page pages block blocks sectors iterations";
 
-/// Which way is better by the name alone; `None` where it does not say.
+/// Returns the better direction by the name alone; `None` where it does not say.
 pub fn by_name(name: &str) -> Option<Better> {
     let lower = name.trim().to_lowercase();
     if is_one_of(&lower, NAMES_MORE) {
@@ -84,7 +84,7 @@ pub fn by_name(name: &str) -> Option<Better> {
     }
 }
 
-/// Whether a list of words separated by blanks has this one.
+/// True if a list of words separated by blanks has this one.
 fn is_one_of(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
@@ -93,9 +93,9 @@ fn is_one_of(word: &str, list: &str) -> bool {
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut spaced = String::new();
-    for (place, letter) in letters.iter().enumerate() {
-        let before = place.checked_sub(1).map(|it| letters[it]);
-        let after = letters.get(place + 1);
+    for (index, letter) in letters.iter().enumerate() {
+        let before = index.checked_sub(1).map(|it| letters[it]);
+        let after = letters.get(index + 1);
         let begins = letter.is_uppercase()
             && before.is_some_and(char::is_lowercase)
             && after.is_some_and(|after| after.is_lowercase())
@@ -113,16 +113,16 @@ fn words(name: &str) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether it counts something in a time; `None` where it does, and what it counts is not known.
+/// True if it counts something in a time; `None` if it does, but the thing it counts is not known.
 fn is_rate(words: &[String]) -> Option<bool> {
     let in_any = |word: &String, lists: &[&str]| lists.iter().any(|list| is_one_of(word, list));
     if words.iter().any(|word| is_one_of(word, RATES)) {
         return Some(true);
     }
     let per = words.iter().position(|word| word == "per");
-    if let Some(place) = per {
-        let in_time = words[place..].iter().any(|w| w == "s" || is_one_of(w, TIMES));
-        let counts = words[..place].iter().any(|w| in_any(w, &[DATA, COUNTS, WORK]));
+    if let Some(index) = per {
+        let in_time = words[index..].iter().any(|w| w == "s" || is_one_of(w, TIMES));
+        let counts = words[..index].iter().any(|w| in_any(w, &[DATA, COUNTS, WORK]));
         return match (in_time, counts) {
             (false, _) => Some(false),
             (true, true) => Some(true),
@@ -139,11 +139,11 @@ fn is_rate(words: &[String]) -> Option<bool> {
     })
 }
 
-/// Whether its unit is a time: `fsync_ms`, `fsync(s)`, `ns per op`; a mere `_s` says nothing.
+/// True if its unit is a time: `fsync_ms`, `fsync(s)`, `ns per op`; a mere `_s` says nothing.
 fn is_time(name: &str, words: &[String]) -> bool {
     let is_unit = |word: &String| is_one_of(word, TIMES);
-    if let Some(place) = words.iter().position(|word| word == "per") {
-        return place > 0 && (is_unit(&words[place - 1]) || words[place - 1] == "s");
+    if let Some(index) = words.iter().position(|word| word == "per") {
+        return index > 0 && (is_unit(&words[index - 1]) || words[index - 1] == "s");
     }
     if is_rate(words) == Some(true) {
         return words.iter().any(|word| is_unit(word) && word != "sec" && word != "s");

@@ -1,4 +1,4 @@
-//! What a comparison of results showed.
+//! The result of a comparison.
 
 use drivelab_stats::{Verdict, WarningId};
 
@@ -10,7 +10,7 @@ use drivelab_core::record::{Label, Remark};
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareResult {
-    /// What the figures come from.
+    /// The source of the figures.
     pub source: Source,
     /// The arms' names; the first is the baseline.
     pub arms: Vec<String>,
@@ -22,16 +22,16 @@ pub struct CompareResult {
     pub seed: u64,
     /// Every metric with its values.
     pub series: Vec<Series>,
-    /// What is known of each series besides, in the same order.
+    /// Further facts about each series, in the same order.
     pub facts: Vec<SeriesFacts>,
     /// Every metric and arm against the baseline.
     pub outcomes: Vec<Outcome>,
-    /// How many comparisons hold together.
+    /// The number of comparisons that hold together.
     pub together: Together,
-    /// The comparison that decides, by its place in `outcomes`: the primary metric of the last
+    /// The comparison that decides, by its index in `outcomes`: the primary metric of the last
     /// arm.
     pub primary: usize,
-    /// How the arms were attached.
+    /// The difference in attachment between the arms.
     pub attached: Difference,
     /// The keys in which the work of the runs differs.
     pub work: Vec<WorkRow>,
@@ -39,21 +39,21 @@ pub struct CompareResult {
     pub withheld: Vec<Withheld>,
     /// Why the runs were compared without pairing them.
     pub unpaired: Option<String>,
-    /// What else a reader must know.
+    /// Other notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// What a metric is.
+/// Facts about a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesFacts {
     /// It only accompanies another number.
     pub is_detail: bool,
-    /// What it is, where it is no plain measurement: one remark a label.
+    /// Remarks on a metric that is no plain measurement: one per label.
     pub remarks: Vec<Remark>,
 }
 
 impl SeriesFacts {
-    /// Whether the number has this label.
+    /// True if the number has this label.
     pub fn is(&self, label: Label) -> bool {
         self.remarks.iter().any(|remark| remark.label == label)
     }
@@ -65,15 +65,15 @@ impl CompareResult {
         &self.outcomes[self.primary]
     }
 
-    /// What is concluded: the verdict on the primary metric of the last arm.
+    /// Returns the conclusion: the verdict on the primary metric of the last arm.
     pub fn verdict(&self) -> Verdict {
         self.primary().verdict()
     }
 
-    /// Whether the verdict of an outcome is withheld, and by a reason that is said first.
+    /// True if the verdict of an outcome is withheld, and by a reason that is said first.
     pub fn is_withheld(&self, outcome: &Outcome) -> bool {
-        let place = self.outcomes.iter().position(|it| std::ptr::eq(it, outcome));
-        place.is_some_and(|place| self.withheld.iter().any(|it| it.outcomes.contains(&place)))
+        let index = self.outcomes.iter().position(|it| std::ptr::eq(it, outcome));
+        index.is_some_and(|index| self.withheld.iter().any(|it| it.outcomes.contains(&index)))
     }
 
     /// The warnings that no reason to withhold has said already.

@@ -8,7 +8,7 @@ use super::gather::{DiskKey, DiskName, Fleet, LeftOut, PeerKey};
 use crate::attachment::Facts;
 use crate::figures;
 
-/// What is asked of a fleet.
+/// The options of a fleet analysis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetOptions {
     /// Smallest difference from the peers that matters.
@@ -17,14 +17,14 @@ pub struct FleetOptions {
     pub false_discovery: f64,
 }
 
-/// What is found in a fleet.
+/// The result of a fleet analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FleetResult {
     /// The figure by which disks are compared.
     pub metric: String,
-    /// Which way of it is better; `None` where nothing was measured.
+    /// The better direction of it; `None` where nothing was measured.
     pub better: Option<Better>,
-    /// What was asked.
+    /// The options of the analysis.
     pub options: FleetOptions,
     /// Hosts that were collected from.
     pub hosts: usize,
@@ -43,11 +43,11 @@ pub struct FleetResult {
 /// A group of peers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerResult {
-    /// What they have in common.
+    /// The properties that they have in common.
     pub peers: PeerKey,
     /// The disks.
     pub disks: Vec<DiskName>,
-    /// What was found among them.
+    /// The judgement of the disks among each other.
     pub judgement: GroupJudgement,
 }
 
@@ -56,7 +56,7 @@ pub struct PeerResult {
 pub struct Found {
     /// The disk.
     pub disk: DiskName,
-    /// Its group, by place.
+    /// Its group, by index.
     pub group: usize,
     /// The evidence.
     pub outlier: Outlier,
@@ -90,7 +90,7 @@ impl Found {
         format!("{} {way}", figures::percent_change(self.outlier.ratio))
     }
 
-    /// Whether it is worse than its peers; `None` where neither way is better.
+    /// True if it is worse than its peers; `None` where neither way is better.
     pub fn is_worse(&self, better: Option<Better>) -> Option<bool> {
         match better? {
             Better::More => Some(self.outlier.ratio < 1.0),
@@ -137,11 +137,11 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
 
 fn found(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for (place, (group, keys)) in groups.iter().enumerate() {
+    for (index, (group, keys)) in groups.iter().enumerate() {
         for outlier in group.judged().map(|it| &it.outliers).into_iter().flatten() {
             let disk = group.disks[outlier.index].clone();
             let facts = fleet.disks[keys[outlier.index]].facts.clone();
-            found.push(Found { disk, group: place, outlier: *outlier, facts, others_of_host: 0 });
+            found.push(Found { disk, group: index, outlier: *outlier, facts, others_of_host: 0 });
         }
     }
     found.sort_by(|a, b| a.outlier.p.total_cmp(&b.outlier.p).then_with(|| a.disk.cmp(&b.disk)));

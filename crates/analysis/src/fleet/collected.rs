@@ -1,6 +1,6 @@
-//! What was collected from which host, and what was not.
+//! The hosts of a fleet, with the data collected from each and the gaps.
 
-/// What came of one host.
+/// The data collected from one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectedHost {
     /// The host.
@@ -18,7 +18,7 @@ pub struct CollectedHost {
 }
 
 impl CollectedHost {
-    /// Whether everything that was asked for is kept.
+    /// True if everything that was asked for is kept.
     pub fn is_whole(&self) -> bool {
         self.why.is_none() && self.failed.is_empty()
     }

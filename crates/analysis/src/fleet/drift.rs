@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::gather::{Disk, DiskName, Fleet};
 
-/// What a model is known by: no setting, or the same wherever the model is.
+/// The facts that identify a model: no settings, or the same wherever the model is.
 const IDENTITY: [&str; 4] = ["model", "kind", "capacity_bytes", "rpm"];
 /// Settings that matter most, in the order in which they are listed; others follow by name.
 const FIRST: [&str; 7] =
@@ -78,6 +78,6 @@ fn of_peers(disks: &[&Disk]) -> Vec<(String, Vec<DriftedValue>)> {
 }
 
 fn rank(setting: &str) -> (usize, String) {
-    let place = FIRST.iter().position(|first| *first == setting);
-    (place.unwrap_or(FIRST.len()), setting.to_owned())
+    let rank = FIRST.iter().position(|first| *first == setting);
+    (rank.unwrap_or(FIRST.len()), setting.to_owned())
 }

@@ -39,20 +39,20 @@ impl fmt::Display for DiskName {
     }
 }
 
-/// What peers have in common.
+/// The properties that peers have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerKey {
     /// The drive's own name.
     pub model: String,
-    /// How it is attached, in words.
+    /// The attachment, in words.
     pub attachment: String,
-    /// What its runs did, as options of `drivelab run`.
+    /// The work of its runs, as options of `drivelab run`.
     pub work: String,
     /// The same as keys and values, which have more than there are options.
     pub keys: Work,
 }
 
-/// What makes a disk the same one in two collections.
+/// The identity of a disk across collections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DiskKey {
     /// Its serial number or world wide name, as a fingerprint; on one host, because clones of a
@@ -62,12 +62,12 @@ pub(super) enum DiskKey {
     Position { host: String, boot: String, model: String, bytes: String, device: String },
 }
 
-/// What was collected from one host at one time.
+/// The data collected from one host at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collection {
     /// The host.
     pub host: String,
-    /// When, in milliseconds since 1970.
+    /// The time of collection, in milliseconds since 1970.
     pub time_ms: u64,
     /// In which boot of the host; unknown in collections of older versions.
     pub boot: Option<String>,
@@ -239,7 +239,7 @@ fn boot(collection: &Collection) -> String {
     collection.boot.clone().unwrap_or_else(|| format!("at {}", collection.time_ms))
 }
 
-/// Which disk it is. An identity that two drives of one host share identifies neither.
+/// Identifies the disk. An identity that two drives of one host share identifies neither.
 fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
     let host = collection.host.clone();
     let is_own = |identity: &&String| {
@@ -260,7 +260,7 @@ fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
     }
 }
 
-/// What the disk of a run shares with its peers; `None` where nothing says which model it is.
+/// The properties that the disk of a run shares with its peers; `None` if its model is unknown.
 fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
     let fact = |name: &&str| {
         let fact = drive.facts.get(*name)?;

@@ -82,16 +82,16 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
             (&it.what, &it.work, &it.target) == (&what, &work, &kept.target)
                 && (&it.host, &it.metric, &it.unit) == (&kept.host, &figure.name, &figure.unit)
         };
-        let place = all.iter().position(is_same).unwrap_or(all.len());
-        if place == all.len() {
+        let index = all.iter().position(is_same).unwrap_or(all.len());
+        if index == all.len() {
             let (metric, unit) = (figure.name, figure.unit);
             let (host, target, moments) = (kept.host, kept.target, Vec::new());
             all.push(Course { what, work, target, host, metric, unit, moments, left_out: 0 });
         }
         if validity::counts(&flaws) {
-            all[place].moments.push(moment);
+            all[index].moments.push(moment);
         } else {
-            all[place].left_out += 1;
+            all[index].left_out += 1;
         }
     }
     all.retain(|course| !course.moments.is_empty());

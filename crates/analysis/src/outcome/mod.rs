@@ -28,9 +28,9 @@ pub struct Series {
     pub name: String,
     /// The metric alone, `iops`.
     pub metric: String,
-    /// The workload, by place; 0 where there is only one.
+    /// The workload, by index; 0 where there is only one.
     pub workload: usize,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
     /// Smallest effect worth acting on, as a fraction.
     pub margin: f64,
@@ -56,16 +56,16 @@ impl Series {
         geometric_mean(&self.values[arm])
     }
 
-    /// Whether it is a time, which is faster or slower and not more or less.
+    /// True if it is a time, which is faster or slower and not more or less.
     pub fn is_time(&self) -> bool {
         metric::is_time(&self.metric, &self.unit)
     }
 }
 
-/// What one arm of a series is against another.
+/// The comparison of one arm of a series with another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The series, by place.
+    /// The series, by index.
     pub series: usize,
     /// The arm it is measured against.
     pub from: usize,
@@ -75,7 +75,7 @@ pub struct Outcome {
     pub adjusted: Adjusted,
     /// The fewest runs of each arm with which its design allows a verdict.
     pub runs_min: u32,
-    /// What one more drive will do, where each block simulated another one.
+    /// The prediction for one more drive, where each block simulated another one.
     pub foreseen: Option<Foreseen>,
 }
 
@@ -89,12 +89,12 @@ impl Outcome {
         geometric_mean(&counted.map(|(_, value)| *value).collect::<Vec<f64>>())
     }
 
-    /// What may be concluded.
+    /// Returns the verdict that may be concluded.
     pub fn verdict(&self) -> Verdict {
         self.adjusted.comparison.verdict
     }
 
-    /// Whether drives differ too much for one verdict, which is all that is wrong with it.
+    /// True if drives differ too much for one verdict, and nothing else is wrong with it.
     pub fn depends(&self) -> bool {
         let comparison = &self.adjusted.comparison;
         let is_such = |warning: &Warning| warning.id == WarningId::Depends;
@@ -162,16 +162,16 @@ pub(crate) fn judge(
         Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
     let outcome = |((question, asked), mut adjusted): ((&Question, &Member), Adjusted)| {
-        let Question { series: place, from, to, .. } = *question;
-        let arms = (series[place].workload, from, to);
-        let of_work = || effects(series, place, &[from, to]);
+        let Question { series: index, from, to, .. } = *question;
+        let arms = (series[index].workload, from, to);
+        let of_work = || effects(series, index, &[from, to]);
         let effects = if rules.sampled.is_any() { of_work() } else { Vec::new() };
         let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
         if let Some(foreseen) = &foreseen {
             foreseen.forecast.judge(&mut adjusted);
         }
         let runs_min = asked.criteria.blocks_min();
-        Outcome { series: place, from, to, adjusted, runs_min, foreseen }
+        Outcome { series: index, from, to, adjusted, runs_min, foreseen }
     };
     Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
 }
@@ -208,8 +208,8 @@ pub(crate) fn judge_unpaired(
 /// The effects that arms have on the work of a series: each arm against the first in its metric,
 /// and those in question against the first of them in the tail of latencies too, where another
 /// order of requests shows even if it gains nothing.
-pub fn effects(series: &[Series], place: usize, arms: &[usize]) -> Vec<f64> {
-    let own = &series[place];
+pub fn effects(series: &[Series], index: usize, arms: &[usize]) -> Vec<f64> {
+    let own = &series[index];
     let against_first = own.values.iter().map(|values| effect(&own.values[0], values));
     let tails = series.iter().filter(|it| it.workload == own.workload && it.metric == TAIL);
     let of_arms = tails.chain([own]).flat_map(|it| {

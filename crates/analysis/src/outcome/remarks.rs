@@ -1,4 +1,4 @@
-//! Warnings of many comparisons, each told once.
+//! Warnings of many comparisons, each given once.
 
 use drivelab_stats::{Warning, WarningId};
 
@@ -9,8 +9,8 @@ const NAMES_MAX: usize = 3;
 
 /// Every different warning with the comparisons it is about, in order of first appearance.
 ///
-/// Claims that do not hold together are told at once: each has a p of its own, which stands with
-/// the comparison. `said` are those that are told elsewhere.
+/// Claims that do not hold together share one warning: each has a separate p, which stands with
+/// the comparison. `said` are those that are given elsewhere.
 pub fn gather<'a>(
     outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>,
     said: &[WarningId],
@@ -20,7 +20,7 @@ pub fn gather<'a>(
         one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
     };
     for (name, outcome) in outcomes {
-        // That it depends on the drive is the verdict, and is told as such.
+        // The dependence on the drive is the verdict already, so it needs no warning.
         let warnings = outcome.adjusted.comparison.warnings.iter();
         let is_new = |id: WarningId| id != WarningId::Depends && !said.contains(&id);
         for warning in warnings.filter(|warning| is_new(warning.id)) {

@@ -1,10 +1,10 @@
-//! Which verdicts hold together, and what is said of it.
+//! Verdicts that hold together, and the words for them.
 
 use drivelab_stats::Role;
 
 use super::Outcome;
 
-/// How many comparisons were made in each part, contrasts included.
+/// The number of comparisons in each part, contrasts included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Together {
     /// Of the primary metric: one an arm.
@@ -20,7 +20,7 @@ impl Together {
         Self { gates, others: outcomes.len() - gates }
     }
 
-    /// What is adjusted, for which number, and what that promises.
+    /// Returns a sentence on the adjustment: which comparisons share it, and what it promises.
     pub fn words(self) -> String {
         let Self { gates, others } = self;
         let groups = match (gates, others) {

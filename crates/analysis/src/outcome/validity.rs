@@ -1,4 +1,4 @@
-//! Whether the figures of runs may decide: one rule for studies, comparisons, histories and fleets.
+//! Decides if figures of runs may count: one rule for studies, comparisons, histories and fleets.
 //!
 //! A figure of the requests that succeeded is a figure of a selection where others failed: the
 //! failed ones may be the slow ones. A figure of a drive that fell behind its rate depends on the
@@ -44,7 +44,7 @@ fn of_total(total: &JobRecord, record: &RunRecord) -> Vec<Flaw> {
     failure.into_iter().chain(nothing).chain(behind(total, record)).collect()
 }
 
-/// Whether requests of an open loop were due and never issued.
+/// A flaw if requests of an open loop were due and never issued.
 fn behind(total: &JobRecord, record: &RunRecord) -> Option<Flaw> {
     let workload = record.config.workload.as_ref()?;
     let (Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. }) = workload.pace else {
@@ -61,12 +61,12 @@ fn behind(total: &JobRecord, record: &RunRecord) -> Option<Flaw> {
     is_behind.then(|| Flaw::Behind { issued, due: u64::try_from(due).unwrap_or(u64::MAX) })
 }
 
-/// Whether most requests of a run failed: its figures are those of the exception.
+/// True if most requests of a run failed: its figures are those of the exception.
 pub fn mostly_failed(total: &JobRecord) -> bool {
     total.errors > total.ios
 }
 
-/// Whether enough requests of a run failed that its figures are those of a selection.
+/// True if enough requests of a run failed that its figures are those of a selection.
 pub fn is_selection(total: &JobRecord) -> bool {
     is_above(total.errors, total.ios + total.errors)
 }
@@ -124,11 +124,11 @@ fn float(count: u64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
     pub id: WarningId,
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
-    /// What was found, as a clause.
+    /// The observation, as a clause.
     pub message: String,
-    /// What to do about it, as an imperative.
+    /// The remedy, as an imperative.
     pub hint: String,
 }
 
@@ -142,7 +142,7 @@ impl Reason {
         let Self { id, arm, message, hint } = self;
         let all = outcomes.iter().enumerate();
         let concerned = all.filter(|(_, it)| [it.from, it.to].contains(&arm) && are(it));
-        Withheld { id, message, hint, outcomes: concerned.map(|(place, _)| place).collect() }
+        Withheld { id, message, hint, outcomes: concerned.map(|(index, _)| index).collect() }
     }
 }
 
@@ -155,16 +155,16 @@ pub(crate) struct OfArm<'a> {
 
 /// The reasons for which no verdict may rest on these arms.
 ///
-/// Where `voids` are left out of the blocks already, as in studies, they are no reason here.
+/// `voids` is false where the blocks leave void runs out already, as in studies.
 pub(crate) fn reasons(arms: &[OfArm<'_>], voids: bool) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    for (place, arm) in arms.iter().enumerate() {
+    for (index, arm) in arms.iter().enumerate() {
         let all = [arm.failed(), arm.erred(), arm.empty(), arm.behind(), arm.changed()];
         let void = voids.then(|| arm.void()).flatten();
         let found = all.into_iter().flatten().chain(void);
         reasons.extend(found.map(|(id, message, hint)| Reason {
             id,
-            arm: place,
+            arm: index,
             message,
             hint: hint.to_owned(),
         }));
@@ -256,7 +256,7 @@ impl OfArm<'_> {
         Some((WarningId::RunsVoid, message, "compare without these runs, or use a quieter host"))
     }
 
-    /// Whether most of its runs, or none, were disturbed.
+    /// True, in this order, if most of its runs were disturbed and if none was.
     fn is_disturbed(&self) -> (bool, bool) {
         let count = self.runs.iter().filter(|flaws| flaws.contains(&Flaw::Disturbed)).count();
         (2 * count > self.runs.len(), count == 0)
@@ -266,15 +266,15 @@ impl OfArm<'_> {
 /// Other load that disturbed most runs of one arm and none of another is in their difference.
 fn disturbed(arms: &[OfArm<'_>]) -> Option<Reason> {
     let calm = arms.iter().find(|arm| !arm.runs.is_empty() && arm.is_disturbed().1)?;
-    let place = arms.iter().position(|arm| arm.is_disturbed().0)?;
-    let arm = &arms[place];
+    let index = arms.iter().position(|arm| arm.is_disturbed().0)?;
+    let arm = &arms[index];
     let runs = arm.runs_with(|flaw| *flaw == Flaw::Disturbed)?;
     let message = format!(
         "other load disturbed {runs} of `{}` and none of `{}`: the difference may be its effect",
         arm.name, calm.name
     );
     let hint = "alternate the arms on a quiet machine".to_owned();
-    Some(Reason { id: WarningId::Disturbed, arm: place, message, hint })
+    Some(Reason { id: WarningId::Disturbed, arm: index, message, hint })
 }
 
 #[cfg(test)]

@@ -5,17 +5,17 @@ use serde::{Serialize, Serializer};
 
 use super::Outcome;
 
-/// A reason to withhold verdicts, whatever the figures say.
+/// A reason to withhold verdicts, regardless of the figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Withheld {
     /// The kind of reason, a contract with scripts.
     #[serde(serialize_with = "id")]
     pub id: WarningId,
-    /// What is wrong, a clause.
+    /// The problem, as a clause.
     pub message: String,
-    /// What to do about it, an imperative.
+    /// The remedy, as an imperative.
     pub hint: String,
-    /// The comparisons that it concerns, by their place among the outcomes.
+    /// The comparisons that it concerns, by their index among the outcomes.
     #[serde(skip)]
     pub outcomes: Vec<usize>,
 }
@@ -28,9 +28,9 @@ fn id<S: Serializer>(id: &WarningId, to: S) -> Result<S::Ok, S::Error> {
 /// Takes back the verdicts that the reasons concern; the figures stay.
 pub(crate) fn withhold_all(outcomes: &mut [Outcome], reasons: &[Withheld]) {
     for Withheld { id, message, hint, outcomes: concerned } in reasons {
-        for place in concerned {
+        for index in concerned {
             let advice = format!("{message}: the verdict is withheld; {hint}");
-            outcomes[*place].withhold(Warning::new(*id, advice));
+            outcomes[*index].withhold(Warning::new(*id, advice));
         }
     }
 }

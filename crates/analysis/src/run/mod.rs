@@ -20,9 +20,9 @@ use crate::{marks, validity};
 /// A run, and when it was made where that matters and is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dated {
-    /// What it measured.
+    /// The measurements.
     pub record: RunRecord,
-    /// When it ended, in seconds since 1970; none in virtual time.
+    /// The end of the run, in seconds since 1970; none in virtual time.
     pub ended_unix_s: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl From<RunRecord> for Dated {
     }
 }
 
-/// When runs ended, as far as that is known: the first and the last of them.
+/// The dates on which runs ended, as far as they are known: the first and the last.
 pub fn dates(runs: &[&Dated]) -> Vec<String> {
     let known = || runs.iter().filter_map(|run| run.ended_unix_s);
     let (Some(first), Some(last)) = (known().min(), known().max()) else { return Vec::new() };
@@ -140,7 +140,7 @@ fn as_phase(name: &str, record: &RunRecord) -> Phase {
     Phase { name, nature, figures, lat_ns: None, points, remarks }
 }
 
-/// What a figure measures where that is not the disk.
+/// A remark on a figure that does not measure the disk.
 fn measured(nature: Nature) -> Option<Remark> {
     let why = match nature {
         Nature::Disk => return None,

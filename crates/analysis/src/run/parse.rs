@@ -12,7 +12,7 @@ pub fn parse(text: &str) -> Result<Vec<RunRecord>, ParseError> {
     loop {
         let from = documents.byte_offset();
         let Some(document) = documents.next() else { break };
-        // Where the document starts; errors in its contents have no better place.
+        // The line where the document starts: errors in its contents have no closer line.
         let blank = text[from..].len() - text[from..].trim_start().len();
         let line = 1 + text[..from + blank].matches('\n').count();
         let document = document.map_err(|error| malformed(&error))?;
@@ -71,7 +71,7 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
     Ok(record)
 }
 
-/// What a document of `drivelab run` is that holds more than one run.
+/// The name of a `drivelab run` document that holds more than one run.
 fn several(document: &Value) -> Option<String> {
     if let Some(cells) = document.get("cells").and_then(Value::as_array) {
         return Some(format!("a matrix of {} cells", cells.len()));

@@ -1,4 +1,4 @@
-//! A run that passes its target in order, from one end on: its rate is a function of the place.
+//! A run that passes its target in order, from one end on: its rate is a function of the position.
 
 use drivelab_core::record::{JobRecord, Point, RunRecord};
 use drivelab_core::workload::Rw;
@@ -8,8 +8,8 @@ use super::float;
 /// With fewer seconds there is no curve to be seen.
 const POINTS_MIN: usize = 5;
 
-/// Whether the run reads a target in order, from which it follows that its rate changes with the
-/// place. A rate at which something is written also falls when a cache is full.
+/// True if the run reads a target in order, from which it follows that its rate changes with the
+/// position. A rate at which something is written also falls when a cache is full.
 pub(super) fn is_of_reads(record: &RunRecord) -> bool {
     let reads = record.config.workload.as_ref().is_some_and(|workload| workload.rw == Rw::Read);
     reads && !points(record).is_empty()
@@ -31,12 +31,12 @@ pub fn points(record: &RunRecord) -> Vec<Point> {
         (None, None) => 0,
     };
     let mut points = seconds(total, workload.offset.get());
-    // Behind its end the run begins again: what follows is no place of its own.
+    // Past its end the run begins again: what follows repeats earlier positions.
     points.retain(|point| point.offset_bytes <= end);
     if is_in_order && points.len() >= POINTS_MIN { points } else { Vec::new() }
 }
 
-/// A place and its rate for each full second, in million bytes.
+/// A position and its rate for each full second, in million bytes.
 fn seconds(total: &JobRecord, from: u64) -> Vec<Point> {
     let full = usize::try_from(total.elapsed_ns / 1_000_000_000).unwrap_or(usize::MAX);
     let mut at = from;

@@ -4,7 +4,7 @@ use drivelab_core::record::{RunConfig, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_core::workload::{Distribution, Pace, Workload};
 
-/// What is typed to make the run again; what no option of `drivelab run` says is left out.
+/// The command line that makes the run again, without what no option of `drivelab run` can express.
 pub fn command(record: &RunRecord) -> String {
     seeded(record, &record.config.seed.to_string())
 }

@@ -1,4 +1,4 @@
-//! Whether a run had settled, from its figures second by second.
+//! The steady state of a run, judged by its figures second by second.
 
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_stats::{Steadiness, SteadyState, steady_state};
@@ -15,8 +15,8 @@ pub fn steadiness(job: &JobRecord, margin: f64) -> Steadiness {
     steady_state(&series, margin)
 }
 
-/// What a reader must know of a run; `None` where it was steady, or too short or noisy to tell, or
-/// where its rate changed because the place did.
+/// A warning if the run was not steady; `None` where it was, where it was too short or noisy to
+/// decide, or where its rate changed because the position did.
 pub fn warning(record: &RunRecord, margin: f64) -> Option<String> {
     let total = record.total.as_ref().filter(|_| !pass::is_of_reads(record))?;
     of_job(total, margin)

@@ -4,7 +4,7 @@ use drivelab_core::record::unknown::{self, FoundBy};
 
 use super::sampled::Foreseen;
 
-/// How to ask the same question of one's own drive.
+/// Commands that ask the same question of the reader's drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settle {
     /// The command that repeats the study, with `my-drive.toml` for the drive.
@@ -12,14 +12,14 @@ pub struct Settle {
 }
 
 impl Settle {
-    /// What to type, in order, and whether it destroys what the drive holds; nothing where no
-    /// unknown decides, or where no fit finds out the one that does.
+    /// The commands to type, in order, and whether they destroy what the drive holds; nothing where
+    /// no unknown decides, or where no fit finds out the one that does.
     pub fn commands(&self, foreseen: &Foreseen) -> Option<([String; 3], bool)> {
-        let (place, _) = foreseen.forecast.decides()?;
+        let (index, _) = foreseen.forecast.decides()?;
         let found_by = |key: &String| unknown::find(key).map(|it| it.found_by);
         // A drive that leaves such a number open is solid-state: only its reads are fitted.
         let of_flash = foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit));
-        let decides = found_by(&foreseen.unknowns[place]);
+        let decides = found_by(&foreseen.unknowns[index]);
         let writes = decides == Some(FoundBy::Writes);
         if decides == Some(FoundBy::NoFit) || of_flash && writes {
             return None;
@@ -33,7 +33,7 @@ impl Settle {
         Some((commands, writes))
     }
 
-    /// What the commands do, as a lead.
+    /// The lead to the commands: the effect they have.
     pub fn lead(writes: bool) -> &'static str {
         if writes {
             "To settle it, measure your drive; this writes and destroys what it holds:"

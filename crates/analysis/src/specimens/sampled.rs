@@ -1,4 +1,4 @@
-//! Which drive each block simulated.
+//! The drive that each block simulated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use drivelab_stats::{
 /// The drive of one run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Simulated<'a> {
-    /// What was asked, as the record spells it.
+    /// The target that was asked for, as the record spells it.
     pub target: &'a str,
     pub specimen: &'a Specimen,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Simulated<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sampled<'a>(BTreeMap<(usize, usize), Vec<Simulated<'a>>>);
 
-/// What is predicted of one more drive, with the unknowns it goes back to.
+/// The prediction for one more drive, with the unknowns it goes back to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreseen {
     /// The prediction.
@@ -42,12 +42,12 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// Whether some arm's blocks simulated different drives.
+    /// True if some arm's blocks simulated different drives.
     pub(crate) fn is_any(&self) -> bool {
         self.0.values().any(|drives| differ(drives))
     }
 
-    /// Whether some arm's blocks all simulated the median of drives that differ.
+    /// True if some arm's blocks all simulated the median of drives that differ.
     pub(crate) fn is_median(&self) -> bool {
         let is_open =
             |it: &Simulated| it.specimen.number.is_none() && !it.specimen.drawn.is_empty();
@@ -71,8 +71,8 @@ impl<'a> Sampled<'a> {
         Some(Foreseen { forecast, unknowns })
     }
 
-    /// Where a figure of one more drive lies, 95 %, from its logarithm in each block; nothing where
-    /// the blocks of these arms did not simulate the same, different drives.
+    /// The 95 % interval of a figure of one more drive, from its logarithm in each block; nothing
+    /// where the blocks of these arms did not simulate the same, different drives.
     ///
     /// `effects` are those of [`Self::foresee`]; the figure of a single arm has none. What the
     /// model gets wrong of such a figure it gets wrong `times` over, independently.
@@ -94,8 +94,8 @@ impl<'a> Sampled<'a> {
         Some(one_more(logs, &columns, sigma * f64::from(times).sqrt(), ALPHA_DEFAULT))
     }
 
-    /// The drives of these arms, which were the same in each of so many blocks and differed from
-    /// block to block.
+    /// The drives of these arms; `None` unless they were the same in each of `blocks` blocks and
+    /// differed from block to block.
     fn of_arms(
         &self,
         workload: usize,
@@ -114,22 +114,22 @@ impl<'a> Sampled<'a> {
     }
 }
 
-/// How far the ratio of arms may be from the model; arms that are asked the same way share all that
-/// it gets wrong.
+/// The uncertainty that the model adds to the ratio of arms; arms that are asked the same way share
+/// all that it gets wrong.
 fn of_model(arms: &[&[Simulated<'_>]]) -> f64 {
     let is_same = arms.iter().all(|arm| arm[0].target == arms[0][0].target);
     let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
     arms.iter().copied().flatten().map(sigma).fold(0.0, f64::max)
 }
 
-/// Whether all of them are numbered specimens, each another one.
+/// True if all of them are numbered specimens, each another one.
 fn differ(drives: &[Simulated]) -> bool {
     let numbers: Option<BTreeSet<u32>> = drives.iter().map(|it| it.specimen.number).collect();
     let is_open = drives.iter().any(|it| !it.specimen.drawn.is_empty());
     is_open && numbers.is_some_and(|numbers| numbers.len() == drives.len())
 }
 
-/// What was drawn, block by block; once where arms drew the same.
+/// The unknowns that were drawn, block by block; once where arms drew the same.
 fn unknowns(arms: &[&[Simulated<'_>]]) -> Vec<(String, Unknown)> {
     let mut found: Vec<(String, Unknown)> = Vec::new();
     for drives in arms {
@@ -160,9 +160,9 @@ mod tests {
     fn specimens(count: u32) -> Vec<Specimen> {
         let drawn = |name: &str, value: f64, score: f64| Drawn { name: name.into(), value, score };
         let one = |number: u32| {
-            // Every place once, in two orders that have nothing to do with one another.
-            let place = |of: u32| f64::from(of) / f64::from(count - 1) * 4.0 - 2.0;
-            let (first, second) = (place(number), place(number * 7 % count));
+            // Every position once, in two unrelated orders.
+            let position = |of: u32| f64::from(of) / f64::from(count - 1) * 4.0 - 2.0;
+            let (first, second) = (position(number), position(number * 7 % count));
             Specimen {
                 number: Some(number),
                 drawn: vec![
@@ -199,7 +199,7 @@ mod tests {
         let all = specimens(20);
         let found = foreseen(&all, &all, ["a", "b"]).unwrap();
         assert_eq!(found.unknowns, ["guard_growth", "seek_short"]);
-        assert_eq!(found.forecast.decides().map(|(place, _)| place), Some(0));
+        assert_eq!(found.forecast.decides().map(|(index, _)| index), Some(0));
         let other: Vec<Specimen> = all.iter().rev().cloned().collect();
         assert_eq!(foreseen(&all, &other, ["a", "b"]), None);
         let one = vec![all[3].clone(); 20];

@@ -94,7 +94,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     })
 }
 
-/// What an interval is not about where all blocks simulate one drive.
+/// The limit of an interval where all blocks simulate one drive.
 const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
                       not about other drives of the kind;";
 
@@ -152,8 +152,8 @@ fn primary_series(
     left_out: &[LeftOut],
 ) -> Result<usize, Refusal> {
     let primary = &experiment.primary;
-    if let Some(place) = series.iter().position(|s| s.name == *primary) {
-        return Ok(place);
+    if let Some(index) = series.iter().position(|s| s.name == *primary) {
+        return Ok(index);
     }
     if let Some(out) = left_out.iter().find(|out| out.name == *primary) {
         let message = format!("the primary metric `{primary}` cannot be compared: {}", out.why);
@@ -167,19 +167,19 @@ fn primary_series(
 /// Everything asked of the statistics, in one family.
 struct Questions {
     all: Vec<Question>,
-    /// How many are about an arm against the baseline; they come first.
+    /// The number of questions about an arm against the baseline; they come first.
     plain: usize,
-    /// For each contrast, its outcomes by place.
+    /// For each contrast, its outcomes by index.
     contrasts: Vec<Vec<usize>>,
 }
 
 impl Questions {
     fn new(experiment: &Experiment, series: &[Series], gate: usize) -> Self {
-        let role = |place| if place == gate { Role::Gate } else { Role::Other };
+        let role = |index| if index == gate { Role::Gate } else { Role::Other };
         let mut all = Vec::new();
-        for place in 0..series.len() {
+        for index in 0..series.len() {
             for to in 1..experiment.arms.len() {
-                all.push(Question { series: place, from: 0, to, role: role(place) });
+                all.push(Question { series: index, from: 0, to, role: role(index) });
             }
         }
         let plain = all.len();
@@ -190,16 +190,16 @@ impl Questions {
                 experiment.workloads[series.workload].headline == series.metric
             });
             // What is already asked is not asked again: each question costs all others power.
-            let places = headlines.map(|(place, _)| {
+            let indices = headlines.map(|(index, _)| {
                 let known = all
                     .iter()
-                    .position(|q: &Question| (q.series, q.from, q.to) == (place, from, to));
+                    .position(|q: &Question| (q.series, q.from, q.to) == (index, from, to));
                 known.unwrap_or_else(|| {
-                    all.push(Question { series: place, from, to, role: Role::Other });
+                    all.push(Question { series: index, from, to, role: Role::Other });
                     all.len() - 1
                 })
             });
-            contrasts.push(places.collect());
+            contrasts.push(indices.collect());
         }
         Self { all, plain, contrasts }
     }
@@ -209,8 +209,8 @@ impl Questions {
         experiment: &Experiment,
         mut outcomes: Vec<Outcome>,
     ) -> (Vec<Outcome>, Vec<ContrastResult>) {
-        let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, places)| {
-            let outcomes = places.iter().map(|place| outcomes[*place].clone()).collect();
+        let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, indices)| {
+            let outcomes = indices.iter().map(|index| outcomes[*index].clone()).collect();
             ContrastResult { name: info.name.clone(), from: info.from, to: info.to, outcomes }
         });
         let contrasts = contrasts.collect();
@@ -259,7 +259,7 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     notes
 }
 
-/// The marks of every run, without those of which a study speaks in words of its own.
+/// The marks of every run, without those that a study reports in separate notes.
 fn marked(experiment: &Experiment) -> Vec<(usize, Vec<MarkId>)> {
     let told = [MarkId::Modelled, MarkId::Emulated, MarkId::FewRequests];
     let own = |run: &RunSample| {

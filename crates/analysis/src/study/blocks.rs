@@ -1,4 +1,4 @@
-//! Which blocks count, and the one value that each holds of a metric in an arm.
+//! The blocks that count, and the one value that each holds of a metric in an arm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ pub(super) struct Blocks<'a> {
     experiment: &'a Experiment,
     /// Repeats inside a block stand together.
     cells: BTreeMap<Cell, Vec<&'a RunSample>>,
-    /// Where no request completed in some run; none of its repeats counts.
+    /// Cells in which no request of some run completed; none of its repeats counts.
     pub empty: BTreeSet<Cell>,
-    /// Where the command of some run failed; no repeat counts.
+    /// Cells in which the command of some run failed; no repeat counts.
     pub failed: BTreeSet<Cell>,
-    /// Where some run is void: it measured the host that served the drive; no repeat counts.
+    /// Cells with a void run: it measured the host that served the drive; no repeat counts.
     pub void: BTreeSet<Cell>,
     /// Workloads of which every arm completed something at least once.
     pub workloads: Vec<usize>,
@@ -171,18 +171,21 @@ impl<'a> Blocks<'a> {
 
     fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, String> {
         let runs = &self.cells[&(workload, arm, block)];
-        let place = || format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name);
+        let location = || format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name);
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
             let found = run.metrics.iter().find(|m| m.name == metric);
             let missing = || {
                 let why = metric::why_missing(metric);
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing {}{why}", place())
+                format!("it is missing {}{why}", location())
             };
             let value = found.ok_or_else(missing)?.value;
             if !(value.is_finite() && value > 0.0) {
-                return Err(format!("it is {value} {}: the run failed or was too short", place()));
+                return Err(format!(
+                    "it is {value} {}: the run failed or was too short",
+                    location()
+                ));
             }
             values.push(value);
         }
@@ -200,8 +203,8 @@ fn take_out(
     found
 }
 
-/// Whether no request completed in time: there is no rate to make a ratio of, even where an answer
-/// behind the end gave a latency.
+/// True if no request completed in time: there is no rate to make a ratio of, even where an answer
+/// after the end gave a latency.
 fn is_empty(experiment: &Experiment, run: &RunSample) -> bool {
     let headline = &experiment.workloads[run.workload].headline;
     let rate = run.metrics.iter().find(|metric| metric.name == *headline);

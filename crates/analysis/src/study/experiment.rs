@@ -1,4 +1,4 @@
-//! What an experiment was and what it measured, before anything is concluded from it.
+//! An experiment and its measurements, before anything is concluded from them.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ pub struct Experiment {
     pub title: String,
     /// The published comparison that it repeats.
     pub article: Option<u32>,
-    /// Where it ran: `simulate`, `hardware`, ...
+    /// The stage on which it ran: `simulate`, `hardware`, ...
     pub stage: String,
     /// Seed of all random choices.
     pub seed: u64,
     /// Blocks asked for.
     pub blocks: u32,
-    /// How the arms were laid out over time.
+    /// The layout of the arms over time.
     pub design: Design,
     /// The declared primary metric, `workload.metric`.
     pub primary: String,
@@ -34,9 +34,9 @@ pub struct Experiment {
     pub margin: f64,
     /// The configurations compared; the first is the baseline.
     pub arms: Vec<ArmInfo>,
-    /// The arm that the overall verdict is about, by place; the last where none is declared.
+    /// The arm that the overall verdict is about, by index; the last where none is declared.
     pub candidate: Option<usize>,
-    /// What each arm was asked to do.
+    /// The work that each arm was asked to do.
     pub workloads: Vec<WorkloadInfo>,
     /// Pairs of arms that isolate one cause.
     pub contrasts: Vec<ContrastInfo>,
@@ -52,15 +52,15 @@ pub struct Experiment {
     pub curves: Vec<CurvePoint>,
     /// The cells of a matrix study; `runs` then holds a run for each group of cells.
     pub cells: Option<Cells>,
-    /// How the arms were attached, and what they are meant to differ in.
+    /// The attachment of the arms, and the factors they are meant to differ in.
     pub attached: Question,
-    /// What the settings risk when power fails.
+    /// The risks of the settings when power fails.
     pub risks: Vec<Risk>,
     /// Anything else a reader must know: what is modelled, what fell short.
     pub notes: Vec<String>,
     /// The command that gives this result again.
     pub reproduce: String,
-    /// How to ask the same of one's own drive, where the study can be asked it.
+    /// Commands that ask the same of the reader's drive, where the study allows it.
     pub settle: Option<Settle>,
 }
 
@@ -69,7 +69,7 @@ pub struct Experiment {
 pub struct ArmInfo {
     /// Short name, as in the study file.
     pub name: String,
-    /// What it is, in one sentence.
+    /// A description, in one sentence.
     pub summary: String,
     /// Every setting in force, as name and value.
     #[serde(serialize_with = "as_map")]
@@ -93,14 +93,14 @@ fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S:
 pub struct WorkloadInfo {
     /// Short name, as in the study file.
     pub name: String,
-    /// What it does, in a phrase: `random 4k reads, 32 outstanding`.
+    /// The work, in a phrase: `random 4k reads, 32 outstanding`.
     pub summary: String,
     /// The metric shown on the first screen, for example `iops`.
     pub headline: String,
 }
 
 impl WorkloadInfo {
-    /// Whether it is requests, whose rate is 0 where none completed.
+    /// True if it is requests, whose rate is 0 where none completed.
     pub fn is_load(&self) -> bool {
         ["iops", "bytes_per_s"].contains(&self.headline.as_str())
     }
@@ -109,44 +109,44 @@ impl WorkloadInfo {
 /// The figures of one run.
 #[derive(Debug, Clone)]
 pub struct RunSample {
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
-    /// The workload, by place.
+    /// The workload, by index.
     pub workload: usize,
     /// Its block.
     pub block: u32,
-    /// Which of the arm's runs in this block.
+    /// The number of the run among the arm's runs in this block.
     pub repeat: u32,
-    /// The arm's place in the block's order.
+    /// The arm's position in the block's order.
     pub position: u32,
     /// One number a metric.
     pub metrics: Vec<Figure>,
     /// The latency distribution.
     pub latency: Histogram,
-    /// What the run's record says of its figures.
+    /// The marks that the run's record puts on its figures.
     pub marks: Vec<MarkId>,
     /// Why its figures are not what they claim to be.
     pub flaws: Vec<Flaw>,
-    /// What was asked, as the run's record spells it.
+    /// The target that was asked for, as the run's record spells it.
     pub target: String,
     /// The drive that was simulated, where the profile leaves numbers open.
     pub specimen: Option<Specimen>,
-    /// What each host did, by rank, where many made the run together.
+    /// The share of each host, by rank, where many made the run together.
     pub hosts: Vec<HostSample>,
-    /// How far apart they began.
+    /// The spread of their start times.
     pub start_skew: Option<Skew>,
 }
 
-/// What one host did of a run of many.
+/// The share of one host in a run of many.
 #[derive(Debug, Clone)]
 pub struct HostSample {
     /// Its number.
     pub rank: u32,
     /// The name of the host.
     pub host: String,
-    /// What it measured.
+    /// The target it measured.
     pub target: String,
-    /// Whether its rate was far below that of the others.
+    /// True if its rate was far below that of the others.
     pub is_straggler: bool,
     /// One number a metric.
     pub metrics: Vec<Figure>,
@@ -155,7 +155,7 @@ pub struct HostSample {
 /// One point of a curve of IOPS against depth.
 #[derive(Debug, Clone)]
 pub struct CurvePoint {
-    /// The arm, by place.
+    /// The arm, by index.
     pub arm: usize,
     /// Its block.
     pub block: u32,

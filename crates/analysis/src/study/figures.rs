@@ -1,4 +1,4 @@
-//! What a study came to, as numbers that a list of kept runs shows.
+//! The outcome of a study, as numbers that a list of kept runs shows.
 
 use drivelab_core::record::{Better, Figure};
 use drivelab_stats::Better as Direction;

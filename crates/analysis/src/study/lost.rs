@@ -13,16 +13,16 @@ use super::{Experiment, WorkloadInfo};
 use crate::figures::capital;
 use crate::outcome::{Outcome, Series};
 
-/// What to do about runs that are too short.
+/// Advice on runs that are too short.
 const LONGER: &str = "start a new study with a longer `runtime`";
 
-/// What to do about figures of which no ratio can be made.
+/// Advice on figures of which no ratio can be made.
 const ABOVE_ZERO: &str = "arms are compared by ratios: choose a figure that is always above 0";
 
-/// What to do about commands that fail.
+/// Advice on commands that fail.
 const SEE_OUTPUT: &str = "the folder `output` of the results has what it printed";
 
-/// What to do about a host that is too late.
+/// Advice on a host that is too late.
 const QUIETER: &str =
     "run nothing else on this host, use a quieter one, or let `--stage simulate` measure the drive";
 
@@ -32,7 +32,7 @@ pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
     reasons(experiment, blocks).into_iter().map(sentence).collect()
 }
 
-/// Which arm has runs of which workload that do not count, why, and what to do.
+/// The runs that do not count, by arm and workload, with the reasons and the remedies.
 pub(super) fn reasons(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
     let empty = of_kind(experiment, blocks, &blocks.empty, |arm, name, which| {
         let mut workloads = experiment.workloads.iter();
@@ -58,9 +58,9 @@ fn of_kind(
     lost: &BTreeSet<Cell>,
     words: impl Fn(&str, &str, &str) -> (String, &'static str),
 ) -> Vec<String> {
-    let mut places: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+    let mut by_workload: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
     for (workload, arm, block) in lost {
-        places.entry((*workload, *arm)).or_default().push(*block);
+        by_workload.entry((*workload, *arm)).or_default().push(*block);
     }
     let note = |((workload, arm), empty): ((usize, usize), Vec<u32>)| {
         let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
@@ -72,10 +72,10 @@ fn of_kind(
         let (what, remedy) = words(arm, name, &numbers(&empty));
         format!("{what}{left_out}: {remedy}")
     };
-    places.into_iter().map(note).collect()
+    by_workload.into_iter().map(note).collect()
 }
 
-/// Of so many finished blocks at most one may be lost to a late host. Where more than a fifth of a
+/// One block in this many may be lost to a late host, and no more. Where more than a fifth of a
 /// sample is missing, what is left is no longer taken to be like it (Schulz and Grimes, Lancet 359,
 /// 2002: 781-785); blocks are lost where the host was slow, which is not by chance.
 const VOID_OF: usize = 5;

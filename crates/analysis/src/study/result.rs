@@ -1,4 +1,4 @@
-//! What an experiment showed: everything that text, JSON and page are made from.
+//! The result of an experiment: everything that text, JSON and page are made from.
 
 use std::collections::BTreeSet;
 
@@ -20,21 +20,21 @@ pub struct StudyResult {
     pub used: Vec<u32>,
     /// Blocks that are finished, and left out because of a run that does not count.
     pub left_out: usize,
-    /// The arm that the overall verdict is about, by place.
+    /// The arm that the overall verdict is about, by index.
     pub candidate: usize,
-    /// The comparison that decides, by its place in `outcomes`.
+    /// The comparison that decides, by its index in `outcomes`.
     pub primary: usize,
     /// Every metric of every workload with its values.
     pub series: Vec<Series>,
     /// Every metric and arm against the baseline.
     pub outcomes: Vec<Outcome>,
-    /// How many comparisons hold together.
+    /// The number of comparisons that hold together.
     pub together: Together,
-    /// What single causes contribute.
+    /// The contributions of single causes.
     pub contrasts: Vec<ContrastResult>,
     /// Pairs of factors: first on the primary metric, then on the other headline metrics.
     pub interactions: Vec<InteractionResult>,
-    /// What was stated, and whether it holds.
+    /// The stated findings, and whether they hold.
     pub findings: Vec<FindingResult>,
     /// The price of the gain, arm by arm.
     pub prices: Vec<Price>,
@@ -48,11 +48,11 @@ pub struct StudyResult {
     pub withheld: Vec<Withheld>,
     /// Each host compared with itself, where many made the runs.
     pub hosts: Option<OnHosts>,
-    /// What else a reader must know: the experiment's own notes, and what the analysis left out.
+    /// Other notes for the reader: the experiment's own, and what the analysis left out.
     pub notes: Vec<String>,
 }
 
-/// What one cause contributes, on the headline metric of each workload.
+/// The contribution of one cause, to the headline metric of each workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContrastResult {
     /// The cause: `the host elevator`.
@@ -76,7 +76,7 @@ impl StudyResult {
         &self.outcomes[self.primary]
     }
 
-    /// What the study concludes: the verdict on the primary metric of the candidate.
+    /// Returns the conclusion of the study: the verdict on the primary metric of the candidate.
     pub fn verdict(&self) -> Verdict {
         self.primary().verdict()
     }
@@ -99,7 +99,7 @@ impl StudyResult {
         self.experiment.settle.as_ref()?.commands(foreseen)
     }
 
-    /// Whether blocks simulated different drives, so that there is a prediction for one more.
+    /// True if blocks simulated different drives, so that there is a prediction for one more.
     pub fn is_sampled(&self) -> bool {
         self.outcomes.iter().any(|outcome| outcome.foreseen.is_some())
     }
@@ -115,7 +115,7 @@ impl StudyResult {
         &self.series[outcome.series]
     }
 
-    /// Whether the series is the one shown first for its workload.
+    /// True if the series is the one shown first for its workload.
     pub fn is_headline(&self, series: &Series) -> bool {
         self.experiment.workloads[series.workload].headline == series.metric
     }

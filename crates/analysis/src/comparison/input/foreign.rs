@@ -23,7 +23,7 @@ pub struct ArmResults {
 
 /// Puts results side by side.
 ///
-/// Where a file holds runs of several configurations, each has metrics of its own, called
+/// A file with runs of several configurations has separate metrics for each, called
 /// `CONFIGURATION/METRIC`.
 pub fn from_foreign(arms: &[ArmResults]) -> Result<Input, Refusal> {
     let files = || arms.iter().flat_map(|arm| &arm.files);
@@ -43,12 +43,12 @@ fn together(file: &Imported) -> Vec<Vec<&ImportedRun>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut together: Vec<Vec<&ImportedRun>> = Vec::new();
     for run in &file.runs {
-        let place = counts.entry(&run.arm).or_default();
-        if together.len() == *place {
+        let index = counts.entry(&run.arm).or_default();
+        if together.len() == *index {
             together.push(Vec::new());
         }
-        together[*place].push(run);
-        *place += 1;
+        together[*index].push(run);
+        *index += 1;
     }
     together
 }
@@ -177,7 +177,8 @@ fn input<'a>(
     Ok(paired_by_order(input))
 }
 
-/// What a run did; of several configurations each, as their metrics are called.
+/// The work of a run; with several configurations, the work of each, under the names of their
+/// metrics.
 fn work(configurations: &[&ImportedRun], is_one: bool) -> Work {
     let mut work = Work::default();
     for run in configurations {

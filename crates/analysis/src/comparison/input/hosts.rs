@@ -13,12 +13,12 @@ pub(super) struct OnHosts {
     pub runs: Vec<Option<Arc<str>>>,
 }
 
-/// What to know of pairs that were made machine by machine.
+/// The note on pairs that were made machine by machine.
 pub(super) const BLOCKS: &str = "The runs are of several machines, and each is compared with \
                                  itself: the first run of one arm on a machine with the first of \
                                  the other on the same.";
 
-/// Whether the runs are of several machines, each of which is in every arm: then each machine is
+/// True if the runs are of several machines, each of which is in every arm: then each machine is
 /// compared with itself. Runs without a machine may be compared with those of any one.
 ///
 /// # Errors

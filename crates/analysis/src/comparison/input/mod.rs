@@ -1,4 +1,4 @@
-//! Named arms with their runs, whatever they come from.
+//! Named arms with their runs, from any source.
 
 mod figures;
 mod foreign;
@@ -25,24 +25,24 @@ use crate::attachment::Question;
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
-    /// What it comes from.
+    /// The kind of data it comes from.
     pub source: Source,
     /// The arms; the first is the baseline.
     pub arms: Vec<ArmRuns>,
-    /// What a reader must know of how it was put together.
+    /// Notes for the reader on how it was put together.
     pub notes: Vec<String>,
-    /// What is known of how the runs were made.
+    /// The known circumstances of the runs.
     pub provenance: Provenance,
-    /// How the arms were attached, and what they are meant to differ in.
+    /// The attachment of the arms, and the factors they are meant to differ in.
     pub attached: Question,
     /// Why runs of the arms are no pairs, where the times of the runs say so.
     pub not_alternated: Option<String>,
-    /// What to know of the pairs, where blocks follow from the order of the runs.
+    /// The note on the pairs, where blocks follow from the order of the runs.
     pub order_note: Option<String>,
-    /// Whether the blocks are of machines, each of which ran every arm: only within them may runs
+    /// True if the blocks are of machines, each of which ran every arm: only within them may runs
     /// be compared.
     pub by_host: bool,
-    /// Whether the arms are meant to differ in whatever their work differs in: a study says so.
+    /// True if the arms are meant to differ in all that their work differs in: a study says so.
     pub work_is_declared: bool,
 }
 
@@ -64,7 +64,7 @@ impl Input {
     }
 }
 
-/// Where figures come from.
+/// The source of figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Stored runs.
@@ -97,11 +97,11 @@ pub struct RunFigures {
     pub block: String,
     /// One number a metric.
     pub figures: Figures,
-    /// When it ended, in seconds since 1970, where that is known.
+    /// The end of the run, in seconds since 1970, where that is known.
     pub ended_unix_s: Option<u64>,
     /// The drive that was simulated, and what was asked of it as the run's record spells it.
     pub simulated: Option<Arc<(String, Specimen)>>,
-    /// What it did, as far as that is known; runs that did the same may share it.
+    /// The work it did, as far as that is known; runs that did the same may share it.
     pub work: Arc<Work>,
     /// Why its figures are not what they claim to be.
     pub flaws: Vec<Flaw>,
@@ -127,8 +127,8 @@ fn one_arm(name: &str) -> Refusal {
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
 fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    let run = |(place, figures): (usize, Vec<Figure>)| RunFigures {
-        block: place.to_string(),
+    let run = |(index, figures): (usize, Vec<Figure>)| RunFigures {
+        block: index.to_string(),
         figures: figures.into(),
         ended_unix_s: None,
         simulated: None,
@@ -138,7 +138,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     named.map(run).collect()
 }
 
-/// What to know where blocks follow from the order of the runs.
+/// The note where blocks follow from the order of the runs.
 fn order_note(arms: &[ArmRuns]) -> Option<String> {
     let counts: Vec<usize> = arms.iter().map(|arm| arm.runs.len()).collect();
     let most = counts.iter().copied().max().filter(|most| *most > 1)?;

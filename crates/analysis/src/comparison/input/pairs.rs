@@ -12,14 +12,14 @@ use crate::comparison::direction;
 use crate::pairs::PairRow;
 use crate::suggest;
 
-/// What the user says about a file of pairs.
+/// The user's choices for a file of pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choice {
     /// The arms to compare, the baseline first; all of them where it is empty.
     pub arms: Vec<String>,
     /// The baseline, where no arms are named.
     pub baseline: Option<String>,
-    /// Which way is better, for metrics whose name does not say it.
+    /// The better direction, for metrics whose name does not say it.
     pub better: Option<Better>,
     /// The arms are known to be equal: neither baseline nor direction matters.
     pub equal: bool,
@@ -84,8 +84,8 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal
     }
 }
 
-/// Which way is better for each metric: by its lines, else by its name, else by the user's word.
-/// Of a single metric the user's word goes before its name.
+/// The better direction of each metric: by its lines, else by its name, else by the user's word. Of
+/// a single metric the user's word goes before its name.
 fn directions<'a>(
     rows: &'a [PairRow],
     choice: &Choice,
@@ -141,7 +141,7 @@ fn better_word(better: Better) -> &'static str {
 }
 
 /// The metric that comes first in every run of the file; `None` where it differs, as it does after
-/// sorting or shuffling: then nobody chose it.
+/// sorting or shuffling: then its position is no choice of the user.
 fn leading(rows: &[PairRow]) -> Option<String> {
     let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for row in rows {
@@ -156,7 +156,7 @@ fn leading(rows: &[PairRow]) -> Option<String> {
     }
 }
 
-/// Each row is a run of its own: those of one block are brought together in the analysis.
+/// Each row is a separate run: the analysis brings those of one block together.
 fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<RunFigures> {
     let of_arm = rows.iter().filter(|row| row.arm == arm);
     let runs = of_arm.map(|row| {

@@ -40,8 +40,8 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     let by_host = hosts::are_blocks(&ran_on)?;
     let mut notes = Vec::new();
     let named = arms.iter().map(|arm| {
-        let run = |(place, run): (usize, &OwnRun)| RunFigures {
-            block: place.to_string(),
+        let run = |(index, run): (usize, &OwnRun)| RunFigures {
+            block: index.to_string(),
             figures: run.figures.clone(),
             ended_unix_s: run.ended_unix_s,
             simulated: run.shared.simulated.clone(),
@@ -68,7 +68,7 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     let arm_names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     let marked = (0_usize..)
         .zip(arms)
-        .flat_map(|(place, arm)| arm.runs.iter().map(move |run| (place, &run.shared.marks[..])));
+        .flat_map(|(index, arm)| arm.runs.iter().map(move |run| (index, &run.shared.marks[..])));
     notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
@@ -111,9 +111,9 @@ fn provenance(arms: &[OwnRuns]) -> Provenance {
 fn attached(arms: &[OwnRuns]) -> Question {
     let named =
         arms.iter().map(|arm| ArmSettings { name: arm.name.clone(), ..ArmSettings::default() });
-    let samples = (0_usize..).zip(arms).flat_map(|(place, arm)| {
+    let samples = (0_usize..).zip(arms).flat_map(|(index, arm)| {
         let facts = arm.facts.iter().cloned();
-        facts.map(move |facts| Sample { arm: place, group: 0, facts })
+        facts.map(move |facts| Sample { arm: index, group: 0, facts })
     });
     Question {
         arms: named.collect(),

@@ -2,7 +2,7 @@
 
 use super::ArmRuns;
 
-/// What the times say of the order.
+/// The order of runs, as far as their times show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
     /// Too few times to say anything.
@@ -13,7 +13,7 @@ pub(super) enum Order {
     NotAlternated(String),
 }
 
-/// What to know of pairs whose times show that they are pairs.
+/// The note on pairs whose times show that they are pairs.
 pub(super) const ALTERNATED: &str = "The times of the runs show that the arms alternated: runs are \
                                      paired in the order of time.";
 
@@ -27,8 +27,8 @@ pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
     }
     for arm in arms.iter_mut() {
         arm.runs.sort_by_key(|run| run.ended_unix_s);
-        for (place, run) in (1_usize..).zip(&mut arm.runs) {
-            run.block = place.to_string();
+        for (index, run) in (1_usize..).zip(&mut arm.runs) {
+            run.block = index.to_string();
         }
     }
     let times = arms

@@ -24,7 +24,7 @@ pub struct WorkRow {
     pub key: String,
     /// The values of each arm; none where the arm does not state the key.
     pub values: Vec<Vec<String>>,
-    /// Whether the arms are meant to differ in it.
+    /// True if the arms are meant to differ in it.
     pub declared: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Asked<'a> {
         Ok(Self { arms: &input.arms, factors, all, differences: differences(&works) })
     }
 
-    /// Whether arms are known to differ in their work.
+    /// True if arms are known to differ in their work.
     pub(crate) fn differ(&self) -> bool {
         self.differences.iter().any(|it| (1..self.arms.len()).any(|to| it.is_between((0, to))))
     }
@@ -83,7 +83,7 @@ fn different_works(arm: &ArmRuns) -> Vec<&Work> {
     works.filter(|work| seen.insert(Arc::as_ptr(work))).map(|work| &**work).collect()
 }
 
-/// Whether a factor that was typed means a key.
+/// True if a factor that was typed means a key.
 fn is_meant(factor: &str, key: &str) -> bool {
     let same = |one: &str, other: &str| one.replace('-', "_") == other.replace('-', "_");
     let plain = short(key);
@@ -106,7 +106,7 @@ fn unknown(factor: &str, keys: &[&str]) -> Refusal {
     Refusal::request(format!("unknown factor `{factor}`; known: `{known}`"))
 }
 
-/// Whether a key is about the part of a run that yields a metric.
+/// True if a key is about the part of a run that yields a metric.
 fn concerns(key: &str, metric: &str) -> bool {
     let scope = scope(key);
     metric.starts_with(scope) || metric == scope.trim_end_matches(['.', '/'])
@@ -126,12 +126,12 @@ pub(crate) fn rows(asked: &Asked<'_>) -> Vec<WorkRow> {
 pub(crate) fn reasons(asked: &Asked<'_>, series: &[Series], outcomes: &[Outcome]) -> Vec<Withheld> {
     // Metrics of one part of the runs share a reason.
     let mut concerned: BTreeMap<(usize, usize, Vec<&str>), Vec<usize>> = BTreeMap::new();
-    for (place, outcome) in outcomes.iter().enumerate() {
+    for (index, outcome) in outcomes.iter().enumerate() {
         let arms = (outcome.from, outcome.to);
         let found = asked.undeclared(arms, &series[outcome.series].name);
         if !found.is_empty() {
             let keys = found.iter().map(|it| it.key.as_str()).collect();
-            concerned.entry((arms.0, arms.1, keys)).or_default().push(place);
+            concerned.entry((arms.0, arms.1, keys)).or_default().push(index);
         }
     }
     let reason = |((from, to, keys), outcomes): ((usize, usize, Vec<&str>), Vec<usize>)| {
@@ -209,7 +209,7 @@ fn unchanged(asked: &Asked<'_>, outcomes: &[Outcome]) -> Vec<Withheld> {
     asked.factors.iter().filter(same).filter_map(reason).collect()
 }
 
-/// What is to be known of the work where it withholds nothing.
+/// Notes on the work where it withholds nothing.
 pub(crate) fn notes(asked: &Asked<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let is_known = |arm: &ArmRuns| arm.runs.iter().any(|run| !run.work.is_empty());

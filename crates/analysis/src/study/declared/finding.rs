@@ -11,7 +11,7 @@ use crate::study::{ArmInfo, Experiment};
 use crate::{figures, metric, suggest};
 use drivelab_core::question::Finding;
 
-/// Whether a finding holds.
+/// The answer to a finding: it holds, or it does not, or neither can be concluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -47,7 +47,7 @@ pub struct FindingResult {
     pub ci95: Option<[f64; 2]>,
     /// The figure of one more drive lies between these, where each block simulated another one.
     pub prediction95: Option<[f64; 2]>,
-    /// Why nothing can be told, where that is not plain from the interval.
+    /// The reason why there is no answer, where the interval does not show it.
     pub why: Option<String>,
     /// The metric that gives the value its unit; none for a ratio.
     unit: Option<String>,
@@ -67,7 +67,7 @@ pub struct Shown {
 struct FigureRef<'a> {
     /// `workload.metric`.
     metric: &'a str,
-    /// The arm, by place.
+    /// The arm, by index.
     arm: usize,
     /// The arm that it is divided by.
     over: Option<usize>,
@@ -78,17 +78,17 @@ impl<'a> FigureRef<'a> {
     fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
         let form = "a figure is `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`";
         let (metric, rest) = text.split_once(" of ").ok_or(form)?;
-        let place = |name: &str| arms.iter().position(|arm| *arm == name.trim());
-        if let Some(arm) = place(rest) {
+        let find = |name: &str| arms.iter().position(|arm| *arm == name.trim());
+        if let Some(arm) = find(rest) {
             return Ok(Self { metric: metric.trim(), arm, over: None });
         }
         for (at, between) in rest.match_indices(" over ") {
-            let both = (place(&rest[..at]), place(&rest[at + between.len()..]));
+            let both = (find(&rest[..at]), find(&rest[at + between.len()..]));
             if let (Some(arm), over @ Some(_)) = both {
                 return Ok(Self { metric: metric.trim(), arm, over });
             }
         }
-        let named = rest.split(" over ").find(|name| place(name).is_none()).unwrap_or(rest);
+        let named = rest.split(" over ").find(|name| find(name).is_none()).unwrap_or(rest);
         Err(format!("there is no arm `{named}`; {}", suggest::among(named, arms)))
     }
 }
@@ -175,11 +175,11 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
         Some(bare) => (bare, true),
         None => (metric, false),
     };
-    let place = series.iter().position(|series| series.name == bare).ok_or_else(|| {
+    let index = series.iter().position(|series| series.name == bare).ok_or_else(|| {
         let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
         format!("`{bare}` was not measured; {}", suggest::among(bare, &known))
     })?;
-    let found = &series[place];
+    let found = &series[index];
     let values = |arm: usize| -> Result<Vec<f64>, String> {
         let dollars = match (per_dollar, arms[arm].price_usd) {
             (false, _) => 1.0,
@@ -197,7 +197,7 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
     let unit = others.is_none().then(|| metric.rsplit('.').next().unwrap_or(metric).to_owned());
     let logs = (0..mine.len()).map(log).collect();
     let arms = over.into_iter().chain([arm]).collect();
-    Ok(Measured { mean: geometric_mean(&mine), logs, unit, series: place, arms })
+    Ok(Measured { mean: geometric_mean(&mine), logs, unit, series: index, arms })
 }
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
@@ -238,7 +238,7 @@ impl FindingResult {
         }
     }
 
-    /// What was measured and what was stated, in one sentence.
+    /// Returns the measured and the stated value, in one sentence.
     pub fn sentence(&self) -> String {
         let Finding { name, figure, published, source, .. } = &self.finding;
         let measured = match self.value {
@@ -266,7 +266,7 @@ impl FindingResult {
         format!("{name}: {measured}{stated}{why}.{source}")
     }
 
-    /// What the claim is held against: `at least x1.50`; none where it has no bound.
+    /// Returns the bounds of the claim: `at least x1.50`; none where it has no bound.
     pub fn bounds(&self) -> Option<String> {
         match (self.finding.at_least, self.finding.at_most) {
             (Some(least), Some(most)) => {

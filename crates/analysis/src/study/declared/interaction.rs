@@ -17,7 +17,7 @@ pub struct FoundEffect {
     pub contrast: Contrast,
     /// Over all blocks, with an interval that holds together with the others.
     pub mean: Effect,
-    /// That of one more drive lies between these, where each block simulated another one.
+    /// The bounds for one more drive, where each block simulated another one.
     pub prediction95: Option<[f64; 2]>,
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn interactions(
 ) -> (Vec<InteractionResult>, Vec<String>) {
     let (mut layouts, mut notes) = (Vec::new(), Vec::new());
     for declared in &experiment.interactions {
-        for (place, first) in declared.factors.iter().enumerate() {
-            for second in &declared.factors[place + 1..] {
+        for (index, first) in declared.factors.iter().enumerate() {
+            for second in &declared.factors[index + 1..] {
                 match layout(&experiment.arms, [first, second]) {
                     Ok(layout) => layouts.push(layout),
                     Err(why) => notes.push(format!(
@@ -68,12 +68,12 @@ pub(crate) fn interactions(
             }
         }
     }
-    let headline = |place: &usize| {
-        let series = &series[*place];
-        *place != gate && experiment.workloads[series.workload].headline == series.metric
+    let headline = |index: &usize| {
+        let series = &series[*index];
+        *index != gate && experiment.workloads[series.workload].headline == series.metric
     };
     let others: Vec<usize> = (0..series.len()).filter(headline).collect();
-    let of = |places: &[usize]| family(experiment, &layouts, (series, sampled), places);
+    let of = |indices: &[usize]| family(experiment, &layouts, (series, sampled), indices);
     let mut results = of(&[gate]);
     results.extend(of(&others));
     (results, notes)
@@ -81,41 +81,41 @@ pub(crate) fn interactions(
 
 fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, String> {
     let mut levels: [Vec<String>; 2] = [Vec::new(), Vec::new()];
-    let mut places = Vec::new();
+    let mut cells = Vec::new();
     for arm in arms {
-        let mut place = [0; 2];
+        let mut cell = [0; 2];
         for (factor, name) in factors.iter().enumerate() {
             let level = arm.levels.iter().find(|(known, _)| known == *name);
             let (_, level) =
                 level.ok_or_else(|| format!("arm `{}` has no level of {name}", arm.name))?;
             let known = levels[factor].iter().position(|known| known == level);
-            place[factor] = known.unwrap_or_else(|| {
+            cell[factor] = known.unwrap_or_else(|| {
                 levels[factor].push(level.clone());
                 levels[factor].len() - 1
             });
         }
-        places.push(place);
+        cells.push(cell);
     }
-    let design = Factorial::new(places.clone()).map_err(|error| match error {
+    let design = Factorial::new(cells.clone()).map_err(|error| match error {
         FactorialError::SingleLevel(factor) => format!("{} has one level only", factors[factor]),
         FactorialError::Missing([first, second]) => format!(
             "no arm has {} {} with {} {}",
             factors[0], levels[0][first], factors[1], levels[1][second]
         ),
     })?;
-    Ok(Layout { factors: factors.map(Clone::clone), levels, arms: places, design })
+    Ok(Layout { factors: factors.map(Clone::clone), levels, arms: cells, design })
 }
 
 fn family(
     experiment: &Experiment,
     layouts: &[Layout],
     (series, sampled): (&[Series], &Sampled<'_>),
-    places: &[usize],
+    indices: &[usize],
 ) -> Vec<InteractionResult> {
     let asked: Vec<(&Layout, usize)> =
-        layouts.iter().flat_map(|it| places.iter().map(move |place| (it, *place))).collect();
-    let rows = |(layout, place): &(&Layout, usize)| {
-        let series = &series[*place];
+        layouts.iter().flat_map(|it| indices.iter().map(move |index| (it, *index))).collect();
+    let rows = |(layout, index): &(&Layout, usize)| {
+        let series = &series[*index];
         let row = |contrast| layout.design.row(contrast, &series.values, series.better);
         layout.design.contrasts().into_iter().map(row).collect::<Vec<Vec<f64>>>()
     };
@@ -124,13 +124,13 @@ fn family(
     let mut found = means.into_iter().zip(&rows);
     asked
         .into_iter()
-        .map(|(layout, place)| {
+        .map(|(layout, index)| {
             let contrasts = layout.design.contrasts().into_iter().zip(&mut found);
             let of_layout = contrasts.map(|(contrast, (mean, row))| {
-                let prediction95 = one_more((series, sampled), place, contrast, row);
+                let prediction95 = one_more((series, sampled), index, contrast, row);
                 FoundEffect { contrast, mean, prediction95 }
             });
-            result(layout, &series[place], place, of_layout.collect())
+            result(layout, &series[index], index, of_layout.collect())
         })
         .collect()
 }
@@ -139,20 +139,20 @@ fn family(
 /// effects.
 fn one_more(
     (series, sampled): (&[Series], &Sampled<'_>),
-    place: usize,
+    index: usize,
     contrast: Contrast,
     row: &[f64],
 ) -> Option<[f64; 2]> {
-    let arms: Vec<usize> = (0..series[place].values.len()).collect();
-    let effects = outcome::effects(series, place, &arms);
+    let arms: Vec<usize> = (0..series[index].values.len()).collect();
+    let effects = outcome::effects(series, index, &arms);
     let times = if matches!(contrast, Contrast::Interaction { .. }) { 2 } else { 1 };
-    sampled.one_more((series[place].workload, &arms), (row, &effects), times)
+    sampled.one_more((series[index].workload, &arms), (row, &effects), times)
 }
 
 fn result(
     layout: &Layout,
     series: &Series,
-    place: usize,
+    index: usize,
     effects: Vec<FoundEffect>,
 ) -> InteractionResult {
     let enough = series.values.first().is_some_and(|values| values.len() >= BLOCKS_MIN as usize);
@@ -189,7 +189,7 @@ fn result(
         geometric_mean(&means)
     };
     InteractionResult {
-        series: place,
+        series: index,
         factors: layout.factors.clone(),
         levels: layout.levels.clone(),
         cells: cells.iter().map(|cell| (*cell, value(cell))).collect(),

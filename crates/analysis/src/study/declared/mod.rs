@@ -1,4 +1,4 @@
-//! What a study declares beforehand besides its primary metric: claims, factors, prices.
+//! Declarations of a study besides its primary metric: claims, factors, prices.
 
 mod finding;
 mod interaction;

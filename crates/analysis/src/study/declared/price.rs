@@ -1,4 +1,4 @@
-//! What a dollar buys.
+//! The rate that a dollar buys.
 
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 
@@ -8,7 +8,7 @@ use crate::study::Experiment;
 /// A rate for each dollar that the arms cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
-    /// The rate, by its place among the series.
+    /// The rate, by its index among the series.
     pub series: usize,
     /// `iops_per_usd` or `bytes_per_s_per_usd`.
     pub metric: String,
@@ -16,7 +16,7 @@ pub struct Price {
     pub arms: Vec<ArmPrice>,
 }
 
-/// What a dollar spent on one arm buys.
+/// The rate that a dollar spent on one arm buys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArmPrice {
     /// The arm, by index.
@@ -46,13 +46,13 @@ pub(crate) fn prices(
         return Vec::new();
     }
     let rates = series.iter().enumerate().filter(|(_, one)| RATES.contains(&one.metric.as_str()));
-    let price = |(place, series): (usize, &Series)| {
+    let price = |(index, series): (usize, &Series)| {
         let of_arm = |(arm, usd_of_arm): (usize, &Option<f64>)| {
             let usd_of_arm = usd_of_arm.filter(|usd| priced(&Some(*usd)))?;
             let logs: Vec<f64> =
                 series.values[arm].iter().map(|value| libm::log(value / usd_of_arm)).collect();
             let own = effects(&[logs], ALPHA_DEFAULT, experiment.seed)[0];
-            let against = outcomes.iter().find(|o| (o.series, o.from, o.to) == (place, 0, arm));
+            let against = outcomes.iter().find(|o| (o.series, o.from, o.to) == (index, 0, arm));
             let ratio = against.zip(usd[0].filter(|usd| priced(&Some(*usd))));
             let ratio = ratio.map(|(outcome, baseline)| {
                 let (comparison, by) = (&outcome.adjusted.comparison, baseline / usd_of_arm);
@@ -61,7 +61,7 @@ pub(crate) fn prices(
             Some(ArmPrice { arm, usd: usd_of_arm, value: own.ratio, ci95: own.ci95, ratio })
         };
         let arms = usd.iter().enumerate().filter_map(of_arm).collect();
-        Price { series: place, metric: format!("{}_per_usd", series.metric), arms }
+        Price { series: index, metric: format!("{}_per_usd", series.metric), arms }
     };
     rates.map(price).collect()
 }

@@ -15,7 +15,7 @@ use super::{Experiment, HostSample, RunSample};
 use crate::figures;
 use crate::outcome::{Outcome, Question, Rules, Series, geometric_mean, judge};
 
-/// What each host of a study showed.
+/// The results of a study on each host.
 #[derive(Debug, Clone)]
 pub struct OnHosts {
     /// By rank.
@@ -26,7 +26,7 @@ pub struct OnHosts {
     pub runs: usize,
     /// The farthest apart that hosts began a run.
     pub skew: Option<Skew>,
-    /// What is not compared host by host, and why.
+    /// Metrics that are not compared host by host, and the reasons.
     pub missing: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// What two arms are in a metric.
+    /// Returns the comparison of two arms in a metric.
     pub fn of(&self, name: &str, (from, to): (usize, usize)) -> Option<&Outcome> {
         let is_such = |outcome: &&Outcome| {
             self.series[outcome.series].name == name && (outcome.from, outcome.to) == (from, to)
@@ -151,9 +151,9 @@ impl<'a> Samples<'a> {
 /// of the ratios of each host to itself.
 fn blocked(own: &[Vec<Series>]) -> Vec<Series> {
     let Some(first) = own.first() else { return Vec::new() };
-    let mean = |(place, one): (usize, &Series)| {
+    let mean = |(index, one): (usize, &Series)| {
         let value = |arm: usize, block: usize| {
-            let of_hosts = own.iter().map(|series| series[place].values[arm][block]);
+            let of_hosts = own.iter().map(|series| series[index].values[arm][block]);
             geometric_mean(&of_hosts.collect::<Vec<f64>>())
         };
         let values = one.values.iter().enumerate();
@@ -171,10 +171,10 @@ fn judged(
     gate: &str,
     rules: Rules<'_>,
 ) -> Result<Judged, Refusal> {
-    let role = |place: usize| if series[place].name == gate { Role::Gate } else { Role::Other };
-    let of = |place: usize| {
-        let role = role(place);
-        (1..arms).map(move |to| Question { series: place, from: 0, to, role })
+    let role = |index: usize| if series[index].name == gate { Role::Gate } else { Role::Other };
+    let of = |index: usize| {
+        let role = role(index);
+        (1..arms).map(move |to| Question { series: index, from: 0, to, role })
     };
     let questions: Vec<Question> = (0..series.len()).flat_map(of).collect();
     let outcomes = judge(&series, &questions, rules)?;
@@ -218,7 +218,7 @@ impl OnHosts {
         }
     }
 
-    /// What a reader must know of hosts.
+    /// Notes on the hosts for the reader.
     pub fn notes(&self) -> Vec<String> {
         let slow = self.hosts.iter().filter(|host| host.straggled > 0).map(|host| {
             format!(
