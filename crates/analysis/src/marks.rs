@@ -30,17 +30,20 @@ pub fn notes(names: &[&str], runs: &[(usize, impl AsRef<[MarkId]>)]) -> Vec<Stri
             marked.entry(*mark).or_insert_with(|| vec![0; names.len()])[*arm] += 1;
         }
     }
-    let note = |(mark, counts): (MarkId, Vec<usize>)| {
-        let arms = counts.iter().zip(&all).zip(names).filter(|((count, _), _)| **count > 0);
-        let who: Vec<String> =
-            arms.map(|((count, all), name)| format!("{count} of {all} runs of `{name}`")).collect();
-        let alike = counts.iter().zip(&all).all(|both| both == (&counts[0], &all[0]));
-        let who = if alike {
-            format!("{} of {} runs of each arm", counts[0], all[0])
-        } else {
-            who.join(", ")
-        };
-        format!("In {who}: {}.", mark.meaning())
-    };
-    marked.into_iter().map(note).collect()
+    marked
+        .into_iter()
+        .map(|(mark, counts)| {
+            let arms = counts.iter().zip(&all).zip(names).filter(|((count, _), _)| **count > 0);
+            let who: Vec<String> = arms
+                .map(|((count, all), name)| format!("{count} of {all} runs of `{name}`"))
+                .collect();
+            let alike = counts.iter().zip(&all).all(|both| both == (&counts[0], &all[0]));
+            let who = if alike {
+                format!("{} of {} runs of each arm", counts[0], all[0])
+            } else {
+                who.join(", ")
+            };
+            format!("In {who}: {}.", mark.meaning())
+        })
+        .collect()
 }

@@ -9,7 +9,7 @@ use crate::figures;
 /// The better direction of a metric that is compared.
 ///
 /// # Panics
-/// Neither is.
+/// Neither direction is better.
 pub fn better(better: record::Better) -> Better {
     match better {
         record::Better::More => Better::More,
@@ -65,16 +65,16 @@ pub fn label(metric: &str) -> String {
 /// The metric in words and a value with its unit, unless the words end with the unit; an empty
 /// `unit` is the one in the name.
 pub fn named(metric: &str, value: f64, unit: &str) -> (String, String) {
-    let label = label(metric);
+    let words = label(metric);
     let shown = match unit {
         "" => show(metric, value),
         unit => format!("{} {unit}", figures::count(value)),
     };
     let says_unit =
-        |unit: &str| label.rsplit(' ').next().is_some_and(|it| it.eq_ignore_ascii_case(unit));
+        |unit: &str| words.rsplit(' ').next().is_some_and(|it| it.eq_ignore_ascii_case(unit));
     match shown.rsplit_once(' ') {
-        Some((number, unit)) if says_unit(unit) => (label, number.to_owned()),
-        _ => (label, shown),
+        Some((number, unit)) if says_unit(unit) => (words, number.to_owned()),
+        _ => (words, shown),
     }
 }
 

@@ -48,8 +48,8 @@ const NAMES: [&str; 5] = ["block", "arm", "value", "metric", "better"];
 ///
 /// With names, columns may stand in any order. Lines that start with `#` are comments.
 pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
-    let is_comment = |line: &Line| line.text.trim_start().starts_with('#');
-    let lines: Vec<Line> = lines(text)?.filter(|line| !is_comment(line)).collect();
+    let lines: Vec<Line> =
+        lines(text)?.filter(|line| !line.text.trim_start().starts_with('#')).collect();
     let Some(first) = lines.first() else {
         let hint = format!("write one line per run, `{HEADER}`, for example `1,ide,75.1`");
         return Err(ParseError::new(0, "it is empty", hint));
@@ -65,17 +65,17 @@ pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
     }
     let (mut rows, mut blocks) = (Vec::new(), BTreeSet::new());
     for line in data {
-        let row = row(*line, columns)?;
-        if !blocks.contains(&row.block) {
+        let parsed = row(*line, columns)?;
+        if !blocks.contains(&parsed.block) {
             // Here and not once all are read: a file of every request has millions of lines.
             if blocks.len() == BLOCKS_MAX {
                 let what = format!("there are more than {BLOCKS_MAX} blocks");
                 let hint = "a block is one run of each arm, not one request or second";
                 return Err(ParseError::new(line.number, what, hint));
             }
-            blocks.insert(row.block.clone());
+            blocks.insert(parsed.block.clone());
         }
-        rows.push(row);
+        rows.push(parsed);
     }
     Ok(rows)
 }
@@ -139,17 +139,17 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
 }
 
 fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
-    let fields = fields(line)?;
-    if fields.len() != columns.count {
-        let what = format!("there are {} fields instead of {}", fields.len(), columns.count);
-        let hint = if fields.len() < columns.count {
+    let texts = fields(line)?;
+    if texts.len() != columns.count {
+        let what = format!("there are {} fields instead of {}", texts.len(), columns.count);
+        let hint = if texts.len() < columns.count {
             "check whether the file is truncated here"
         } else {
             "write a decimal point, and quote names that contain a comma"
         };
         return Err(ParseError::new(line.number, what, hint));
     }
-    let named = |index: usize, what: &str| match fields[index].as_str() {
+    let named = |index: usize, what: &str| match texts[index].as_str() {
         "" => {
             let hint = format!("every line needs its {what}");
             Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(index + 1))
@@ -160,7 +160,7 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
         line: line.number,
         block: named(columns.block, "block")?,
         arm: named(columns.arm, "arm")?,
-        value: value(&fields[columns.value]).map_err(|(what, hint)| {
+        value: value(&texts[columns.value]).map_err(|(what, hint)| {
             ParseError::new(line.number, what, hint).at(columns.value + 1)
         })?,
         metric: match columns.metric {
@@ -168,7 +168,7 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
             None => METRIC_DEFAULT.to_owned(),
         },
         better: match columns.better {
-            Some(index) => better(&fields[index])
+            Some(index) => better(&texts[index])
                 .map_err(|(what, hint)| ParseError::new(line.number, what, hint).at(index + 1))?,
             None => None,
         },

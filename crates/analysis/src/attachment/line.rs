@@ -22,13 +22,13 @@ pub fn line(record: &RunRecord) -> Option<String> {
     if let Some(why) = &attached.unseen {
         return Some(format!("unknown: {why}"));
     }
-    let facts = facts(record);
+    let seen = facts(record);
     let told = TOLD.iter().filter_map(|(name, label)| {
         let unit = if *name == "link_gbps" { " Gb/s" } else { "" };
-        Some(format!("{label} {}{unit}", facts.get(*name)?))
+        Some(format!("{label} {}{unit}", seen.get(*name)?))
     });
-    let told: Vec<String> = told.chain(facts.get("file_system").cloned()).collect();
-    let wrong = facts.get("findings").filter(|findings| *findings != "none");
+    let told: Vec<String> = told.chain(seen.get("file_system").cloned()).collect();
+    let wrong = seen.get("findings").filter(|findings| *findings != "none");
     let wrong = wrong.map(|ids| format!("; findings: {ids}")).unwrap_or_default();
     Some(format!("{}: {}{wrong}", names(attached), told.join(", ")))
 }

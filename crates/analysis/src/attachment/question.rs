@@ -19,7 +19,7 @@ pub struct ArmSettings {
 pub struct Sample {
     /// The arm, by index.
     pub arm: usize,
-    /// Runs are held against each other that did the same: the workload, by index.
+    /// The workload, by index: only runs that did the same are compared.
     pub group: usize,
     /// The settings.
     pub facts: Facts,

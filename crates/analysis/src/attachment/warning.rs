@@ -56,11 +56,14 @@ pub(super) fn unchanged(question: &Question, seen: &Seen) -> Vec<Unchanged> {
     if question.factors.is_empty() {
         return Vec::new();
     }
-    let of = |arms: &(usize, usize)| {
-        let found = Pair { question, seen, arms: *arms, declared: question.declared(*arms) };
-        Some(Unchanged { arms: *arms, values: found.unchanged()? })
-    };
-    question.pairs.iter().filter_map(of).collect()
+    question
+        .pairs
+        .iter()
+        .filter_map(|arms| {
+            let found = Pair { question, seen, arms: *arms, declared: question.declared(*arms) };
+            Some(Unchanged { arms: *arms, values: found.unchanged()? })
+        })
+        .collect()
 }
 
 /// Two arms that are compared.
@@ -79,8 +82,8 @@ impl Pair<'_> {
             return self.undeclared(&differing, known).into_iter().collect();
         }
         let factors = &self.declared.factors;
-        let covered = |name: &&String| factors.iter().any(|factor| factor.covers(name));
-        let (meant, extra): (Vec<&String>, Vec<&String>) = differing.iter().partition(covered);
+        let (meant, extra): (Vec<&String>, Vec<&String>) =
+            differing.iter().partition(|name| factors.iter().any(|factor| factor.covers(name)));
         let own =
             |name: &&&String| factors.iter().any(|factor| factor.own.contains(&name.as_str()));
         let own: Vec<&String> = meant.iter().filter(own).copied().collect();
@@ -158,24 +161,24 @@ impl Pair<'_> {
     }
 
     fn undeclared(&self, differing: &[String], known: bool) -> Option<String> {
-        let causes = causes(differing);
+        let separate = causes(differing);
         if !self.declared.vague {
             // Arms that set nothing are meant to be alike.
-            return (!causes.is_empty()).then(|| {
+            return (!separate.is_empty()).then(|| {
                 format!(
                     "{} differ in {}, and the study declares no difference.",
                     self.told("The arms"),
-                    listed(&causes)
+                    listed(&separate)
                 )
             });
         }
-        match causes.len() {
+        match separate.len() {
             0 => (known && !self.question.does_other_work).then(|| self.alike()),
             1 => None,
             _ => Some(format!(
                 "{} differ in {}: the effect cannot be attributed to one of them. {}",
                 self.told("The arms"),
-                listed(&causes),
+                listed(&separate),
                 if self.question.is_study {
                     "Declare the intended one in the study: `factor = \"NAME\"`."
                 } else {
@@ -219,8 +222,9 @@ fn causes(differing: &[String]) -> Vec<&str> {
     let mut left: Vec<&str> = differing.iter().map(String::as_str).collect();
     let mut causes = Vec::new();
     for factor in factor::all() {
-        let own = |name: &&str| factor.own.contains(name);
-        let Some(cause) = left.iter().copied().find(own) else { continue };
+        let Some(cause) = left.iter().copied().find(|name| factor.own.contains(name)) else {
+            continue;
+        };
         causes.push(cause);
         left.retain(|name| !Factor::covers(factor, name));
     }
@@ -240,13 +244,14 @@ pub(super) fn faults(question: &Question, seen: &Seen) -> Vec<String> {
             None => told.push((found, vec![&arm.name])),
         }
     }
-    let sentence = |(found, arms): (String, Vec<&str>)| {
-        if arms.len() == question.arms.len() {
-            return format!("{found}, in every arm (details: `drivelab inspect`).");
-        }
-        format!("{found}, in `{}` (details: `drivelab inspect`).", arms.join("`, `"))
-    };
-    told.into_iter().map(sentence).collect()
+    told.into_iter()
+        .map(|(found, arms)| {
+            if arms.len() == question.arms.len() {
+                return format!("{found}, in every arm (details: `drivelab inspect`).");
+            }
+            format!("{found}, in `{}` (details: `drivelab inspect`).", arms.join("`, `"))
+        })
+        .collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -35,11 +35,12 @@ impl Cells {
 
     /// The cells of a group in an arm with the first cursor, one slot for each block size.
     pub fn line<'a>(&self, means: &'a [Row], arm: usize, group: Group) -> Vec<Option<&'a Row>> {
-        let of_size = |size: usize| {
-            let same =
-                |row: &&Row| (row.arm, row.cursor, row.size, row.group) == (arm, 0, size, group);
-            means.iter().find(same)
-        };
-        (0..self.matrix.bs.len()).map(of_size).collect()
+        (0..self.matrix.bs.len())
+            .map(|size| {
+                means
+                    .iter()
+                    .find(|row| (row.arm, row.cursor, row.size, row.group) == (arm, 0, size, group))
+            })
+            .collect()
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
     let mut rows: BTreeMap<(u32, usize, usize), Row> = BTreeMap::new();
     for &CellRun { arm, block, position, place: index, record } in runs {
         let cell = cells[index];
+        // Cells that differ in their target alone are adjacent, so `each` of them share a row.
         let row = rows.entry((block, arm, index / each)).or_insert_with(|| Row {
             arm,
             cursor: cell.cursor,
@@ -115,10 +116,9 @@ pub fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
 pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
     let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
     let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));
-    let figure = |(name, value): (&str, Option<f64>)| Some(Figure::new(name, value?, Better::More));
     [("best_bytes_per_s", most), ("worst_bytes_per_s", least)]
         .into_iter()
-        .filter_map(figure)
+        .filter_map(|(name, value)| Some(Figure::new(name, value?, Better::More)))
         .collect()
 }
 
@@ -143,17 +143,20 @@ pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
             None => cells.push(vec![row]),
         }
     }
-    let average = |same: Vec<&Row>| {
-        let of = |rates: fn(&Row) -> &Vec<Option<f64>>| -> Vec<Option<f64>> {
-            let drives = 0..rates(same[0]).len();
-            drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
-        };
-        Row {
-            block: 0,
-            alone: of(|row| &row.alone),
-            together: of(|row| &row.together),
-            ..same[0].clone()
-        }
+    cells.iter().map(|same| average(same)).collect()
+}
+
+/// The mean of rows of one cell, drive by drive.
+fn average(same: &[&Row]) -> Row {
+    let of = |rates: fn(&Row) -> &Vec<Option<f64>>| -> Vec<Option<f64>> {
+        let drives = 0..rates(same[0]).len();
+        drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
     };
-    cells.into_iter().map(average).collect()
+    // A mean over blocks belongs to none of them.
+    Row {
+        block: 0,
+        alone: of(|row| &row.alone),
+        together: of(|row| &row.together),
+        ..same[0].clone()
+    }
 }

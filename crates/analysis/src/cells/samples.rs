@@ -1,7 +1,7 @@
 //! Cells as runs of a study: a workload for each group, its figures over all block sizes.
 
 use drivelab_core::Histogram;
-use drivelab_core::matrix::{Group, Matrix};
+use drivelab_core::matrix::Matrix;
 use drivelab_core::record::{Better, Figure, MarkId};
 
 use super::{Cells, Row};
@@ -16,12 +16,15 @@ pub const METRICS: &[&str] =
 
 /// The groups of a matrix as workloads of an experiment.
 pub fn workloads(matrix: &Matrix) -> Vec<WorkloadInfo> {
-    let workload = |group: &Group| WorkloadInfo {
-        name: group.name(),
-        summary: format!("{}, over all block sizes", group.words()),
-        headline: if matrix.has_all() { "scaling" } else { "bytes_per_s" }.into(),
-    };
-    matrix.groups().iter().map(workload).collect()
+    matrix
+        .groups()
+        .iter()
+        .map(|group| WorkloadInfo {
+            name: group.name(),
+            summary: format!("{}, over all block sizes", group.words()),
+            headline: if matrix.has_all() { "scaling" } else { "bytes_per_s" }.into(),
+        })
+        .collect()
 }
 
 /// One sample for every arm, block and group whose cells are all there, at the first cursor.

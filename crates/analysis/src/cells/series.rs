@@ -30,10 +30,12 @@ pub fn lines(matrix: &Matrix, rows: &[Option<&Row>]) -> Vec<Line> {
         points: rows.iter().map(|row| Some(value((*row)?)? / 1e6)).collect(),
     };
     let targets = matrix.targets.len();
-    let single = |(index, name): (usize, &String)| {
-        line(name, "single", &|row| row.alone.get(index).copied().flatten())
-    };
-    let mut lines: Vec<Line> = matrix.targets.iter().enumerate().map(single).collect();
+    let mut lines: Vec<Line> = matrix
+        .targets
+        .iter()
+        .enumerate()
+        .map(|(index, name)| line(name, "single", &|row| row.alone.get(index).copied().flatten()))
+        .collect();
     if targets > 1 {
         lines.push(line(MEAN, "mean", &Row::mean_alone));
         if matrix.together {

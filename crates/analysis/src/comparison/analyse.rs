@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drivelab_core::{Refusal, counted, factor};
 use drivelab_stats::Role;
 
-use super::column::{Column, columns};
+use super::column::{Column, all_columns};
 use super::result::CompareResult;
 use super::{ArmRuns, Input, RunFigures, Source, withheld};
 use crate::attachment::{self, Difference};
@@ -46,7 +46,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         return Err(of_several_machines(why));
     }
     let asked = withheld::Asked::new(input, &options.factors)?;
-    let columns = columns(input);
+    let columns = all_columns(input);
     let gate = primary(input, &columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
     let (mut series, mut facts, mut notes) = (Vec::new(), Vec::new(), input.notes.clone());
@@ -75,17 +75,16 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         judge_unpaired(&series, &questions, options.seed)?
     } else {
         notes.extend(incomplete(&columns[gate], &blocks));
-        let sampled = sampled(input, &blocks);
+        let sampled = simulated_drives(input, &blocks);
         notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
         let (seed, provenance) = (options.seed, input.provenance);
         let rules = Rules { seed, provenance, first: None, sampled: &sampled };
         judge(&series, &questions, rules)?
     };
-    let decides = |outcome: &Outcome| {
+    let primary = outcomes.iter().position(|outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
-    };
-    let primary = outcomes.iter().position(decides);
-    let attached = attached(input, options, &asked);
+    });
+    let attached = compare_attachment(input, options, &asked);
     withhold(&mut outcomes, &attached.unchanged);
     let mut withheld = withheld::reasons(&asked, &series, &outcomes);
     withheld.extend(doubtful(input, &outcomes, &doubts));
@@ -111,7 +110,11 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
 }
 
 /// Compares how the arms were attached with what they are meant to differ in.
-fn attached(input: &Input, options: &CompareOptions, asked: &withheld::Asked<'_>) -> Difference {
+fn compare_attachment(
+    input: &Input,
+    options: &CompareOptions,
+    asked: &withheld::Asked<'_>,
+) -> Difference {
     let known = options.factors.iter().filter(|name| factor::find(name).is_some());
     attachment::difference(&attachment::Question {
         factors: known.cloned().collect(),
@@ -128,11 +131,14 @@ fn doubtful(input: &Input, outcomes: &[Outcome], doubts: &[Vec<Reason>]) -> Vec<
     });
     let of_runs = validity::reasons(&arms.collect::<Vec<_>>(), true);
     let of_runs = of_runs.into_iter().map(|it| it.concerning(outcomes, |_| true));
-    let of_series = |(index, doubts): (usize, &Vec<Reason>)| {
-        let of = |it: &Reason| it.clone().concerning(outcomes, |outcome| outcome.series == index);
-        doubts.iter().map(of).collect::<Vec<_>>()
-    };
-    of_runs.chain(doubts.iter().enumerate().flat_map(of_series)).collect()
+    of_runs
+        .chain(doubts.iter().enumerate().flat_map(|(index, doubts)| {
+            doubts
+                .iter()
+                .map(|it| it.clone().concerning(outcomes, |outcome| outcome.series == index))
+                .collect::<Vec<_>>()
+        }))
+        .collect()
 }
 
 /// Runs of several machines are comparable in pairs only; `why` says that these are none.
@@ -152,18 +158,21 @@ const MEDIAN: &str = "These runs simulate the median of the drives that fit the 
                       study at stage simulate draws drives, one a block.";
 
 /// The drives that the blocks simulated.
-fn sampled<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
+fn simulated_drives<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
     let mut sampled = Sampled::default();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         let mut first_of: BTreeMap<&str, &RunFigures> = BTreeMap::new();
         for run in runs {
             first_of.entry(&run.block).or_insert(run);
         }
-        let drive = |block: &String| {
-            let (target, specimen) = first_of.get(block.as_str())?.simulated.as_deref()?;
-            Some(Simulated { target, specimen })
-        };
-        sampled.note(0, arm, blocks.iter().map(drive));
+        sampled.note(
+            0,
+            arm,
+            blocks.iter().map(|block| {
+                let (target, specimen) = first_of.get(block.as_str())?.simulated.as_deref()?;
+                Some(Simulated { target, specimen })
+            }),
+        );
     }
     sampled
 }
@@ -233,23 +242,26 @@ fn primary(
 
 /// Why no metric can be compared: the arms have none in common, or it is in no block of all.
 fn nothing_in_common(input: &Input, columns: &[Column]) -> Refusal {
-    let in_all = |column: &Column| column.cells.iter().all(|cells| !cells.is_empty());
-    if columns.iter().any(in_all) {
+    if columns.iter().any(|column| column.cells.iter().all(|cells| !cells.is_empty())) {
         return Refusal::request(
             "no block has a usable value of one metric for every arm: give each block one value \
              above zero per arm",
         );
     }
-    let of_arm = |(arm, runs): (usize, &ArmRuns)| {
-        let own = columns.iter().filter(|it| !it.cells[arm].is_empty() && !it.first.is_detail);
-        let names: Vec<String> = own.map(|column| format!("`{}`", column.metric)).collect();
-        let more = match names.len().saturating_sub(NAMES_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("`{}` has {}{more}", runs.name, names[..names.len().min(NAMES_MAX)].join(", "))
-    };
-    let arms: Vec<String> = input.arms.iter().enumerate().map(of_arm).collect();
+    let arms: Vec<String> = input
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(arm, runs)| {
+            let own = columns.iter().filter(|it| !it.cells[arm].is_empty() && !it.first.is_detail);
+            let names: Vec<String> = own.map(|column| format!("`{}`", column.metric)).collect();
+            let more = match names.len().saturating_sub(NAMES_MAX) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("`{}` has {}{more}", runs.name, names[..names.len().min(NAMES_MAX)].join(", "))
+        })
+        .collect();
     Refusal::request(format!("the arms have no metric in common: {}", arms.join("; ")))
 }
 

@@ -65,7 +65,7 @@ pub(super) struct Column<'a> {
     defects: Vec<Option<&'a Remark>>,
 }
 
-pub(super) fn columns(input: &Input) -> Vec<Column<'_>> {
+pub(super) fn all_columns(input: &Input) -> Vec<Column<'_>> {
     let mut columns: Vec<Column> = Vec::new();
     let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
@@ -160,11 +160,12 @@ impl<'a> Column<'a> {
     /// Why the values of some arm must not decide: of some no ratio can be made, so that the others
     /// are a selection.
     pub(super) fn doubts(&self, input: &Input, is_paired: bool) -> Vec<Reason> {
-        let of_arm = |arm: usize| {
-            self.not_above_zero(arm, input, is_paired)
-                .or_else(|| self.missing(arm, input).filter(|_| !is_paired))
-        };
-        (0..input.arms.len()).filter_map(of_arm).collect()
+        (0..input.arms.len())
+            .filter_map(|arm| {
+                self.not_above_zero(arm, input, is_paired)
+                    .or_else(|| self.missing(arm, input).filter(|_| !is_paired))
+            })
+            .collect()
     }
 
     /// Pairs leave out a block that no arm has a value of.
@@ -217,11 +218,13 @@ impl<'a> Column<'a> {
 
     /// One value an arm and block, or `None` where one is missing.
     pub(super) fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
-        let of_arm = |cells: &BTreeMap<&str, Vec<f64>>| {
-            let values = blocks.iter().map(|block| cells.get(block.as_str()));
-            values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
-        };
-        self.cells.iter().map(of_arm).collect()
+        self.cells
+            .iter()
+            .map(|cells| {
+                let values = blocks.iter().map(|block| cells.get(block.as_str()));
+                values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
+            })
+            .collect()
     }
 
     pub(super) fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {

@@ -64,7 +64,7 @@ pub fn by_name(name: &str) -> Option<Better> {
     if is_one_of(&lower, NAMES_MORE) {
         return Some(More);
     }
-    let words = words(name);
+    let words = split_words(name);
     let has = |list: &str| words.iter().any(|word| is_one_of(word, list));
     if is_one_of(&lower, NAMES_NEITHER) || has(NEITHER) {
         return None;
@@ -90,7 +90,7 @@ fn is_one_of(word: &str, list: &str) -> bool {
 }
 
 /// The words of a name in lower case, also of `RunTime` and `read_lat`; `/` is read as `per`.
-fn words(name: &str) -> Vec<String> {
+fn split_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut spaced = String::new();
     for (index, letter) in letters.iter().enumerate() {

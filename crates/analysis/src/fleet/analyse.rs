@@ -120,7 +120,7 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
         })
         .collect();
     groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.disks.len()));
-    let found = found(fleet, &groups);
+    let found = outliers(fleet, &groups);
     let groups = groups.into_iter().map(|(group, _)| group).collect();
     FleetResult {
         metric: fleet.metric.clone(),
@@ -135,7 +135,7 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
     }
 }
 
-fn found(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
+fn outliers(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (index, (group, keys)) in groups.iter().enumerate() {
         for outlier in group.judged().map(|it| &it.outliers).into_iter().flatten() {
@@ -147,8 +147,8 @@ fn found(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {
     found.sort_by(|a, b| a.outlier.p.total_cmp(&b.outlier.p).then_with(|| a.disk.cmp(&b.disk)));
     let names: Vec<DiskName> = found.iter().map(|it| it.disk.clone()).collect();
     for it in &mut found {
-        let is_other = |name: &&DiskName| name.host == it.disk.host && **name != it.disk;
-        let mut others: Vec<&DiskName> = names.iter().filter(is_other).collect();
+        let mut others: Vec<&DiskName> =
+            names.iter().filter(|name| name.host == it.disk.host && **name != it.disk).collect();
         others.dedup();
         it.others_of_host = others.len();
     }

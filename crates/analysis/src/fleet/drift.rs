@@ -41,18 +41,20 @@ pub(super) fn drifts(fleet: &Fleet) -> Vec<Drift> {
             models.entry((model, kind)).or_default().push(disk);
         }
     }
-    let of_model = |((model, kind), disks): ((&str, &str), Vec<&Disk>)| {
-        let mut drifts = of_peers(&disks);
-        drifts.sort_by_key(|(setting, _)| rank(setting));
-        let named = drifts.into_iter().map(|(setting, values)| Drift {
-            model: model.to_owned(),
-            kind: kind.to_owned(),
-            setting,
-            values,
-        });
-        named.collect::<Vec<_>>()
-    };
-    models.into_iter().flat_map(of_model).collect()
+    models
+        .into_iter()
+        .flat_map(|((model, kind), disks)| {
+            let mut drifts = of_peers(&disks);
+            drifts.sort_by_key(|(setting, _)| rank(setting));
+            let named = drifts.into_iter().map(|(setting, values)| Drift {
+                model: model.to_owned(),
+                kind: kind.to_owned(),
+                setting,
+                values,
+            });
+            named.collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// Settings of which these disks have several values; one that a disk does not report is unknown,

@@ -135,15 +135,15 @@ impl Fleet {
     /// Adds what was collected from a host; in any order.
     pub fn add(&mut self, collection: &Collection) {
         self.hosts.insert(collection.host.clone());
-        let boot = boot(collection);
-        let latest = (collection.time_ms, boot.clone());
+        let boot_id = boot(collection);
+        let latest = (collection.time_ms, boot_id.clone());
         let known = self.boots.entry(collection.host.clone()).or_default();
         *known = latest.max(known.clone());
         for drive in &collection.drives {
-            self.see(collection, &boot, drive);
+            self.see(collection, &boot_id, drive);
         }
         for run in &collection.runs {
-            self.run(collection, &boot, run);
+            self.run(collection, &boot_id, run);
         }
     }
 
@@ -178,6 +178,7 @@ impl Fleet {
             self.left_out.invalid += 1;
             return;
         }
+        // All runs report the same metric, so the first one settles the direction.
         self.better.get_or_insert(figure.better);
         let measured = Measured { time_ms: collection.time_ms, peers, value };
         self.see(collection, boot, drive).runs.push(measured);
@@ -219,6 +220,7 @@ impl Fleet {
                     *known = run;
                 }
             }
+            // Runs of this work with other peers had another attachment: they do not count.
             for of_work in latest.values() {
                 let mut runs: Vec<&Measured> =
                     disk.runs.iter().filter(|run| run.peers == of_work.peers).collect();
@@ -262,12 +264,14 @@ fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
 
 /// The properties that the disk of a run shares with its peers; `None` if its model is unknown.
 fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
-    let fact = |name: &&str| {
-        let fact = drive.facts.get(*name)?;
-        let words = name.replace('_', " ");
-        Some(if *name == "kind" { fact.to_string() } else { format!("{words} {fact}") })
-    };
-    let attachment: Vec<String> = ATTACHMENT.iter().filter_map(fact).collect();
+    let attachment: Vec<String> = ATTACHMENT
+        .iter()
+        .filter_map(|name| {
+            let fact = drive.facts.get(*name)?;
+            let words = name.replace('_', " ");
+            Some(if *name == "kind" { fact.to_string() } else { format!("{words} {fact}") })
+        })
+        .collect();
     Some(PeerKey {
         model: drive.facts.get("model")?.to_string(),
         attachment: attachment.join(", "),

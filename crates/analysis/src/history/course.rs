@@ -78,22 +78,26 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
             command: run.and_then(|run| run.command.clone()),
             value: figure.value,
         };
-        let is_same = |it: &Course| {
-            (&it.what, &it.work, &it.target) == (&what, &work, &kept.target)
-                && (&it.host, &it.metric, &it.unit) == (&kept.host, &figure.name, &figure.unit)
-        };
-        let index = all.iter().position(is_same).unwrap_or(all.len());
+        let index = all
+            .iter()
+            .position(|it| {
+                (&it.what, &it.work, &it.target) == (&what, &work, &kept.target)
+                    && (&it.host, &it.metric, &it.unit) == (&kept.host, &figure.name, &figure.unit)
+            })
+            .unwrap_or(all.len());
         if index == all.len() {
             let (metric, unit) = (figure.name, figure.unit);
             let (host, target, moments) = (kept.host, kept.target, Vec::new());
             all.push(Course { what, work, target, host, metric, unit, moments, left_out: 0 });
         }
+        // An invalid run still opens its course, so that the course can count it.
         if validity::counts(&flaws) {
             all[index].moments.push(moment);
         } else {
             all[index].left_out += 1;
         }
     }
+    // Before names are made distinct: a course without moments is not shown, so it needs no name.
     all.retain(|course| !course.moments.is_empty());
     let works: Vec<(&str, &Work)> = all.iter().map(|it| (it.what.as_str(), &it.work)).collect();
     let named = run::distinct(&works);

@@ -97,8 +97,8 @@ impl Outcome {
     /// True if drives differ too much for one verdict, and nothing else is wrong with it.
     pub fn depends(&self) -> bool {
         let comparison = &self.adjusted.comparison;
-        let is_such = |warning: &Warning| warning.id == WarningId::Depends;
-        comparison.verdict == Verdict::Inconclusive && comparison.warnings.iter().any(is_such)
+        comparison.verdict == Verdict::Inconclusive
+            && comparison.warnings.iter().any(|warning| warning.id == WarningId::Depends)
     }
 
     /// Why there is no verdict although there are figures.
@@ -161,19 +161,23 @@ pub(crate) fn judge(
         let name = &series[questions[source.index].series].name;
         Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
-    let outcome = |((question, asked), mut adjusted): ((&Question, &Member), Adjusted)| {
-        let Question { series: index, from, to, .. } = *question;
-        let arms = (series[index].workload, from, to);
-        let of_work = || effects(series, index, &[from, to]);
-        let effects = if rules.sampled.is_any() { of_work() } else { Vec::new() };
-        let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
-        if let Some(foreseen) = &foreseen {
-            foreseen.forecast.judge(&mut adjusted);
-        }
-        let runs_min = asked.criteria.blocks_min();
-        Outcome { series: index, from, to, adjusted, runs_min, foreseen }
-    };
-    Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
+    Ok(questions
+        .iter()
+        .zip(&asked)
+        .zip(members)
+        .map(|((question, asked), mut adjusted)| {
+            let Question { series: index, from, to, .. } = *question;
+            let arms = (series[index].workload, from, to);
+            let of_work = || effects(series, index, &[from, to]);
+            let effects = if rules.sampled.is_any() { of_work() } else { Vec::new() };
+            let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
+            if let Some(foreseen) = &foreseen {
+                foreseen.forecast.judge(&mut adjusted);
+            }
+            let runs_min = asked.criteria.blocks_min();
+            Outcome { series: index, from, to, adjusted, runs_min, foreseen }
+        })
+        .collect())
 }
 
 /// The same where the values of the arms are no pairs: one more drive is then not foreseen, because
@@ -183,26 +187,30 @@ pub(crate) fn judge_unpaired(
     questions: &[Question],
     seed: u64,
 ) -> Result<Vec<Outcome>, Refusal> {
-    let member = |question: &Question| {
-        let series = &series[question.series];
-        let criteria = Criteria::new(series.margin, series.better, seed)?;
-        let values = |arm: usize| series.values[arm].clone();
-        let groups = Groups { a: values(question.from), b: values(question.to) };
-        Ok(UnpairedMember { role: question.role, groups, criteria })
-    };
-    let members: Result<Vec<UnpairedMember>, CriteriaError> =
-        questions.iter().map(member).collect();
+    let members: Result<Vec<UnpairedMember>, CriteriaError> = questions
+        .iter()
+        .map(|question| {
+            let series = &series[question.series];
+            let criteria = Criteria::new(series.margin, series.better, seed)?;
+            let values = |arm: usize| series.values[arm].clone();
+            let groups = Groups { a: values(question.from), b: values(question.to) };
+            Ok(UnpairedMember { role: question.role, groups, criteria })
+        })
+        .collect();
     let Family { members, .. } = compare_unpaired(&members.map_err(Refusal::request)?);
-    let outcome = |(question, adjusted): (&Question, Adjusted)| {
-        let Question { series, from, to, .. } = *question;
-        let Comparison { n, warnings, .. } = &adjusted.comparison;
-        // Three runs of one arm are enough where the other has many.
-        let is_enough = warnings.iter().all(|warning| warning.id != WarningId::FewBlocks);
-        let n = u32::try_from(*n).unwrap_or(u32::MAX);
-        let runs_min = if is_enough { n.min(UNPAIRED_MIN) } else { UNPAIRED_MIN };
-        Outcome { series, from, to, adjusted, runs_min, foreseen: None }
-    };
-    Ok(questions.iter().zip(members).map(outcome).collect())
+    Ok(questions
+        .iter()
+        .zip(members)
+        .map(|(question, adjusted)| {
+            let Question { series, from, to, .. } = *question;
+            let Comparison { n, warnings, .. } = &adjusted.comparison;
+            // Three runs of one arm are enough where the other has many.
+            let is_enough = warnings.iter().all(|warning| warning.id != WarningId::FewBlocks);
+            let n = u32::try_from(*n).unwrap_or(u32::MAX);
+            let runs_min = if is_enough { n.min(UNPAIRED_MIN) } else { UNPAIRED_MIN };
+            Outcome { series, from, to, adjusted, runs_min, foreseen: None }
+        })
+        .collect())
 }
 
 /// The effects that arms have on the work of a series: each arm against the first in its metric,

@@ -88,20 +88,23 @@ pub fn counts(flaws: &[Flaw]) -> bool {
 
 /// Returns what is wrong with the figures of one run, as a clause for each flaw.
 pub fn in_words(flaws: &[Flaw]) -> String {
-    let clause = |flaw: &Flaw| match flaw {
-        Flaw::Failed { failed, requests } => {
-            format!("{} of the requests failed", share(*failed, *requests))
-        }
-        Flaw::Error { what } => what.clone(),
-        Flaw::Nothing => "no request completed".to_owned(),
-        Flaw::Behind { issued, due } => {
-            format!("the rate was not kept up: {issued} of {due} requests were issued")
-        }
-        Flaw::Changed { what } => format!("the target changed during the run ({what})"),
-        Flaw::Void => "the host served the drive too late".to_owned(),
-        Flaw::Disturbed => "other load disturbed the run".to_owned(),
-    };
-    flaws.iter().map(clause).collect::<Vec<String>>().join("; ")
+    flaws
+        .iter()
+        .map(|flaw| match flaw {
+            Flaw::Failed { failed, requests } => {
+                format!("{} of the requests failed", share(*failed, *requests))
+            }
+            Flaw::Error { what } => what.clone(),
+            Flaw::Nothing => "no request completed".to_owned(),
+            Flaw::Behind { issued, due } => {
+                format!("the rate was not kept up: {issued} of {due} requests were issued")
+            }
+            Flaw::Changed { what } => format!("the target changed during the run ({what})"),
+            Flaw::Void => "the host served the drive too late".to_owned(),
+            Flaw::Disturbed => "other load disturbed the run".to_owned(),
+        })
+        .collect::<Vec<String>>()
+        .join("; ")
 }
 
 fn is_above(failed: u64, requests: u64) -> bool {

@@ -62,16 +62,22 @@ pub fn kinds(runs: &[Dated]) -> Vec<String> {
 
 /// Words for kinds of work; where two have the same words, with the keys in which they differ.
 pub(crate) fn distinct(works: &[(&str, &Work)]) -> Vec<String> {
-    let one = |(words, work): &(&str, &Work)| {
-        let same = works.iter().filter(|(other, _)| other == words);
-        let differing = differences(&same.map(|(_, work)| vec![*work]).collect::<Vec<_>>());
-        let keys = differing
-            .iter()
-            .map(|it| format!("{} {}", it.key, work.get(&it.key).unwrap_or("not stated")));
-        let keys: Vec<String> = keys.collect();
-        if keys.is_empty() { (*words).to_owned() } else { format!("{words} ({})", keys.join(", ")) }
-    };
-    works.iter().map(one).collect()
+    works
+        .iter()
+        .map(|(words, work)| {
+            let same = works.iter().filter(|(other, _)| other == words);
+            let differing = differences(&same.map(|(_, work)| vec![*work]).collect::<Vec<_>>());
+            let keys = differing
+                .iter()
+                .map(|it| format!("{} {}", it.key, work.get(&it.key).unwrap_or("not stated")));
+            let keys: Vec<String> = keys.collect();
+            if keys.is_empty() {
+                (*words).to_owned()
+            } else {
+                format!("{words} ({})", keys.join(", "))
+            }
+        })
+        .collect()
 }
 
 /// The work that a run did, in words.
@@ -107,8 +113,7 @@ pub fn results<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord>) -> I
 
 /// The jobs of a job file as one run, each job's metrics called `JOB.METRIC`.
 pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
-    let phase = |record| as_phase(record_name(record), record);
-    let phases = records.iter().map(phase).collect();
+    let phases = records.iter().map(|record| as_phase(record_name(record), record)).collect();
     let mut hosts = records.iter().filter_map(|record| record.host.as_ref());
     let host = hosts.next().map(|host| host.id.clone());
     let mut work = Work::default();

@@ -86,8 +86,8 @@ fn options(workload: &Workload) -> Vec<String> {
 
 /// A word of a POSIX shell.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c));
+    if !word.is_empty() && is_plain {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))

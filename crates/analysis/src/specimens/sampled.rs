@@ -107,6 +107,7 @@ impl<'a> Sampled<'a> {
         let numbers = |drives: &[Simulated]| -> Vec<Option<u32>> {
             drives.iter().map(|it| it.specimen.number).collect()
         };
+        // A block pairs the arms only if all of them simulated the same drive in it.
         let first = numbers(drives.first()?);
         let are_paired =
             blocks == first.len() && drives.iter().all(|drives| numbers(drives) == first);
@@ -117,9 +118,13 @@ impl<'a> Sampled<'a> {
 /// The uncertainty that the model adds to the ratio of arms; arms that are asked the same way share
 /// all that it gets wrong.
 fn of_model(arms: &[&[Simulated<'_>]]) -> f64 {
+    // Asked the same way, arms have the same model error, and it cancels in their ratio.
     let is_same = arms.iter().all(|arm| arm[0].target == arms[0][0].target);
-    let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
-    arms.iter().copied().flatten().map(sigma).fold(0.0, f64::max)
+    arms.iter()
+        .copied()
+        .flatten()
+        .map(|it| if is_same { 0.0 } else { it.specimen.model_sigma })
+        .fold(0.0, f64::max)
 }
 
 /// True if all of them are numbered specimens, each another one.

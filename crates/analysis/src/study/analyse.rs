@@ -11,7 +11,7 @@ use self::doubts::Doubts;
 use super::blocks::{Blocks, LeftOut};
 use super::hosts::{self, OnHosts};
 use super::result::{ContrastResult, StudyResult};
-use super::{Experiment, RunSample, curve, declared, lost};
+use super::{Experiment, curve, declared, lost};
 use crate::attachment;
 use crate::marks;
 use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold, withhold_all};
@@ -24,7 +24,7 @@ use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold
 /// overall verdict is that of the primary metric for the candidate, which is the last arm unless
 /// another is declared.
 pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
-    let candidate = candidate(&experiment)?;
+    let candidate = candidate_arm(&experiment)?;
     let blocks = Blocks::new(&experiment);
     refuse_nothing(&experiment, &blocks)?;
     let (series, left_out) = all_series(&blocks);
@@ -47,10 +47,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let doubts = Doubts::of(&experiment, &blocks);
     let withheld = doubts.withheld(&series, &outcomes);
     withhold_all(&mut outcomes, &withheld);
-    let shown = |it: &&Series| {
-        *it == &series[gate] || experiment.workloads[it.workload].headline == it.metric
-    };
-    let shown: Vec<Series> = series.iter().filter(shown).cloned().collect();
+    let shown = shown_series(&experiment, &series, gate);
     let hosts = hosts::analyse(&experiment, (&shown, &series[gate].name), &blocks.used, rules)?;
     if let Some(hosts) = &hosts {
         hosts.withhold(&series, &mut outcomes);
@@ -94,12 +91,18 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     })
 }
 
+/// The series compared host by host: the primary metric and the headline of each workload.
+fn shown_series(experiment: &Experiment, series: &[Series], gate: usize) -> Vec<Series> {
+    let headline = |it: &Series| &experiment.workloads[it.workload].headline;
+    series.iter().filter(|it| *it == &series[gate] || *headline(it) == it.metric).cloned().collect()
+}
+
 /// The limit of an interval where all blocks simulate one drive.
 const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
                       not about other drives of the kind;";
 
 /// The arm that the overall verdict is about.
-fn candidate(experiment: &Experiment) -> Result<usize, Refusal> {
+fn candidate_arm(experiment: &Experiment) -> Result<usize, Refusal> {
     let arms = experiment.arms.len();
     if arms < 2 {
         return Err(Refusal::request(format!(
@@ -262,11 +265,14 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
 /// The marks of every run, without those that a study reports in separate notes.
 fn marked(experiment: &Experiment) -> Vec<(usize, Vec<MarkId>)> {
     let told = [MarkId::Modelled, MarkId::Emulated, MarkId::FewRequests];
-    let own = |run: &RunSample| {
-        let marks = run.marks.iter().filter(|mark| !told.contains(mark));
-        (run.arm, marks.copied().collect())
-    };
-    experiment.runs.iter().map(own).collect()
+    experiment
+        .runs
+        .iter()
+        .map(|run| {
+            let marks = run.marks.iter().filter(|mark| !told.contains(mark));
+            (run.arm, marks.copied().collect())
+        })
+        .collect()
 }
 
 /// A note for each reason why metrics are not compared.
@@ -278,12 +284,14 @@ fn folded(left_out: &[LeftOut]) -> Vec<String> {
             None => reasons.push((why, vec![name])),
         }
     }
-    let note = |(why, names): (&str, Vec<&str>)| match &names[..] {
-        [name] => format!("`{name}` is not compared: {why}."),
-        names => {
-            let why = why.replacen("it is", "each is", 1);
-            format!("`{}` are not compared: {why}.", names.join("`, `"))
-        }
-    };
-    reasons.into_iter().map(note).collect()
+    reasons
+        .into_iter()
+        .map(|(why, names)| match &names[..] {
+            [name] => format!("`{name}` is not compared: {why}."),
+            names => {
+                let why = why.replacen("it is", "each is", 1);
+                format!("`{}` are not compared: {why}.", names.join("`, `"))
+            }
+        })
+        .collect()
 }

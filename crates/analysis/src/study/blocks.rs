@@ -55,14 +55,14 @@ impl<'a> Blocks<'a> {
         let ran = |workload: usize, arm: usize| {
             cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
         };
-        let everywhere = |workload: &usize| (0..arms).all(|arm| ran(*workload, arm));
-        let workloads: Vec<usize> = (0..workloads).filter(everywhere).collect();
+        let workloads: Vec<usize> =
+            (0..workloads).filter(|workload| (0..arms).all(|arm| ran(*workload, arm))).collect();
         let mut blocks: Vec<u32> = experiment.runs.iter().map(|run| run.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
         let whole = |block: u32, has: &dyn Fn(&Cell) -> bool| {
-            let all_arms = |w: &usize| (0..arms).all(|arm| has(&(*w, arm, block)));
-            !workloads.is_empty() && workloads.iter().all(all_arms)
+            !workloads.is_empty()
+                && workloads.iter().all(|w| (0..arms).all(|arm| has(&(*w, arm, block))))
         };
         let lost = [&empty, &failed, &void];
         let ran =
@@ -100,11 +100,14 @@ impl<'a> Blocks<'a> {
         for workload in &self.workloads {
             for arm in 0..self.experiment.arms.len() {
                 let runs = self.used.iter().map(|block| self.cells[&(*workload, arm, *block)][0]);
-                let drive = |run: &'a RunSample| {
-                    let specimen = run.specimen.as_ref()?;
-                    Some(Simulated { target: &run.target, specimen })
-                };
-                sampled.note(*workload, arm, runs.map(drive));
+                sampled.note(
+                    *workload,
+                    arm,
+                    runs.map(|run| {
+                        let specimen = run.specimen.as_ref()?;
+                        Some(Simulated { target: &run.target, specimen })
+                    }),
+                );
             }
         }
         sampled
@@ -117,14 +120,14 @@ impl<'a> Blocks<'a> {
             let name = format!("{}.{metric}", self.experiment.workloads[workload].name);
             match self.values(workload, metric) {
                 Ok(values) => {
-                    let first = self.first(workload, metric);
+                    let figure = self.first(workload, metric);
                     series.push(Series {
                         name,
                         metric: metric.to_owned(),
                         workload,
-                        better: metric::better(first.better),
+                        better: metric::better(figure.better),
                         margin: metric::margin(metric, self.experiment.margin),
-                        unit: first.unit.clone(),
+                        unit: figure.unit.clone(),
                         values,
                     });
                 }
@@ -162,11 +165,12 @@ impl<'a> Blocks<'a> {
     /// One value an arm and block: repeats are averaged as logarithms, because the block is the
     /// unit and ratios are what is compared.
     fn values(&self, workload: usize, metric: &str) -> Result<Vec<Vec<f64>>, String> {
-        let of_arm = |arm: usize| {
-            let cells = self.used.iter().map(|block| self.value(workload, arm, *block, metric));
-            cells.collect::<Result<Vec<f64>, String>>()
-        };
-        (0..self.experiment.arms.len()).map(of_arm).collect()
+        (0..self.experiment.arms.len())
+            .map(|arm| {
+                let cells = self.used.iter().map(|block| self.value(workload, arm, *block, metric));
+                cells.collect::<Result<Vec<f64>, String>>()
+            })
+            .collect()
     }
 
     fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, String> {
@@ -175,12 +179,13 @@ impl<'a> Blocks<'a> {
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
             let found = run.metrics.iter().find(|m| m.name == metric);
-            let missing = || {
-                let why = metric::why_missing(metric);
-                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing {}{why}", location())
-            };
-            let value = found.ok_or_else(missing)?.value;
+            let value = found
+                .ok_or_else(|| {
+                    let why = metric::why_missing(metric);
+                    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                    format!("it is missing {}{why}", location())
+                })?
+                .value;
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!(
                     "it is {value} {}: the run failed or was too short",

@@ -132,15 +132,14 @@ fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
 }
 
 pub(super) fn depth(experiment: &Experiment) -> Vec<DepthCurve> {
-    let of_arm = |arm: usize| {
+    let curves = (0..experiment.arms.len()).map(|arm| {
         let points: Vec<&CurvePoint> = experiment.curves.iter().filter(|p| p.arm == arm).collect();
         let mut depths: Vec<u32> = points.iter().map(|p| p.iodepth).collect();
         depths.sort_unstable();
         depths.dedup();
         let points = depths.iter().filter_map(|depth| depth_point(*depth, &points)).collect();
         DepthCurve { arm, points }
-    };
-    let curves = (0..experiment.arms.len()).map(of_arm);
+    });
     curves.filter(|curve| !curve.points.is_empty()).collect()
 }
 

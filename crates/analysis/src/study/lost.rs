@@ -28,8 +28,7 @@ const QUIETER: &str =
 
 /// The [`reasons`] as sentences.
 pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
-    let sentence = |reason: String| format!("{}.", capital(&reason));
-    reasons(experiment, blocks).into_iter().map(sentence).collect()
+    reasons(experiment, blocks).into_iter().map(|reason| format!("{}.", capital(&reason))).collect()
 }
 
 /// The runs that do not count, by arm and workload, with the reasons and the remedies.
@@ -62,17 +61,19 @@ fn of_kind(
     for (workload, arm, block) in lost {
         by_workload.entry((*workload, *arm)).or_default().push(*block);
     }
-    let note = |((workload, arm), empty): ((usize, usize), Vec<u32>)| {
-        let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
-        let left_out = match (blocks.workloads.contains(&workload), empty.len()) {
-            (false, _) => "",
-            (true, 1) => ", which is ignored",
-            (true, _) => ", which are ignored",
-        };
-        let (what, remedy) = words(arm, name, &numbers(&empty));
-        format!("{what}{left_out}: {remedy}")
-    };
-    by_workload.into_iter().map(note).collect()
+    by_workload
+        .into_iter()
+        .map(|((workload, arm), empty)| {
+            let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
+            let left_out = match (blocks.workloads.contains(&workload), empty.len()) {
+                (false, _) => "",
+                (true, 1) => ", which is ignored",
+                (true, _) => ", which are ignored",
+            };
+            let (what, remedy) = words(arm, name, &numbers(&empty));
+            format!("{what}{left_out}: {remedy}")
+        })
+        .collect()
 }
 
 /// One block in this many may be lost to a late host, and no more. Where more than a fifth of a
@@ -102,10 +103,14 @@ fn withhold_void(blocks: &Blocks, outcomes: &mut [Outcome]) {
 
 /// Returns a clause where more blocks are lost to void runs than a verdict survives.
 fn too_many_void(blocks: &Blocks) -> Option<String> {
-    let counts = |(workload, _, block): &&Cell| {
-        blocks.workloads.contains(workload) && blocks.finished.contains(block)
-    };
-    let lost: BTreeSet<u32> = blocks.void.iter().filter(counts).map(|cell| cell.2).collect();
+    let lost: BTreeSet<u32> = blocks
+        .void
+        .iter()
+        .filter(|(workload, _, block)| {
+            blocks.workloads.contains(workload) && blocks.finished.contains(block)
+        })
+        .map(|cell| cell.2)
+        .collect();
     (lost.len() * VOID_OF > blocks.finished.len()).then(|| {
         format!(
             "runs were void in {} of {} blocks, more than one in five: the blocks that are left \

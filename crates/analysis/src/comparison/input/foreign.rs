@@ -27,8 +27,7 @@ pub struct ArmResults {
 /// `CONFIGURATION/METRIC`.
 pub fn from_foreign(arms: &[ArmResults]) -> Result<Input, Refusal> {
     let files = || arms.iter().flat_map(|arm| &arm.files);
-    let is_one = |file: &Imported| file.runs.windows(2).all(|two| two[0].arm == two[1].arm);
-    let are_one = files().all(is_one);
+    let are_one = files().all(|file| file.runs.windows(2).all(|two| two[0].arm == two[1].arm));
     let named = arms.iter().map(|arm| {
         let runs = arm.files.iter().flat_map(|file| {
             if are_one { file.runs.iter().map(|run| vec![run]).collect() } else { together(file) }

@@ -127,15 +127,16 @@ fn one_arm(name: &str) -> Refusal {
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
 fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    let run = |(index, figures): (usize, Vec<Figure>)| RunFigures {
-        block: index.to_string(),
-        figures: figures.into(),
-        ended_unix_s: None,
-        simulated: None,
-        work: Arc::default(),
-        flaws: Vec::new(),
-    };
-    named.map(run).collect()
+    named
+        .map(|(index, figures)| RunFigures {
+            block: index.to_string(),
+            figures: figures.into(),
+            ended_unix_s: None,
+            simulated: None,
+            work: Arc::default(),
+            flaws: Vec::new(),
+        })
+        .collect()
 }
 
 /// The note where blocks follow from the order of the runs.

@@ -64,8 +64,11 @@ impl OwnRuns {
 
     /// Adds a run.
     pub fn add(&mut self, RunDigest { common, own }: RunDigest) {
-        let is_same = |known: &Arc<CommonRun>| Arc::ptr_eq(known, &common) || *known == common;
-        let at = self.known.iter().position(|(known, ..)| is_same(known));
+        // Equal pointers spare the comparison of the contents.
+        let at = self
+            .known
+            .iter()
+            .position(|(known, ..)| Arc::ptr_eq(known, &common) || *known == common);
         let at = at.unwrap_or_else(|| self.learn(common));
         let (_, shape, shared) = &self.known[at];
         debug_assert!(self.known.len() <= KNOWN_MAX);

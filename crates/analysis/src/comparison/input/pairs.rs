@@ -29,10 +29,13 @@ pub struct Choice {
 pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, Refusal> {
     let known: BTreeSet<&str> = rows.iter().map(|row| row.arm.as_str()).collect();
     let known: Vec<&str> = known.into_iter().collect();
-    let names = names(&known, choice)?;
+    let chosen = names(&known, choice)?;
     let (directions, mut notes) = directions(rows, choice)?;
-    let ignored: Vec<String> =
-        known.iter().filter(|name| !names.contains(name)).map(|name| format!("`{name}`")).collect();
+    let ignored: Vec<String> = known
+        .iter()
+        .filter(|name| !chosen.contains(name))
+        .map(|name| format!("`{name}`"))
+        .collect();
     if !ignored.is_empty() {
         notes.push(format!("Not compared because not requested: {}.", ignored.join(", ")));
     }
@@ -43,7 +46,7 @@ pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, Refusal> {
             row.line
         ));
     }
-    let arms = names
+    let arms = chosen
         .iter()
         .map(|name| ArmRuns { name: (*name).to_owned(), runs: runs(rows, name, &directions) });
     let source = Source::Pairs { leading: leading(rows) };

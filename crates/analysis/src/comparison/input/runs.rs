@@ -39,16 +39,19 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     let ran_on: Vec<OnHosts> = ran_on.collect();
     let by_host = hosts::are_blocks(&ran_on)?;
     let mut notes = Vec::new();
-    let named = arms.iter().map(|arm| {
-        let run = |(index, run): (usize, &OwnRun)| RunFigures {
-            block: index.to_string(),
-            figures: run.figures.clone(),
-            ended_unix_s: run.ended_unix_s,
-            simulated: run.shared.simulated.clone(),
-            work: Arc::clone(&run.shared.work),
-            flaws: run.flaws.clone(),
-        };
-        ArmRuns { name: arm.name.clone(), runs: (1..).zip(&arm.runs).map(run).collect() }
+    let named = arms.iter().map(|arm| ArmRuns {
+        name: arm.name.clone(),
+        runs: (1..)
+            .zip(&arm.runs)
+            .map(|(index, run)| RunFigures {
+                block: index.to_string(),
+                figures: run.figures.clone(),
+                ended_unix_s: run.ended_unix_s,
+                simulated: run.shared.simulated.clone(),
+                work: Arc::clone(&run.shared.work),
+                flaws: run.flaws.clone(),
+            })
+            .collect(),
     });
     let mut named: Vec<ArmRuns> = named.collect();
     if by_host {
@@ -100,11 +103,10 @@ fn drop_copies(runs: &mut Vec<RunFigures>, own: &OwnRuns) -> Option<String> {
 fn provenance(arms: &[OwnRuns]) -> Provenance {
     let is_simulated =
         |run: &OwnRun| run.shared.host.is_none() && run.shared.marks.contains(&MarkId::Modelled);
-    let are_own = |arm: &OwnRuns| {
+    let simulated = arms.iter().all(|arm| {
         let mut seeds = BTreeSet::new();
         arm.runs.iter().all(|run| is_simulated(run) && seeds.insert(run.seed))
-    };
-    let simulated = arms.iter().all(are_own);
+    });
     if simulated { Provenance::Simulated } else { Provenance::Unknown }
 }
 

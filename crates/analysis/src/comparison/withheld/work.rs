@@ -66,13 +66,15 @@ impl<'a> Asked<'a> {
 
     /// The undeclared differences between two arms that are about a metric.
     fn undeclared(&self, arms: (usize, usize), metric: &str) -> Vec<&WorkDifference> {
-        let is = |it: &&WorkDifference| {
-            let mixed = it.is_within(arms.0) || it.is_within(arms.1);
-            (it.is_between(arms) || mixed)
-                && concerns(&it.key, metric)
-                && !self.is_declared(&it.key)
-        };
-        self.differences.iter().filter(is).collect()
+        self.differences
+            .iter()
+            .filter(|it| {
+                let mixed = it.is_within(arms.0) || it.is_within(arms.1);
+                (it.is_between(arms) || mixed)
+                    && concerns(&it.key, metric)
+                    && !self.is_declared(&it.key)
+            })
+            .collect()
     }
 }
 
@@ -108,18 +110,21 @@ fn unknown(factor: &str, keys: &[&str]) -> Refusal {
 
 /// True if a key is about the part of a run that yields a metric.
 fn concerns(key: &str, metric: &str) -> bool {
-    let scope = scope(key);
-    metric.starts_with(scope) || metric == scope.trim_end_matches(['.', '/'])
+    let part = scope(key);
+    metric.starts_with(part) || metric == part.trim_end_matches(['.', '/'])
 }
 
 /// Every key in which arms differ or runs of an arm do.
 pub(crate) fn rows(asked: &Asked<'_>) -> Vec<WorkRow> {
-    let row = |it: &WorkDifference| WorkRow {
-        key: it.key.clone(),
-        values: it.values.clone(),
-        declared: asked.is_declared(&it.key),
-    };
-    asked.differences.iter().map(row).collect()
+    asked
+        .differences
+        .iter()
+        .map(|it| WorkRow {
+            key: it.key.clone(),
+            values: it.values.clone(),
+            declared: asked.is_declared(&it.key),
+        })
+        .collect()
 }
 
 /// Why verdicts are withheld because of the work.
@@ -134,11 +139,13 @@ pub(crate) fn reasons(asked: &Asked<'_>, series: &[Series], outcomes: &[Outcome]
             concerned.entry((arms.0, arms.1, keys)).or_default().push(index);
         }
     }
-    let reason = |((from, to, keys), outcomes): ((usize, usize, Vec<&str>), Vec<usize>)| {
-        let found = asked.differences.iter().filter(|it| keys.contains(&it.key.as_str()));
-        undeclared(asked, (from, to), &found.collect::<Vec<_>>(), outcomes)
-    };
-    let mut reasons: Vec<Withheld> = concerned.into_iter().map(reason).collect();
+    let mut reasons: Vec<Withheld> = concerned
+        .into_iter()
+        .map(|((from, to, keys), outcomes)| {
+            let found = asked.differences.iter().filter(|it| keys.contains(&it.key.as_str()));
+            undeclared(asked, (from, to), &found.collect::<Vec<_>>(), outcomes)
+        })
+        .collect();
     reasons.extend(unchanged(asked, outcomes));
     reasons
 }
@@ -179,10 +186,11 @@ fn undeclared(
 
 /// `rw read against randread, bs 4k against 64k`.
 fn named(found: &[&WorkDifference], arms: (usize, usize)) -> String {
-    let one = |it: &&WorkDifference| {
-        format!("{} {} against {}", it.key, it.shown(arms.0), it.shown(arms.1))
-    };
-    let names: Vec<String> = found.iter().take(KEYS_MAX).map(one).collect();
+    let names: Vec<String> = found
+        .iter()
+        .take(KEYS_MAX)
+        .map(|it| format!("{} {} against {}", it.key, it.shown(arms.0), it.shown(arms.1)))
+        .collect();
     match found.len().saturating_sub(KEYS_MAX) {
         0 => names.join(", "),
         more => format!("{} and {more} more (--json lists all)", names.join(", ")),
@@ -195,26 +203,29 @@ fn unchanged(asked: &Asked<'_>, outcomes: &[Outcome]) -> Vec<Withheld> {
         let of_attachment = factor::find(factor).is_some();
         !of_attachment && !asked.differences.iter().any(|it| is_meant(factor, &it.key))
     };
-    let reason = |factor: &String| {
-        let mut runs = asked.arms.iter().flat_map(|arm| &arm.runs);
-        let value = runs.find_map(|run| run.work.iter().find(|(key, _)| is_meant(factor, key)));
-        let (key, value) = value?;
-        Some(Withheld {
-            id: WarningId::FactorUnchanged,
-            message: format!("the declared factor did not differ ({key} {value} in every arm)"),
-            hint: "compare runs that differ in it".to_owned(),
-            outcomes: (0..outcomes.len()).collect(),
+    asked
+        .factors
+        .iter()
+        .filter(same)
+        .filter_map(|factor| {
+            let mut runs = asked.arms.iter().flat_map(|arm| &arm.runs);
+            let value = runs.find_map(|run| run.work.iter().find(|(key, _)| is_meant(factor, key)));
+            let (key, value) = value?;
+            Some(Withheld {
+                id: WarningId::FactorUnchanged,
+                message: format!("the declared factor did not differ ({key} {value} in every arm)"),
+                hint: "compare runs that differ in it".to_owned(),
+                outcomes: (0..outcomes.len()).collect(),
+            })
         })
-    };
-    asked.factors.iter().filter(same).filter_map(reason).collect()
+        .collect()
 }
 
 /// Notes on the work where it withholds nothing.
 pub(crate) fn notes(asked: &Asked<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    let is_known = |arm: &ArmRuns| arm.runs.iter().any(|run| !run.work.is_empty());
     let (known, unknown): (Vec<&ArmRuns>, Vec<&ArmRuns>) =
-        asked.arms.iter().partition(|arm| is_known(arm));
+        asked.arms.iter().partition(|arm| arm.runs.iter().any(|run| !run.work.is_empty()));
     if !known.is_empty() && !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|arm| arm.name.as_str()).collect();
         notes.push(format!(
@@ -226,12 +237,14 @@ pub(crate) fn notes(asked: &Asked<'_>) -> Vec<String> {
     }
     let listed = |is: &dyn Fn(&WorkDifference) -> bool| {
         let found = asked.differences.iter().filter(|it| is(it));
-        let one = |it: &WorkDifference| {
-            let of_arm = |arm| format!("{} in `{}`", it.shown(arm), asked.arms[arm].name);
-            let arms: Vec<String> = (0..asked.arms.len()).map(of_arm).collect();
-            format!("{} {}", it.key, arms.join(", "))
-        };
-        let all: Vec<String> = found.map(one).collect();
+        let all: Vec<String> = found
+            .map(|it| {
+                let arms: Vec<String> = (0..asked.arms.len())
+                    .map(|arm| format!("{} in `{}`", it.shown(arm), asked.arms[arm].name))
+                    .collect();
+                format!("{} {}", it.key, arms.join(", "))
+            })
+            .collect();
         let more = all.len().saturating_sub(KEYS_MAX);
         let shown = all[..all.len() - more].join("; ");
         let more = if more == 0 { String::new() } else { format!("; and {more} more") };

@@ -1,7 +1,7 @@
 //! Why figures of a study may not decide: neither a verdict nor a finding rests on them.
 
 use super::super::blocks::Blocks;
-use super::super::{Experiment, RunSample, lost};
+use super::super::{Experiment, lost};
 use crate::outcome::{Outcome, Series, Withheld};
 use crate::validity::{self, OfArm, Reason};
 
@@ -15,29 +15,38 @@ pub(super) struct Doubts<'a> {
 
 impl<'a> Doubts<'a> {
     pub(super) fn of(experiment: &'a Experiment, blocks: &'a Blocks<'a>) -> Self {
-        let of_workload = |workload: usize| {
-            let flaws = |arm: usize| {
-                let own = |run: &&RunSample| (run.workload, run.arm) == (workload, arm);
-                experiment.runs.iter().filter(own).map(|run| &run.flaws[..]).collect()
-            };
-            let arms = experiment.arms.iter().enumerate();
-            let arms: Vec<OfArm<'_>> =
-                arms.map(|(index, arm)| OfArm { name: &arm.name, runs: flaws(index) }).collect();
-            // Blocks with void runs are left out already.
-            validity::reasons(&arms, false)
-        };
-        let flaws = (0..experiment.workloads.len()).map(of_workload).collect();
+        let flaws = (0..experiment.workloads.len())
+            .map(|workload| {
+                let flaws = |arm: usize| {
+                    experiment
+                        .runs
+                        .iter()
+                        .filter(|run| (run.workload, run.arm) == (workload, arm))
+                        .map(|run| &run.flaws[..])
+                        .collect()
+                };
+                let arms = experiment.arms.iter().enumerate();
+                let arms: Vec<OfArm<'_>> = arms
+                    .map(|(index, arm)| OfArm { name: &arm.name, runs: flaws(index) })
+                    .collect();
+                // Blocks with void runs are left out already.
+                validity::reasons(&arms, false)
+            })
+            .collect();
         Self { experiment, blocks, flaws }
     }
 
     /// The comparisons that the flaws concern.
     pub(super) fn withheld(&self, series: &[Series], outcomes: &[Outcome]) -> Vec<Withheld> {
-        let of_workload = |(workload, reasons): (usize, &Vec<Reason>)| {
-            let is_of_work = |it: &Outcome| series[it.series].workload == workload;
-            let reasons = reasons.iter().cloned();
-            reasons.map(|it| it.concerning(outcomes, is_of_work)).collect::<Vec<_>>()
-        };
-        self.flaws.iter().enumerate().flat_map(of_workload).collect()
+        self.flaws
+            .iter()
+            .enumerate()
+            .flat_map(|(workload, reasons)| {
+                let is_of_work = |it: &Outcome| series[it.series].workload == workload;
+                let reasons = reasons.iter().cloned();
+                reasons.map(|it| it.concerning(outcomes, is_of_work)).collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     /// Returns why a figure of these arms in a workload may not decide, and what to do about it.

@@ -254,12 +254,11 @@ impl FindingResult {
                 format!("`{figure}` is {}{interval}", self.show(value))
             }
         };
-        let bounds = self.bounds().map(|bounds| format!("; stated: {bounds}"));
-        let bounds = bounds.unwrap_or_default();
+        let claim = self.bounds().map(|bounds| format!("; stated: {bounds}")).unwrap_or_default();
         let stated = if published.is_empty() {
-            bounds
+            claim
         } else {
-            format!("{}; published: {published}", bounds.replace("stated", "bounds"))
+            format!("{}; published: {published}", claim.replace("stated", "bounds"))
         };
         let why = self.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         let source = if source.is_empty() { String::new() } else { format!(" [{source}]") };

@@ -68,11 +68,12 @@ pub(crate) fn interactions(
             }
         }
     }
-    let headline = |index: &usize| {
-        let series = &series[*index];
-        *index != gate && experiment.workloads[series.workload].headline == series.metric
-    };
-    let others: Vec<usize> = (0..series.len()).filter(headline).collect();
+    let others: Vec<usize> = (0..series.len())
+        .filter(|index| {
+            let series = &series[*index];
+            *index != gate && experiment.workloads[series.workload].headline == series.metric
+        })
+        .collect();
     let of = |indices: &[usize]| family(experiment, &layouts, (series, sampled), indices);
     let mut results = of(&[gate]);
     results.extend(of(&others));
@@ -114,12 +115,18 @@ fn family(
 ) -> Vec<InteractionResult> {
     let asked: Vec<(&Layout, usize)> =
         layouts.iter().flat_map(|it| indices.iter().map(move |index| (it, *index))).collect();
-    let rows = |(layout, index): &(&Layout, usize)| {
-        let series = &series[*index];
-        let row = |contrast| layout.design.row(contrast, &series.values, series.better);
-        layout.design.contrasts().into_iter().map(row).collect::<Vec<Vec<f64>>>()
-    };
-    let rows: Vec<Vec<f64>> = asked.iter().flat_map(rows).collect();
+    let rows: Vec<Vec<f64>> = asked
+        .iter()
+        .flat_map(|(layout, index)| {
+            let series = &series[*index];
+            layout
+                .design
+                .contrasts()
+                .into_iter()
+                .map(|contrast| layout.design.row(contrast, &series.values, series.better))
+                .collect::<Vec<Vec<f64>>>()
+        })
+        .collect();
     let means = effects(&rows, ALPHA_DEFAULT, experiment.seed);
     let mut found = means.into_iter().zip(&rows);
     asked

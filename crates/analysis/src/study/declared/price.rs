@@ -46,22 +46,33 @@ pub(crate) fn prices(
         return Vec::new();
     }
     let rates = series.iter().enumerate().filter(|(_, one)| RATES.contains(&one.metric.as_str()));
-    let price = |(index, series): (usize, &Series)| {
-        let of_arm = |(arm, usd_of_arm): (usize, &Option<f64>)| {
-            let usd_of_arm = usd_of_arm.filter(|usd| priced(&Some(*usd)))?;
-            let logs: Vec<f64> =
-                series.values[arm].iter().map(|value| libm::log(value / usd_of_arm)).collect();
-            let own = effects(&[logs], ALPHA_DEFAULT, experiment.seed)[0];
-            let against = outcomes.iter().find(|o| (o.series, o.from, o.to) == (index, 0, arm));
-            let ratio = against.zip(usd[0].filter(|usd| priced(&Some(*usd))));
-            let ratio = ratio.map(|(outcome, baseline)| {
-                let (comparison, by) = (&outcome.adjusted.comparison, baseline / usd_of_arm);
-                (comparison.ratio * by, comparison.ci95.map(|limits| limits.map(|it| it * by)))
-            });
-            Some(ArmPrice { arm, usd: usd_of_arm, value: own.ratio, ci95: own.ci95, ratio })
-        };
-        let arms = usd.iter().enumerate().filter_map(of_arm).collect();
-        Price { series: index, metric: format!("{}_per_usd", series.metric), arms }
-    };
-    rates.map(price).collect()
+    rates
+        .map(|(index, series)| {
+            let arms = usd
+                .iter()
+                .enumerate()
+                .filter_map(|(arm, usd_of_arm)| {
+                    let usd_of_arm = usd_of_arm.filter(|usd| priced(&Some(*usd)))?;
+                    let logs: Vec<f64> = series.values[arm]
+                        .iter()
+                        .map(|value| libm::log(value / usd_of_arm))
+                        .collect();
+                    let own = effects(&[logs], ALPHA_DEFAULT, experiment.seed)[0];
+                    let against =
+                        outcomes.iter().find(|o| (o.series, o.from, o.to) == (index, 0, arm));
+                    let ratio = against.zip(usd[0].filter(|usd| priced(&Some(*usd))));
+                    let ratio = ratio.map(|(outcome, baseline)| {
+                        let (comparison, by) =
+                            (&outcome.adjusted.comparison, baseline / usd_of_arm);
+                        (
+                            comparison.ratio * by,
+                            comparison.ci95.map(|limits| limits.map(|it| it * by)),
+                        )
+                    });
+                    Some(ArmPrice { arm, usd: usd_of_arm, value: own.ratio, ci95: own.ci95, ratio })
+                })
+                .collect();
+            Price { series: index, metric: format!("{}_per_usd", series.metric), arms }
+        })
+        .collect()
 }

@@ -57,10 +57,9 @@ pub struct Judged {
 impl Judged {
     /// Returns the comparison of two arms in a metric.
     pub fn of(&self, name: &str, (from, to): (usize, usize)) -> Option<&Outcome> {
-        let is_such = |outcome: &&Outcome| {
+        self.outcomes.iter().find(|outcome| {
             self.series[outcome.series].name == name && (outcome.from, outcome.to) == (from, to)
-        };
-        self.outcomes.iter().find(is_such)
+        })
     }
 }
 
@@ -141,8 +140,9 @@ impl<'a> Samples<'a> {
                 .then(|| geometric_mean(&values))
                 .ok_or_else(|| format!("rank {rank} has no figure of it in block {}", block + 1))
         };
-        let of_arm = |arm| used.iter().map(|block| value(arm, *block)).collect();
-        let values = (0..of.values.len()).map(of_arm).collect::<Result<Vec<Vec<f64>>, String>>()?;
+        let values = (0..of.values.len())
+            .map(|arm| used.iter().map(|block| value(arm, *block)).collect())
+            .collect::<Result<Vec<Vec<f64>>, String>>()?;
         Ok(Series { values, ..of.clone() })
     }
 }
@@ -151,17 +151,20 @@ impl<'a> Samples<'a> {
 /// of the ratios of each host to itself.
 fn blocked(own: &[Vec<Series>]) -> Vec<Series> {
     let Some(first) = own.first() else { return Vec::new() };
-    let mean = |(index, one): (usize, &Series)| {
-        let value = |arm: usize, block: usize| {
-            let of_hosts = own.iter().map(|series| series[index].values[arm][block]);
-            geometric_mean(&of_hosts.collect::<Vec<f64>>())
-        };
-        let values = one.values.iter().enumerate();
-        let values =
-            values.map(|(arm, blocks)| (0..blocks.len()).map(|block| value(arm, block)).collect());
-        Series { values: values.collect(), ..one.clone() }
-    };
-    first.iter().enumerate().map(mean).collect()
+    first
+        .iter()
+        .enumerate()
+        .map(|(index, one)| {
+            let value = |arm: usize, block: usize| {
+                let of_hosts = own.iter().map(|series| series[index].values[arm][block]);
+                geometric_mean(&of_hosts.collect::<Vec<f64>>())
+            };
+            let values = one.values.iter().enumerate();
+            let values = values
+                .map(|(arm, blocks)| (0..blocks.len()).map(|block| value(arm, block)).collect());
+            Series { values: values.collect(), ..one.clone() }
+        })
+        .collect()
 }
 
 /// Every arm against the baseline.
@@ -171,12 +174,12 @@ fn judged(
     gate: &str,
     rules: Rules<'_>,
 ) -> Result<Judged, Refusal> {
-    let role = |index: usize| if series[index].name == gate { Role::Gate } else { Role::Other };
-    let of = |index: usize| {
-        let role = role(index);
-        (1..arms).map(move |to| Question { series: index, from: 0, to, role })
-    };
-    let questions: Vec<Question> = (0..series.len()).flat_map(of).collect();
+    let questions: Vec<Question> = (0..series.len())
+        .flat_map(|index| {
+            let role = if series[index].name == gate { Role::Gate } else { Role::Other };
+            (1..arms).map(move |to| Question { series: index, from: 0, to, role })
+        })
+        .collect();
     let outcomes = judge(&series, &questions, rules)?;
     Ok(Judged { series, outcomes })
 }
@@ -184,6 +187,8 @@ fn judged(
 impl Judged {
     /// The same number of metrics for each host, one host after the other.
     fn split(self, hosts: usize) -> impl Iterator<Item = Self> {
+        // Each host has the same metrics, so equal parts are the hosts.
+        debug_assert_eq!(self.series.len() % hosts.max(1), 0);
         let metrics = (self.series.len() / hosts.max(1)).max(1);
         let outcomes_each = (self.outcomes.len() / hosts.max(1)).max(1);
         let series: Vec<Vec<Series>> = self.series.chunks(metrics).map(<[_]>::to_vec).collect();
