@@ -1,28 +1,28 @@
-//! What `durability` found, in words and as JSON.
+//! The findings of `durability`, in words and as JSON.
 
 use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Span, counted};
 use serde_json::{Value, json};
 
-/// What is known at the end.
+/// The knowledge at the end of a test.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Findings {
-    /// How much was promised.
+    /// The number and rate of promises.
     pub pace: PromiseRate,
-    /// Whether the drive went away while it was written, where that was seen.
+    /// True if the drive went away while it was written; `None` if that was not observed.
     pub went_away: Option<bool>,
-    /// What became of the pages, where they were looked at.
+    /// The state of the pages, if they were examined.
     pub pages: Option<Judgement>,
     /// The drive's revolutions a minute, where they are known.
     pub rpm: Option<u64>,
 }
 
-/// What is said of a drive that promises faster than it turns.
+/// The judgement of a drive that promises faster than it turns.
 pub const BEYOND_THE_MEDIUM: &str = "more flushes per second than revolutions: they are acknowledged from a cache (protected or \
      not)";
 
 impl Findings {
-    /// Whether more was promised than the drive can have put on its medium.
+    /// True if more was promised than the drive can have put on its medium.
     pub fn is_beyond_medium(&self) -> bool {
         self.rpm.is_some_and(|rpm| self.pace.is_beyond(rpm))
     }
@@ -32,7 +32,7 @@ impl Findings {
         self.pages.map_or(self.pace.promised, |pages| pages.promised)
     }
 
-    /// Whether nothing speaks against the drive.
+    /// True if nothing speaks against the drive.
     pub fn is_good(&self) -> bool {
         self.pages.is_none_or(|pages| pages.is_kept()) && !self.is_beyond_medium()
     }
@@ -56,7 +56,7 @@ impl Findings {
     }
 }
 
-/// Where the ledger of pages that were only written is.
+/// The location of the ledger of pages that were only written.
 #[derive(Debug, Clone, Copy)]
 pub enum LedgerPlace<'a> {
     /// In this file.
@@ -65,7 +65,7 @@ pub enum LedgerPlace<'a> {
     Server(&'a str),
 }
 
-/// What was written to `target`, and what to do next.
+/// Describes what was written to `target`, and what to do next.
 pub fn of_writing(pace: &PromiseRate, target: &str, ledger: LedgerPlace<'_>) -> String {
     let mut text = format!("{}\n", rate(pace));
     if pace.promised == 0 {
@@ -84,7 +84,7 @@ pub fn of_writing(pace: &PromiseRate, target: &str, ledger: LedgerPlace<'_>) -> 
     text
 }
 
-/// What became of a modelled drive, whose writing ended for the reason `why`.
+/// Describes the fate of a modelled drive, whose writing ended for the reason `why`.
 pub fn of_model(pace: &PromiseRate, why: &str, pages: &Judgement) -> String {
     format!("{}, until {why}\n{}", rate(pace), of_pages(pages))
 }
@@ -117,7 +117,7 @@ fn of_pages(pages: &Judgement) -> String {
     text
 }
 
-/// What the pages of a real file say of its drive.
+/// Describes what the pages of a real file say about its drive.
 pub fn of_real_file(pages: &Judgement) -> String {
     let mut text = of_pages(pages);
     if pages.promised > 0 && pages.is_kept() {

@@ -1,4 +1,4 @@
-//! What reading back everything that was written found, for a terminal.
+//! The result of reading back everything that was written, for a terminal.
 
 use drivelab_core::counted;
 use drivelab_core::record::{Damage, DamageExample, Verification};
@@ -6,7 +6,7 @@ use drivelab_core::units::Bytes;
 
 use crate::text::{BOLD, Look};
 
-/// What was found as text: the answer first, then each kind of fault with examples.
+/// The result as text: the answer first, then each kind of fault with examples.
 pub fn text(found: &Verification, look: Look) -> String {
     let Verification { promised, good, unfinished, .. } = found;
     let mut text = if found.is_good() && *promised == 0 {
@@ -72,8 +72,8 @@ fn line(example: &DamageExample) -> String {
     if let Some(found) = example.found_generation {
         line += &format!(", write {found} is");
     }
-    if let Some(place) = example.belongs_at_bytes {
-        line += &format!("; its contents belong at byte {place} ({})", Bytes::new(place));
+    if let Some(belongs_at) = example.belongs_at_bytes {
+        line += &format!("; its contents belong at byte {belongs_at} ({})", Bytes::new(belongs_at));
     }
     line
 }

@@ -10,7 +10,7 @@ use crate::page::skeleton;
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/view/view.css"));
 
 /// The pages that the line leads to: address and words.
-const PLACES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 7] = [
     ("/", "Runs"),
     ("/course", "Over time"),
     ("/fleet", "Fleet"),
@@ -30,7 +30,7 @@ pub fn within(page: &str, here: &str) -> String {
         let current = if address == here { " aria-current=\"page\"" } else { "" };
         format!("<a href=\"{address}\"{current}>{words}</a>\n")
     };
-    let links: String = PLACES.map(link).concat();
+    let links: String = PAGES.map(link).concat();
     format!(
         "{head}<style>\n{STYLE}</style>\n</head>\n<body>\n<nav aria-label=\"Viewer\">\n{links}\
          </nav>\n{body}"

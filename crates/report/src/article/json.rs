@@ -33,7 +33,6 @@ struct FigureJson<'a> {
 
 /// The article as one JSON document.
 pub fn json(article: &Article) -> String {
-    let figure = |published| FigureJson { published, ratios: Published::ratios(published) };
     document(&ShowJson {
         schema: SHOW_SCHEMA,
         title: &article.title,
@@ -41,7 +40,11 @@ pub fn json(article: &Article) -> String {
         source: &article.source,
         method: &article.method,
         arms: &article.arms,
-        figures: article.figures.iter().map(figure).collect(),
+        figures: article
+            .figures
+            .iter()
+            .map(|published| FigureJson { published, ratios: Published::ratios(published) })
+            .collect(),
         concluded: &article.concluded,
         may_conclude: &article.may,
         may_not_conclude: &article.may_not,

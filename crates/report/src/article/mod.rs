@@ -28,15 +28,15 @@ pub struct Article {
     title: String,
     question: String,
     source: String,
-    /// How often and in what order it measured.
+    /// The number and order of its measurements.
     method: String,
     arms: Vec<String>,
     figures: Vec<Published>,
-    /// What the article concluded.
+    /// The article's conclusion.
     concluded: String,
     may: Vec<String>,
     may_not: Vec<String>,
-    /// What a reader should do today.
+    /// Advice to a reader of today.
     today: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub fn article(number: &str) -> Result<Article, Refusal> {
 }
 
 impl Published {
-    /// How much better each other arm is than the first, as a factor.
+    /// The factors by which each other arm is better than the first.
     fn ratios(&self) -> Vec<f64> {
         let ratio = |value: &f64| match self.better {
             drivelab_core::record::Better::Less => self.values[0] / value,

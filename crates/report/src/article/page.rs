@@ -10,12 +10,12 @@ use crate::page::skeleton;
 /// A page that lists all of them, with the commands that run them again.
 pub fn list_page() -> String {
     let one = |number: usize| {
-        let article = article(&number.to_string()).expect("the number of an article");
-        let lead = inline(&article.question);
+        let listed = article(&number.to_string()).expect("the number of an article");
+        let lead = inline(&listed.question);
         format!(
             "<section>\n<h2><a href=\"/articles/{number}\">{}</a></h2>\n<p class=\"about\">{lead}</p>\n\
              </section>\n",
-            escape(&article.title)
+            escape(&listed.title)
         )
     };
     let articles: String = (0..ARTICLES.len()).map(one).collect();

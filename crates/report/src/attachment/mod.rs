@@ -1,4 +1,4 @@
-//! How the arms of a comparison were attached, as text.
+//! The attachment of a comparison's arms, as text.
 
 #[cfg(test)]
 pub(crate) mod tests;

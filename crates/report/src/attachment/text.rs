@@ -1,4 +1,4 @@
-//! What differed, for a terminal.
+//! The differences in attachment, for a terminal.
 
 use drivelab_analysis::attachment::Difference;
 

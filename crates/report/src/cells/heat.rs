@@ -64,13 +64,13 @@ pub(super) fn every_cell(cells: &Cells, means: &[Row], arm: usize) -> String {
     let mut rows = Vec::new();
     for group in matrix.groups() {
         for (size, row) in cells.line(means, arm, group).into_iter().enumerate() {
-            let at = |rates: fn(&Row) -> &Vec<Option<f64>>, place: usize| {
-                row.and_then(|row| rates(row).get(place).copied().flatten())
+            let at = |rates: fn(&Row) -> &Vec<Option<f64>>, index: usize| {
+                row.and_then(|row| rates(row).get(index).copied().flatten())
             };
-            let places = 0..matrix.targets.len();
-            let mut shown = best_marked(places.clone().map(|place| at(|row| &row.alone, place)));
+            let indexes = 0..matrix.targets.len();
+            let mut shown = best_marked(indexes.clone().map(|index| at(|row| &row.alone, index)));
             if matrix.has_all() {
-                shown.extend(best_marked(places.map(|place| at(|row| &row.together, place))));
+                shown.extend(best_marked(indexes.map(|index| at(|row| &row.together, index))));
                 shown.extend(best_marked([row.and_then(Row::sum)].into_iter()));
             }
             let (order, threads) = (order(group.random), plural(group.threads));

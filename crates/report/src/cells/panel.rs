@@ -15,7 +15,7 @@ const EDGE: f64 = 10.0;
 /// Lines across, at most.
 const TICKS_MAX: f64 = 5.0;
 
-/// What the kinds of lines mean.
+/// Explains the kinds of lines.
 pub(super) fn legend(matrix: &Matrix) -> String {
     let mut entries = vec![("single", "each target alone")];
     if matrix.targets.len() > 1 {
@@ -39,10 +39,10 @@ pub(super) fn legend(matrix: &Matrix) -> String {
 /// The panel of one share of reads; `most` is the highest value of its figure.
 pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> String {
     let sizes = matrix.bs.len();
-    let step = step(most, TICKS_MAX);
-    let top = libm::ceil(most / step) * step;
+    let tick = step(most, TICKS_MAX);
+    let top = libm::ceil(most / tick) * tick;
     let gaps = count(sizes.saturating_sub(1).max(1));
-    let x = |place: usize| LEFT + (WIDTH - LEFT - EDGE) * count(place) / gaps;
+    let x = |index: usize| LEFT + (WIDTH - LEFT - EDGE) * count(index) / gaps;
     let y = |value: f64| HEIGHT - BOTTOM - (HEIGHT - BOTTOM - EDGE) * value / top;
     let mut svg = format!(
         "<figure><figcaption>{read} % read, MB/s by block size</figcaption>\n\
@@ -50,21 +50,22 @@ pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> Stri
          aria-label=\"MB/s by block size at {read} % read\">\n"
     );
     let mut value = 0.0;
-    while value <= top + step / 2.0 {
+    // Half a step more, so that a rounding error does not lose the topmost line.
+    while value <= top + tick / 2.0 {
         let (at, right) = (y(value), WIDTH - EDGE);
         svg += &format!(
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\"/>\
              <text class=\"y\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
             LEFT - 5.0,
             at + 3.5,
-            number(value, step),
+            number(value, tick),
         );
-        value += step;
+        value += tick;
     }
-    for (place, size) in matrix.bs.iter().enumerate() {
+    for (index, size) in matrix.bs.iter().enumerate() {
         let at = HEIGHT - BOTTOM + 14.0;
         let name = escape(&size.to_string());
-        svg += &format!("<text class=\"x\" x=\"{:.1}\" y=\"{at}\">{name}</text>\n", x(place));
+        svg += &format!("<text class=\"x\" x=\"{:.1}\" y=\"{at}\">{name}</text>\n", x(index));
     }
     let (middle, below) = (f64::midpoint(LEFT, WIDTH - EDGE), HEIGHT - 5.0);
     svg += &format!(
@@ -80,9 +81,9 @@ pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> Stri
 
 /// A line through the points that were measured, each with its value for who points at it.
 fn drawn(line: &Line, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) -> String {
-    let places = line.points.iter().enumerate();
+    let measured = line.points.iter().enumerate();
     let points: Vec<(f64, f64, f64)> =
-        places.filter_map(|(place, value)| Some((x(place), y((*value)?), (*value)?))).collect();
+        measured.filter_map(|(index, value)| Some((x(index), y((*value)?), (*value)?))).collect();
     let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect();
     let class = line.class;
     let mut svg = format!("<polyline class=\"{class}\" points=\"{}\"/>\n", path.join(" "));

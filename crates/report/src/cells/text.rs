@@ -1,4 +1,4 @@
-//! How well drives scale, or how fast one is, for a terminal.
+//! The scaling of several drives, or the speed of one, for a terminal.
 
 use anstyle::Style;
 use drivelab_analysis::cells::{Cells, Row};

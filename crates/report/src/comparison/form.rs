@@ -13,9 +13,9 @@ pub fn form(result: &CompareResult, runs: &[String], margin: &str, factor: &str)
         .map(|run| format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape(run)));
     let primary = result.primary().series;
     let shown = result.series.iter().zip(&result.facts).enumerate();
-    let option = |(place, (series, facts)): (usize, (&Series, &SeriesFacts))| {
-        let selected = if place == primary { " selected" } else { "" };
-        (place == primary || !facts.is_detail).then(|| {
+    let option = |(index, (series, facts)): (usize, (&Series, &SeriesFacts))| {
+        let selected = if index == primary { " selected" } else { "" };
+        (index == primary || !facts.is_detail).then(|| {
             format!(
                 "<option value=\"{}\"{selected}>{}</option>",
                 escape(&series.name),

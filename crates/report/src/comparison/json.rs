@@ -24,7 +24,7 @@ struct CompareJson<'a> {
     design: &'static str,
     arms: Vec<ArmJson<'a>>,
     metrics: Vec<MetricJson<'a>>,
-    /// How the arms were attached.
+    /// The attachment of the arms.
     attached: &'a Difference,
     /// The keys in which the work of the runs differs, with the values of each arm.
     work: &'a [WorkRow],

@@ -19,7 +19,7 @@ use crate::page::{answer, attached, details, scripted};
 use crate::run;
 use crate::specimens;
 
-/// What else a page of a comparison says.
+/// Further content of a comparison's page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About<'a> {
     /// The runs of each arm, where they are runs of drivelab.
@@ -40,10 +40,14 @@ pub(crate) fn page(result: &CompareResult, about: About<'_>, more: &[String]) ->
     facts.extend_from_slice(more);
     let mut data = Data::of(names.clone());
     data.same_scale = true;
-    let point = |it: &crate::outcome::Sentence| it.verdict.map_or("", class);
     let body = [
         about.form.to_owned(),
-        answer::card(class(result.verdict()), &words(result), point, ""),
+        answer::card(
+            class(result.verdict()),
+            &words(result),
+            |it| it.verdict.map_or("", class),
+            "",
+        ),
         blocks(result, &names),
         ratios(result, &names),
         drives(result),
@@ -76,7 +80,7 @@ fn blocks(result: &CompareResult, names: &[&str]) -> String {
         return drawn;
     }
     let others = result.series.iter().zip(&result.facts).enumerate();
-    let others = others.filter(|(place, (_, facts))| *place != primary && !facts.is_detail);
+    let others = others.filter(|(index, (_, facts))| *index != primary && !facts.is_detail);
     let others: String = others.map(|(_, (series, _))| figure(series)).collect();
     let others = match others.as_str() {
         "" => String::new(),

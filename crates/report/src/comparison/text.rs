@@ -39,7 +39,7 @@ fn title(result: &CompareResult) -> String {
     format!("{} against {baseline}", others.join(", "))
 }
 
-/// Which way is better, where that is the same for all metrics of the table; else it has a column.
+/// The better direction if all metrics of the table share it; otherwise it has a column.
 fn one_direction(result: &CompareResult) -> Option<Better> {
     let mut shown = result.series.iter().zip(&result.facts).filter(|(_, facts)| !facts.is_detail);
     let (first, _) = shown.next()?;
@@ -114,7 +114,7 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     cells
 }
 
-/// What the primary metric rests on.
+/// Describes the runs that the primary metric rests on.
 fn runs(result: &CompareResult) -> String {
     let primary = result.primary();
     if result.unpaired.is_none() {
@@ -125,7 +125,7 @@ fn runs(result: &CompareResult) -> String {
     format!("{} runs, not paired", counts.join(" and "))
 }
 
-/// Whether the runs simulated different drives, so that there is a prediction for one more.
+/// True if the runs simulated different drives, so that there is a prediction for one more.
 fn is_sampled(result: &CompareResult) -> bool {
     result.outcomes.iter().any(|outcome| outcome.foreseen.is_some())
 }

@@ -43,11 +43,11 @@ pub(super) fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence>
         let body = format!("{}. {}.", it.message, capital(&it.hint));
         Sentence::new("Withheld:", body, None)
     };
-    let is_shown = |place: &usize| !result.facts[result.outcomes[*place].series].is_detail;
+    let is_shown = |index: &usize| !result.facts[result.outcomes[*index].series].is_detail;
     result.withheld.iter().filter(move |it| it.outcomes.iter().any(is_shown)).map(sentence)
 }
 
-/// What the spread between drives goes back to, where the verdict depends on it.
+/// Names the causes of the spread between drives if the verdict depends on it.
 fn decides(result: &CompareResult) -> Option<Sentence> {
     let foreseen = result.primary().foreseen.as_ref().filter(|_| result.primary().depends())?;
     let parts = specimens::decides(foreseen)?;
@@ -93,7 +93,7 @@ pub(super) fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
     })
 }
 
-/// What each label means and which metrics have it, told once.
+/// Explains each label once, with the metrics that have it.
 pub(super) fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),

@@ -3,14 +3,14 @@
 use drivelab_core::crash::{Cut, Finding};
 use serde_json::{Value, json};
 
-/// A cut of which a guest that checked other cuts before found something else than one of its own.
+/// A cut on which a guest that had checked other cuts disagrees with a guest that checked only it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disagreement {
     /// The cut.
     pub cut: Cut,
-    /// What the shared guest found.
+    /// The finding of the shared guest.
     pub shared: Finding,
-    /// What its own found.
+    /// The finding of the guest that checked this cut alone.
     pub alone: Finding,
 }
 

@@ -1,4 +1,4 @@
-//! What is behind a failure.
+//! The writes and events behind a failure.
 
 use drivelab_core::crash::Cut;
 use drivelab_core::{Lba, Sectors, Span, Time};
@@ -11,37 +11,37 @@ pub struct LostWrite {
     pub lba: Lba,
     /// Its length.
     pub sectors: Sectors,
-    /// How much of it was lost.
+    /// The length of the part that was lost.
     pub lost: Sectors,
-    /// How long before the cut it was submitted.
+    /// The time from its submission to the cut.
     pub age: Span,
-    /// Whether it was acknowledged.
+    /// True if it was acknowledged.
     pub acknowledged: bool,
-    /// What it holds, as far as the file system says.
+    /// Its contents, as far as the file system says.
     pub holds: String,
 }
 
-/// Something that happened before a cut.
+/// An event before a cut.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// What.
+    /// A description of the event.
     pub what: String,
 }
 
-/// What is behind a failure.
+/// The writes and events behind a failure.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// The cut.
     pub cut: Cut,
     /// Writes that were not durable.
     pub volatile: usize,
-    /// Those that were lost, in the order of submissions.
+    /// The writes that were lost, in the order of submissions.
     pub lost: Vec<LostWrite>,
     /// The fewest whose loss has the same finding.
     pub smallest: Vec<LostWrite>,
-    /// Whether the finding is another one without any one of them.
+    /// True if leaving out any one of them changes the finding.
     pub is_smallest: bool,
     /// Trials that this took.
     pub trials: usize,

@@ -1,4 +1,4 @@
-//! What a crash test found, in words and as JSON.
+//! The result of a crash test, in words and as JSON.
 
 mod disagreement;
 mod explanation;
@@ -18,7 +18,7 @@ pub use stores::stores_page;
 /// A crash test, as far as it came.
 #[derive(Debug, Clone, Default)]
 pub struct CrashTest {
-    /// What was tested.
+    /// The system under test.
     pub title: String,
     /// The file, as the user named it.
     pub file: String,
@@ -26,7 +26,7 @@ pub struct CrashTest {
     pub options: String,
     /// File system, drive and kernel.
     pub scene: String,
-    /// What the workload did.
+    /// The work that was done.
     pub workload: Workload,
     /// Cuts that were to be made, and those that the file asks for beyond them.
     pub planned: usize,
@@ -36,25 +36,25 @@ pub struct CrashTest {
     pub whole: usize,
     /// The others, in order of time.
     pub failures: Vec<Failure>,
-    /// Cuts that were checked in a guest shared with others and in one of their own.
+    /// Cuts that were checked in a guest shared with others and in a separate one.
     pub twice: usize,
-    /// Those of which the two found something else; the latter counts.
+    /// The cuts for which the two findings differ; the finding of the separate guest counts.
     pub disagreements: Vec<Disagreement>,
     /// Cuts whose check did not end in real time, on a machine too busy for it: nothing is known of
     /// them.
     pub too_slow: Vec<Cut>,
-    /// Cuts of which a shared guest found something that no guest of its own confirmed.
+    /// Cuts of which a shared guest found something that no separate guest confirmed.
     pub unconfirmed: usize,
     /// Real time that it took.
     pub took: Span,
-    /// What is behind one of the failures, where that was asked for.
+    /// The explanation of one of the failures, if it was asked for.
     pub explanation: Option<Explanation>,
 }
 
 /// A workload that was carried out.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Workload {
-    /// How long it took in virtual time.
+    /// The duration in virtual time.
     pub took: Span,
     /// Writes that it caused.
     pub writes: usize,
@@ -69,14 +69,14 @@ pub struct Workload {
 pub struct Failure {
     /// The cut.
     pub cut: Cut,
-    /// What was found.
+    /// The finding of the check.
     pub finding: Finding,
     /// Why, in the words of the check.
     pub reason: String,
 }
 
 impl CrashTest {
-    /// Whether it was ended before its last cut.
+    /// True if it was ended before its last cut.
     pub fn is_partial(&self) -> bool {
         self.cuts() + self.too_slow.len() < self.planned
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::page::html::{escape, inline, scroll, section, table};
 use crate::page::skeleton;
 
-/// What `scripts/crash-table` found, as it is published.
+/// The findings of `scripts/crash-table`, as they are published.
 const RESULTS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/crash/results.json"));
 
@@ -74,8 +74,8 @@ fn found(rows: &BTreeMap<&str, BTreeMap<&str, Cell<'_>>>, systems: &BTreeSet<&st
          an acknowledged transaction was lost, and something was damaged. Some settings give \
          durability up on purpose: what each documentation promises is in `docs/crash`.",
     );
-    let table = table(&heads, rows.iter().map(row));
-    section("What was kept", &about, &scroll("Stores", &table))
+    let stores = table(&heads, rows.iter().map(row));
+    section("What was kept", &about, &scroll("Stores", &stores))
 }
 
 /// Commands that repeat the first failure of each setting that has one.

@@ -50,7 +50,7 @@ impl CrashTest {
         text
     }
 
-    /// What was not tried.
+    /// Lists the cuts that were not tried.
     fn missing(&self) -> String {
         let mut text = String::new();
         let missing = self.planned.saturating_sub(self.cuts() + self.too_slow.len());
@@ -69,7 +69,7 @@ impl CrashTest {
         text
     }
 
-    /// What is not known, because a check took too long.
+    /// Lists the cuts without an answer, because a check took too long.
     fn too_slow(&self, look: Look) -> String {
         let Some(first) = self.too_slow.first() else { return String::new() };
         let text = format!(
@@ -80,7 +80,7 @@ impl CrashTest {
         format!("\n{}\n", look.led("NOT CHECKED:", BAD, &text, 2))
     }
 
-    /// What two guests do not agree about.
+    /// Lists the cuts that two guests do not agree about.
     fn disagreements(&self, look: Look) -> String {
         let Some(first) = self.disagreements.first() else { return String::new() };
         let number = self.disagreements.len();

@@ -1,4 +1,4 @@
-//! What was measured of a drive.
+//! The measurements of a drive.
 
 use drivelab_core::measurements::{
     MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Position,
@@ -12,15 +12,15 @@ use crate::text::{Align, Look, Table};
 /// A measurement with what it is.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasuredDrive<'a> {
-    /// What was measured.
+    /// The device or file that was measured.
     pub target: &'a str,
     /// The file that was written.
     pub path: &'a str,
-    /// What it holds.
+    /// The contents of that file.
     pub measurements: &'a Measurements,
     /// It came to its end.
     pub complete: bool,
-    /// How long it took.
+    /// The duration.
     pub took: Span,
     /// Requests sent.
     pub requests: u64,
@@ -34,7 +34,7 @@ pub fn measured_heading(command: &str, words: &[String]) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-const PLACES: [(Position, &str); 3] =
+const POSITIONS: [(Position, &str); 3] =
     [(Position::Outer, "outer"), (Position::Middle, "middle"), (Position::Inner, "inner")];
 
 /// The measurement for scripts.
@@ -58,7 +58,8 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         row
     };
     let streams = |write| {
-        let rates = PLACES.map(|(place, name)| (name, measurements.stream_at(write, place)));
+        let rates =
+            POSITIONS.map(|(position, name)| (name, measurements.stream_at(write, position)));
         let given = rates.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), rate?)));
         given.map(|(name, rate)| (name, rate.into())).collect::<serde_json::Map<String, Value>>()
     };
@@ -164,9 +165,10 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
 fn rates_text(measured: &Measurements) -> String {
     let mut text = String::new();
     for (write, verb) in [(false, "reads"), (true, "writes")] {
-        let rate =
-            |(place, name)| Some(format!("{name} {:.0} MB/s", measured.stream_at(write, place)?));
-        let rates: Vec<String> = PLACES.into_iter().filter_map(rate).collect();
+        let rate = |(position, name)| {
+            Some(format!("{name} {:.0} MB/s", measured.stream_at(write, position)?))
+        };
+        let rates: Vec<String> = POSITIONS.into_iter().filter_map(rate).collect();
         if !rates.is_empty() {
             text += &format!("sequential {verb}: {}\n", rates.join(", "));
         }

@@ -18,9 +18,9 @@ pub const DRIVE_SCHEMA: &str = "drivelab.drive/1";
 /// A drive that comes with drivelab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// What it is called here.
+    /// Its name here.
     pub name: &'static str,
-    /// What its maker calls it.
+    /// The maker's name for it.
     pub model: String,
     /// Its size.
     pub capacity_bytes: u64,
@@ -41,20 +41,20 @@ pub fn list(drives: &[Listed], keys: &[&str], look: Look) -> String {
 /// One drive, for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown<'a> {
-    /// What it is.
+    /// A title for the drive.
     pub title: String,
-    /// How it is attached and set, as names and values.
+    /// Its attachment and settings, as names and values.
     pub settings: &'a [(String, String)],
     /// Its profile as the file has it.
     pub profile: &'a str,
-    /// Key, value and source of each known number; empty where the profile does not tell them.
+    /// Key, value and source of each known number; empty if the profile does not have them.
     pub known: Vec<[String; 3]>,
-    /// What nobody has measured.
+    /// The numbers that have not been measured.
     pub unknown: Vec<OpenNumber>,
-    /// How far real drives may be from the model, as deviations of logarithms: of anything, and of
-    /// anything behind an elevator of the host.
+    /// The deviation of real drives from the model, in logarithms: of anything, and of anything
+    /// behind an elevator of the host.
     pub lacks: [f64; 2],
-    /// Where the profile comes from, and what it leaves out.
+    /// The origin of the profile and its omissions.
     pub notes: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct OpenNumber {
     pub median: String,
     /// Between these lie 95 drives of 100.
     pub range95: [String; 2],
-    /// How it is spread, and where that comes from.
+    /// Its spread and the origin of that spread.
     pub spread: String,
 }
 
@@ -86,12 +86,11 @@ pub fn shown(drive: &Shown<'_>, look: Look) -> String {
     for [name, value, source] in &drive.known {
         known.row([format!("  {name}"), value.clone(), source.clone()]);
     }
-    let note = |note: &String| look.wrap(note, 2) + "\n";
-    let notes: String = drive.notes.iter().map(note).collect();
+    let notes: String = drive.notes.iter().map(|note| look.wrap(note, 2) + "\n").collect();
     format!("{head}\n{}{}\n{notes}", known.render(look), unknown(drive, look))
 }
 
-/// What is not known of a drive; empty where everything is.
+/// Lists the unknown numbers of a drive; empty if there are none.
 fn unknown(drive: &Shown<'_>, look: Look) -> String {
     if drive.unknown.is_empty() {
         return String::new();
@@ -139,19 +138,19 @@ pub struct LeftOpen {
 /// A fit, for people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedDrive<'a> {
-    /// How near it came.
+    /// Measured and fitted figures side by side.
     pub figures: &'a [Fitted],
-    /// What it left open.
+    /// The numbers that the fit left open.
     pub left_open: &'a [LeftOpen],
-    /// What it could not show.
+    /// The numbers that the measurements could not show.
     pub not_identified: &'a [String],
-    /// What the measurements are, and what casts doubt on them.
+    /// The nature of the measurements, and doubts about them.
     pub notes: &'a [String],
     /// The profile that was written.
     pub path: &'a str,
 }
 
-/// How near a fit came, what it left open, and what it could not show.
+/// The closeness of a fit, what it left open, and what it could not show.
 pub fn fitted(fit: &FittedDrive<'_>, look: Look) -> String {
     let FittedDrive { figures, left_open, not_identified, notes, path } = *fit;
     let titles = [("", Align::Left, 0), ("measured", Align::Right, 0)];

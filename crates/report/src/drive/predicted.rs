@@ -1,4 +1,4 @@
-//! What a modelled drive will do at each depth, with what is open about it.
+//! The predicted rates of a modelled drive at each depth, with what is open about it.
 
 use drivelab_core::record::Latency;
 use drivelab_stats::{Prediction, predict};
@@ -10,17 +10,17 @@ use crate::text::{Align, Look, Table};
 /// A prediction, from simulated drives that fit one profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted {
-    /// How many drives were simulated.
+    /// The number of simulated drives.
     pub specimens: u32,
-    /// What the profile leaves open, by their keys.
+    /// The keys of the numbers that the profile leaves open.
     pub unknowns: Vec<&'static str>,
-    /// How far the logarithm of a rate of a real drive may be from the model.
+    /// The deviation of a real drive's rate from the model, in logarithms.
     pub model_sigma: f64,
     /// Depths, rising.
     pub depths: Vec<Depth>,
     /// Flushes behind random writes.
     pub flushes: Vec<Flush>,
-    /// Which writes they are, and what cannot be told of them.
+    /// The kind of the writes, and what cannot be known about them.
     pub notes: Vec<String>,
 }
 

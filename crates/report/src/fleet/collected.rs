@@ -1,4 +1,4 @@
-//! What was collected from which host, and what was not.
+//! The runs collected from each host, and those that were not.
 
 use drivelab_analysis::fleet::CollectedHost;
 use drivelab_core::counted;

@@ -1,4 +1,4 @@
-//! What is found in a fleet, for scripts.
+//! The findings in a fleet, for scripts.
 
 use drivelab_analysis::fleet::{DiskName, Drift, FleetResult, Found, PeerResult};
 use drivelab_stats::GroupJudgement;

@@ -1,4 +1,4 @@
-//! What is found in a fleet as documents of others: Markdown, and a line of values for each disk.
+//! The findings in a fleet for other tools: Markdown, and a line of values for each disk.
 
 use drivelab_analysis::fleet::{FleetResult, Found};
 use drivelab_analysis::{figures, metric};

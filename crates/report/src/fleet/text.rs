@@ -1,4 +1,4 @@
-//! What is found in a fleet, for people: sentences that all forms share, and a terminal.
+//! The findings in a fleet, for people: sentences that all forms share, and a terminal.
 
 use drivelab_analysis::fleet::{DiskName, Drift, DriftedValue, FleetResult, Found, PeerResult};
 use drivelab_analysis::{figures, metric};
@@ -131,8 +131,12 @@ fn drift_table(result: &FleetResult) -> Table {
 /// The most common value and the others, with the disks that have them.
 pub(super) fn usual_and_others(drift: &Drift) -> (String, String) {
     let counted = |value: &DriftedValue| format!("{} ({})", value.value, value.disks.len());
-    let other = |value: &DriftedValue| format!("{}: {}", value.value, named(&value.disks, NAMED));
-    let others: Vec<String> = drift.values.iter().skip(1).map(other).collect();
+    let others: Vec<String> = drift
+        .values
+        .iter()
+        .skip(1)
+        .map(|value| format!("{}: {}", value.value, named(&value.disks, NAMED)))
+        .collect();
     (drift.values.first().map(counted).unwrap_or_default(), others.join("; "))
 }
 
@@ -145,7 +149,7 @@ pub(super) fn named(disks: &[DiskName], most: usize) -> String {
     }
 }
 
-/// What was not judged and why, and how far the rest could be seen.
+/// Notes what was not judged and why, and how large an effect in the rest could be seen.
 pub(super) fn notes(result: &FleetResult) -> Vec<String> {
     let mut notes: Vec<String> =
         result.groups.iter().map(|group| note(group, &result.groups)).collect();
@@ -180,7 +184,7 @@ pub(super) fn notes(result: &FleetResult) -> Vec<String> {
     notes
 }
 
-/// What the work of a group differs in from that of other groups of the same disks: `, bs 4k`.
+/// The part of a group's work that differs between groups of the same disks: `, bs 4k`.
 fn own_work(group: &PeerResult, all: &[PeerResult]) -> String {
     let is_same = |it: &&PeerResult| {
         (&it.peers.model, &it.peers.attachment) == (&group.peers.model, &group.peers.attachment)

@@ -1,4 +1,4 @@
-//! Which kept runs a page is asked for, as typed into its form.
+//! The selection of kept runs for a page, as typed into its form.
 
 use crate::page::html::escape;
 
@@ -15,7 +15,7 @@ const FIELDS: [(&str, &str, &str); 9] = [
     ("last", "Number of runs", "100"),
 ];
 
-/// What was typed into each field, empty where nothing was.
+/// The text typed into each field, empty if there was none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked([String; FIELDS.len()]);
 
@@ -27,24 +27,24 @@ impl Asked {
     pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         let mut asked = Self::default();
         for (key, value) in pairs {
-            let place = FIELDS.iter().position(|(known, ..)| *known == key);
-            let place = place.ok_or_else(|| key.to_owned())?;
-            value.trim().clone_into(&mut asked.0[place]);
+            let index = FIELDS.iter().position(|(known, ..)| *known == key);
+            let index = index.ok_or_else(|| key.to_owned())?;
+            value.trim().clone_into(&mut asked.0[index]);
         }
         Ok(asked)
     }
 
-    /// What was typed into the field with this key; `None` where nothing was.
+    /// The text typed into the field with this key; `None` if there was none.
     ///
     /// # Panics
     /// There is no such field.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let place = FIELDS.iter().position(|(known, ..)| *known == key);
-        let value = &self.0[place.expect("the key of a field")];
+        let index = FIELDS.iter().position(|(known, ..)| *known == key);
+        let value = &self.0[index.expect("the key of a field")];
         (!value.is_empty()).then_some(value)
     }
 
-    /// Whether anything was typed.
+    /// True if nothing was typed.
     fn is_empty(&self) -> bool {
         self.0.iter().all(String::is_empty)
     }

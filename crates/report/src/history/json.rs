@@ -12,7 +12,7 @@ pub fn json(runs: &[Kept]) -> Value {
     json!({ "schema": "drivelab.history/1", "runs": runs })
 }
 
-/// What stands before, between and behind the runs of that document where it is written run by run.
+/// The text before, between and after the runs when that document is written run by run.
 pub fn json_frame() -> [&'static str; 3] {
     ["{\n  \"runs\": [", ",", "\n  ],\n  \"schema\": \"drivelab.history/1\"\n}"]
 }

@@ -75,7 +75,7 @@ fn hints(course: &Course, found: &[Change]) -> String {
 }
 
 fn hint(course: &Course, change: &Change) -> String {
-    let [before, after] = [change.at - 1, change.at].map(|place| &course.moments[place]);
+    let [before, after] = [change.at - 1, change.at].map(|index| &course.moments[index]);
     let words = format!(
         "<b>Between {} and {}</b> the median went from {} to {} ({} {}; \
          p {} by permutation of blocks).",
@@ -96,7 +96,7 @@ fn hint(course: &Course, change: &Change) -> String {
     format!("<div class=\"hint\"><p>{words}</p>\n{fresh}</div>\n")
 }
 
-/// What is typed to compare both states again: ten blocks whose order alternates, then the verdict.
+/// The commands to compare both states again: ten blocks whose order alternates, then the verdict.
 fn fresh(metric: &str, before: &Moment, after: &Moment) -> Option<String> {
     let [first, second] = [(before, "before"), (after, "after")].map(|(moment, name)| {
         let state = match &moment.commit {

@@ -82,7 +82,7 @@ fn row(run: &Kept, has_hosts: bool) -> String {
     )
 }
 
-/// What was measured, and in how many runs where they are parts of one.
+/// The measured target, with the number of runs if they are parts of one.
 fn what(run: &Kept) -> String {
     let suite = run.suite.as_deref().map(|suite| format!("<b>{}</b> ", text(suite)));
     let parts = match run.parts {

@@ -20,8 +20,8 @@ pub(super) fn picture(course: &Course, found: &[Change]) -> String {
     if drawn.len() < 2 {
         return String::new();
     }
-    let across = |place: usize| {
-        let share = (count(place) - count(skipped) + 0.5) / count(drawn.len());
+    let across = |index: usize| {
+        let share = (count(index) - count(skipped) + 0.5) / count(drawn.len());
         LEFT + (WIDTH - LEFT - RIGHT) * share.max(0.0)
     };
     let values = drawn.iter().map(|moment| moment.value);
@@ -40,10 +40,10 @@ pub(super) fn picture(course: &Course, found: &[Change]) -> String {
             "<line class=\"change\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{end}\"/>\n"
         );
     }
-    for (place, moment) in (skipped..).zip(drawn) {
+    for (index, moment) in (skipped..).zip(drawn) {
         svg += &format!(
             "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}</title></circle>\n",
-            across(place),
+            across(index),
             axis.up(moment.value),
             title(course, moment),
         );
@@ -59,11 +59,11 @@ pub(super) fn picture(course: &Course, found: &[Change]) -> String {
     format!(
         "<figure class=\"course\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          aria-label=\"{}\">\n{svg}</svg></figure>\n",
-        told(course, found)
+        summary(course, found)
     )
 }
 
-/// Places of changes as the picture marks them, each with the levels around it.
+/// The spans between changes as the picture marks them, each with its level.
 fn levels(course: &Course, found: &[Change]) -> Vec<(usize, usize, f64)> {
     let ends = found.iter().map(|change| change.at).chain([course.moments.len()]);
     let values = found.iter().take(1).map(|first| first.before);
@@ -83,11 +83,11 @@ fn title(course: &Course, moment: &Moment) -> String {
     escape(&format!("{}{}: {value}", minute(moment.time_ms), label.unwrap_or_default()))
 }
 
-/// Items of a list of words, for people who cannot see the picture.
-fn told(course: &Course, found: &[Change]) -> String {
-    let places = found.iter().map(|change| minute(course.moments[change.at].time_ms));
-    let places: Vec<String> = places.collect();
-    let changes = if places.is_empty() { "none".to_owned() } else { places.join(", ") };
+/// The picture in words, for people who cannot see it.
+fn summary(course: &Course, found: &[Change]) -> String {
+    let times = found.iter().map(|change| minute(course.moments[change.at].time_ms));
+    let times: Vec<String> = times.collect();
+    let changes = if times.is_empty() { "none".to_owned() } else { times.join(", ") };
     escape(&format!(
         "{} of {} runs; changes: {}",
         metric::label(&course.metric),

@@ -76,7 +76,7 @@ fn thinned(spark: &str, most: usize) -> String {
     marks.chunks(each).filter_map(|marks| marks.iter().max()).collect()
 }
 
-/// What was measured, and in how many runs where they are parts of one.
+/// The measured target, with the number of runs if they are parts of one.
 fn parts(run: &Kept) -> String {
     match run.parts {
         0 => run.target.clone(),
@@ -85,8 +85,8 @@ fn parts(run: &Kept) -> String {
     }
 }
 
-/// Text of other people as it may stand in a line of a terminal, in `room` characters at most: what
-/// tells it from others is often at its end.
+/// Text of other people as it may stand in a line of a terminal, in `room` characters at most.
+/// Keeps its end, because names often differ only there.
 fn plain(text: &str, room: usize) -> String {
     let shown = shown_in_line(text);
     let count = shown.chars().count();

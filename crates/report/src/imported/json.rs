@@ -18,7 +18,7 @@ struct ImportJson<'a> {
     tool: &'a str,
     tool_version: &'a str,
     results: Vec<ResultJson<'a>>,
-    /// What the runs of each arm did: the values of each key.
+    /// The work of each arm's runs: the values of each key.
     work: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a str>>>,
     unknown: &'a [String],
     notes: &'a [String],
@@ -39,12 +39,12 @@ struct ResultJson<'a> {
 
 /// The results as one JSON document: the same file, the same bytes.
 pub fn json(results: &Imported) -> String {
-    let rows = rows(results);
+    let figures = rows(results);
     document(&ImportJson {
         schema: IMPORT_SCHEMA,
         tool: &results.tool,
         tool_version: &results.tool_version,
-        results: rows.iter().map(ResultJson::new).collect(),
+        results: figures.iter().map(ResultJson::new).collect(),
         work: work(results),
         unknown: &results.unknown,
         notes: &results.notes,

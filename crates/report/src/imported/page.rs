@@ -26,9 +26,9 @@ pub(crate) fn page(results: &Imported, more: &[String]) -> String {
         ]
     };
     let heads = ["arm", "metric", "value", "unit", "runs", "std. dev.", "what it is"];
-    let table = table(&heads, rows(results).into_iter().map(row));
+    let figures = table(&heads, rows(results).into_iter().map(row));
     let unread: Vec<String> = results.unknown.iter().map(|it| format!("Not read: {it}.")).collect();
-    let body = section("Every figure", "", &scroll("Figures", &table))
+    let body = section("Every figure", "", &scroll("Figures", &figures))
         + &list("Notes", "notes", &[results.notes.clone(), unread].concat());
     scripted("import", title.trim(), more, &body, &crate::page::data::Data::default())
 }

@@ -6,13 +6,13 @@ use drivelab_core::record::{Figure, Phase};
 /// One metric of one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// What the file calls the machine or configuration.
+    /// The file's name for the machine or configuration.
     pub(super) arm: String,
     /// Its first figure, for all that is the same in every trial.
     pub(super) figure: Figure,
     /// The arithmetic mean, which is what the tools print.
     pub(super) value: f64,
-    /// How many trials.
+    /// The number of trials.
     pub(super) n: usize,
     /// Their standard deviation with n - 1.
     pub(super) spread: Option<f64>,
@@ -30,13 +30,13 @@ pub(super) fn rows(results: &Imported) -> Vec<Row> {
         let (trials, others) = rest.split_at(same(rest));
         rest = others;
         let mut metrics: Vec<(Figure, Vec<f64>)> = Vec::new();
-        let mut places = std::collections::BTreeMap::new();
+        let mut indexes = std::collections::BTreeMap::new();
         for figure in trials.iter().flat_map(|run| &run.phases).flat_map(Phase::metrics) {
-            let place = *places.entry(figure.name.clone()).or_insert_with(|| {
+            let index = *indexes.entry(figure.name.clone()).or_insert_with(|| {
                 metrics.push((figure.clone(), Vec::new()));
                 metrics.len() - 1
             });
-            metrics[place].1.push(figure.value);
+            metrics[index].1.push(figure.value);
         }
         rows.extend(metrics.into_iter().map(|(figure, values)| Row {
             arm: trials[0].arm.clone(),

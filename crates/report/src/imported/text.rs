@@ -13,15 +13,15 @@ use crate::text::{Align, BOLD, DOUBT, Look, Table};
 pub fn text(results: &Imported, look: Look) -> String {
     let title = [results.tool.as_str(), &results.tool_version].join(" ");
     let mut text = format!("{}\n\n", look.paint(&shown_in_line(title.trim()), BOLD));
-    let rows = rows(results);
-    let shown: Vec<&Row> = rows.iter().filter(|row| !row.figure.is_detail).collect();
+    let all = rows(results);
+    let shown: Vec<&Row> = all.iter().filter(|row| !row.figure.is_detail).collect();
     text += &table(&shown).render(look);
     text.push('\n');
     text += &look.each("Doubt:", DOUBT, &doubts(&shown));
     text += &look.each("Note:", BOLD, &results.notes);
     let unread: Vec<String> = results.unknown.iter().map(|it| format!("{it}.")).collect();
     text += &look.each("Not read:", BOLD, &unread);
-    let details = rows.len() - shown.len();
+    let details = all.len() - shown.len();
     if details > 0 {
         let more = format!("{details} more figures (CPU load, latencies) are in the JSON.");
         text += &look.each("Note:", BOLD, &[more]);

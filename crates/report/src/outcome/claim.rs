@@ -1,4 +1,4 @@
-//! What the numbers of an outcome say, in a clause.
+//! The meaning of an outcome's numbers, in a clause.
 
 use drivelab_analysis::outcome::{Outcome, Series};
 use drivelab_analysis::{figures, metric};
@@ -66,7 +66,7 @@ fn ratio(outcome: &Outcome, series: &Series) -> String {
     }
 }
 
-/// What a ratio above 1 means in words: words and ratio then have one direction.
+/// The meaning of a ratio above 1: words and ratio then have one direction.
 #[derive(Debug, Clone, Copy)]
 enum Reading {
     /// More of what is measured.
@@ -87,7 +87,7 @@ impl Reading {
     }
 }
 
-/// What one arm is against the other, as a sentence.
+/// Compares one arm with the other in a sentence.
 fn against(outcome: &Outcome, series: &Series, from: &str, to: &str) -> String {
     let ratio = outcome.adjusted.comparison.ratio;
     let label = metric::label(&series.metric);
@@ -110,7 +110,7 @@ fn against(outcome: &Outcome, series: &Series, from: &str, to: &str) -> String {
 }
 
 impl Reading {
-    /// What twice as much is called, then more and less.
+    /// The words for "twice as much", then for "more" and "less".
     fn words(self) -> [&'static str; 3] {
         match self {
             Self::Amount => ["much", "more", "less"],
@@ -155,7 +155,7 @@ pub(crate) fn sized(outcome: &Outcome, series: &Series) -> String {
     change.map_or_else(|| size.clone(), |change| format!("{change}; {size}"))
 }
 
-/// Which way is better, in words that stand beside every verdict.
+/// The better direction, in words that accompany every verdict.
 pub(crate) fn direction(better: Better) -> &'static str {
     match better {
         Better::More => "more is better",
@@ -163,8 +163,8 @@ pub(crate) fn direction(better: Better) -> &'static str {
     }
 }
 
-/// What would settle the question; too few runs are named as such, because the interval next to it
-/// may exclude 1 already.
+/// Names what would settle the question; too few runs are named as such, because the interval next
+/// to it may exclude 1 already.
 fn more(outcome: &Outcome) -> String {
     let Comparison { n, runs_needed, ci95, .. } = outcome.adjusted.comparison;
     let excludes = ci95.is_some_and(|[lo, hi]| lo > 1.0 || hi < 1.0);

@@ -17,13 +17,13 @@ pub(crate) struct MetricJson<'a> {
     ci95: Option<[f64; 2]>,
     /// Holds together with those of the same role.
     ci95_family: Option<[f64; 2]>,
-    /// Where one more drive of the kind lies.
+    /// The range of one more drive of the kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     prediction95: Option<[f64; 2]>,
     /// Of all such drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     shares: Option<Shares>,
-    /// What the spread between drives goes back to.
+    /// The causes of the spread between drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Vec<PartJson<'a>>>,
     hl_ratio: f64,
@@ -47,7 +47,7 @@ pub(crate) struct MetricJson<'a> {
     /// Empty where the name says the unit.
     #[serde(skip_serializing_if = "str::is_empty")]
     unit: &'a str,
-    /// What the numbers are, where they are no plain measurements of a disk.
+    /// The nature of the numbers, if they are not plain measurements of a disk.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     labels: Vec<&'static str>,
 }
@@ -103,7 +103,7 @@ struct PartJson<'a> {
 fn parts(foreseen: &Foreseen) -> Vec<PartJson<'_>> {
     let parts = foreseen.forecast.parts.iter().map(|part| PartJson {
         cause: match part.cause {
-            Cause::Unknown(place) => &foreseen.unknowns[place],
+            Cause::Unknown(index) => &foreseen.unknowns[index],
             Cause::Addresses => "addresses",
             Cause::Model => "model",
         },

@@ -1,4 +1,4 @@
-//! What the statistics say about two arms, in clauses, sentences and JSON.
+//! The statistics of two arms, in clauses, sentences and JSON.
 
 mod claim;
 mod json;

@@ -11,7 +11,7 @@ pub struct Sentence {
     /// `No practical difference:`
     pub(crate) lead: String,
     pub(crate) body: String,
-    /// What it concludes, where it is about one verdict.
+    /// Its conclusion, if it is about one verdict.
     pub(crate) verdict: Option<Verdict>,
 }
 
@@ -47,8 +47,7 @@ pub(crate) fn by_verdict(
     about: impl Fn(&Outcome) -> String,
 ) -> Vec<Sentence> {
     let sentence = |(verdict, depends, lead): (Verdict, bool, &str)| {
-        let same = |it: &&&Outcome| (it.verdict(), it.depends()) == (verdict, depends);
-        let those = outcomes.iter().filter(same);
+        let those = outcomes.iter().filter(|it| (it.verdict(), it.depends()) == (verdict, depends));
         Sentence::listing(lead, those.map(|outcome| about(outcome)), Some(verdict))
     };
     let leads = leads.map(|(verdict, lead)| (verdict, false, lead));

@@ -1,4 +1,4 @@
-//! What each arm is.
+//! The description of each arm.
 
 use drivelab_analysis::study::{ArmInfo, StudyResult};
 
@@ -15,9 +15,9 @@ pub(super) fn section(result: &StudyResult) -> String {
     let (common, differing): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| is_common(&result.experiment.arms, name));
     let roles: Vec<&str> = (0..result.experiment.arms.len())
-        .map(|place| match place {
+        .map(|index| match index {
             0 => "baseline",
-            _ if place == result.candidate => "candidate",
+            _ if index == result.candidate => "candidate",
             _ => "",
         })
         .collect();
@@ -38,12 +38,12 @@ pub(super) fn section(result: &StudyResult) -> String {
 
 /// A table with a column for each arm; on a phone a row becomes a line for each arm.
 pub(super) fn settings_table(name: &str, arms: &[&str], roles: &[&str], rows: &str) -> String {
-    let heads = arms.iter().enumerate().map(|(place, arm)| {
-        let role = match roles.get(place) {
+    let heads = arms.iter().enumerate().map(|(index, arm)| {
+        let role = match roles.get(index) {
             Some(role) if !role.is_empty() => format!(" <span class=\"primary\">{role}</span>"),
             _ => String::new(),
         };
-        format!("<th scope=\"col\">{}{}{role}</th>", swatch(place), escape(arm))
+        format!("<th scope=\"col\">{}{}{role}</th>", swatch(index), escape(arm))
     });
     let table = format!(
         "<table class=\"settings\">\n<thead><tr><th scope=\"col\">setting</th>{}</tr></thead>\n\

@@ -1,11 +1,11 @@
-//! How the arms were attached, as it was seen before each run.
+//! The attachment of the arms, as it was seen before each run.
 
 use drivelab_analysis::attachment::Difference;
 
 use super::arms::{settings_row, settings_table};
 use super::html::{self, each, escape, inline};
 
-/// What differed, and what is wrong with that; nothing where no run says how it was attached.
+/// Shows the differences and what is wrong with them; empty if no run says how it was attached.
 pub(crate) fn section(difference: &Difference, names: &[&str]) -> String {
     if difference.rows.is_empty() && difference.warnings.is_empty() && difference.faults.is_empty()
     {

@@ -8,7 +8,7 @@ pub(crate) fn class(verdict: Verdict) -> &'static str {
     signs(verdict)[0]
 }
 
-/// The class that colours a verdict, and a sign of its own, so that nobody needs the colour.
+/// The class that colours a verdict, with a distinct sign, so that the colour is not needed.
 fn signs(verdict: Verdict) -> [&'static str; 2] {
     match verdict {
         Verdict::Faster => ["faster", "\u{25b2}"],

@@ -1,4 +1,4 @@
-//! What was stated or asked beforehand: findings, interactions, prices.
+//! Claims and questions stated beforehand: findings, interactions, prices.
 
 use drivelab_analysis::study::{
     Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
@@ -28,7 +28,7 @@ pub(super) fn findings(result: &StudyResult) -> String {
     section("Claims checked", "", &format!("<ul class=\"findings\">\n{items}</ul>\n"))
 }
 
-/// What two factors do alone and together, metric by metric.
+/// The effects of two factors alone and together, metric by metric.
 pub(super) fn interactions(result: &StudyResult) -> String {
     if result.interactions.is_empty() {
         return String::new();
@@ -43,8 +43,10 @@ pub(super) fn interactions(result: &StudyResult) -> String {
         let are_drives = one.effects.iter().any(|effect| effect.prediction95.is_some());
         let heads = ["effect", "ratio", "95 % interval", "95 % of drives"];
         let columns = if are_drives { heads.len() } else { heads.len() - 1 };
-        let cells = |effect| row(one, effect).into_iter().take(columns).collect::<Vec<String>>();
-        let rows = one.effects.iter().map(cells);
+        let rows = one
+            .effects
+            .iter()
+            .map(|effect| row(one, effect).into_iter().take(columns).collect::<Vec<String>>());
         format!(
             "<h3>{} and {} in {} of <code>{}</code>: {verdict}</h3>\n\
              <p class=\"about\">{}.</p>\n{}",

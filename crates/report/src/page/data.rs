@@ -1,4 +1,4 @@
-//! What the page's script draws.
+//! The data that the page's script draws.
 
 use drivelab_analysis::study::{LatencyCurve, StudyResult};
 use serde::Serialize;
@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::html::embedded;
 use super::time::Time;
 
-/// Places on the time axis of a latency plot: about two a pixel on a phone.
-const PLACES: usize = 180;
+/// Points on the time axis of a latency plot: about two a pixel on a phone.
+const POINTS: usize = 180;
 
 /// All that the script of a page draws.
 #[derive(Default, Serialize)]
@@ -24,10 +24,10 @@ pub(crate) struct Data<'a> {
 #[derive(Serialize)]
 pub(crate) struct Latency {
     id: String,
-    /// The ends of the time axis in milliseconds; the places between them are as far apart on a
+    /// The ends of the time axis in milliseconds; the points between them are as far apart on a
     /// logarithmic scale.
     ends_ms: [f64; 2],
-    /// Thousandths of the requests that are done by each place and not by the one before it, of
+    /// Thousandths of the requests that are done by each point and not by the one before it, of
     /// each arm; null where an arm has no runs.
     steps: Vec<Option<Vec<u64>>>,
 }
@@ -80,10 +80,12 @@ pub(crate) fn latency(id: String, arms: usize, curves: &[&LatencyCurve]) -> Opti
     let ends = curves.iter().flat_map(|c| [c.points.first(), c.points.last()]).flatten();
     let least = ends.clone().map(|point| point.0).min()?.max(1);
     let greatest = ends.map(|point| point.0).max()?.max(least + 1);
+    // Ends that are equal would put every point of the axis at the same time.
+    debug_assert!(least < greatest, "the ends of the axis: {least} and {greatest} ns");
     let (lo, hi) = (libm::log(nanoseconds(least)), libm::log(nanoseconds(greatest)));
-    let step = (hi - lo) / nanoseconds(PLACES as u64 - 1);
+    let step = (hi - lo) / nanoseconds(POINTS as u64 - 1);
     let axis: Vec<f64> =
-        (0..PLACES as u64).map(|place| libm::exp(lo + step * nanoseconds(place))).collect();
+        (0..POINTS as u64).map(|index| libm::exp(lo + step * nanoseconds(index))).collect();
     let of_arm = |arm: usize| {
         let curve = curves.iter().find(|curve| curve.arm == arm)?;
         Some(steps(axis.iter().map(|ns| share(curve, *ns))))
@@ -101,9 +103,10 @@ fn steps(shares: impl Iterator<Item = f64>) -> Vec<u64> {
     let mut reached = 0;
     shares
         .map(|share| {
-            let thousandths = thousandths(share).max(reached);
-            let step = thousandths - reached;
-            reached = thousandths;
+            // The total is rounded, not the step, so that rounding errors do not add up.
+            let rounded = thousandths(share).max(reached);
+            let step = rounded - reached;
+            reached = rounded;
             step
         })
         .collect()

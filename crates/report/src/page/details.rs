@@ -1,4 +1,4 @@
-//! Tables for whoever wants every number.
+//! Tables of every number.
 
 use drivelab_analysis::outcome::{Outcome, Series};
 use drivelab_analysis::study::{LatencyCurve, StudyResult};
@@ -11,8 +11,8 @@ use crate::outcome::direction;
 pub(super) fn section(result: &StudyResult) -> String {
     let mut html = comparisons(&result.outcomes, &result.series, &result.names());
     let blocks: Vec<String> = result.used.iter().map(|block| (block + 1).to_string()).collect();
-    for (place, workload) in result.experiment.workloads.iter().enumerate() {
-        let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
+    for (index, workload) in result.experiment.workloads.iter().enumerate() {
+        let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == index).collect();
         if !series.is_empty() {
             let title = format!("Values of {}, block by block", escape(&workload.name));
             html += &folded(&title, &values(&blocks, &result.names(), &series));
@@ -29,9 +29,11 @@ pub(crate) fn folded(title: &str, table: &str) -> String {
 pub(crate) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str]) -> String {
     let heads = "metric|verdict|arm|ratio|95 % interval|95 % of drives|better|n|Hodges-Lehmann|its \
                  interval|p|p adjusted|interval of the family";
-    let row = |outcome: &Outcome| comparison(outcome, &series[outcome.series], names[outcome.to]);
     let heads: Vec<&str> = heads.split('|').collect();
-    folded("All comparisons", &table(&heads, outcomes.iter().map(row)))
+    let rows = outcomes
+        .iter()
+        .map(|outcome| comparison(outcome, &series[outcome.series], names[outcome.to]));
+    folded("All comparisons", &table(&heads, rows))
 }
 
 fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
@@ -54,15 +56,15 @@ fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
     ]
 }
 
-/// What every block measured; `series` share their blocks.
+/// The values that every block measured; `series` share their blocks.
 pub(crate) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
     let mut heads = vec!["block", "arm"];
     let labels: Vec<String> = series.iter().map(|s| metric::label(&s.metric)).collect();
     heads.extend(labels.iter().map(String::as_str));
-    let rows = blocks.iter().enumerate().flat_map(|(place, block)| {
+    let rows = blocks.iter().enumerate().flat_map(|(index, block)| {
         names.iter().enumerate().map(move |(arm, name)| {
             let mut cells = vec![escape(block), escape(name)];
-            let value = |s: &&Series| s.values[arm].get(place).map(|value| escape(&s.show(*value)));
+            let value = |s: &&Series| s.values[arm].get(index).map(|value| escape(&s.show(*value)));
             cells.extend(series.iter().map(|s| value(s).unwrap_or_else(|| "\u{2013}".to_owned())));
             cells
         })

@@ -23,13 +23,13 @@ pub(crate) fn inline(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // A backtick without its partner stays one.
     let paired = parts.len() % 2 == 1;
-    for (place, part) in parts.iter().enumerate() {
-        if place % 2 == 1 && paired {
+    for (index, part) in parts.iter().enumerate() {
+        if index % 2 == 1 && paired {
             html.push_str("<code>");
             html.push_str(&escape(part));
             html.push_str("</code>");
         } else {
-            if place > 0 && !paired {
+            if index > 0 && !paired {
                 html.push('`');
             }
             html.push_str(&factors(&escape(part)));
@@ -75,7 +75,7 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
     items.fold(String::new(), |html, item| html + open + &item + close)
 }
 
-/// From so many columns on, cells break their lines so that all have room.
+/// From this number of columns on, cells break their lines so that all have room.
 const WIDE: usize = 6;
 
 /// Columns whose head and alignment a table states once (`page.css` passes them to the cells):
@@ -112,7 +112,7 @@ pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> 
     )
 }
 
-/// What the style sheet reads of a column, counted from 1 as it counts them. The first names its
+/// The style sheet's properties of a column, counted from 1 as it counts them. The first names its
 /// row, and needs no name itself.
 fn statement(number: usize, head: &str, is_number: bool) -> String {
     let head = if number == 1 { String::new() } else { format!("--h{number}:{};", css_text(head)) };
@@ -134,7 +134,7 @@ fn css_text(text: &str) -> String {
     escape(&format!("'{text}'"))
 }
 
-/// Whether a column holds numbers and nothing else, apart from gaps; the first names its row.
+/// True if a column holds only numbers, apart from gaps; the first names its row.
 fn is_of_numbers(rows: &[Vec<String>], column: usize) -> bool {
     let mut cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.trim());
     let is_gap = |cell: &str| cell.is_empty() || cell == "\u{2013}";
@@ -158,7 +158,7 @@ pub(crate) fn scroll(name: &str, table: &str) -> String {
     )
 }
 
-/// Something that is shown where somebody asks for it; `title` is HTML.
+/// A collapsed section that opens on demand; `title` is HTML.
 pub(crate) fn fold(title: &str, body: &str) -> String {
     format!("<details><summary>{title}</summary>{body}</details>\n")
 }
@@ -170,7 +170,7 @@ pub(crate) fn section(title: &str, about: &str, body: &str) -> String {
     format!("<section>\n<h2>{title}</h2>\n{about}{body}</section>\n")
 }
 
-/// A list under a heading of its own; nothing where there is nothing to list.
+/// A list under its heading; empty if there is nothing to list.
 pub(crate) fn list(title: &str, class: &str, lines: &[String]) -> String {
     let items = each("<li>", lines.iter().map(|line| inline(line)), "</li>");
     if items.is_empty() {
@@ -186,12 +186,16 @@ pub(crate) fn swatch(arm: usize) -> String {
 
 /// The arms with the colours they have in every picture.
 pub(crate) fn legend(names: &[&str]) -> String {
-    let item = |(place, name): (usize, &&str)| swatch(place) + &escape(name);
-    let items = each("<li>", names.iter().enumerate().map(item), "</li>");
+    let items = each(
+        "<li>",
+        names.iter().enumerate().map(|(index, name)| swatch(index) + &escape(name)),
+        "</li>",
+    );
     format!("<ul class=\"legend\" aria-label=\"Arms\">{items}</ul>\n")
 }
 
-/// The place where the script draws the latency distribution `id`; `name` and `caption` are HTML.
+/// The element in which the script draws the latency distribution `id`; `name` and `caption` are
+/// HTML.
 pub(crate) fn latency_plot(id: &str, name: &str, caption: &str) -> String {
     format!(
         "<figure><figcaption>{caption}</figcaption><div class=\"plot\" id=\"{id}\" tabindex=\"0\" \
@@ -212,7 +216,7 @@ pub(crate) fn short(text: &str) -> String {
 /// Characters of a name that are shown: more than any name has that a person chose.
 const SHORT_MAX: usize = 300;
 
-/// As many arms as the style sheet tells apart; more would not be told apart by eye either.
+/// Arms that the style sheet distinguishes; the eye could not distinguish more either.
 pub(crate) const ARM_STYLES: usize = 6;
 
 /// JSON inside a script element: no `<` can end the element or open a comment.

@@ -115,7 +115,7 @@ fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str)
     )
 }
 
-/// What draws the curves from `data`, JSON that can stand inside a script element.
+/// The elements that draw the curves from `data`, JSON that can stand inside a script element.
 fn script(data: &str) -> String {
     let [library, own] = scripts();
     format!(
@@ -124,7 +124,7 @@ fn script(data: &str) -> String {
     )
 }
 
-/// What stands in the script elements of every page: a server names their hashes, so that no other
+/// The contents of every page's script elements: a server names their hashes, so that no other
 /// script runs.
 pub fn scripts() -> [String; 2] {
     [format!("\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n"), format!("\n{SCRIPT}")]
@@ -194,7 +194,7 @@ fn blocks(result: &StudyResult) -> String {
         return shown;
     }
     let others = result.series.iter().enumerate();
-    let others = others.filter(|(place, one)| *place != primary && result.is_headline(one));
+    let others = others.filter(|(index, one)| *index != primary && result.is_headline(one));
     let others: String = others.map(|(_, one)| figure(one)).collect();
     let others = match others.as_str() {
         "" => String::new(),
@@ -214,8 +214,8 @@ fn about(result: &StudyResult, series: &Series) -> String {
 
 fn ratios(result: &StudyResult, forest: &Forest) -> String {
     let workloads = 0..result.experiment.workloads.len();
-    let headlines = workloads.flat_map(|place| {
-        (1..result.experiment.arms.len()).filter_map(move |arm| result.headline(place, arm))
+    let headlines = workloads.flat_map(|index| {
+        (1..result.experiment.arms.len()).filter_map(move |arm| result.headline(index, arm))
     });
     forest.ratios(&headlines.collect::<Vec<_>>(), |series| about(result, series))
 }
@@ -249,8 +249,9 @@ fn depth(result: &StudyResult) -> String {
 }
 
 fn latency(result: &StudyResult) -> String {
-    let ran = |place: &usize| result.latency.iter().any(|curve| curve.workload == *place);
-    let plots = (0..result.experiment.workloads.len()).filter(ran).map(|place| plot(result, place));
+    let plots = (0..result.experiment.workloads.len())
+        .filter(|index| result.latency.iter().any(|curve| curve.workload == *index))
+        .map(|index| plot(result, index));
     let plots: String = plots.collect();
     if plots.is_empty() {
         return String::new();
@@ -265,11 +266,11 @@ fn latency(result: &StudyResult) -> String {
     )
 }
 
-fn plot(result: &StudyResult, place: usize) -> String {
-    let workload = &result.experiment.workloads[place];
+fn plot(result: &StudyResult, index: usize) -> String {
+    let workload = &result.experiment.workloads[index];
     let name = escape(&workload.name);
     let caption = format!("<b>{name}</b> {}", escape(&workload.summary));
-    html::latency_plot(&format!("latency-{place}"), &name, &caption)
+    html::latency_plot(&format!("latency-{index}"), &name, &caption)
 }
 
 fn remarks(result: &StudyResult) -> String {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::html::{escape, fold, scroll, table};
 use crate::run::over_time::{Moment, full, moments};
 
-/// What the pictures of a run over time are, as HTML.
+/// A description of the pictures of a run over time, as HTML.
 pub(crate) const ABOUT: &str = "Above requests a second; below every latency, stronger in colour \
                                 where more requests took that long; p50 is the solid line, p99 the \
                                 dashed one. Drag across a picture, \
@@ -23,7 +23,7 @@ const HEAT: &str = "Latency over time, stronger in colour where more requests to
 /// Rows of the table that stands in for the pictures.
 const ROWS_MAX: usize = 30;
 
-/// What the script draws of one run.
+/// The data that the script draws for one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Time {
     id: String,
@@ -32,7 +32,7 @@ pub(crate) struct Time {
     step_s: u64,
     /// The least latency of each bucket that is filled anywhere, in nanoseconds.
     lows_ns: Vec<u64>,
-    /// For each interval the places of its buckets, each with its count behind it.
+    /// For each interval the indexes of its buckets, each followed by its count.
     cells: Vec<Vec<u64>>,
 }
 
@@ -41,24 +41,29 @@ impl Time {
     pub(crate) fn of(id: &str, arm: usize, job: &JobRecord) -> Option<Self> {
         let series = &job.lat_series;
         let count = drawn(job)?;
-        let filled = |at| series.interval(at).map(|(low, _)| low.ns());
-        let mut places: BTreeMap<u64, u64> =
-            (0..count).flat_map(filled).map(|low| (low, 0)).collect();
-        for (place, number) in places.values_mut().zip(0..) {
-            *place = number;
+        let mut indexes: BTreeMap<u64, u64> = (0..count)
+            .flat_map(|at| series.interval(at).map(|(low, _)| low.ns()))
+            .map(|low| (low, 0))
+            .collect();
+        for (slot, number) in indexes.values_mut().zip(0..) {
+            *slot = number;
         }
-        let cell = |at| series.interval(at).flat_map(|(low, n)| [places[&low.ns()], n]).collect();
         Some(Self {
             id: id.to_owned(),
             arm,
             step_s: series.interval_s(),
-            cells: (0..count).map(cell).collect(),
-            lows_ns: places.into_keys().collect(),
+            cells: (0..count)
+                .map(|at| {
+                    series.interval(at).flat_map(|(low, n)| [indexes[&low.ns()], n]).collect()
+                })
+                .collect(),
+            lows_ns: indexes.into_keys().collect(),
         })
     }
 }
 
-/// Two places for the pictures of [`Time::of`] with this id, and their figures; `caption` is HTML.
+/// Two elements for the pictures of [`Time::of`] with this id, and their figures. `caption` is
+/// HTML.
 pub(crate) fn figure(id: &str, caption: &str, job: &JobRecord) -> String {
     if drawn(job).is_none() {
         return String::new();
@@ -87,9 +92,9 @@ fn drawn(job: &JobRecord) -> Option<usize> {
 fn rows(job: &JobRecord) -> String {
     let (moments, each_s) = moments(job, ROWS_MAX);
     let span = |ns: Option<f64>| ns.map_or("\u{2013}".to_owned(), figures::span_ns);
-    let row = |(place, moment): (u64, &Moment)| {
+    let row = |(index, moment): (u64, &Moment)| {
         vec![
-            format!("{} s", place * each_s),
+            format!("{} s", index * each_s),
             escape(&figures::count(moment.iops)),
             span(moment.p99_ns),
         ]

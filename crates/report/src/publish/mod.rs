@@ -47,7 +47,7 @@ impl Choice for Format {
 }
 choice_as_text!(Format);
 
-/// How wide text is that no terminal shows.
+/// The look of text that is not shown on a terminal.
 const LOOK: Look = Look { width: 100, colour: false };
 
 impl Subject<'_> {

@@ -67,17 +67,22 @@ fn loads(records: &[&RunRecord]) -> Option<String> {
     let title = names.join(", ");
     if curves.is_empty() {
         let drawn: Vec<&str> = of_suites.iter().filter_map(|it| inner(it)).collect();
-        let height = 30.0 + 340.0 * places(drawn.len());
+        let height = 30.0 + 340.0 * as_float(drawn.len());
         let placed = drawn.iter().zip(0_u32..);
         let placed = placed.map(|(svg, at)| nested(svg, 0.0, 30.0 + 340.0 * f64::from(at)));
         let all: String = placed.collect();
         return (!all.is_empty()).then(|| alone(&title, WIDTH, height, &all));
     }
-    Some(alone(&title, WIDTH, HEIGHT + 20.0 * places(names.len()), &distribution(&curves, &names)))
+    Some(alone(
+        &title,
+        WIDTH,
+        HEIGHT + 20.0 * as_float(names.len()),
+        &distribution(&curves, &names),
+    ))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of pictures")]
-fn places(count: usize) -> f64 {
+fn as_float(count: usize) -> f64 {
     count as f64
 }
 
@@ -93,8 +98,8 @@ fn nested(svg: &str, x: f64, y: f64) -> String {
     // The size of a picture within another is that of its view box.
     let view = svg.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split('"').next());
     let (width, height) = view.and_then(|it| it.split_once(' ')).unwrap_or(("100%", "100%"));
-    let place = format!("<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" ");
-    svg.replacen("<svg ", &place, 1)
+    let opening = format!("<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" ");
+    svg.replacen("<svg ", &opening, 1)
 }
 
 fn alone(title: &str, width: f64, height: f64, inside: &str) -> String {
@@ -145,7 +150,7 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
         let points =
             curve.points.iter().map(|(ns, share)| format!("{:.1},{:.1}", x(*ns), y(*share)));
         let points: Vec<String> = points.collect();
-        let row = BOTTOM + 44.0 + 20.0 * places(curve.arm);
+        let row = BOTTOM + 44.0 + 20.0 * as_float(curve.arm);
         let _ = writeln!(
             svg,
             "<polyline class=\"line arm-{style}\" points=\"{}\"/>\n<line class=\"line arm-{style}\" \

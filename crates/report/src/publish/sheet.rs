@@ -183,7 +183,7 @@ fn compared(outcomes: &[&Outcome], series: &[Series], names: &[&str]) -> (Rows, 
         let it = &outcome.adjusted.comparison;
         let mean = |arm: usize| outcome.mean(of, arm);
         let (name, arm, n) = (of.name.clone(), names[outcome.to].to_owned(), it.n.to_string());
-        let limit = |place: usize| it.ci95.map(|limits| full(limits[place])).unwrap_or_default();
+        let limit = |end: usize| it.ci95.map(|limits| full(limits[end])).unwrap_or_default();
         shown.push(vec![
             name.clone(),
             arm.clone(),

@@ -17,7 +17,7 @@ use serde::Serialize;
 /// The name of the JSON document.
 pub const SCHEMA: &str = "drivelab.replay/1";
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayResult {
     /// The name and version of this document.
@@ -28,10 +28,10 @@ pub struct ReplayResult {
     pub format: String,
     /// The drive, as it was named.
     pub drive: String,
-    /// Which drive it was, where the profile leaves numbers open.
+    /// The simulated drive, if the profile leaves numbers open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
-    /// What else must be known of the figures.
+    /// Further remarks needed to read the figures.
     pub notes: Vec<String>,
     /// `closed` or `open`.
     #[serde(rename = "loop")]
@@ -46,11 +46,11 @@ pub struct ReplayResult {
     pub lat_ns: Option<Latency>,
     /// Requests that waited for an answer at the same time, at most.
     pub unanswered_max: u64,
-    /// How long a request waited until the drive accepted it, at most.
+    /// The longest time from a request's arrival until the drive accepted it.
     pub late_ns_max: u64,
     /// Why there are neither latencies nor scores.
     pub withheld: Vec<Withheld>,
-    /// How near the model came, where the trace holds measured times and a score was asked for.
+    /// The model's errors, if the trace holds measured times and a score was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<Scores>,
 }
@@ -90,9 +90,9 @@ pub struct ScoreRow {
 pub struct Compared {
     /// A read.
     pub read: bool,
-    /// What was measured.
+    /// The measured time.
     pub measured_ms: f64,
-    /// What the model says.
+    /// The modelled time.
     pub modelled_ms: f64,
 }
 

@@ -1,4 +1,4 @@
-//! A scored replay as a page of its own.
+//! A scored replay as a separate page.
 
 use super::plot::{LEGEND, figure, groups, panels};
 use super::{Compared, ReplayResult};

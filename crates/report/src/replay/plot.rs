@@ -43,8 +43,8 @@ pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2]
         line(&steps(&measured, &axis, &share), "measured"),
         line(&steps(&modelled, &axis, &share), "modelled")
     );
-    let place = |(x, y): (&f64, &f64)| (axis.across(*x), axis.up(*y));
-    let pairs: Vec<(f64, f64)> = measured.iter().zip(&modelled).map(place).collect();
+    let pairs: Vec<(f64, f64)> =
+        measured.iter().zip(&modelled).map(|(x, y)| (axis.across(*x), axis.up(*y))).collect();
     let (end_x, end_y) = (axis.across(longest), axis.up(longest));
     let qq = format!(
         "{}<line class=\"same\" x1=\"{LEFT}\" y1=\"{BOTTOM}\" x2=\"{end_x:.1}\" \
@@ -66,7 +66,7 @@ pub(super) fn figure((caption, inside): &(String, String)) -> String {
     )
 }
 
-/// All panels as one picture of their own, light or dark as the reader has it.
+/// All panels as one separate picture, light or dark as the reader has it.
 pub fn svg(title: &str, compared: &[Compared]) -> String {
     let mut body = String::new();
     let mut top = 46.0;
@@ -98,7 +98,7 @@ const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#333}.x{text-ancho
 @media(prefers-color-scheme:dark){text{fill:#ddd}.measured{stroke:#7ab0ea}\
 .modelled{stroke:#f0a35e}}";
 
-/// From values to places.
+/// Converts values to positions.
 struct Axis {
     most: f64,
     step: f64,

@@ -1,23 +1,23 @@
-//! When a replay gives no latency as that of the drive.
+//! Conditions under which a replay gives no latency as that of the drive.
 
 use drivelab_core::record::MarkId;
 use drivelab_core::units::{Bytes, Span};
 use serde::Serialize;
 
-/// How a replay went.
+/// The facts of a replay that decide what it can state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Course {
     /// Requests that were replayed.
     pub requests: u64,
     /// Of them those that the drive refused.
     pub errors: u64,
-    /// Where the furthest request ends.
+    /// The end of the furthest request.
     pub furthest: Bytes,
-    /// Whether requests came at their recorded times.
+    /// True if requests came at their recorded times.
     pub is_open: bool,
     /// Requests that waited for an answer at the same time, at most.
     pub unanswered_max: u64,
-    /// How long a request waited until the drive accepted it, at most.
+    /// The longest time from a request's arrival until the drive accepted it.
     pub late_max: Span,
     /// From the first recorded arrival to the last.
     pub recorded: Span,
@@ -30,9 +30,9 @@ pub struct Course {
 pub struct Withheld {
     /// The mark, as that of a run.
     pub id: MarkId,
-    /// What is wrong.
+    /// A description of the problem.
     pub message: String,
-    /// What to do about it, an imperative.
+    /// A remedy, as an imperative.
     pub hint: String,
 }
 

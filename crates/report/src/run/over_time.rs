@@ -10,7 +10,7 @@ use crate::text::{Align, Look, Table};
 
 /// With fewer intervals a line of marks shows no course.
 const LEAST: usize = 5;
-/// What stands beside the marks: the names and the ranges.
+/// The width of the text next to the marks: the names and the ranges.
 const BESIDE: usize = 36;
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Nothing completed.
@@ -27,8 +27,8 @@ pub(crate) struct Moment {
 /// Requests a second and p99 latency from left to right, a mark for each interval or several;
 /// nothing for runs that are short or of several acts.
 pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
-    let places = look.columns().saturating_sub(BESIDE).max(LEAST);
-    let (moments, each_s) = (full(job) >= LEAST).then(|| moments(job, places))?;
+    let width = look.columns().saturating_sub(BESIDE).max(LEAST);
+    let (moments, each_s) = (full(job) >= LEAST).then(|| moments(job, width))?;
     let unit = format!("{each_s} s a mark");
     let columns = [
         ("over time", Align::Left, 0),
@@ -44,10 +44,10 @@ pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
     Some(table.render(look))
 }
 
-/// Requests a second from left to right in at most `places` marks; empty where there is no course
+/// Requests a second from left to right in at most `width` marks; empty where there is no course
 /// to be seen.
-pub fn spark(job: &JobRecord, places: usize) -> String {
-    let moments = if full(job) < LEAST { Vec::new() } else { moments(job, places).0 };
+pub fn spark(job: &JobRecord, width: usize) -> String {
+    let moments = if full(job) < LEAST { Vec::new() } else { moments(job, width).0 };
     let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
     marks(&iops, iops.iter().copied().flatten().fold(0.0, f64::max))
 }
@@ -65,12 +65,13 @@ pub(crate) fn full(job: &JobRecord) -> usize {
     usize::try_from(full).map_or(0, |full| full.min(job.lat_series.len()))
 }
 
-/// The full intervals of a run in at most so many moments, and how many seconds each is.
-pub(crate) fn moments(job: &JobRecord, places: usize) -> (Vec<Moment>, u64) {
+/// The full intervals of a run in at most `limit` moments, and the seconds of each.
+pub(crate) fn moments(job: &JobRecord, limit: usize) -> (Vec<Moment>, u64) {
     let (series, full) = (&job.lat_series, full(job));
-    let together = full.div_ceil(places).max(1);
+    let together = full.div_ceil(limit).max(1);
     let each_s = series.interval_s() * together as u64;
     let intervals: Vec<usize> = (0..full).collect();
+    // A shorter last chunk would look like a drop of the rate.
     let whole = intervals.chunks_exact(together).map(|chunk| {
         let ios: u64 = chunk.iter().flat_map(|at| series.interval(*at)).map(|(_, n)| n).sum();
         let p99 = chunk.iter().filter_map(|at| series.quantile(*at, Ratio::percent(99))).max();

@@ -4,7 +4,7 @@
 use drivelab_analysis::run::{command, float, metrics, pass, record_name};
 use drivelab_analysis::study::LatencyCurve;
 use drivelab_analysis::{attachment, figures, metric};
-use drivelab_core::record::{JobRecord, OpRecord, Phase, RunRecord};
+use drivelab_core::record::{JobRecord, OpRecord, RunRecord};
 
 use super::several::{HEADS, row};
 use super::text::{STEADY_MARGIN, conditions, summary};
@@ -17,7 +17,7 @@ use crate::page::time::{Time, figure};
 use crate::page::{answer, details, scripted};
 use crate::suite;
 
-/// Runs with pictures of their own: more are only in the tables.
+/// Runs with separate pictures: more are only in the tables.
 const DRAWN_MAX: usize = 12;
 
 /// A page of one run, or of several side by side; `more` is what else is known of when and where
@@ -59,17 +59,17 @@ pub(crate) fn when_and_where(record: &RunRecord) -> Vec<String> {
     facts
 }
 
-/// The names of runs; where two are alike their numbers tell them apart.
+/// The names of runs, with their numbers where two names are alike.
 fn names(records: &[&RunRecord]) -> Vec<String> {
     let plain: Vec<String> = records.iter().map(|it| short(record_name(it))).collect();
     let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
-    let name = |(place, name): (usize, &String)| {
-        if is_alone(name) { name.clone() } else { format!("{name} #{}", place + 1) }
+    let name = |(index, name): (usize, &String)| {
+        if is_alone(name) { name.clone() } else { format!("{name} #{}", index + 1) }
     };
     plain.iter().enumerate().map(name).collect()
 }
 
-/// What was measured in words, and what casts doubt on it.
+/// Describes the measurement in words, with the doubts about it.
 fn first_screen(records: &[&RunRecord], names: &[&str]) -> String {
     let mut sentences = Vec::new();
     for (record, name) in records.iter().zip(names).take(DRAWN_MAX) {
@@ -96,11 +96,10 @@ fn first_screen(records: &[&RunRecord], names: &[&str]) -> String {
     for (warning, whose) in said_of(records, names, warning) {
         sentences.push(Sentence::new("Warning", whose + &warning, None));
     }
-    let point = |it: &Sentence| if it.lead == "Warning" { "open" } else { "" };
-    answer::card("same", &sentences, point, "")
+    answer::card("same", &sentences, |it| if it.lead == "Warning" { "open" } else { "" }, "")
 }
 
-/// What is said of runs, each once, and of which of them it is said, where not of all.
+/// Remarks on runs, each once, with the runs they apply to unless these are all.
 fn said_of(
     records: &[&RunRecord],
     names: &[&str],
@@ -125,8 +124,11 @@ fn said_of(
 
 /// The first figure of each phase of a benchmark.
 fn headline(record: &RunRecord) -> String {
-    let first = |phase: &Phase| phase.figures.iter().find(|it| !it.is_detail).cloned();
-    let shown = record.phases.iter().filter_map(first).take(4);
+    let shown = record
+        .phases
+        .iter()
+        .filter_map(|phase| phase.figures.iter().find(|it| !it.is_detail).cloned())
+        .take(4);
     let words = shown.map(|figure| {
         let (name, value) = metric::named(&figure.name, figure.value, &figure.unit);
         format!("{name} {value}")
@@ -181,7 +183,7 @@ fn distribution(records: &[&RunRecord], names: &[&str], data: &mut Data<'_>) -> 
     section("Latency", about, &body)
 }
 
-/// Rates over the places of the target, where the run passed it from one end on.
+/// Rates over the offsets of the target, if the run passed it from one end on.
 fn transfer(record: &RunRecord) -> String {
     let points = pass::points(record);
     if points.is_empty() {
@@ -235,8 +237,7 @@ fn kinds(records: &[&RunRecord], names: &[&str]) -> String {
 /// Every metric of every run.
 fn numbers(records: &[&RunRecord], names: &[&str]) -> String {
     let of_run = |(record, name): (&&RunRecord, &&str)| {
-        let metrics = metrics(record).into_iter();
-        let row = metrics.map(|it| {
+        let row = metrics(record).into_iter().map(|it| {
             let value = match it.unit.as_str() {
                 "" => metric::show(&it.name, it.value),
                 unit => format!("{} {unit}", figures::significant(it.value)),
@@ -246,11 +247,11 @@ fn numbers(records: &[&RunRecord], names: &[&str]) -> String {
         row.collect::<Vec<_>>()
     };
     let rows = records.iter().zip(names).flat_map(of_run);
-    let table = table(&["metric", "run", "value", "in full"], rows);
-    section("Every number", "", &details::folded("All metrics", &table))
+    let every = table(&["metric", "run", "value", "in full"], rows);
+    section("Every number", "", &details::folded("All metrics", &every))
 }
 
-/// How each run was made and attached, and how to make it again.
+/// Describes how each run was made and attached, and how to make it again.
 fn made(records: &[&RunRecord]) -> String {
     let mut commands: Vec<String> = records.iter().map(|record| command(record)).collect();
     commands.dedup();
@@ -281,8 +282,7 @@ fn made(records: &[&RunRecord]) -> String {
 /// Every setting that was seen, of the first run.
 fn attached_facts(records: &[&RunRecord]) -> String {
     let facts = attachment::facts(records[0]);
-    let row = |(name, value): (&String, &String)| vec![escape(name), escape(value)];
-    let rows = facts.iter().map(row);
+    let rows = facts.iter().map(|(name, value)| vec![escape(name), escape(value)]);
     let title = if records.len() > 1 {
         "Settings seen before the first run"
     } else {

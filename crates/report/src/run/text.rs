@@ -11,7 +11,7 @@ use drivelab_stats::quantile_reportable;
 
 use crate::text::{Align, BOLD, DIM, DOUBT, Look, Table};
 
-/// What counts as settled where no study says what matters: the usual smallest effect.
+/// The margin for a settled rate if no study says what matters: the usual smallest effect.
 pub(super) const STEADY_MARGIN: f64 = 0.03;
 
 /// The run as text: totals first, then latencies, then what casts doubt on them.
@@ -115,7 +115,7 @@ pub(super) fn summary(total: &JobRecord) -> String {
     summary
 }
 
-/// What the drive wrote to its flash for each byte of the host.
+/// Describes the drive's writes to its flash for each byte of the host.
 fn flash(record: &RunRecord) -> Option<String> {
     let written = record.flash?;
     let all = written.host_bytes + written.copied_bytes + written.padded_bytes;
@@ -126,7 +126,7 @@ fn flash(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// What a served model says of its requests, and what whoever asked it saw.
+/// Compares a served model's latencies with those that its client saw.
 fn views(record: &RunRecord) -> Option<String> {
     let model = record.served.as_ref()?.model_ns?;
     let seen = record.total.as_ref()?.service_ns;
@@ -227,9 +227,9 @@ fn jobs(record: &RunRecord) -> Table {
         ("p99", Align::Right, 1),
         ("errors", Align::Right, 2),
     ]);
-    for (place, job) in (1..).zip(&record.jobs) {
+    for (number, job) in (1..).zip(&record.jobs) {
         let cells = [
-            format!("{place}"),
+            format!("{number}"),
             figures::count(job.iops),
             figures::bytes_per_s(job.bytes_per_s),
             figures::span_ns(float(job.lat_ns.mean)),

@@ -11,7 +11,7 @@ use crate::page::html::escape;
 const WIDTH: f64 = 400.0;
 const LEFT: f64 = 16.0;
 const RIGHT: f64 = 16.0;
-/// Where the dots begin, and the lowest row of them.
+/// The top of the dots, and the lowest row of them.
 const TOP: f64 = 24.0;
 const FLOOR: f64 = 104.0;
 /// The line of ratios, then the interval for one more drive and that of the mean.
@@ -30,13 +30,13 @@ pub(crate) fn figure(outcome: &Outcome, series: &Series, about: &str) -> String 
     )
 }
 
-/// The drawing as a file of its own; nothing where no drives were simulated.
+/// The drawing as a separate file; `None` if no drives were simulated.
 pub(crate) fn svg(outcome: &Outcome, series: &Series) -> Option<String> {
     let foreseen = outcome.foreseen.as_ref()?;
     Some(drawing(outcome, foreseen, series, STYLE))
 }
 
-/// What a file of its own needs of the page's style sheet.
+/// The rules of the page's style sheet that a separate file needs.
 const STYLE: &str = "<style>
 svg{--ink:#1b1f24;--soft:#5c6570;--line:#dfe3e8;--band:#e9ecf0;--paper:#fbfbfa;--good:#00653f;\
 --bad:#a83600;--same:#4a5460;background:var(--paper)}
@@ -122,8 +122,9 @@ fn piled(ratios: &[f64], scale: Scale, step: f64) -> Vec<(f64, f64)> {
     let mut order: Vec<usize> = (0..ratios.len()).collect();
     order.sort_by(|a, b| ratios[*a].total_cmp(&ratios[*b]));
     let mut dots = vec![(0.0, 0.0); ratios.len()];
+    // From left to right, so that only the dots just before it can touch a dot.
     for at in order {
-        let x = scale.place(ratios[at]);
+        let x = scale.across(ratios[at]);
         let near = placed.iter().rev().take_while(|(other, _)| x - other < 2.0 * RADIUS);
         let taken: Vec<f64> = near.map(|(_, y)| *y).collect();
         let mut y = FLOOR - RADIUS;
@@ -156,14 +157,14 @@ impl Scale {
         Self { lo: lo - edge, hi: hi + edge }
     }
 
-    fn place(self, ratio: f64) -> f64 {
+    fn across(self, ratio: f64) -> f64 {
         let share = (libm::log(ratio) - self.lo) / (self.hi - self.lo);
         LEFT + share.clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT)
     }
 
     /// The band of differences that do not matter, and the line of ratios.
     fn ground(self, margin: [f64; 2]) -> String {
-        let [lo, hi] = margin.map(|limit| self.place(limit));
+        let [lo, hi] = margin.map(|limit| self.across(limit));
         let mut svg = format!(
             "<rect class=\"band\" x=\"{lo:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"/>\n\
              <line class=\"grid\" x1=\"{LEFT}\" y1=\"{FLOOR}\" x2=\"{:.1}\" y2=\"{FLOOR}\"/>\n",
@@ -173,7 +174,7 @@ impl Scale {
         );
         let mut shown: Vec<f64> = Vec::new();
         for ratio in TICKS {
-            let at = self.place(ratio);
+            let at = self.across(ratio);
             let is_inside = (self.lo..=self.hi).contains(&libm::log(ratio));
             if !is_inside || shown.iter().any(|other| (other - at).abs() < TICK_GAP) {
                 continue;
@@ -190,7 +191,7 @@ impl Scale {
     }
 
     fn prediction(self, limits: [f64; 2]) -> String {
-        let [lo, hi] = limits.map(|limit| self.place(limit));
+        let [lo, hi] = limits.map(|limit| self.across(limit));
         let (up, down) = (ONE_MORE - 6.0, ONE_MORE + 6.0);
         let label = format!("one more drive, 95 %: \u{d7}{}", figures::range(limits));
         format!(
@@ -201,7 +202,7 @@ impl Scale {
     }
 
     fn mean(self, limits: [f64; 2]) -> String {
-        let [lo, hi] = limits.map(|limit| self.place(limit));
+        let [lo, hi] = limits.map(|limit| self.across(limit));
         // A mean that is known exactly is still a mark.
         let hi = hi.max(lo + 2.0);
         let label = format!("mean of all such drives, 95 %: \u{d7}{}", figures::range(limits));
@@ -229,7 +230,7 @@ fn letters(label: &str) -> f64 {
 /// Smaller shares have no row.
 const ROW_MIN: f64 = 0.005;
 
-/// What the spread goes back to, a bar each.
+/// The causes of the spread, a bar each.
 pub(crate) fn parts(foreseen: &Foreseen) -> String {
     let bar = |part: &Part| {
         let [lo, hi] = part.ci95.map(|limit| 100.0 * limit);

@@ -25,12 +25,13 @@ pub(crate) fn on_drives(forecast: &Forecast) -> String {
     each.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named: Vec<(&str, f64)> = each.into_iter().filter(|it| it.1 >= NAMED_MIN).collect();
     let all = if named.iter().all(|it| it.1 >= OF_TEN_MIN) { 10.0 } else { 100.0 };
-    let counts = counts(&named, all);
-    let parts = named.iter().zip(counts).enumerate().map(|(at, ((what, _), count))| {
-        let such = if at == 0 { " such drives" } else { "" };
-        let count = if count < all { format!("{count} of {all}") } else { "nearly all".to_owned() };
-        format!("{what} on {count}{such}")
-    });
+    let parts =
+        named.iter().zip(counts(&named, all)).enumerate().map(|(at, ((what, _), count))| {
+            let such = if at == 0 { " such drives" } else { "" };
+            let count =
+                if count < all { format!("{count} of {all}") } else { "nearly all".to_owned() };
+            format!("{what} on {count}{such}")
+        });
     parts.collect::<Vec<String>>().join(", ")
 }
 
@@ -46,16 +47,20 @@ fn counts(named: &[(&str, f64)], all: f64) -> Vec<f64> {
             counts[at] += 1.0;
         }
     }
+    debug_assert!(
+        named.is_empty() || (counts.iter().sum::<f64>() - all).abs() < 0.5,
+        "{counts:?} do not add up to {all}"
+    );
     counts
 }
 
-/// What a prediction says beside the mean, in a few words.
+/// Sums up a prediction apart from its mean, in a few words.
 pub(crate) fn forecast(foreseen: &Foreseen) -> String {
     format!("95 % of such drives: {}", figures::range(foreseen.forecast.prediction95))
 }
 
-/// What the spread between drives goes back to, the largest part first; nothing where there are
-/// too few drives to tell.
+/// Names the causes of the spread between drives, the largest first; `None` if there are too
+/// few drives.
 pub(crate) fn decides(foreseen: &Foreseen) -> Option<String> {
     let parts = foreseen.forecast.parts.iter().filter(|part| part.share >= PART_MIN);
     let named = parts.take(NAMED_MAX).enumerate().map(|(at, part)| {
@@ -73,7 +78,8 @@ pub(crate) fn decides(foreseen: &Foreseen) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// Which of all drives that fit its profile a run simulated, and how far the figures may be off.
+/// Names the specimen that a run simulated among all drives that fit its profile, and its model's
+/// deviation.
 pub(crate) fn which(specimen: &Specimen) -> Option<String> {
     let open: Vec<String> =
         specimen.drawn.iter().map(|drawn| unknown::in_words(&drawn.name)).collect();
@@ -106,7 +112,7 @@ pub fn one_drive(specimen: &Specimen, drive: &str) -> Option<String> {
 /// A cause in words.
 pub(super) fn cause(part: &Part, unknowns: &[String]) -> String {
     match part.cause {
-        Cause::Unknown(place) => unknown::in_words(&unknowns[place]),
+        Cause::Unknown(index) => unknown::in_words(&unknowns[index]),
         Cause::Addresses => "the addresses of the runs, and unknowns acting together".to_owned(),
         Cause::Model => "what the model leaves out".to_owned(),
     }

@@ -64,8 +64,8 @@ fn headlines(result: &StudyResult) -> Table {
     columns.extend(result.is_sampled().then_some(("95 % of drives", Align::Left, 0)));
     columns.push(("verdict", Align::Left, 0));
     let mut table = Table::new(&columns);
-    for (place, workload) in result.experiment.workloads.iter().enumerate() {
-        let mut series = result.series.iter().filter(|s| s.workload == place);
+    for (index, workload) in result.experiment.workloads.iter().enumerate() {
+        let mut series = result.series.iter().filter(|s| s.workload == index);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
         let measured = |arm| series.show(series.mean(arm));
         let (name, about, baseline) =
@@ -74,7 +74,7 @@ fn headlines(result: &StudyResult) -> Table {
             format!("{about}; `{baseline}` has {}, {}", measured(0), direction(series.better));
         table.heading(format!("{name}:"), body);
         for arm in 1..result.experiment.arms.len() {
-            let Some(outcome) = result.headline(place, arm) else { continue };
+            let Some(outcome) = result.headline(index, arm) else { continue };
             let name = format!("  {}", result.experiment.arms[arm].name);
             let mut row = vec![Cell::from(name), measured(arm).into()];
             row.extend(conclusion(outcome, result));
@@ -84,7 +84,7 @@ fn headlines(result: &StudyResult) -> Table {
     table
 }
 
-/// What to type to settle what depends on the drive; not wrapped, so that it can be pasted.
+/// The commands that settle what depends on the drive; not wrapped, so that they can be pasted.
 fn settle(result: &StudyResult, look: Look) -> String {
     let Some((commands, writes)) = result.settle() else { return String::new() };
     let lead = look.paint(&look.wrap(Settle::lead(writes), 2), BOLD);
@@ -100,10 +100,10 @@ fn causes(result: &StudyResult) -> Option<Table> {
     let mut columns = vec![("workload", Align::Left, 0)];
     columns.extend(result.contrasts.iter().map(|c| (c.name.as_str(), Align::Left, 0)));
     let mut table = Table::new(&columns);
-    for (place, workload) in result.experiment.workloads.iter().enumerate() {
+    for (index, workload) in result.experiment.workloads.iter().enumerate() {
         let cells = result.contrasts.iter().map(|contrast| {
             let mut outcomes = contrast.outcomes.iter();
-            let outcome = outcomes.find(|o| result.series_of(o).workload == place);
+            let outcome = outcomes.find(|o| result.series_of(o).workload == index);
             outcome.map_or_else(Cell::default, |o| (effect(o), style(o.verdict())).into())
         });
         table.row(std::iter::once(Cell::from(workload.name.as_str())).chain(cells));
@@ -111,7 +111,7 @@ fn causes(result: &StudyResult) -> Option<Table> {
     Some(table)
 }
 
-/// What a dollar buys: the headline rate of each workload that has one.
+/// The headline rate per dollar of each workload that has one.
 fn prices(result: &StudyResult) -> Option<Table> {
     let mut table = Table::new(&[
         ("  arm", Align::Left, 0),
@@ -199,7 +199,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     text
 }
 
-/// What the blocks are where each simulated another drive.
+/// Describes the blocks if each simulated another drive.
 fn drives(result: &StudyResult) -> &'static str {
     if result.is_sampled() {
         ", each with another drive that fits the profile: that interval is about the mean of all such \

@@ -29,10 +29,13 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
 pub(super) fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
-    let lead = lead(outcome, result.experiment.asks_gain);
     let workload = &result.experiment.workloads[result.series_of(outcome).workload].summary;
     let claim = claim(outcome, result.series_of(outcome), &result.names());
-    Sentence::new(lead, format!("for {workload}: {claim}{}.", left_out(result)), Some(verdict))
+    Sentence::new(
+        lead(outcome, result.experiment.asks_gain),
+        format!("for {workload}: {claim}{}.", left_out(result)),
+        Some(verdict),
+    )
 }
 
 /// Why the verdict is withheld, and what to do about it.
@@ -42,7 +45,7 @@ pub(super) fn withheld(result: &StudyResult) -> impl Iterator<Item = Sentence> {
     reasons.map(|reason| Sentence::new("Withheld:", format!("{}.", reason.advice), None))
 }
 
-/// How many blocks the answer does not rest on.
+/// States the number of blocks that the answer does not rest on.
 fn left_out(result: &StudyResult) -> String {
     let are = if result.left_out == 1 { "is" } else { "are" };
     let all = result.used.len() + result.left_out;
@@ -52,7 +55,7 @@ fn left_out(result: &StudyResult) -> String {
     }
 }
 
-/// What the spread between drives goes back to, where a verdict depends on it.
+/// Names the causes of the spread between drives if a verdict depends on it.
 fn decides(result: &StudyResult) -> Option<Sentence> {
     let outcome = result.open()?;
     let parts = specimens::decides(outcome.foreseen.as_ref()?)?;
@@ -66,7 +69,7 @@ fn decides(result: &StudyResult) -> Option<Sentence> {
     Some(Sentence::new("What decides:", format!("{about}{parts}."), None))
 }
 
-/// What single causes contribute to the primary metric's workload.
+/// The contributions of single causes to the primary metric's workload.
 fn shares(result: &StudyResult) -> Option<Sentence> {
     let workload = result.series_of(result.primary()).workload;
     let names = result.names();
@@ -160,7 +163,7 @@ fn got_worse(result: &StudyResult) -> Option<Sentence> {
     Sentence::listing("But worse:", parts, Some(Verdict::Slower))
 }
 
-/// Whether factors depend on each other, in the primary metric.
+/// The interactions of factors in the primary metric.
 fn of_primary(result: &StudyResult) -> impl Iterator<Item = &InteractionResult> {
     let gate = result.primary().series;
     result.interactions.iter().filter(move |one| one.series == gate)

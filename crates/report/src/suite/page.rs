@@ -32,7 +32,7 @@ pub(crate) fn pictures(record: &RunRecord) -> Vec<String> {
     drawn
 }
 
-/// Rates over the places of a target that was passed once from one end to the other.
+/// Rates over the offsets of a target that was passed once from one end to the other.
 pub(crate) fn transfer(points: Vec<drivelab_core::record::Point>) -> String {
     let phase = Phase {
         name: "rate".to_owned(),

@@ -9,7 +9,7 @@ use crate::page::html::escape;
 use crate::ticks::{number, step};
 
 const WIDTH: f64 = 640.0;
-/// What a bar and the space below it take.
+/// The height of a bar and the space below it.
 const BAR: f64 = 26.0;
 /// Room for the labels of bars.
 const LABEL: f64 = 150.0;
@@ -53,7 +53,7 @@ pub(super) fn bars(rows: &[Row<'_>]) -> String {
     picture("Rate of each test, MB/s", y, &drawn)
 }
 
-/// Rates over the target, and access times as dots on a scale of their own.
+/// Rates over the target, and access times as dots on a separate scale.
 pub(super) fn curves(phases: &[&Phase]) -> String {
     let placed = || phases.iter().filter(|phase| !phase.points.is_empty());
     let curves: Vec<&&Phase> = placed().filter(|phase| is_curve(phase)).collect();
@@ -90,9 +90,9 @@ pub(super) fn curves(phases: &[&Phase]) -> String {
 }
 
 fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
-    let places = phase.points.iter();
-    let places = places.map(|point| (across.x(gb(point.offset_bytes)), up.y(point.value)));
-    let path = path(places);
+    let points = phase.points.iter();
+    let points = points.map(|point| (across.x(gb(point.offset_bytes)), up.y(point.value)));
+    let path = path(points);
     let last = phase.points.last().map_or(0.0, |point| point.value);
     format!(
         "<path class=\"measured\" d=\"{path}\"><title>{}: {} MB/s at the end</title></path>\n",
@@ -101,11 +101,11 @@ fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
     )
 }
 
-/// A line through places, in tenths: each as its distance from the one before, because a run of
+/// A line through points, in tenths: each as its distance from the one before, because a run of
 /// hours has thousands of them.
-fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let (mut path, mut before) = (String::new(), None);
-    for (x, y) in places.map(|(x, y)| (tenths(x), tenths(y))) {
+    for (x, y) in points.map(|(x, y)| (tenths(x), tenths(y))) {
         let (letter, dx, dy) = match before {
             None => ("M", x, y),
             Some((x0, y0)) => ("", x - x0, y - y0),
@@ -120,8 +120,8 @@ fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
-fn tenths(place: f64) -> i64 {
-    libm::round(10.0 * place) as i64
+fn tenths(position: f64) -> i64 {
+    libm::round(10.0 * position) as i64
 }
 
 /// Tenths as short as a path may have them; a minus sign also separates.
@@ -147,7 +147,7 @@ fn picture(caption: &str, height: f64, inside: &str) -> String {
     )
 }
 
-/// From values to places.
+/// Converts values to positions.
 struct Scale {
     most: f64,
     step: f64,
@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_line_is_its_places_in_tenths() {
-        let places = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
-        assert_eq!(path(places.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
+        let points = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
+        assert_eq!(path(points.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
         assert_eq!(path([].into_iter()), "");
     }
 }

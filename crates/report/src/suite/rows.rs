@@ -15,7 +15,7 @@ pub(super) struct Row<'a> {
     pub(super) cells: [Option<Cell>; 3],
 }
 
-/// What a test came to.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
     /// Million bytes a second.
@@ -33,12 +33,12 @@ pub(super) fn of(record: &RunRecord) -> (Vec<Row<'_>>, Vec<&Phase>) {
             others.push(phase);
             continue;
         };
-        let place = rows.iter().position(|row| row.stem == stem).unwrap_or_else(|| {
+        let index = rows.iter().position(|row| row.stem == stem).unwrap_or_else(|| {
             let label = stem.replace('_', " ").to_uppercase();
             rows.push(Row { label, stem, cells: [None; 3] });
             rows.len() - 1
         });
-        rows[place].cells[column] = Some(cell);
+        rows[index].cells[column] = Some(cell);
     }
     (rows, others)
 }

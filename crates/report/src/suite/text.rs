@@ -8,7 +8,7 @@ use super::rows::{self, COLUMNS, Cell, Row};
 use crate::run::over_time;
 use crate::text::{Align, Look, Table};
 
-/// What stands beside the marks of a curve.
+/// The width of the text next to the marks of a curve.
 const BESIDE: usize = 40;
 /// Most marks of a curve.
 const MARKS_MAX: usize = 60;
@@ -62,7 +62,7 @@ fn familiar(rows: &[Row<'_>]) -> Table {
     table
 }
 
-/// Whether its points are a course over the target, and not single requests at drawn places.
+/// True if its points are a course over the target, not single requests at random offsets.
 pub(super) fn is_curve(phase: &Phase) -> bool {
     let ascends =
         |pair: &[drivelab_core::record::Point]| pair[0].offset_bytes < pair[1].offset_bytes;
@@ -79,8 +79,9 @@ fn courses(curves: &[&&Phase], look: Look) -> Table {
     ]);
     for phase in curves {
         let values: Vec<f64> = phase.points.iter().map(|point| point.value).collect();
-        let places = look.columns().saturating_sub(BESIDE).clamp(1, MARKS_MAX).min(values.len());
-        let thinned = (0..places).map(|place| Some(values[place * values.len() / places]));
+        let columns = look.columns().saturating_sub(BESIDE).clamp(1, MARKS_MAX).min(values.len());
+        // Evenly spaced values, so that the marks span the whole target.
+        let thinned = (0..columns).map(|column| Some(values[column * values.len() / columns]));
         let thinned: Vec<Option<f64>> = thinned.collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         let unit = phase.figures.first().map_or("", |figure| figure.unit.as_str());

@@ -32,13 +32,13 @@ pub struct Swept {
     pub title: String,
     /// The modelled drive.
     pub drive: String,
-    /// How the points are placed.
+    /// The arrangement of the points.
     pub design: &'static str,
     /// The figure that is asked about.
     pub figure: &'static str,
-    /// How many points the sweep has.
+    /// The number of points in the sweep.
     pub points: u32,
-    /// What varies.
+    /// The factors that vary.
     pub factors: Vec<Factor>,
     /// Number and figure of each point that is made and counts.
     pub made: Vec<(u32, f64)>,
@@ -48,14 +48,14 @@ pub struct Swept {
     pub rows_sha256: String,
 }
 
-/// What varies.
+/// A property that varies between points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     /// Its name.
     pub name: String,
-    /// Whether it is a number that the profile leaves open.
+    /// True if it is a number that the profile leaves open.
     pub is_unknown: bool,
-    /// For each point that is made: the value, or its place in a list.
+    /// For each point that is made: the value, or its index in a list.
     pub values: Vec<f64>,
     /// The same as it is written.
     pub words: Vec<String>,
@@ -82,13 +82,13 @@ struct Level {
 }
 
 impl Swept {
-    /// How many points are still to be made.
+    /// The number of points still to be made.
     pub fn missing(&self) -> u32 {
         let made = self.made.len() + self.flawed.len();
         self.points.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
     }
 
-    /// What each factor explains of the figure's logarithm.
+    /// Splits the variance of the figure's logarithm among the factors.
     fn effects(&self) -> Option<MainEffects> {
         if self.made.iter().any(|(_, value)| *value <= 0.0) {
             return None;
@@ -106,22 +106,23 @@ impl Swept {
         ranked
     }
 
-    /// Places of the points that are listed.
+    /// Indexes of the points that are listed.
     fn best(&self) -> Vec<usize> {
         self.best_of(BEST)
     }
 
-    /// Places of so many best points, the best first.
+    /// Indexes of the `count` best points, the best first.
     pub fn best_of(&self, count: usize) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..self.made.len()).collect();
+        let mut indexes: Vec<usize> = (0..self.made.len()).collect();
         let is_less = metric::is_time(self.figure, "");
-        places.sort_by(|a, b| {
+        indexes.sort_by(|a, b| {
             let order = self.made[*b].1.total_cmp(&self.made[*a].1);
             let order = if is_less { order.reverse() } else { order };
+            // Equal figures keep the order of points: the same rows give the same list.
             order.then(a.cmp(b))
         });
-        places.truncate(count);
-        places
+        indexes.truncate(count);
+        indexes
     }
 
     /// For scripts.
@@ -137,9 +138,9 @@ impl Swept {
         };
         let factors: Option<Vec<Value>> =
             effects.as_ref().map(|effects| self.ranked(effects).into_iter().map(factor).collect());
-        let best = |place: usize| {
-            let named = self.factors.iter().map(|it| (it.name.clone(), it.words[place].clone()));
-            let (point, value) = self.made[place];
+        let best = |index: usize| {
+            let named = self.factors.iter().map(|it| (it.name.clone(), it.words[index].clone()));
+            let (point, value) = self.made[index];
             json!({
                 "point": point,
                 "value": value,
@@ -321,10 +322,10 @@ impl Swept {
         let mut columns = vec![("best points", Align::Right, 0), (self.figure, Align::Right, 0)];
         columns.extend(shown.iter().map(|factor| (factor.name.as_str(), Align::Right, 0)));
         let mut table = Table::new(&columns);
-        for place in self.best() {
-            let (point, value) = self.made[place];
+        for index in self.best() {
+            let (point, value) = self.made[index];
             let mut cells = vec![point.to_string(), metric::show(self.figure, value)];
-            cells.extend(shown.iter().map(|factor| factor.words[place].clone()));
+            cells.extend(shown.iter().map(|factor| factor.words[index].clone()));
             table.row(cells);
         }
         table.render(look) + "\n"
@@ -335,8 +336,8 @@ impl Swept {
         let names = self.factors.iter().map(|factor| quoted(&factor.name));
         let mut text =
             format!("sweep_point,{},{}\r\n", names.collect::<Vec<_>>().join(","), self.figure);
-        for (place, (point, value)) in self.made.iter().enumerate() {
-            let words = self.factors.iter().map(|factor| quoted(&factor.words[place]));
+        for (index, (point, value)) in self.made.iter().enumerate() {
+            let words = self.factors.iter().map(|factor| quoted(&factor.words[index]));
             text += &format!("{point},{},{value}\r\n", words.collect::<Vec<_>>().join(","));
         }
         text

@@ -64,7 +64,7 @@ fn shares(swept: &Swept, effects: &MainEffects) -> String {
     )
 }
 
-/// What the figure is on average at each value of each listed factor.
+/// The average figure at each value of each listed factor.
 fn levels(swept: &Swept) -> String {
     let factors = swept.factors.iter().filter(|factor| !factor.is_unknown);
     let tables: String = factors.filter_map(|factor| level(swept, factor)).collect();
@@ -90,10 +90,10 @@ fn level(swept: &Swept, factor: &Factor) -> Option<String> {
 fn best(swept: &Swept) -> String {
     let mut heads = vec!["point", swept.figure];
     heads.extend(swept.factors.iter().map(|factor| factor.name.as_str()));
-    let rows = swept.best().into_iter().map(|place| {
-        let (point, value) = swept.made[place];
+    let rows = swept.best().into_iter().map(|index| {
+        let (point, value) = swept.made[index];
         let mut cells = vec![point.to_string(), metric::show(swept.figure, value)];
-        cells.extend(swept.factors.iter().map(|factor| escape(&short(&factor.words[place]))));
+        cells.extend(swept.factors.iter().map(|factor| escape(&short(&factor.words[index]))));
         cells
     });
     let about = "Single runs, the best of many: part of what makes them best is chance. Compare \

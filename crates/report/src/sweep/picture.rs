@@ -14,13 +14,13 @@ const ROW: f64 = 26.0;
 const BAR: f64 = 14.0;
 /// Characters of a name that are shown.
 const NAME_MAX: usize = 28;
-/// Names of its own, as it also stands in pages.
+/// Rules under a class of this picture only, because it also stands in pages.
 const STYLE: &str = ".shares text{font:13px sans-serif;fill:#333}.shares .title{font-weight:bold}\
     .shares .share{fill:#0072b2}.shares .rest{fill:#999}.shares .ci{stroke:#000;stroke-width:1.5}\
     @media (prefers-color-scheme:dark){.shares text{fill:#ddd}.shares .share{fill:#56b4e9}\
     .shares .ci{stroke:#fff}}";
 
-/// The picture; nothing where no share can be told.
+/// The picture; `None` if no share is known.
 pub fn picture(swept: &Swept) -> Option<String> {
     let effects = swept.effects()?;
     let mut rows: Vec<(&str, &str, super::MainEffect)> = swept

@@ -15,12 +15,12 @@ pub(crate) use brief::{Brief, rest};
 pub(crate) use table::{Align, Cell, Table};
 pub use terminal::for_terminal;
 
-/// How text is to look.
+/// The appearance of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Characters a line; taken as 40 where it is less.
     pub width: usize,
-    /// Whether to mark what has a colour, for [`for_terminal`].
+    /// True to mark coloured text, for [`for_terminal`].
     pub colour: bool,
 }
 

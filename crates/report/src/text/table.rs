@@ -107,7 +107,7 @@ impl Table {
         text
     }
 
-    /// Whether all columns have room in the look's width.
+    /// True if all columns have room in the look's width.
     pub(crate) fn fits(&self, look: Look) -> bool {
         self.shown(look.columns()).len() == self.columns.len()
     }
@@ -120,6 +120,8 @@ impl Table {
         cells: &[Cell],
         look: Look,
     ) {
+        // `zip` would silently drop the cells of a longer list.
+        debug_assert!(cells.len() == shown.len() && widths.len() == shown.len());
         let mut line = String::new();
         for ((cell, width), column) in cells.iter().zip(widths).zip(shown) {
             let space = " ".repeat(width - cell.text.chars().count());

@@ -1,8 +1,9 @@
 //! Painted text on its way to a terminal.
 //!
-//! A renderer joins its own words with text of others. Were its colours escape sequences, nothing
-//! would tell them from those that others wrote. So a painted text stands between two marks, which
-//! become escape sequences last, where every other character that a terminal acts on is escaped.
+//! A renderer joins its own words with text of others. If its colours were escape sequences,
+//! nothing would distinguish them from those that others wrote. So a painted text stands between
+//! two marks, which become escape sequences last, where every other character that a terminal acts
+//! on is escaped.
 
 use anstyle::{AnsiColor, Style};
 use drivelab_core::shown;

@@ -1,13 +1,13 @@
-//! How far running studies are, as a page of the viewer that changes by itself.
+//! The progress of running studies, as a page of the viewer that updates itself.
 
 use crate::page::html::{each, escape};
 use crate::page::skeleton;
 
-/// What asks the server for changes.
+/// The script that asks the server for changes.
 const SCRIPT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/view/running.js"));
 
-/// How far a study is.
+/// The progress of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
     /// Its title.
@@ -22,21 +22,21 @@ pub struct Running {
     pub all: usize,
     /// `running`, `stopped` or `finished`.
     pub state: &'static str,
-    /// What is left of it, in words; empty where that is unknown.
+    /// The remaining time, in words; empty if unknown.
     pub left: String,
 }
 
-/// What stands in the script element of the page.
+/// The contents of the page's script element.
 pub fn script() -> String {
     format!("\n{SCRIPT}")
 }
 
-/// The page, of studies in `place`.
-pub fn page(running: &[Running], place: &str) -> String {
+/// The page, of studies in `folder`.
+pub fn page(running: &[Running], folder: &str) -> String {
     let body = format!(
         "<p class=\"about\">Studies in <code>{}</code>, those that run first. This page changes by \
          itself.</p>\n<div id=\"running\">\n{}</div>\n<script>{}</script>\n",
-        escape(place),
+        escape(folder),
         part(running),
         script()
     );

@@ -1,4 +1,4 @@
-//! Published comparisons beside the studies that repeat them.
+//! Published comparisons next to the studies that repeat them.
 
 mod markdown;
 mod page;
@@ -37,18 +37,18 @@ pub struct Repeated {
     pub number: u32,
     /// The included study.
     pub study: String,
-    /// Where it ran.
+    /// The stage it ran on, by name.
     pub stage: String,
     /// Its blocks, each another drive where the profile leaves numbers open.
     pub blocks: u32,
-    /// How many findings there are of each answer.
+    /// The number of findings with each answer.
     pub counts: Counts,
     /// Every published claim, and what the study says of it.
     pub findings: Vec<Checked>,
-    /// What two factors do together on the primary metric, where the study asks.
+    /// The joint effect of two factors on the primary metric, if the study asks for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interaction: Option<Interacting>,
-    /// What a reader of the result must know.
+    /// Remarks that a reader of the result must know.
     pub notes: Vec<String>,
     /// The command that gives this result again.
     pub reproduce: String,
@@ -56,7 +56,7 @@ pub struct Repeated {
     pub article: Article,
 }
 
-/// How many findings hold, do not hold, and cannot be decided.
+/// The numbers of findings that hold, do not hold, and cannot be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Hold.
@@ -72,9 +72,9 @@ pub struct Counts {
 pub struct Checked {
     /// The claim.
     pub name: String,
-    /// What was measured for it; may be empty.
+    /// The figure that was measured for it; may be empty.
     pub figure: String,
-    /// What the source states.
+    /// The statement of the source.
     pub published: String,
     /// The source.
     pub source: String,
@@ -91,7 +91,7 @@ pub struct Checked {
     pub at_least: Option<f64>,
     /// The upper one.
     pub at_most: Option<f64>,
-    /// Why nothing can be told.
+    /// The reason why there is no answer.
     pub why: Option<String>,
     /// The same numbers as text.
     pub shown: Option<ShownText>,
@@ -120,7 +120,7 @@ pub struct Interacting {
     /// The interval for one more drive.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub prediction95: Option<[f64; 2]>,
-    /// What follows.
+    /// The conclusion.
     pub verdict: String,
 }
 
@@ -181,8 +181,7 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
             let Some(finding) = stage.findings.iter().find(|one| one.name == name) else {
                 continue;
             };
-            let same = |one: &&mut Answered<'_>| *one.finding == *finding;
-            if let Some(one) = all[first..].iter_mut().find(same) {
+            if let Some(one) = all[first..].iter_mut().find(|one| *one.finding == *finding) {
                 one.stages.push(&stage.stage);
             } else {
                 let is_more = all.len() > first;
@@ -195,8 +194,11 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
 
 /// `stage simulate, 20 blocks; stage kernel, 8 blocks`.
 fn runs(stages: &[Repeated]) -> String {
-    let of = |one: &Repeated| format!("stage {}, {}", one.stage, counted(one.blocks, "block"));
-    stages.iter().map(of).collect::<Vec<_>>().join("; ")
+    stages
+        .iter()
+        .map(|one| format!("stage {}, {}", one.stage, counted(one.blocks, "block")))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// The head of the notes of one stage.
@@ -207,7 +209,7 @@ fn notes_head(stages: &[Repeated], one: &Repeated) -> String {
     }
 }
 
-/// What is taken of a study's result.
+/// The parts of a study's result that are read here.
 #[derive(Deserialize)]
 struct StudyResult {
     article: Option<u32>,
@@ -262,7 +264,7 @@ impl Again {
         document(self)
     }
 
-    /// How many findings hold, an article a line.
+    /// Counts the findings that hold, an article a line.
     pub fn text(&self, look: Look) -> String {
         let mut table = Table::new(&[
             ("", Align::Right, 0),
@@ -310,7 +312,7 @@ impl Checked {
         }
     }
 
-    /// What it was held against.
+    /// The bounds it was held against.
     fn bounds(&self) -> &str {
         self.shown.as_ref().and_then(|shown| shown.bounds.as_deref()).unwrap_or_default()
     }

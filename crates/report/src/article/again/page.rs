@@ -4,7 +4,7 @@ use super::{Again, Answered, Counts, Repeated, answers, notes_head, picture, run
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 
-/// How to read the pictures, above the first of them.
+/// A guide to the pictures, above the first of them.
 const LEGEND: &str = "Each claim has one of three answers. In the pictures a dot is the ratio found \
     here, the thick line its 95 % interval, the thin line the interval for one more such drive, and \
     the grey area the bounds that the claim is held against.";

@@ -11,13 +11,13 @@ use crate::page::skeleton;
 /// Characters of a name in the name of a file.
 const NAME_MAX: usize = 60;
 
-/// The name of the page of the finding at `place`: letters, digits, dots and dashes alone.
-pub fn file_name(place: usize, found: &Found) -> String {
+/// The name of the page of the finding at `index`: letters, digits, dots and dashes alone.
+pub fn file_name(index: usize, found: &Found) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     let plain = |text: &str| -> String {
         text.chars().take(NAME_MAX).map(|c| if is_plain(c) { c } else { '_' }).collect()
     };
-    format!("{}-{}-{}.html", place + 1, plain(&found.disk.host), plain(&found.disk.device))
+    format!("{}-{}-{}.html", index + 1, plain(&found.disk.host), plain(&found.disk.device))
 }
 
 /// The page of a finding, with the command that made it.

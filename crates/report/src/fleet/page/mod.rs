@@ -1,4 +1,4 @@
-//! What is found in a fleet as one page.
+//! The findings in a fleet as one page.
 
 mod finding;
 mod picture;
@@ -19,12 +19,12 @@ use drivelab_core::counted;
 /// Findings that a page shows whole; the table has all.
 const SHOWN: usize = 40;
 
-/// Where the table leads to.
+/// The targets of the table's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// Parts of the same page.
     Parts,
-    /// Pages beside it, by [`file_name`].
+    /// Separate pages, named by [`file_name`].
     Pages,
 }
 
@@ -44,10 +44,10 @@ pub fn page(result: &FleetResult, links: Links, reproduce: &str, form: &str) -> 
             .iter()
             .enumerate()
             .take(SHOWN)
-            .map(|(place, it)| {
+            .map(|(index, it)| {
                 let title = format!(
                     "<span id=\"finding-{}\">{}</span>",
-                    place + 1,
+                    index + 1,
                     escape(&it.disk.to_string())
                 );
                 part(result, it, &title)
@@ -70,12 +70,12 @@ fn found(result: &FleetResult, links: Links) -> String {
     if result.found.is_empty() {
         return String::new();
     }
-    let row = |(place, it): (usize, &Found)| {
+    let row = |(index, it): (usize, &Found)| {
         let (group, outlier) = (&result.groups[it.group], &it.outlier);
         let address = match links {
-            Links::Parts if place >= SHOWN => String::new(),
-            Links::Parts => format!("#finding-{}", place + 1),
-            Links::Pages => file_name(place, it),
+            Links::Parts if index >= SHOWN => String::new(),
+            Links::Parts => format!("#finding-{}", index + 1),
+            Links::Pages => file_name(index, it),
         };
         let name = escape(&it.disk.to_string());
         let name = match address.as_str() {

@@ -28,10 +28,10 @@ pub(super) fn picture(result: &FleetResult, found: &Found) -> String {
         |value: f64| SIDE + (WIDTH - 2.0 * SIDE) * (value - low) / (high - low).max(1e-300);
     let step = judged.figures.len().div_ceil(DOTS_MAX);
     let mut dots = String::new();
-    for (place, figure) in judged.figures.iter().enumerate() {
-        if place.is_multiple_of(step) && place != it.index {
-            let name = format!("{}: {}", group.disks[place], metric::show(&result.metric, *figure));
-            dots += &dot("same", across(*figure), row(place), 3.0, &name);
+    for (index, figure) in judged.figures.iter().enumerate() {
+        if index.is_multiple_of(step) && index != it.index {
+            let name = format!("{}: {}", group.disks[index], metric::show(&result.metric, *figure));
+            dots += &dot("same", across(*figure), row(index), 3.0, &name);
         }
     }
     let own = format!("{}: {}", found.disk, metric::show(&result.metric, it.figure));
@@ -65,7 +65,7 @@ fn dot(class: &str, x: f64, y: f64, radius: f64, name: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
-fn row(place: usize) -> f64 {
-    let share = (place % ROWS) as f64 / (ROWS - 1) as f64;
+fn row(index: usize) -> f64 {
+    let share = (index % ROWS) as f64 / (ROWS - 1) as f64;
     MIDDLE - SPREAD + 2.0 * SPREAD * share
 }

@@ -62,7 +62,7 @@ impl Axis {
         self.is_logarithmic
     }
 
-    /// The place of a value.
+    /// The vertical position of a value.
     pub(crate) fn up(&self, value: f64) -> f64 {
         let share = if self.is_logarithmic {
             libm::log(value / self.lo) / libm::log(self.hi / self.lo)
@@ -82,16 +82,16 @@ impl Axis {
             let ticks = powers.take_while(|value| *value <= self.hi);
             return ticks.map(|value| self.line(value, &show(value))).collect();
         }
-        let step = step(self.hi - self.lo, self.frame.ticks_max);
-        let mut value = libm::ceil(self.lo / step) * step;
+        let tick = step(self.hi - self.lo, self.frame.ticks_max);
+        let mut value = libm::ceil(self.lo / tick) * tick;
         let mut svg = String::new();
         while value <= self.hi {
             svg += &self.line(value, &show(value));
             // A step below the last digit of a float would never end.
-            if value + step <= value {
+            if value + tick <= value {
                 break;
             }
-            value += step;
+            value += tick;
         }
         svg
     }

@@ -28,7 +28,7 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
         return None;
     }
     let axis = Axis::of_arms(FRAME, series.values.iter().flatten().copied());
-    let place = |arm: usize| {
+    let across = |arm: usize| {
         let share = (count(arm) + 0.5) / count(names.len());
         LEFT + (WIDTH - LEFT - RIGHT) * share
     };
@@ -37,14 +37,14 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
         for block in 0..blocks {
             let points =
                 series.values.iter().enumerate().map(|(arm, values)| {
-                    format!("{:.1},{:.1}", place(arm), axis.up(values[block]))
+                    format!("{:.1},{:.1}", across(arm), axis.up(values[block]))
                 });
             let points: Vec<String> = points.collect();
             svg += &format!("<polyline class=\"pair\" points=\"{}\"/>\n", points.join(" "));
         }
     }
     for (arm, values) in series.values.iter().enumerate() {
-        let x = place(arm);
+        let x = across(arm);
         svg += &format!(
             "<g class=\"arm-{}\" transform=\"translate({x:.1})\">\n",
             arm % crate::page::html::ARM_STYLES
@@ -86,10 +86,10 @@ fn lines(name: &str, room: usize) -> Vec<String> {
     if all.len() <= room {
         return vec![name.to_owned()];
     }
-    let is_end = |place: &usize| matches!(all[*place - 1], ' ' | '-' | '_' | '/' | '.' | ',');
-    let places = (1..all.len()).filter(is_end).filter(|place| *place <= room);
+    let is_end = |split: &usize| matches!(all[*split - 1], ' ' | '-' | '_' | '/' | '.' | ',');
+    let splits = (1..all.len()).filter(is_end).filter(|split| *split <= room);
     // The longer of the two lines decides.
-    let best = places.min_by_key(|place| (*place).max(all.len() - place));
+    let best = splits.min_by_key(|split| (*split).max(all.len() - split));
     let (first, second) = all.split_at(best.unwrap_or(room));
     let text = |line: &[char]| line.iter().collect::<String>().trim().to_owned();
     if second.len() <= room {

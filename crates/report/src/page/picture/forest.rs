@@ -112,10 +112,9 @@ impl Forest<'_> {
 }
 
 fn section(title: &str, about: &str, scale: Scale, groups: &str) -> String {
-    let ticks = scale
-        .ticks()
-        .into_iter()
-        .map(|(ratio, place)| format!("<i style=\"left:{place:.2}%\">\u{d7}{}</i>", short(ratio)));
+    let ticks = scale.ticks().into_iter().map(|(ratio, position)| {
+        format!("<i style=\"left:{position:.2}%\">\u{d7}{}</i>", short(ratio))
+    });
     let table = format!(
         "<table class=\"forest\">\n<thead><tr><th scope=\"col\"><span class=\"hidden\">arm or \
          workload</span></th><th scope=\"col\"><span class=\"sides\"><span>\u{2190} worse</span>\
@@ -137,11 +136,11 @@ fn group(about: &str, lines: &str) -> String {
 fn picture(outcome: &Outcome, margin: f64, scale: Scale) -> String {
     let comparison = &outcome.adjusted.comparison;
     let span = |class: &str, [lo, hi]: [f64; 2]| {
-        let (left, right) = (scale.place(lo), scale.place(hi));
+        let (left, right) = (scale.position(lo), scale.position(hi));
         format!("<i class=\"{class}\" style=\"left:{left:.2}%;width:{:.2}%\"></i>", right - left)
     };
     let point = |class: &str, ratio: f64| {
-        format!("<i class=\"{class}\" style=\"left:{:.2}%\"></i>", scale.place(ratio))
+        format!("<i class=\"{class}\" style=\"left:{:.2}%\"></i>", scale.position(ratio))
     };
     let lines: String = scale.ticks().into_iter().map(|(ratio, _)| point("tick", ratio)).collect();
     format!(

@@ -2,7 +2,7 @@
 
 use drivelab_analysis::outcome::Outcome;
 
-/// Ratios beyond are drawn at the edge: the numbers beside say what they are.
+/// Ratios beyond are drawn at the edge: the numbers next to them give their values.
 const RATIO_MAX: f64 = 100.0;
 /// Ticks may not come closer, in percent: their labels would touch on a phone.
 const TICK_GAP: f64 = 14.0;
@@ -35,18 +35,20 @@ impl Scale {
         Self { lo: lo - edge, hi: hi + edge }
     }
 
-    pub(super) fn place(self, ratio: f64) -> f64 {
+    /// The position of a ratio in percent of the width; ratios beyond the scale are at its edge.
+    pub(super) fn position(self, ratio: f64) -> f64 {
         (100.0 * (log(ratio) - self.lo) / (self.hi - self.lo)).clamp(0.0, 100.0)
     }
 
-    /// Ratios to be labelled, ascending, with their places.
+    /// Ratios to be labelled, ascending, with their positions.
     pub(super) fn ticks(self) -> Vec<(f64, f64)> {
         let mut ticks: Vec<(f64, f64)> = Vec::new();
         for ratio in TICKS {
-            let place = self.place(ratio);
-            let fits = ticks.iter().all(|(_, other)| (place - other).abs() >= TICK_GAP);
-            if (3.0..=97.0).contains(&place) && fits {
-                ticks.push((ratio, place));
+            let position = self.position(ratio);
+            // Labels that are closer than this overlap, and one at the very edge is cut off.
+            let fits = ticks.iter().all(|(_, other)| (position - other).abs() >= TICK_GAP);
+            if (3.0..=97.0).contains(&position) && fits {
+                ticks.push((ratio, position));
             }
         }
         ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn places_stay_on_the_plot() {
         let scale = Scale { lo: libm::log(0.5), hi: libm::log(2.0) };
-        assert!((scale.place(1.0) - 50.0).abs() < 1e-9);
-        assert!(scale.place(1e300) <= 100.0 && scale.place(1e-300) >= 0.0);
+        assert!((scale.position(1.0) - 50.0).abs() < 1e-9);
+        assert!(scale.position(1e300) <= 100.0 && scale.position(1e-300) >= 0.0);
     }
 }

@@ -25,7 +25,7 @@ struct RankJson<'a> {
     metrics: Vec<MetricJson<'a>>,
 }
 
-/// What each host showed.
+/// The results of each host.
 pub(in crate::study) fn json<'a>(it: &'a OnHosts, names: &[&'a str]) -> HostsJson<'a> {
     let ranks = it.hosts.iter().map(|host| RankJson {
         rank: host.rank,

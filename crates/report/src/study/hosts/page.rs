@@ -25,15 +25,15 @@ pub(crate) fn section(result: &StudyResult) -> String {
 
 fn rows(hosts: &OnHosts, name: &str, arms: (usize, usize)) -> Vec<Vec<String>> {
     let each = listed(hosts, name, arms).into_iter().filter_map(|host| {
-        let place = [host.rank.to_string(), escape(&host.host)];
-        row(place, &host.judged, name, arms)
+        let head = [host.rank.to_string(), escape(&host.host)];
+        row(head, &host.judged, name, arms)
     });
     let all = row(["all".into(), "each with itself".into()], &hosts.blocked, name, arms);
     each.chain(all).collect()
 }
 
 fn row(
-    place: [String; 2],
+    head: [String; 2],
     judged: &Judged,
     name: &str,
     arms: (usize, usize),
@@ -48,5 +48,5 @@ fn row(
         comparison.ci95.map(figures::range).unwrap_or_default(),
         escape(&outcome.word()),
     ];
-    Some(place.into_iter().chain(cells).collect())
+    Some(head.into_iter().chain(cells).collect())
 }

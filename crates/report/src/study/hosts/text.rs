@@ -13,7 +13,7 @@ use crate::text::{Align, BOLD, Cell, Look, Table, style};
 /// Hosts that are listed before the rest is only counted.
 const HOSTS_MAX: usize = 20;
 
-/// What the primary metric does on each host, in a sentence.
+/// Describes the effect on the primary metric on each host, in a sentence.
 pub(in crate::study) fn sentence(result: &StudyResult) -> Option<Sentence> {
     let hosts = result.hosts.as_ref()?;
     let (name, arms) = question(result);

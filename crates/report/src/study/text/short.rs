@@ -79,8 +79,7 @@ fn foreign(result: &StudyResult) -> Vec<String> {
     let workload = result.series_of(result.primary()).workload;
     let runs = result.experiment.runs.iter().filter(|run| run.workload == workload);
     let marked = runs.map(|run| {
-        let foreign = |mark: &MarkId| mark.doubt() == Some(Doubt::Foreign);
-        let marks = run.marks.iter().copied().filter(foreign);
+        let marks = run.marks.iter().copied().filter(|mark| mark.doubt() == Some(Doubt::Foreign));
         (run.arm, marks.collect::<Vec<MarkId>>())
     });
     marks::notes(&result.names(), &marked.collect::<Vec<_>>())
