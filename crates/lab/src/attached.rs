@@ -1,5 +1,5 @@
-//! What a run notes of how its target is attached: an inspection of a real one, and of a modelled
-//! one what the model says of itself.
+//! Notes how the target of a run is attached: an inspection of a real one, or the description
+//! that a model gives of itself.
 
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use drivelab_model::{About, Controller};
 
 use crate::kernel_log;
 
-/// What did not answer before one run is not waited for before the next.
+/// Remembers paths that did not answer before one run, so that later runs do not wait for them.
 static READER: LazyLock<Mutex<Reader>> = LazyLock::new(|| Mutex::new(Reader::new("/")));
 
 /// Inspects what `path` is on, just before a run; without serial numbers, as a capture is.
 ///
-/// What cannot be told is no reason not to run: the record says why instead.
+/// A failed inspection is no reason not to run: the record says why it failed.
 pub fn to_path(path: &Path) -> Attached {
     // A file that is laid out by the run is where its folder is.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -162,7 +162,7 @@ fn stack(noted: &mut AttachedDevice, device: &Device) {
     noted.set("chunk_bytes", array.chunk_bytes);
 }
 
-/// What a modelled drive says of itself; `profile` is its name.
+/// The attachment that a modelled drive describes; `profile` is its name.
 pub fn to_model(profile: &str, about: &About) -> Attached {
     let mut noted = AttachedDevice {
         name: profile.to_owned(),

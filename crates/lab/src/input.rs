@@ -1,7 +1,7 @@
 //! Files that users give us to read: never more than their kind holds, and never for ever.
 //!
-//! A name may stand for anything: a device without an end, a pipe that nobody writes to, a disk.
-//! Whatever it is, reading ends at a limit, at Ctrl-C, or with a message that says what it is.
+//! A name may stand for anything: a device without an end, a pipe without a writer, a disk.
+//! In each case, reading ends at a limit, at Ctrl-C, or with a message that says what it is.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read};
@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 
 use crate::interrupt;
 
-/// What is read, and how large it may be.
+/// The kind of an input, and its size limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     what: &'static str,
@@ -48,7 +48,8 @@ pub const LOG: Kind =
 
 /// Longest line of a trace; the formats that are read need some hundred bytes.
 const LINE_BYTES_MAX: usize = 4096;
-/// How often an interrupt is looked for, and how often a pipe is tried before it is given up.
+/// The interval between checks for an interrupt, and the number of tries before a pipe without a
+/// writer is given up.
 const TICK_MS: i64 = 100;
 const TICKS_WITHOUT_WRITER: u32 = 20;
 
@@ -153,7 +154,7 @@ impl Lines {
 #[derive(Debug)]
 struct Patient {
     file: File,
-    /// A pipe by name whose other end nobody was seen to have open.
+    /// A named pipe whose other end has not been seen open.
     lonely: bool,
 }
 
@@ -178,7 +179,7 @@ impl Patient {
         Ok(Self { file, lonely: kind.is_fifo() })
     }
 
-    /// Whether there is something to read, or the end, within a tick.
+    /// True if there is something to read, or the end, within a tick.
     fn is_ready(&self) -> std::io::Result<bool> {
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK_MS * 1_000_000 };
         let mut wanted = [PollFd::new(&self.file, PollFlags::IN)];
@@ -198,7 +199,7 @@ impl Read for Patient {
             if !ready && !self.lonely {
                 continue;
             }
-            // Of a pipe that is not ready, 0 bytes say that nobody has its other end.
+            // If a pipe is not ready, 0 bytes mean that its other end is not open.
             match self.file.read(buffer) {
                 Ok(0) if !ready => ticks += 1,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.lonely = false,

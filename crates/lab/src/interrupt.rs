@@ -1,4 +1,4 @@
-//! Whether the user asked to stop, and what must not be cut in two until then.
+//! The user's request to stop, and shields around work that must not be cut in two.
 //!
 //! A verb looks at [`flag`] between two steps and ends by itself; `ui::signals` ends one that
 //! cannot. Whatever must stay whole holds a [`shield`] meanwhile: a line of a journal, a file while
@@ -32,12 +32,12 @@ impl Drop for Shield {
     }
 }
 
-/// Whether a shield is up.
+/// True if a shield is up.
 pub fn shielded() -> bool {
     *SHIELDS.lock().expect(HELD) > 0
 }
 
-/// Waits until no shield is up, and lets nobody raise one while the guard lives.
+/// Waits until no shield is up, and lets no thread raise one while the guard lives.
 pub fn no_more_shields() -> MutexGuard<'static, u32> {
     let shields = SHIELDS.lock().expect(HELD);
     LOWERED.wait_while(shields, |shields| *shields > 0).expect(HELD)
@@ -78,7 +78,7 @@ pub fn flag() -> &'static AtomicBool {
     &STOP
 }
 
-/// Whether the user asked to stop.
+/// True if the user asked to stop.
 pub fn requested() -> bool {
     STOP.load(Ordering::Relaxed)
 }

@@ -10,11 +10,11 @@ use std::time::Duration;
 use drivelab_host::root::LOG_BYTES_MAX;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long the journal may take: ten times what it needs on a slow disk. It lies on a disk itself,
+/// The time limit of the journal: ten times what it needs on a slow disk. It lies on a disk itself,
 /// which may be the one that hangs.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The log as it is now; `None` where nobody lets us read it.
+/// The log as it is now; `None` without permission to read it.
 pub fn of_this_boot() -> Option<String> {
     drivelab_host::log::ring(Path::new("/dev/kmsg")).or_else(|| {
         // The journal takes a program and up to a second: once is enough, even for a long study.
@@ -23,8 +23,8 @@ pub fn of_this_boot() -> Option<String> {
     })
 }
 
-/// What `journalctl` has of this boot's kernel log, as far as a log is read; `None` where it fails,
-/// has nothing, or does not end in time.
+/// The kernel log of this boot from `journalctl`, up to the size limit of a log; `None` if it
+/// fails, has nothing, or does not end in time.
 fn journal(journalctl: &Path, deadline: Duration) -> Option<String> {
     let mut journal = Command::new(journalctl);
     journal.args(["--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-monotonic"]);
@@ -41,7 +41,7 @@ fn journal(journalctl: &Path, deadline: Duration) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
-/// What a program writes until it ends, or until that is as much as is read of a log.
+/// The output of a program until it ends, or up to the size limit of a log.
 fn all_of(mut child: Child) -> Option<String> {
     let mut bytes = Vec::new();
     child.stdout.take()?.take(LOG_BYTES_MAX as u64).read_to_end(&mut bytes).ok()?;

@@ -28,24 +28,24 @@ use crate::interrupt;
 /// The machine that we are on.
 pub static LINUX: LazyLock<Linux> = LazyLock::new(|| Linux::below("/"));
 
-/// What a plan came to, wherever it was carried out.
+/// The result of a plan, wherever it was carried out.
 #[derive(Debug)]
 pub struct Made {
     /// One entry a job.
     pub jobs: Vec<Tally>,
     /// Counts of all jobs together.
     pub total: Tally,
-    /// What the figures measure, and what limits them.
+    /// The nature of the figures, and their limits.
     pub marks: Vec<Mark>,
-    /// What moved the data.
+    /// The engine that moved the data.
     pub ioengine: String,
-    /// How the disk is attached.
+    /// The attachment of the disk.
     pub attached: Attached,
-    /// Which drive was simulated, where the profile leaves numbers open.
+    /// The drive that was simulated, if the profile leaves numbers open.
     pub specimen: Option<Specimen>,
     /// The machine, where it matters.
     pub host: Option<Host>,
-    /// What was written to modelled flash, by all that ran together.
+    /// The amount written to modelled flash, by all that ran together.
     pub flash: Option<FlashWritten>,
 }
 
@@ -105,7 +105,7 @@ pub fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> RunReco
     }
 }
 
-/// Runs a suite of files in a folder of its own below `dir`.
+/// Runs a suite of files in a new folder below `dir`.
 pub fn suite(
     suite: &drivelab_suites::Suite,
     dir: &Path,
@@ -183,8 +183,8 @@ pub struct Together {
 }
 
 impl Together {
-    /// What plans came to, where `lengths` says how many of them, one after the other, are copies
-    /// of one that has but one record.
+    /// The results of plans: each number in `lengths` stands for that many consecutive plans, which
+    /// are copies of one and share a record.
     pub fn new(plans: &[RunPlan], made: Vec<Made>, lengths: &[usize]) -> Self {
         let mut total = Tally::default();
         for one in &made {
@@ -194,8 +194,11 @@ impl Together {
             total.cpu = only.total.cpu;
         }
         let mut made = plans.iter().zip(made);
-        let of = |&length: &usize| one_record(made.by_ref().take(length).collect());
-        Self { records: lengths.iter().filter_map(of).collect(), total }
+        let records = lengths
+            .iter()
+            .filter_map(|&length| one_record(made.by_ref().take(length).collect()))
+            .collect();
+        Self { records, total }
     }
 }
 
@@ -320,12 +323,12 @@ fn refused(path: &Path, error: OpenError) -> Refusal {
     }
 }
 
-/// Whether a path is at fault, and not what it leads to.
+/// True if a path itself is at fault, and not the file behind it.
 fn names_nothing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-/// What the machine refuses has exit code 3, what was asked wrongly 2.
+/// Maps errors to exit codes: 3 if the machine refuses, 2 if the request was wrong.
 pub fn failure(error: RunError) -> Refusal {
     if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
         && names_nothing(source.kind())
@@ -367,7 +370,7 @@ pub fn failure(error: RunError) -> Refusal {
     }
 }
 
-/// Whether most requests failed: the figures are not those of the target.
+/// True if most requests failed: the figures are not those of the target.
 pub fn mostly_failed(record: &RunRecord) -> bool {
     record.total.as_ref().is_some_and(validity::mostly_failed)
 }

@@ -15,7 +15,7 @@ pub fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
     Some(folder.join("drivelab"))
 }
 
-/// Refuses a block device as the place of a file.
+/// Refuses a block device as the path of a file.
 pub fn refuse_device(path: &Path) -> Result<(), Refusal> {
     match path.metadata() {
         Ok(meta) if meta.file_type().is_block_device() => {

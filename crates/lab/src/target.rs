@@ -1,4 +1,4 @@
-//! What TARGET and DRIVE mean: a path, or a modelled drive.
+//! The meaning of TARGET and DRIVE: a path, or a modelled drive.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,10 +19,10 @@ use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Made, Together};
 
-/// What makes a TARGET a modelled drive.
+/// The prefix that makes a TARGET a modelled drive.
 pub const PREFIX: &str = "drive:";
 
-/// What a load is aimed at.
+/// The target of a load.
 #[derive(Debug)]
 pub enum Target {
     /// A file or a block device.
@@ -109,7 +109,7 @@ pub fn profile(spec: &DriveSpec) -> Result<Profile, Refusal> {
 const SPECIMENS_SEED: u64 = 1;
 
 /// Finds and reads the profile of a drive, ours or a parameter file of `DiskSim`; its base may be
-/// an embedded one, or a file beside it.
+/// an embedded one, or a file in the same folder.
 fn read_profile(spec: &DriveSpec) -> Result<Profile, Refusal> {
     let text = profile_text(spec)?;
     let name = spec.profile.to_string();
@@ -131,7 +131,7 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Refusal> {
     })
 }
 
-/// Where a profile that starts from no other may take what it does not state.
+/// A hint at profiles that can supply the values that a profile without a base does not state.
 fn base_hint(text: &str) -> Option<String> {
     let has_base = text.lines().any(|line| line.trim_start().starts_with("base"));
     let is_flash = text.contains("\"ssd\"");
@@ -150,7 +150,7 @@ pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
     drivelab_model::build_bare(profile, options, seed).map_err(Refusal::request_error)
 }
 
-/// What a host is told of a drive.
+/// The attributes of a drive that a host reads.
 pub fn attributes(profile: &Profile, about: &About) -> Attributes {
     Attributes {
         physical_sector: profile.physical_sector,
@@ -163,7 +163,7 @@ pub fn attributes(profile: &Profile, about: &About) -> Attributes {
 #[derive(Debug)]
 pub struct ModelledDrive {
     attached: Attached,
-    /// What every run on it says, where only a part of the drive is modelled.
+    /// The mark of every run on it, if only a part of the drive is modelled.
     scaled: Option<Mark>,
     specimen: Option<Specimen>,
     target: VirtualTarget<Drive>,
@@ -179,7 +179,7 @@ impl ModelledDrive {
         Ok(Self { attached, scaled, specimen, target: VirtualTarget::new(drive) })
     }
 
-    /// How large it is.
+    /// The capacity.
     pub fn capacity(&self) -> Bytes {
         self.target.capacity()
     }
@@ -190,11 +190,10 @@ impl ModelledDrive {
         plans: &[&RunPlan],
         progress: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Vec<Made>, Refusal> {
-        let jobs = |plan: &&'_ RunPlan| {
+        plans.iter().try_for_each(|plan| {
             drivelab_engine::fits(std::slice::from_ref(*plan), Bytes::ZERO)
                 .map_err(measure::failure)
-        };
-        plans.iter().try_for_each(jobs)?;
+        })?;
         let sets = plans.iter().map(|plan| VirtualJobs {
             numjobs: plan.numjobs,
             schedule: plan.conduct,
@@ -204,6 +203,8 @@ impl ModelledDrive {
         let before = self.target.device().counters().flash_written;
         let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
         let done = done.map_err(not_made)?;
+        // `zip` below would drop a plan without a simulation, and its figures with it.
+        debug_assert_eq!(done.len(), plans.len(), "one simulation for each plan");
         let after = self.target.device().counters().flash_written;
         let flash = FlashWritten::new([0, 1, 2].map(|kind| after[kind] - before[kind]));
         let made = plans.iter().zip(done).map(|(plan, done)| {
@@ -267,9 +268,9 @@ impl ModelledDrives {
         let mut made: Vec<Option<Made>> = plans.iter().map(|_| None).collect();
         for (name, drive) in &mut self.0 {
             let own = plans.iter().enumerate().filter(|(_, plan)| plan.path == *name);
-            let (places, own): (Vec<usize>, Vec<&RunPlan>) = own.unzip();
-            for (place, one) in places.into_iter().zip(drive.run(&own, progress)?) {
-                made[place] = Some(one);
+            let (indices, own): (Vec<usize>, Vec<&RunPlan>) = own.unzip();
+            for (index, one) in indices.into_iter().zip(drive.run(&own, progress)?) {
+                made[index] = Some(one);
             }
         }
         if made.iter().any(Option::is_some) && made.iter().any(Option::is_none) {
@@ -280,14 +281,14 @@ impl ModelledDrives {
     }
 }
 
-/// That a drive used alone is one of many, where its profile leaves numbers open.
+/// Says that a drive used alone is one of many, where its profile leaves numbers open.
 pub fn one_drive(spec: &DriveSpec, specimen: Option<&Specimen>) -> Option<String> {
     let options = Options { specimen: None, ..spec.options };
     let all = DriveSpec { options, ..spec.clone() };
     drivelab_report::specimens::one_drive(specimen?, &all.to_string())
 }
 
-/// What a run on a part of a drive must say.
+/// The mark of a run on a part of a drive.
 fn scaled(about: &About) -> Option<Mark> {
     let flash = about.attached.as_ref()?.flash.filter(|flash| !flash.scale.is_whole())?;
     let gb = |bytes: u64| (bytes + 500_000_000) / 1_000_000_000;
@@ -379,14 +380,14 @@ fn before(tier: &ModelledTier) -> Vec<(String, String)> {
     rows.map(|(name, value)| (name.to_owned(), value)).chain(own).collect()
 }
 
-/// How several drives are put together, as names and values for people.
+/// The arrangement of several drives, as names and values for people.
 fn arrangement(it: &Arrangement) -> Vec<(String, String)> {
     let array = match (it.raid, it.chunk_bytes) {
         (None, _) => "one after another".into(),
         (Some(level), None) => format!("RAID {level}"),
         (Some(level), Some(chunk)) => format!("RAID {level}, chunks of {}", Bytes::new(chunk)),
     };
-    let failed = it.failed.map(|place| format!("; drive {place} has failed")).unwrap_or_default();
+    let failed = it.failed.map(|index| format!("; drive {index} has failed")).unwrap_or_default();
     let bus = match (&it.bus, it.bus_bytes_per_s) {
         (Some(bus), Some([reads, writes])) => {
             let mb = |rate: u64| (rate + 500_000) / 1_000_000;

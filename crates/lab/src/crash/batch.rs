@@ -21,14 +21,14 @@ pub(super) struct Batch<'a, 'r> {
     failure: Option<Refusal>,
 }
 
-/// What a guest has found.
+/// The findings of a guest.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Of the first cuts, one after the other.
     pub(super) findings: Vec<Finding>,
     /// Of the cut after them, if it broke the guest; one that only took too long has not.
     pub(super) end: Option<Finding>,
-    /// What the check of the last one has left behind in the guest.
+    /// The traces that the last check has left behind in the guest.
     pub(super) left_behind: Option<String>,
 }
 
@@ -39,13 +39,12 @@ impl<'a, 'r> Batch<'a, 'r> {
 
     /// Boots a guest that checks the cuts, as far as it comes.
     pub(super) fn carry_out(mut self, worked: &Worked) -> Result<Shared, Refusal> {
-        let number = |(number, cut): (usize, &Cut)| {
-            let lines = worked.printed_before(cut.at);
-            Numbered { number, lines }
-        };
-        let numbered: Vec<Numbered> = self.cuts.iter().enumerate().map(number).collect();
-        let disk = self.disk(0)?;
-        let ended = self.test.boot_batch(worked, &numbered, disk, &mut self)?;
+        let cuts = self.cuts.iter().enumerate();
+        let numbered: Vec<Numbered> = cuts
+            .map(|(number, cut)| Numbered { number, lines: worked.printed_before(cut.at) })
+            .collect();
+        let first = self.disk(0)?;
+        let ended = self.test.boot_batch(worked, &numbered, first, &mut self)?;
         self.failure.take().map_or(Ok(()), Err)?;
         let end = broken_by(&ended);
         Ok(Shared { findings: self.findings, end, left_behind: self.left_behind })
@@ -60,7 +59,7 @@ impl<'a, 'r> Batch<'a, 'r> {
     }
 }
 
-/// What the end of a guest says of the cut that it did not finish.
+/// The finding for the cut that a guest did not finish, by the way the guest ended.
 fn broken_by(ended: &RunResult) -> Option<Finding> {
     match ended.how {
         End::Crashed(_) | End::Deadlocked | End::UsedUp => Some(Finding::Corrupt),

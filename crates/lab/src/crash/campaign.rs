@@ -18,7 +18,7 @@ use drivelab_core::Refusal;
 /// Receives the number of finished steps, and a word on them.
 pub type Progress<'a> = dyn Fn(u64, &str) + Sync + 'a;
 
-/// Of this many cuts one is checked in a guest of its own in any case.
+/// One of this many cuts is always checked in a separate guest as well.
 const CONTROL_EVERY: usize = 50;
 
 /// The cuts of a test, in order of time.
@@ -34,20 +34,20 @@ pub struct Campaign<'a> {
     pub per_guest: usize,
 }
 
-/// What the guests have found so far.
+/// The findings of all guests so far.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Of each cut of the plan; nothing of those that were not made.
     pub checked: Vec<Option<CheckResult>>,
     /// Cuts whose check did not end in time.
     pub too_slow: Vec<Cut>,
-    /// Cuts that were checked in a shared guest and in one of their own.
+    /// Cuts that were checked in a shared guest and in a separate one.
     pub twice: usize,
-    /// Those of which the two found something else.
+    /// Cuts with different findings in the two guests.
     pub disagreements: Vec<Disagreement>,
     /// Cuts of which a shared guest found something that was not confirmed before the end.
     pub unconfirmed: usize,
-    /// What checks leave behind in a guest, so that it cannot be shared.
+    /// The traces that checks leave behind in a guest, so that it cannot be shared.
     pub left_behind: Option<String>,
     failure: Option<Refusal>,
     done: usize,
@@ -66,9 +66,11 @@ impl Campaign<'_> {
         let found = Mutex::new(Found { checked, ..Found::default() });
         let next = AtomicUsize::new(0);
         let jobs = self.test.jobs.min(self.plan.len());
+        // No batch is larger than a thread's share, so that none is idle while another has work.
         let size = self.per_guest.min(self.plan.len().div_ceil(jobs.max(1)));
         let work = || Worker::new(self, &found, progress).work(&next, size);
         thread::scope(|scope| {
+            // This thread works, too.
             for _ in 1..jobs {
                 scope.spawn(work);
             }
@@ -98,8 +100,9 @@ impl<'a> Worker<'a> {
         found: &'a Mutex<Found>,
         progress: &'a Progress<'a>,
     ) -> Self {
-        let replay = || campaign.test.replay(campaign.worked);
-        Self { campaign, found, progress, shared: replay(), alone: replay() }
+        let Campaign { test, worked, .. } = campaign;
+        let (shared, alone) = (test.replay(worked), test.replay(worked));
+        Self { campaign, found, progress, shared, alone }
     }
 
     /// Takes the next `size` cuts, as long as there are any.
@@ -123,9 +126,9 @@ impl<'a> Worker<'a> {
 
     /// Checks cuts in as few guests as it takes: one that ends before its time is followed by one
     /// for the cut that ended it, and one for the rest.
-    fn batch(&mut self, places: Range<usize>) -> Result<(), Refusal> {
+    fn batch(&mut self, indices: Range<usize>) -> Result<(), Refusal> {
         let Campaign { test, worked, plan, .. } = self.campaign;
-        let mut rest = places;
+        let mut rest = indices;
         while !rest.is_empty() && !self.must_stop() {
             if rest.len() == 1 {
                 return self.judge(rest.start, None);
@@ -137,6 +140,7 @@ impl<'a> Worker<'a> {
                 rest.start += 1;
             }
             if shared.left_behind.is_some() {
+                // The rest gets a new guest: traces of one check could change the next one.
                 self.found.lock().expect(HELD).left_behind = shared.left_behind;
             } else if !rest.is_empty() && !self.must_stop() {
                 self.judge(rest.start, shared.end)?;
@@ -147,15 +151,15 @@ impl<'a> Worker<'a> {
     }
 
     /// Notes what was found of a cut. What a shared guest found counts only where everything is
-    /// whole; anything else is what a guest of its own finds, which `--replay` repeats.
-    fn judge(&mut self, place: usize, shared: Option<Finding>) -> Result<(), Refusal> {
-        if shared == Some(Finding::Whole) && !is_control(place, self.campaign.plan.len()) {
+    /// whole; for anything else, a separate guest decides, which `--replay` repeats.
+    fn judge(&mut self, index: usize, shared: Option<Finding>) -> Result<(), Refusal> {
+        if shared == Some(Finding::Whole) && !is_control(index, self.campaign.plan.len()) {
             let whole = CheckResult { finding: Finding::Whole, reason: String::new() };
-            self.note(place, None, whole);
+            self.note(index, None, whole);
             return Ok(());
         }
         let Campaign { test, worked, plan, .. } = self.campaign;
-        let Cut { at, outcome } = plan[place];
+        let Cut { at, outcome } = plan[index];
         let look = if interrupt::requested() {
             CheckOutcome::Stopped
         } else {
@@ -163,12 +167,12 @@ impl<'a> Worker<'a> {
             test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
         };
         if let CheckOutcome::Found(checked) = look {
-            self.note(place, shared, checked);
+            self.note(index, shared, checked);
             return Ok(());
         }
         let mut found = self.found.lock().expect(HELD);
         if look == CheckOutcome::TooSlow {
-            found.too_slow.push(plan[place]);
+            found.too_slow.push(plan[index]);
         }
         let is_broken = shared.is_some_and(|finding| finding != Finding::Whole);
         found.unconfirmed += usize::from(is_broken);
@@ -176,25 +180,25 @@ impl<'a> Worker<'a> {
     }
 
     /// Notes a finding, and that of the `shared` guest where there was one, too.
-    fn note(&self, place: usize, shared: Option<Finding>, checked: CheckResult) {
+    fn note(&self, index: usize, shared: Option<Finding>, checked: CheckResult) {
         let mut found = self.found.lock().expect(HELD);
         if let Some(shared) = shared {
-            let (cut, alone) = (self.campaign.plan[place], checked.finding);
+            let (cut, alone) = (self.campaign.plan[index], checked.finding);
             found.twice += 1;
             found.disagreements.extend(Disagreement::between(cut, shared, alone));
         }
         found.done += 1;
         found.broken += usize::from(checked.finding != Finding::Whole);
-        found.checked[place] = Some(checked);
+        found.checked[index] = Some(checked);
         let words = format!("{} broke a promise", found.broken);
         (self.progress)(found.done as u64, &words);
     }
 }
 
-/// Whether a cut is checked in a guest of its own in any case: the same cuts of a
-/// plan regardless of which share a guest.
-fn is_control(place: usize, of: usize) -> bool {
-    (place + 1).is_multiple_of(CONTROL_EVERY) || place + 1 == of
+/// True if a cut is always checked in a separate guest: the same cuts of a plan regardless of
+/// which cuts share a guest.
+fn is_control(index: usize, of: usize) -> bool {
+    (index + 1).is_multiple_of(CONTROL_EVERY) || index + 1 == of
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is behind a failure: the writes that were lost, those that matter, and what came before.
+//! Explains a failure: the writes that were lost, those that matter, and what came before.
 
 use std::collections::BTreeSet;
 

@@ -37,7 +37,7 @@ pub struct Test {
     pub(super) jobs: usize,
 }
 
-/// What the workload did.
+/// The recorded run of the workload.
 #[derive(Debug)]
 pub struct Worked {
     pub(super) recording: Recording,
@@ -62,13 +62,13 @@ fn batch_root(scene: &Scene<'_>) -> Result<Initramfs, Refusal> {
     Ok(root)
 }
 
-/// Where programs are looked for that are not in the user's path: those of file systems.
+/// System directories that are searched after the user's path: tools of file systems are there.
 const SYSTEM_PATHS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// What to do about a check that does not end in time.
+/// Hint for a check that does not end in time.
 const TOO_SLOW: &str = "repeat it on a quieter machine, or with fewer guests: --jobs 1";
 
-/// How exactly it is known when the workload printed a line while its drive was idle.
+/// The precision of the time at which the workload printed a line while its drive was idle.
 const TICK: Span = Span::from_ms(1);
 
 impl Test {
@@ -173,7 +173,7 @@ impl Test {
         Replay::new(&worked.recorded, &worked.recording, self.memory())
     }
 
-    /// What a check finds after a cut at this instant.
+    /// Checks the file system after a cut at this instant.
     pub(super) fn check(
         &self,
         replay: &Replay<'_>,
@@ -211,7 +211,7 @@ impl Test {
         self.rig.boot_watched(disk, &root, self.check_limit, watch)
     }
 
-    /// Where things are at an instant, in the eyes of the file system if nothing were lost.
+    /// The layout of the file system at an instant if no write were lost.
     pub(super) fn layout(&self, replay: &Replay<'_>, at: Time) -> Result<Layout, Refusal> {
         let (medium, _) = replay.cut(at, &mut KeepAll).map_err(memory)?;
         let store = Store::new(medium, self.rig.physical_sector());
@@ -219,7 +219,7 @@ impl Test {
         Ok(Layout::read(self.file_system, &|lba, data| disk.read(lba, data)))
     }
 
-    /// When anything changed what a cut could leave, and the number of ways in which one could end.
+    /// The times at which the possible states after a cut change, each with the number of states.
     pub fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Refusal> {
         let (begin, end) = worked.moments.window;
         let steps = worked.recording.steps().iter().map(|(at, _)| *at);
@@ -229,11 +229,11 @@ impl Test {
         instants.sort_unstable();
         instants.dedup();
         let mut replay = self.replay(worked);
-        let mut ways = |at: Time| {
+        let changes = instants.into_iter().map(|at| {
             replay.advance(at + Span::from_ns(1))?;
             Ok((at, replay.outcomes()?))
-        };
-        instants.into_iter().map(&mut ways).collect::<std::io::Result<_>>().map_err(memory)
+        });
+        changes.collect::<std::io::Result<_>>().map_err(memory)
     }
 }
 
@@ -283,8 +283,8 @@ fn find(name: &str) -> Result<PathBuf, Refusal> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let user: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let places = user.into_iter().chain(SYSTEM_PATHS.map(PathBuf::from));
-    let mut paths = places.map(|folder| folder.join(name));
+    let folders = user.into_iter().chain(SYSTEM_PATHS.map(PathBuf::from));
+    let mut paths = folders.map(|folder| folder.join(name));
     paths.find(|path| path.is_file()).ok_or_else(|| {
         let message = format!("`{name}` is not installed");
         Refusal::machine(message).hint(match name {

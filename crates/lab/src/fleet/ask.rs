@@ -1,4 +1,4 @@
-//! What is asked of one host: an inspection, then its short runs, one after another.
+//! Questions to one host: an inspection, then its short runs, one after another.
 
 use drivelab_analysis::run;
 use drivelab_core::units::Span;
@@ -7,7 +7,7 @@ use drivelab_host::Inspection;
 use super::collected::{Collected, CollectedRun};
 use super::reach::{Reach, Ssh};
 
-/// What is asked of every host.
+/// The request that every host receives.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The way to the host.
@@ -30,8 +30,8 @@ pub fn ask(host: &Reach, request: &Request) -> Result<Collected, String> {
     let name = host.name().to_owned();
     let mut collected = Collected { host: name, inspection, runs: Vec::new(), failed: Vec::new() };
     let Some(options) = &request.run else { return Ok(collected) };
-    let refused = |name| (name, "the host's inspection gives it no name of a device".to_owned());
-    collected.failed.extend(strange.into_iter().map(refused));
+    let refused = "the host's inspection gives it no name of a device";
+    collected.failed.extend(strange.into_iter().map(|name| (name, refused.to_owned())));
     for target in targets {
         let made = ask(&words(&target, options));
         let record = made.and_then(|said| {
@@ -54,19 +54,19 @@ fn words(target: &str, options: &[String]) -> Vec<String> {
     [&begin[..], options, &end].concat()
 }
 
-/// Those that were named, or the device file of every drive; and what the host calls a drive
-/// although no device file is called so.
+/// The named targets, or the device file of every drive; and the names of drives in the
+/// inspection that match no device file.
 fn targets(inspection: &Inspection, request: &Request) -> (Vec<String>, Vec<String>) {
     if !request.targets.is_empty() {
         return (request.targets.clone(), Vec::new());
     }
     let drives = inspection.devices.iter().filter(|device| device.is_drive() && !device.log_only);
-    let has_medium = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes > 0);
-    let with_medium = drives.filter(|it| has_medium(it.capacity_bytes));
+    // A reader without a medium has a device file, too, but there is nothing to run on.
+    let with_medium = drives.filter(|it| it.capacity_bytes.is_none_or(|bytes| bytes > 0));
     with_medium.filter_map(|it| it.path.clone()).partition(|path| is_device_file(path))
 }
 
-/// Whether a path is that of a device file: `/dev/sda`, `/dev/mapper/data`.
+/// True if a path is that of a device file: `/dev/sda`, `/dev/mapper/data`.
 fn is_device_file(path: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+@!".contains(c);
     let is_name = |name: &str| {

@@ -1,4 +1,4 @@
-//! What came of a host, and how the archive keeps it.
+//! The results of a host, and their form in the archive.
 
 use drivelab_analysis::digest::{Common, RunDigest};
 use drivelab_analysis::fleet::Collection;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::attached;
 
-/// What a host gave: its inspection and its runs.
+/// The results of a host: its inspection and its runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
     /// Name of the host.
     pub host: String,
-    /// How its disks are attached.
+    /// The attachment of its disks.
     pub inspection: Inspection,
     /// One run a target.
     pub runs: Vec<CollectedRun>,
@@ -42,11 +42,13 @@ impl Collected {
     pub fn read(mut document: Value, parts: Vec<RunRecord>) -> Result<Self, String> {
         let host = document["host"].as_str().unwrap_or_default().to_owned();
         let inspection = serde_json::from_value(document["inspection"].take());
-        let run = |record: RunRecord| CollectedRun { target: record.target.clone(), record };
+        let runs = parts
+            .into_iter()
+            .map(|record: RunRecord| CollectedRun { target: record.target.clone(), record });
         Ok(Self {
             host,
             inspection: inspection.map_err(|error| error.to_string())?,
-            runs: parts.into_iter().map(run).collect(),
+            runs: runs.collect(),
             failed: Vec::new(),
         })
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Asks all hosts, so many at a time, and passes each answer to `then` as it comes, with the place
-/// of its host. `then` runs on this thread; it returns whether to ask more hosts.
+/// Asks all hosts, `at_once` at a time, and passes each answer to `then` as it comes, with the
+/// index of its host. `then` runs on this thread; it returns whether to ask more hosts.
 pub fn each<H: Sync, T: Send>(
     hosts: &[H],
     at_once: NonZeroUsize,
@@ -14,25 +14,25 @@ pub fn each<H: Sync, T: Send>(
     mut then: impl FnMut(usize, T) -> bool,
 ) {
     let next = AtomicUsize::new(0);
-    // Bounded: a slow `then` holds up the asking, and hosts that nobody needs are not asked.
+    // Bounded: a slow `then` holds up the asking, so that no host is asked unnecessarily.
     let (send, answers) = mpsc::sync_channel(at_once.get());
     thread::scope(|scope| {
         for _ in 0..at_once.get().min(hosts.len()) {
             let (send, next, ask) = (send.clone(), &next, &ask);
             scope.spawn(move || {
                 loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(host) = hosts.get(place) else { return };
-                    if send.send((place, ask(host))).is_err() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(host) = hosts.get(index) else { return };
+                    if send.send((index, ask(host))).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(send);
-        for (place, answer) in answers {
-            if !then(place, answer) {
-                // Hosts that are being asked answer to nobody.
+        for (index, answer) in answers {
+            if !then(index, answer) {
+                // Answers of hosts that are still being asked are dropped.
                 next.store(hosts.len(), Ordering::Relaxed);
                 return;
             }

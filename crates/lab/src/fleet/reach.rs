@@ -1,4 +1,4 @@
-//! How drivelab is started on a host, here or over ssh, and what it says.
+//! Starts drivelab on a host, here or over ssh, and reads its output.
 
 use drivelab_analysis::run::quoted;
 use drivelab_core::units::Span;
@@ -6,9 +6,9 @@ use drivelab_engine::{Program, ProgramEnd, Ran};
 
 use crate::interrupt;
 
-/// What `ssh` itself ends with where it has no connection, by its manual.
+/// The exit code of `ssh` without a connection, by its manual.
 const SSH_FAILED: i32 = 255;
-/// What a shell ends with where it does not find the program (POSIX.1-2017, 2.8.2).
+/// The exit code of a shell that does not find the program (POSIX.1-2017, 2.8.2).
 const NOT_FOUND: i32 = 127;
 
 /// A host.
@@ -20,7 +20,7 @@ pub enum Reach {
     There(String),
 }
 
-/// How other hosts are reached.
+/// The way to reach other hosts.
 #[derive(Debug, Clone)]
 pub struct Ssh {
     /// The command, with its options.
@@ -32,9 +32,9 @@ pub struct Ssh {
 impl Reach {
     /// Another host by what was typed.
     pub fn there(typed: &str) -> Result<Self, String> {
-        let is_odd = |c: char| c.is_whitespace() || c.is_control();
+        let is_odd = typed.contains(|c: char| c.is_whitespace() || c.is_control());
         // `ssh` would take it for an option.
-        if typed.is_empty() || typed.starts_with('-') || typed.contains(is_odd) {
+        if typed.is_empty() || typed.starts_with('-') || is_odd {
             return Err(format!("`{}` is not the name of a host", typed.escape_debug()));
         }
         Ok(Self::There(typed.to_owned()))
@@ -49,7 +49,7 @@ impl Reach {
 
     /// Runs drivelab there with these words; what it printed, or why there is nothing.
     pub fn drivelab(&self, ssh: &Ssh, words: &[String], timeout: Span) -> Result<String, String> {
-        let command = self.command(ssh, words)?;
+        let command = self.shell_command(ssh, words)?;
         let program = Program { command: &command, timeout, stop: interrupt::flag() };
         let ran = program.run().map_err(|error| format!("no shell can be started: {error}"))?;
         match ran.end {
@@ -58,8 +58,8 @@ impl Reach {
         }
     }
 
-    /// What a shell of this machine runs.
-    fn command(&self, ssh: &Ssh, words: &[String]) -> Result<String, String> {
+    /// The command for a shell of this machine.
+    fn shell_command(&self, ssh: &Ssh, words: &[String]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let words = words.join(" ");
         match self {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn words_reach_the_shell_of_the_host_as_they_were_typed() {
         let words = ["run", "/dev/sda", "--bs", "a b;'c'"].map(str::to_owned);
-        let command = Reach::there("root@web1").unwrap().command(&ssh(), &words).unwrap();
+        let command = Reach::there("root@web1").unwrap().shell_command(&ssh(), &words).unwrap();
         // One word for this shell, of which that of the host makes the same four again.
         let there =
             "'sudo drivelab run /dev/sda --bs '\\''a b;'\\''\\'\\'''\\''c'\\''\\'\\'''\\'''\\'''";

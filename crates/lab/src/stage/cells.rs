@@ -35,8 +35,8 @@ impl RealCells {
         let matrix = study.matrix.clone().expect("only a matrix has cells");
         refuse_models(&matrix)?;
         let real = Self { study: study.clone(), matrix, allow_overwrite, allow_destructive };
-        for (place, cell) in real.study.cells.iter().enumerate() {
-            measure::fits(&real.plans(place, 0)).map_err(|failure| {
+        for (index, cell) in real.study.cells.iter().enumerate() {
+            measure::fits(&real.plans(index, 0)).map_err(|failure| {
                 let failure = real.of_cell(failure, cell).without_hints();
                 failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
             })?;
@@ -45,10 +45,11 @@ impl RealCells {
     }
 
     /// One run for each target of a cell.
-    fn plans(&self, place: usize, seed: u64) -> Vec<RunPlan> {
-        let whole = |target: &String| Region { path: target.into(), first: 0, size: None };
-        let regions: Vec<Region> = self.matrix.targets.iter().map(whole).collect();
-        let mut plans = plans(&self.matrix, &self.study.cells[place], &regions);
+    fn plans(&self, index: usize, seed: u64) -> Vec<RunPlan> {
+        let targets = self.matrix.targets.iter();
+        let regions: Vec<Region> =
+            targets.map(|target| Region { path: target.into(), first: 0, size: None }).collect();
+        let mut plans = plans(&self.matrix, &self.study.cells[index], &regions);
         for plan in &mut plans {
             plan.seed = seed;
             plan.allow_overwrite = self.allow_overwrite;
@@ -67,11 +68,11 @@ impl RealCells {
     /// in use, or not to be written. What is missing is laid out here.
     fn try_out(&self) -> Result<(), Refusal> {
         let mut seen: Vec<(usize, u32, usize, bool)> = Vec::new();
-        for (place, cell) in self.study.cells.iter().enumerate() {
+        for (index, cell) in self.study.cells.iter().enumerate() {
             let Some(target) = cell.target else { continue };
             let kind = (target, cell.group.threads, cell.size, cell.group.read < 100);
             if !seen.contains(&kind) && !interrupt::requested() {
-                measure::try_out(&self.plans(place, self.study.seed))
+                measure::try_out(&self.plans(index, self.study.seed))
                     .map_err(|failure| self.of_cell(failure, cell))?;
                 seen.push(kind);
             }
@@ -80,7 +81,7 @@ impl RealCells {
     }
 }
 
-/// Where a drive of a matrix is: a target, or a part of one.
+/// The location of a drive of a matrix: a target, or a part of one.
 #[derive(Debug, Clone)]
 pub(super) struct Region {
     pub(super) path: PathBuf,
@@ -105,7 +106,7 @@ pub(super) fn plans(matrix: &Matrix, cell: &Cell, regions: &[Region]) -> Vec<Run
     regions.iter().map(plan).collect()
 }
 
-/// Refuses a target that is there twice.
+/// Refuses a target that is named twice.
 pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Result<(), Refusal> {
     let mut known: Vec<(&Path, [u64; 3])> = Vec::new();
     for target in targets {
@@ -150,8 +151,8 @@ impl Stage for RealCells {
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
-        let Task::Cell(place) = request.task else { unreachable!("a matrix has cells alone") };
-        let made = measure::together(&self.plans(place, request.seed), &|_| ())?;
+        let Task::Cell(index) = request.task else { unreachable!("a matrix has cells alone") };
+        let made = measure::together(&self.plans(index, request.seed), &|_| ())?;
         Ok(record(made))
     }
 

@@ -16,7 +16,6 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::{LaidOut, RunPlan};
-use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 
 use super::cells::{self, Region};
@@ -34,16 +33,16 @@ pub struct Hardware {
     /// Each arm's targets from the root on, more than one only for a matrix; what they lead to is
     /// found out for each run, since arms may change that.
     paths: Vec<Vec<PathBuf>>,
-    /// How much of the target is used; known from the first arm on.
+    /// The used part of the target; known from the first arm on.
     size: Option<Bytes>,
     study: StudyFile,
     commands: Commands,
     overwrite: bool,
-    /// The arm that the user says is in place.
-    in_place: Option<usize>,
+    /// The arm that is active by the user's word.
+    active: Option<usize>,
     /// The boot this machine is in, where an arm takes a reboot.
     boot: Option<String>,
-    /// Whether the last arm that was left could be undone.
+    /// True if the last arm that was left could be undone.
     is_reverted: bool,
     /// Files that were made for the study: removed with it if it is refused before its first run.
     laid_out: Vec<LaidOut>,
@@ -78,7 +77,7 @@ impl Hardware {
             study: study.clone(),
             commands: Commands::default(),
             overwrite: false,
-            in_place: None,
+            active: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
             is_reverted: true,
             laid_out: Vec::new(),
@@ -99,8 +98,7 @@ impl Hardware {
         Ok(hardware)
     }
 
-    /// Whether an arm may put another file in the target's place: only what is done to the machine
-    /// can.
+    /// True if an arm may exchange the file of the target: only a change to the machine can.
     fn arms_bring_files(&self) -> bool {
         self.study.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
     }
@@ -108,8 +106,7 @@ impl Hardware {
     /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
     /// so as much as the smallest target has.
     fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Refusal> {
-        let is_load = |named: &NamedWorkload| named.work.load().is_some();
-        let has_loads = self.study.workloads.iter().any(is_load);
+        let has_loads = self.study.workloads.iter().any(|named| named.work.load().is_some());
         if self.study.curve.is_none() && self.study.matrix.is_none() && !has_loads {
             return Ok(());
         }
@@ -149,7 +146,7 @@ impl Hardware {
         Ok(Some(Bytes::new(length / 4096 * 4096)).filter(|size| size.get() > 0))
     }
 
-    /// Whether writing workloads may destroy what the file holds.
+    /// Allows writing workloads to destroy the contents of the file.
     pub fn overwriting(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
@@ -173,11 +170,11 @@ impl Hardware {
         }
     }
 
-    /// Takes the user's word that an arm is in place.
+    /// Takes the user's word that an arm is active.
     pub fn with_arm_in_place(mut self, name: Option<&str>) -> Result<Self, Refusal> {
         let Some(name) = name else { return Ok(self) };
-        self.in_place = self.study.arms.iter().position(|arm| arm.name == name);
-        if self.in_place.is_none() {
+        self.active = self.study.arms.iter().position(|arm| arm.name == name);
+        if self.active.is_none() {
             let names: Vec<&str> = self.study.arms.iter().map(|arm| arm.name.as_str()).collect();
             let message = format!("the study has no arm `{name}`");
             let hint = format!("its arms are: {}", names.join(", "));
@@ -187,23 +184,21 @@ impl Hardware {
     }
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
-    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Refusal> {
-        Ok(cells::record(measure::together(&self.cell_plans(place, request)?, &|_| ())?))
+    fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
+        Ok(cells::record(measure::together(&self.cell_plans(index, request)?, &|_| ())?))
     }
 
     /// The runs of a cell of the matrix, one for each of its targets.
-    fn cell_plans(&self, place: usize, request: Request) -> Result<Vec<RunPlan>, Refusal> {
+    fn cell_plans(&self, index: usize, request: Request) -> Result<Vec<RunPlan>, Refusal> {
         let arm = &self.study.arms[request.arm];
-        let region = |path: &PathBuf| {
+        let regions = self.paths[request.arm].iter().map(|path| {
             let path = path.canonicalize().at_path("find", path)?;
             Ok(Region { path, first: 0, size: self.size })
-        };
-        let regions: Result<Vec<Region>, Refusal> =
-            self.paths[request.arm].iter().map(region).collect();
-        let regions = regions?;
+        });
+        let regions = regions.collect::<Result<Vec<Region>, Refusal>>()?;
         cells::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
         let matrix = self.study.matrix.as_ref().expect("its cells are runs");
-        let mut plans = cells::plans(matrix, &self.study.cells[place], &regions);
+        let mut plans = cells::plans(matrix, &self.study.cells[index], &regions);
         for plan in &mut plans {
             plan.seed = request.seed;
             plan.ioengine = arm.ioengine;
@@ -226,9 +221,9 @@ impl Hardware {
         })
     }
 
-    /// Has the arm's command put it in place, and finds the file there.
-    fn put_in_place(&mut self, place: usize) -> Result<(), Refusal> {
-        let arm = &self.study.arms[place];
+    /// Runs the arm's command, and finds the file afterwards.
+    fn set_up(&mut self, index: usize) -> Result<(), Refusal> {
+        let arm = &self.study.arms[index];
         if let Some(apply) = &arm.apply {
             Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
         }
@@ -237,14 +232,14 @@ impl Hardware {
             let message = format!("arm `{name}` is not in place: its check failed: {check}");
             return Err(Refusal::machine(message).hint("after `apply`, `check` must succeed"));
         }
-        self.settle(&self.paths[place].clone())?;
-        self.try_in_place(place)
+        self.settle(&self.paths[index].clone())?;
+        self.try_active(index)
     }
 
-    /// What the arm in place would be refused for, where it could not be known before.
-    fn try_in_place(&mut self, place: usize) -> Result<(), Refusal> {
+    /// Refuses the active arm for reasons that could not be known before.
+    fn try_active(&mut self, index: usize) -> Result<(), Refusal> {
         if self.arms_bring_files() {
-            self.try_out(place)?;
+            self.try_out(index)?;
         }
         self.keep_files();
         Ok(())
@@ -256,17 +251,17 @@ impl Hardware {
     }
 
     /// Refuses at once what some run would be refused for, perhaps hours later: a target that is
-    /// missing, in use, or not to be written. Where arms bring files of their own, each is tried
-    /// once it is in place.
+    /// missing, in use, or not to be written. Where arms bring their own files, each is tried once
+    /// it is active.
     pub fn tried_out(mut self) -> Result<Self, Refusal> {
         let mut tried: Vec<usize> = Vec::new();
         for arm in (0..self.study.arms.len()).filter(|_| !self.arms_bring_files()) {
-            let is_known = |known: &usize| {
-                let (one, other) = (&self.study.arms[*known], &self.study.arms[arm]);
-                let are_same = self.paths[*known] == self.paths[arm];
+            let is_known = tried.iter().any(|&known| {
+                let (one, other) = (&self.study.arms[known], &self.study.arms[arm]);
+                let are_same = self.paths[known] == self.paths[arm];
                 are_same && (one.direct, one.ioengine) == (other.direct, other.ioengine)
-            };
-            if !tried.iter().any(is_known) {
+            });
+            if !is_known {
                 self.try_out(arm)?;
                 tried.push(arm);
             }
@@ -278,8 +273,8 @@ impl Hardware {
     /// Refuses what some run of an arm would be refused for.
     fn try_out(&self, arm: usize) -> Result<(), Refusal> {
         beforehand::try_kinds(&self.study, arm, &|request| {
-            if let Task::Cell(place) = request.task {
-                return measure::try_out(&self.cell_plans(place, request)?);
+            if let Task::Cell(index) = request.task {
+                return measure::try_out(&self.cell_plans(index, request)?);
             }
             match self.study.work(request.task) {
                 Work::Load(workload) => measure::try_out(&[self.plan(request, *workload)?]),
@@ -292,24 +287,24 @@ impl Hardware {
         })
     }
 
-    /// Whether the arm's own check, where it has one, says that it is in place.
+    /// The result of the arm's own check, if it has one: true if it is active.
     fn checked(arm: &Arm) -> Result<Option<bool>, Refusal> {
         let Some(check) = &arm.check else { return Ok(None) };
         Ok(Some(shell::run(check, Patience::UntilInterrupted)?.status.success()))
     }
 
-    /// An arm that the user puts in place: by its own check, by word given, or by asking.
-    fn manual(&mut self, place: usize, what: &str) -> Result<Entered, Refusal> {
-        let name = self.study.arms[place].name.clone();
-        let in_place = match Self::checked(&self.study.arms[place])? {
+    /// Enters an arm that the user sets up: by its own check, by word given, or by asking.
+    fn manual(&mut self, index: usize, what: &str) -> Result<Entered, Refusal> {
+        let name = self.study.arms[index].name.clone();
+        let is_active = match Self::checked(&self.study.arms[index])? {
             Some(found) => found,
             // A word given counts once: the next switch needs another.
-            None if self.in_place.take() == Some(place) => true,
+            None if self.active.take() == Some(index) => true,
             None => (self.confirm)(&format!("Arm `{name}`: {what}\nDone?")) == Some(true),
         };
-        if in_place {
-            self.settle(&self.paths[place].clone())?;
-            self.try_in_place(place)?;
+        if is_active {
+            self.settle(&self.paths[index].clone())?;
+            self.try_active(index)?;
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
@@ -342,7 +337,7 @@ impl Hardware {
         path.canonicalize().unwrap_or_else(|_| path.clone())
     }
 
-    /// What a request asks for.
+    /// The work of a request.
     #[cfg(feature = "mpi")]
     pub fn work(&self, request: Request) -> Work {
         self.study.work(request.task)
@@ -355,7 +350,7 @@ impl Hardware {
     }
 }
 
-/// What the kernel drew at random when it booted.
+/// The identifier that the kernel drew at random when it booted.
 fn boot_id() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned()).filter(|id| !id.is_empty())
@@ -372,26 +367,26 @@ impl Stage for Hardware {
     }
 
     fn target(&self) -> String {
-        let of_arm = |paths: &Vec<PathBuf>| {
+        let of_arms = self.paths.iter().map(|paths| {
             paths.iter().map(|path| self.named(path)).collect::<Vec<_>>().join(" and ")
-        };
-        let mut each: Vec<String> = self.paths.iter().map(of_arm).collect();
+        });
+        let mut each: Vec<String> = of_arms.collect();
         if each.iter().all(|one| *one == each[0]) {
             each.truncate(1);
         }
         each.join(", ")
     }
 
-    fn enter(&mut self, place: usize) -> Result<Entered, Refusal> {
-        if let Some(what) = self.study.arms[place].manual.clone() {
-            return self.manual(place, &what);
+    fn enter(&mut self, index: usize) -> Result<Entered, Refusal> {
+        if let Some(what) = self.study.arms[index].manual.clone() {
+            return self.manual(index, &what);
         }
-        let arm = &self.study.arms[place];
+        let arm = &self.study.arms[index];
         let switched = arm.apply.is_some() || arm.revert.is_some();
         self.shield = switched.then(interrupt::shield);
-        if let Err(failure) = self.put_in_place(place) {
+        if let Err(failure) = self.set_up(index) {
             // What was begun is undone: `apply` may have done half of it.
-            return Err(match self.leave(place) {
+            return Err(match self.leave(index) {
                 Ok(()) => failure,
                 Err(second) => failure.hint(format!("reverting it failed, too: {second}")),
             });
@@ -399,10 +394,10 @@ impl Stage for Hardware {
         Ok(Entered::Ready)
     }
 
-    fn undo(&mut self, place: usize) -> Result<(), Refusal> {
-        let Err(failure) = self.leave(place) else { return Ok(()) };
+    fn undo(&mut self, index: usize) -> Result<(), Refusal> {
+        let Err(failure) = self.leave(index) else { return Ok(()) };
         // It had been undone before, or the machine was started again since.
-        if Self::checked(&self.study.arms[place])? != Some(false) {
+        if Self::checked(&self.study.arms[index])? != Some(false) {
             return Err(failure);
         }
         self.is_reverted = true;
@@ -423,8 +418,8 @@ impl Stage for Hardware {
         self.is_reverted
     }
 
-    fn leave(&mut self, place: usize) -> Result<(), Refusal> {
-        let arm = &self.study.arms[place];
+    fn leave(&mut self, index: usize) -> Result<(), Refusal> {
+        let arm = &self.study.arms[index];
         let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
         let left = arm.revert.as_deref().map_or(Ok(()), |revert| match to_the_end(revert) {
             // Ctrl-C at a terminal ends the command that undoes the arm, too.
@@ -437,8 +432,8 @@ impl Stage for Hardware {
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
-        if let Task::Cell(place) = request.task {
-            return self.cell(place, request);
+        if let Task::Cell(index) = request.task {
+            return self.cell(index, request);
         }
         match self.study.work(request.task) {
             Work::Load(workload) => measure::file(&self.plan(request, *workload)?, &|_| ()),
@@ -485,8 +480,9 @@ impl Stage for Hardware {
         if self.paths.iter().flatten().all(|path| path.as_os_str().is_empty()) {
             return Vec::new();
         }
-        let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
-        vec![risk::seen(&runs.iter().filter_map(state).collect())]
+        let states =
+            runs.iter().filter_map(|run| attachment::facts(&run.record).remove("write_cache"));
+        vec![risk::seen(&states.collect())]
     }
 
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
@@ -498,8 +494,8 @@ impl Stage for Hardware {
         if all.len() < 2 {
             return vec![format!("Measured on {}.", self.target())];
         }
-        let measured = self.study.arms.iter().zip(0..).map(|(arm, place)| {
-            let files: Vec<&str> = of_arm(place).into_iter().collect();
+        let measured = self.study.arms.iter().zip(0..).map(|(arm, index)| {
+            let files: Vec<&str> = of_arm(index).into_iter().collect();
             format!("`{}` on {}", arm.name, files.join(" and "))
         });
         vec![format!("Measured {}.", measured.collect::<Vec<_>>().join(", "))]

@@ -72,7 +72,7 @@ pub fn options(settings: &Settings) -> Options {
 pub fn of(
     study: &mut StudyFile,
     asked: &Asked,
-    in_place: Option<&str>,
+    active: Option<&str>,
     confirm: Confirm,
 ) -> Result<Box<dyn Stage<Error = Refusal>>, Refusal> {
     if study.stage != StageName::Kernel {
@@ -82,7 +82,7 @@ pub fn of(
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
         StageName::Hardware => {
-            Ok(Box::new(hardware(study, asked, confirm)?.with_arm_in_place(in_place)?))
+            Ok(Box::new(hardware(study, asked, confirm)?.with_arm_in_place(active)?))
         }
         StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What `make` gives for each item, in the order of the items; made on so many threads.
+/// The results of `make` for each item, in the order of the items; made on `threads` threads.
 pub fn map<T: Sync, R: Send>(
     threads: NonZeroUsize,
     items: &[T],
@@ -16,13 +16,14 @@ pub fn map<T: Sync, R: Send>(
     let results = Mutex::new(items.iter().map(|_| None).collect::<Vec<Option<R>>>());
     let work = || {
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(place) else { return };
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return };
             let result = make(item);
-            results.lock().expect(HELD)[place] = Some(result);
+            results.lock().expect(HELD)[index] = Some(result);
         }
     };
     thread::scope(|scope| {
+        // This thread works, too, and no thread is started for which there is no item.
         for _ in 1..threads.get().min(items.len()) {
             scope.spawn(work);
         }

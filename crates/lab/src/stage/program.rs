@@ -26,7 +26,7 @@ static TO_THE_END: AtomicBool = AtomicBool::new(false);
 pub(super) struct Commands {
     /// Workloads that succeeded in an arm at least once.
     succeeded: BTreeSet<(usize, String)>,
-    /// What the last run printed.
+    /// The output of the last run.
     printed: Option<String>,
     /// The `reset` of the last run is still to be made, or failed.
     is_open: bool,
@@ -38,14 +38,14 @@ pub(super) type Edges<'a> = &'a mut dyn FnMut() -> Result<(), Refusal>;
 /// Makes one step; some are not cut short.
 pub(super) type Make<'a> = &'a mut dyn FnMut(&Step, &AtomicBool) -> Result<Ran, Refusal>;
 
-/// What a command is given and where it runs.
+/// The target and the folder of a command.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
-    /// What is measured; empty where nothing is named.
+    /// The path of the target; empty where nothing is named.
     pub(super) target: &'a str,
-    /// That, or the folder that it is in.
+    /// The target itself, or the folder that it is in.
     pub(super) dir: &'a str,
-    /// How it is attached.
+    /// The attachment of the target.
     pub(super) attached: Option<Attached>,
 }
 
@@ -72,7 +72,7 @@ impl Step {
 }
 
 /// The commands of a run in their order, filled in.
-pub(super) fn steps(
+pub(super) fn filled_steps(
     study: &StudyFile,
     command: &Command,
     request: Request,
@@ -92,36 +92,36 @@ pub(super) fn steps(
         ("check", command.check.as_ref()),
         (RESET, command.reset.as_ref()),
     ];
-    let step = |(what, template): (&str, Option<&Template>)| {
+    let timeout_ns = command.timeout.ns();
+    let filled = all.into_iter().filter_map(|(what, template): (&str, Option<&Template>)| {
         let text = template?.fill(&filling);
-        let timeout_ns = command.timeout.ns();
         Some(text.map(|text| Step { what: what.to_owned(), text, timeout_ns }))
-    };
-    all.into_iter().filter_map(step).collect()
+    });
+    filled.collect()
 }
 
 /// Checks before the first run that every command can be filled in with each arm's target.
 pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Refusal> {
     for (arm, paths) in targets.iter().enumerate() {
-        for (place, named) in study.workloads.iter().enumerate() {
+        for (index, named) in study.workloads.iter().enumerate() {
             let (Some(command), Some(path)) = (named.work.command(), paths.first()) else {
                 continue;
             };
-            let uses = |place: &&str| named.work.uses(place);
-            if let (None, Some(name)) = (path.to_str(), ["target", "dir"].into_iter().find(uses)) {
+            let used = ["target", "dir"].into_iter().find(|word| named.work.uses(word));
+            if let (None, Some(name)) = (path.to_str(), used) {
                 let path = path.display();
                 let message = format!("`{{{name}}}` cannot be `{path}`: its name is not UTF-8");
                 return Err(Refusal::request(message).hint("rename it, or link to it"));
             }
-            let request = Request { arm, task: Task::Workload(place), seed: 0, specimen: None };
-            steps(study, command, request, &ground(path, None))?;
+            let request = Request { arm, task: Task::Workload(index), seed: 0, specimen: None };
+            filled_steps(study, command, request, &ground_at(path, None))?;
         }
     }
     Ok(())
 }
 
-/// What a command is given of a target.
-fn ground(path: &Path, attached: Option<Attached>) -> Ground<'_> {
+/// The ground of a command on a target.
+fn ground_at(path: &Path, attached: Option<Attached>) -> Ground<'_> {
     let target = path.to_str().unwrap_or_default();
     let dir = if path.is_dir() { Some(path) } else { path.parent() };
     let dir = dir.and_then(Path::to_str).filter(|dir| !dir.is_empty()).unwrap_or(".");
@@ -169,7 +169,7 @@ impl Commands {
     ) -> Result<RunRecord, Refusal> {
         let _undone = interrupt::shield();
         let is_named = !path.as_os_str().is_empty();
-        let ground = ground(path, is_named.then(|| crate::attached::to_path(path)));
+        let ground = ground_at(path, is_named.then(|| crate::attached::to_path(path)));
         let mut make = |step: &Step, stop: &AtomicBool| {
             if step.what != MEASURED {
                 return step.run(stop);
@@ -192,7 +192,7 @@ impl Commands {
         make: Make<'_>,
     ) -> Result<RunRecord, Refusal> {
         let arm = &study.arms[request.arm];
-        let mut steps = steps(study, command, request, &ground)?;
+        let mut steps = filled_steps(study, command, request, &ground)?;
         let reset = steps.iter().position(|step| step.what == RESET).map(|at| steps.remove(at));
         let measured = steps.iter().find(|step| step.what == MEASURED);
         let config = RunConfig {
@@ -211,10 +211,10 @@ impl Commands {
         let undone = reset.map_or(Ok(()), |reset| self.undo(&reset, command, make));
         let outcome = attempted?;
         undone?;
-        let place = (request.arm, command.run.to_string());
+        let key = (request.arm, command.run.to_string());
         let (phases, marks) = match outcome {
             Ok(phases) => (phases, Vec::new()),
-            Err(Lost(why)) if interrupt::requested() || self.succeeded.contains(&place) => {
+            Err(Lost(why)) if interrupt::requested() || self.succeeded.contains(&key) => {
                 (Vec::new(), vec![Mark { id: MarkId::Failed, message: why }])
             }
             Err(Lost(why)) => {
@@ -225,7 +225,7 @@ impl Commands {
             }
         };
         if marks.is_empty() {
-            self.succeeded.insert(place);
+            self.succeeded.insert(key);
         }
         let Ground { target, attached, .. } = ground;
         Ok(RunRecord { attached, marks, ..measure::benchmark(target, config, phases) })
@@ -245,12 +245,12 @@ impl Commands {
         path: &Path,
     ) -> Result<(), Refusal> {
         let _whole = interrupt::shield();
-        let steps = steps(study, command, request, &ground(path, None))?;
+        let steps = filled_steps(study, command, request, &ground_at(path, None))?;
         let Some(reset) = steps.iter().find(|step| step.what == RESET) else { return Ok(()) };
         self.undo(reset, command, &mut |step: &Step, stop: &AtomicBool| step.run(stop))
     }
 
-    /// What the last run printed, once.
+    /// Takes the output of the last run.
     pub(super) fn printed(&mut self) -> Option<String> {
         self.printed.take()
     }
@@ -411,7 +411,7 @@ mod tests {
             let (stdout, stderr) = (String::new(), String::new());
             Ok(Ran { end: ProgramEnd::Exited(0), wall, cpu, stdout, stderr })
         };
-        let ground = ground(Path::new(""), None);
+        let ground = ground_at(Path::new(""), None);
         let run = Commands::default().run_on(&study, command, request, ground, &mut make);
         assert_eq!(run.unwrap_err().to_string(), "no process can be started");
         assert_eq!(steps, ["prepare", "command", "reset"]);

@@ -1,4 +1,4 @@
-//! The commands that put arms in place, check them and undo them.
+//! The commands that set arms up, check them and undo them.
 
 use std::io::{self, Read as _};
 use std::process::{ChildStderr, Command, ExitStatus, Stdio};
@@ -10,14 +10,14 @@ use drivelab_engine::LOCALE;
 
 use crate::interrupt;
 
-/// How often a command is asked whether it has ended.
+/// The interval at which a command is asked whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long its last words are waited for: a daemon that it left behind never closes them.
+/// The longest wait for its last words: a daemon that it left behind never closes them.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Bytes of its words that are kept.
 const WORDS_MAX: u64 = 4096;
 
-/// Whether Ctrl-C ends a command.
+/// The effect of Ctrl-C on a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
     /// It does.
@@ -26,7 +26,7 @@ pub(super) enum Patience {
     ToTheEnd,
 }
 
-/// What became of a command.
+/// The end of a command.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,

@@ -13,7 +13,7 @@ use drivelab_core::record::{
     Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
 };
 use drivelab_core::units::Bytes;
-use drivelab_core::workload::{Shape, Workload};
+use drivelab_core::workload::Shape;
 use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_load::Progress;
@@ -29,10 +29,10 @@ use crate::interrupt;
 use crate::measure::{self, Made};
 use crate::target::{self, ModelledDrive};
 
-/// What a suite may do to its target, and who looks on.
+/// The permissions of a suite on its target, and its progress callback.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
-    /// A file's contents may be destroyed, whoever wrote them.
+    /// A file's contents may be destroyed, no matter who wrote them.
     pub overwrite: bool,
     /// Block devices whose contents may be destroyed.
     pub allow_destructive: &'a [PathBuf],
@@ -50,7 +50,7 @@ impl fmt::Debug for Terms<'_> {
 }
 
 impl Terms<'_> {
-    /// Those of a study.
+    /// The terms of a study.
     pub const fn of_study(overwrite: bool) -> Self {
         Terms { overwrite, allow_destructive: &[], progress: &|_, _| () }
     }
@@ -70,13 +70,14 @@ pub fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError>
 
 /// The suite called `name`, or the recipe in the file of that name.
 pub fn find(name: &str, adjust: &Adjust) -> Result<Suite, Refusal> {
-    let is_file = || Path::new(name).extension().is_some_and(|end| end == "toml");
     if let Some(shape) = name.strip_prefix(SHAPE) {
         return Shape::from_name(shape).map(of_shape).map_err(Refusal::request);
     }
     let text = match embedded::text(name) {
         Some(text) => text.to_owned(),
-        None if is_file() => input::text(Path::new(name), input::RECIPE)?,
+        None if Path::new(name).extension().is_some_and(|end| end == "toml") => {
+            input::text(Path::new(name), input::RECIPE)?
+        }
         None => return Err(unknown(name)),
     };
     let recipe = Recipe::parse(name, &text, adjust)?;
@@ -182,7 +183,7 @@ pub fn complete(record: &mut RunRecord) {
     }
 }
 
-/// What the tool that the suite of a run follows writes of its settings into its own results.
+/// The settings that the tool of a run's suite writes into its own results.
 pub fn setup(record: &RunRecord) -> BTreeMap<String, String> {
     let Some(SuiteConfig { name, options }) = &record.config.suite else { return BTreeMap::new() };
     let given: Vec<_> = options.clone().into_iter().collect();
@@ -214,7 +215,7 @@ pub fn on_model(
     if let Needs::Model(shape) = suite.needs {
         return shaped(suite, shape, spec, profile, seed);
     }
-    let recipe = recipe(suite)?;
+    let recipe = recipe_of(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
     let ground = LoadTarget { capacity: drive.capacity(), seed };
     let (mut attached, mut specimen) = (None, None);
@@ -226,7 +227,7 @@ pub fn on_model(
             done(made)
         }))
     })?;
-    let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
+    let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
     Ok(RunRecord { host: None, attached, specimen, ..record })
 }
 
@@ -264,7 +265,7 @@ fn shaped(
         remarks: Vec::new(),
     };
     let outcome = Outcome { phases: vec![phase], marks: Vec::new(), is_whole: true };
-    let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
+    let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
     Ok(RunRecord { host: None, attached, specimen, ..record })
 }
 
@@ -274,14 +275,14 @@ pub fn try_out(suite: &Suite, path: &Path, seed: u64, terms: Terms<'_>) -> Resul
     if matches!(suite.needs, Needs::Tree) || path.is_dir() {
         return Ok(());
     }
-    let recipe = recipe(suite)?;
+    let recipe = recipe_of(suite)?;
     let mut laid_out = measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
-    let plan = |workload: &Workload| RunPlan {
+    let plans = recipe.workloads().map(|workload| RunPlan {
         allow_overwrite: terms.overwrite,
         allow_destructive: terms.allow_destructive.to_vec(),
         ..RunPlan::new(path.to_owned(), workload.clone())
-    };
-    measure::try_out(&recipe.workloads().map(plan).collect::<Vec<_>>())?;
+    });
+    measure::try_out(&plans.collect::<Vec<_>>())?;
     laid_out.iter_mut().for_each(LaidOut::keep);
     Ok(())
 }
@@ -300,7 +301,7 @@ pub fn on_path(
         let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
         return measure::suite(&suite.map_err(Refusal::request)?, path, seed, &|_| ());
     }
-    let recipe = recipe(suite)?;
+    let recipe = recipe_of(suite)?;
     if path.is_dir() {
         let (path, name) = (path.display(), &suite.name);
         let message =
@@ -327,11 +328,11 @@ pub fn on_path(
             done(made)
         }))
     })?;
-    let record = record(suite, &path.display().to_string(), &ioengine, seed, outcome);
+    let record = record_of(suite, &path.display().to_string(), &ioengine, seed, outcome);
     Ok(RunRecord { attached, ..record })
 }
 
-fn recipe(suite: &Suite) -> Result<&Recipe, Refusal> {
+fn recipe_of(suite: &Suite) -> Result<&Recipe, Refusal> {
     match &suite.needs {
         Needs::Blocks(recipe) => Ok(recipe),
         Needs::Model(_) => {
@@ -355,13 +356,19 @@ fn plan(path: &Path, part: &Part) -> RunPlan {
     }
 }
 
-/// What a load came to; nothing where it was cut short.
+/// The counts of a load; nothing where it was cut short.
 fn done(made: Made) -> Option<LoadCounts> {
     let Made { total, marks, .. } = made;
     (!interrupt::requested()).then_some(LoadCounts { tally: total, marks })
 }
 
-fn record(suite: &Suite, target: &str, ioengine: &str, seed: u64, outcome: Outcome) -> RunRecord {
+fn record_of(
+    suite: &Suite,
+    target: &str,
+    ioengine: &str,
+    seed: u64,
+    outcome: Outcome,
+) -> RunRecord {
     let options = suite.options.iter().cloned().collect();
     let config = RunConfig {
         drivelab: env!("CARGO_PKG_VERSION").into(),

@@ -1,6 +1,6 @@
 //! Stage emulate: a modelled drive served in real time to this kernel, and measured as a real one.
 //!
-//! The server is a process of its own: one that served a file which it reads itself could not be
+//! The server is a separate process: one that served a file which it reads itself could not be
 //! killed while it waits for its own answer.
 
 mod server;
@@ -31,7 +31,7 @@ pub struct Emulator {
     drives: Simulator,
     study: StudyFile,
     commands: Commands,
-    /// Where the drive is mounted.
+    /// The mount point of the drive.
     folder: Marked,
 }
 
@@ -59,18 +59,18 @@ impl Emulator {
     }
 
     /// Measures a cell of the matrix: each of its drives is a part of the file.
-    fn cell(&self, place: usize, request: Request, path: &Path) -> Result<RunRecord, Refusal> {
+    fn cell(&self, index: usize, request: Request, path: &Path) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
-        let cell = &cells[place];
+        let cell = &cells[index];
         let parts = self.drives.parts(request)?;
-        let region = |drive: u64| {
+        let drives = 0..matrix.targets.len() as u64;
+        let regions = drives.map(|drive| {
             // The file holds the drives of this cell, and no others.
             let before = if cell.target.is_some() { 0 } else { drive };
             let first = before * parts.size.get();
             Region { path: path.to_owned(), first, size: Some(parts.size) }
-        };
-        let drives = matrix.targets.len() as u64;
-        let regions: Vec<Region> = (0..drives).map(region).collect();
+        });
+        let regions: Vec<Region> = regions.collect();
         let mut plans = cells::plans(matrix, cell, &regions);
         for (plan, seed) in plans.iter_mut().zip(&parts.seeds) {
             plan.seed = *seed;
@@ -79,7 +79,7 @@ impl Emulator {
         Ok(cells::record(measure::together(&plans, &|_| ())?))
     }
 
-    /// What was measured of a drive that this host served, with how late it was.
+    /// The record of a drive that this host served, with the lateness of the answers.
     fn served(&self, record: RunRecord, served: Served, request: Request) -> RunRecord {
         let Request { arm, task, .. } = request;
         let mut marks = record.marks;
@@ -109,9 +109,9 @@ impl Stage for Emulator {
     fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         let Request { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task).to_string();
-        if let Task::Cell(place) = task {
+        if let Task::Cell(index) = task {
             let drive = self.serve(&spec, self.drives.parts(request)?.seed)?;
-            let measured = self.cell(place, request, drive.path());
+            let measured = self.cell(index, request, drive.path());
             let served = drive.end();
             return Ok(self.served(measured?, served?, request));
         }
@@ -155,7 +155,7 @@ impl Stage for Emulator {
         let mut notes = vec![format!(
             "Emulated: this host served the model of {} in real time and measured it through its \
              own kernel. No real drive was involved, and the verdict is only as good as the model.",
-            self.drives.models().join(" and "),
+            self.drives.model_names().join(" and "),
         )];
         notes.extend(lateness(runs.iter().map(|run| &run.record)));
         notes.extend(views(runs.iter().map(|run| &run.record)));
@@ -168,21 +168,21 @@ fn emulated() -> Mark {
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
-/// Whether a figure of these phases depends on how late the drive was; a load has no phases. What
-/// memory holds does where some of it was written back: the kernel makes writers wait for that.
+/// True if a figure of these phases depends on how late the drive was; a load has no phases.
+/// Figures from the page cache do if some of it was written back: the kernel makes writers wait.
 fn depends_on_drive(phases: &[Phase], served: &Served) -> bool {
-    let of_drive = |nature| match nature {
-        Nature::Disk | Nature::DriveCache | Nature::JournalSync => true,
-        Nature::PageCache => served.ios > 0,
-        Nature::Cpu | Nature::Network => false,
-    };
     let mut natures = phases
         .iter()
         .flat_map(|phase| phase.figures.iter().map(|figure| figure.nature.unwrap_or(phase.nature)));
-    phases.is_empty() || natures.any(of_drive)
+    let is_any_of_drive = natures.any(|nature| match nature {
+        Nature::Disk | Nature::DriveCache | Nature::JournalSync => true,
+        Nature::PageCache => served.ios > 0,
+        Nature::Cpu | Nature::Network => false,
+    });
+    phases.is_empty() || is_any_of_drive
 }
 
-/// How late the answers of all runs were.
+/// The lateness of the answers of all runs.
 fn lateness<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
     let runs: Vec<&RunRecord> = runs.filter(|run| run.served.is_some()).collect();
     let served = || runs.iter().filter_map(|run| run.served.as_ref());
@@ -206,7 +206,7 @@ fn lateness<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
     ))
 }
 
-/// How long requests took by the model's word, and as this kernel saw them.
+/// The latency of requests by the model, and as this kernel saw it.
 fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
     let both = runs.filter_map(|run| Some((run.served.as_ref()?.model_ns?, run.total.as_ref()?)));
     let both: Vec<(Latency, Latency)> =
@@ -228,7 +228,7 @@ fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
     ))
 }
 
-/// Whole microseconds: nobody reads more digits.
+/// Whole microseconds: more digits would not matter to a reader.
 fn in_us(span: Span) -> Span {
     Span::from_us(span.ns() / 1000)
 }

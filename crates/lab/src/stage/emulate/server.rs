@@ -22,7 +22,7 @@ pub(super) struct Server {
     control: PathBuf,
 }
 
-/// What it says at its end.
+/// The summary that the server prints at its end.
 #[derive(Deserialize)]
 struct Summary {
     stats: Served,

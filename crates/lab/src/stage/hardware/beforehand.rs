@@ -1,4 +1,4 @@
-//! What a study on real files is refused for before its first run.
+//! Checks that can refuse a study on real files before its first run.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,9 @@ pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Res
     let writing = study.workloads.iter().find(|named| named.work.writes());
     let of_matrix = study.matrix.iter().flat_map(Matrix::groups).find(|group| group.read < 100);
     let name = writing.map(|named| named.name.clone()).or(of_matrix.map(|group| group.name()));
-    let is_device = |target: &&PathBuf| crate::paths::refuse_device(target).is_err();
-    let (Some(name), Some(target)) = (name, targets.iter().flatten().find(is_device)) else {
+    let mut targets = targets.iter().flatten();
+    let device = targets.find(|target| crate::paths::refuse_device(target).is_err());
+    let (Some(name), Some(target)) = (name, device) else {
         return Ok(());
     };
     let target = target.display();
@@ -33,7 +34,6 @@ pub(super) fn refuse_unswitched(
         // What a command does with the name of its arm is not visible here.
         return Ok(());
     }
-    let is_switched = |arm: &Arm| arm.apply.is_some() || arm.manual.is_some();
     for (number, arm) in study.arms.iter().enumerate().filter(|(_, arm)| !is_switched(arm)) {
         for (earlier, other) in study.arms.iter().enumerate().take(number) {
             let is_same = targets.get(number) == targets.get(earlier)
@@ -63,10 +63,9 @@ pub(super) fn refuse_unreverted(
     targets: &[Vec<PathBuf>],
 ) -> Result<(), Refusal> {
     let arms = || study.arms.iter().zip(targets);
-    let is_bare = |arm: &Arm| arm.apply.is_none() && arm.manual.is_none();
     for (applied, own) in arms().filter(|(arm, _)| arm.apply.is_some() && arm.revert.is_none()) {
         // A command may prepare the arm's own target, which no other arm uses.
-        let Some((bare, _)) = arms().find(|(arm, its)| is_bare(arm) && *its == own) else {
+        let Some((bare, _)) = arms().find(|(arm, its)| !is_switched(arm) && *its == own) else {
             continue;
         };
         let (applied, bare) = (&applied.name, &bare.name);
@@ -86,8 +85,13 @@ fn difference(arm: &Arm, other: &Arm) -> Option<String> {
     let has = |arm: &Arm, setting: &(&'static str, String)| arm.settings.contains(setting);
     let own = arm.settings.iter().find(|setting| !has(other, setting));
     let key = own.or_else(|| other.settings.iter().find(|setting| !has(arm, setting)));
-    let drive = || (arm.drive != other.drive).then(|| "drive".to_owned());
-    key.map(|(key, _)| (*key).to_owned()).or_else(drive)
+    key.map(|(key, _)| (*key).to_owned())
+        .or_else(|| (arm.drive != other.drive).then(|| "drive".to_owned()))
+}
+
+/// True if a command or the user changes the machine for this arm.
+fn is_switched(arm: &Arm) -> bool {
+    arm.apply.is_some() || arm.manual.is_some()
 }
 
 /// Tries runs of an arm, one of each kind, until one would be refused.

@@ -51,7 +51,7 @@ pub fn measured(
     }))
 }
 
-/// The start line of the engine, which has a clock of its own.
+/// The start line of the engine, which has a separate clock.
 struct Gate<'a, 'b> {
     line: &'a mut Line<'b>,
     /// The wall clock at the common start.
@@ -74,11 +74,11 @@ const ATTEMPTS: usize = 50;
 /// Three clocks at one instant. A busy machine may stop the process between two of them, for
 /// milliseconds: the attempt that took the least time counts.
 fn at_once(clock: impl Fn() -> Time) -> (Instant, SystemTime, Time) {
-    let attempt = |_| {
+    let attempts = (0..ATTEMPTS).map(|_| {
         let read = (Instant::now(), SystemTime::now(), clock());
         (read.0.elapsed(), read)
-    };
-    let (_, read) = (0..ATTEMPTS).map(attempt).min_by_key(|(took, _)| *took).expect("some");
+    });
+    let (_, read) = attempts.min_by_key(|(took, _)| *took).expect("some");
     read
 }
 

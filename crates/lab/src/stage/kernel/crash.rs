@@ -14,7 +14,7 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::Fault;
 use drivelab_serve::store::Store;
 
-use super::root::busybox;
+use super::root::find_busybox;
 use super::seen::{Seen, TAGS_MAX};
 use crate::interrupt;
 use crate::target;
@@ -72,7 +72,7 @@ impl Rig {
 
     /// A root whose shell runs `command`.
     pub fn root(command: &str) -> Result<Initramfs, Refusal> {
-        let busybox: &Path = busybox()?;
+        let busybox: &Path = find_busybox()?;
         Initramfs::new(busybox, command).at_path("read", busybox)
     }
 
@@ -103,8 +103,8 @@ impl Rig {
         watch: &mut dyn Observer<ServedDrive>,
     ) -> Result<RunResult, Refusal> {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
-        let guest = self.guest(&root, &arguments, limit);
-        let ran = guest.run_watched(disk, &self.seen.hardware, watch);
+        let ran =
+            self.guest(&root, &arguments, limit).run_watched(disk, &self.seen.hardware, watch);
         ran.map(|(ended, _)| ended).map_err(Refusal::from)
     }
 

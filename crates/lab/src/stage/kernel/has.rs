@@ -1,4 +1,4 @@
-//! What a guest has besides its drive: a file system, memory and a processor.
+//! The equipment of a guest besides its drive: a file system, memory and a processor.
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
@@ -10,12 +10,12 @@ use drivelab_core::Refusal;
 
 /// Enough for drivelab and a page cache of some size.
 pub(super) const MEMORY: Bytes = Bytes::mib(512);
-/// What the guest's root takes, with some left to run in.
+/// The size of the guest's root, with some left to run in.
 const MEMORY_MIN: Bytes = Bytes::mib(96);
 /// More than a page cache under test has; the memory is this machine's.
 const MEMORY_MAX: Bytes = Bytes::gib(16);
 
-/// What of a guest can be chosen, where its kernel is Linux.
+/// The choices for a guest, if its kernel is Linux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Has {
     /// The file system that workloads run on; none for those of the bare drive.
@@ -40,7 +40,7 @@ impl Has {
         }
     }
 
-    /// What settings say, where later ones replace earlier ones.
+    /// Reads settings, where later ones replace earlier ones.
     pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
@@ -58,7 +58,7 @@ impl Has {
         Self::new(file_system, options, bytes, processor)
     }
 
-    /// What options of the command line say.
+    /// Reads the options of the command line.
     pub fn new(
         file_system: Option<FileSystem>,
         options: String,
@@ -102,8 +102,8 @@ pub fn memory(text: &str) -> Result<Bytes, String> {
 
 /// Options of mount(8), separated by commas.
 pub fn mount_options(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-=:,.".contains(c);
-    if !text.chars().all(is_plain) {
+    // The options become words of a shell's command: nothing in them may need quotes.
+    if !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-=:,.".contains(c)) {
         return Err(format!(
             "`{text}` is not a list of mount options, such as `noatime,barrier=0`"
         ));

@@ -54,16 +54,16 @@ pub struct Inside<'a> {
     pub job: Job<'a>,
     /// Real time after which the guest is ended.
     pub limit: Span,
-    /// Where the trace and the console are written.
+    /// The folder for the trace and the console.
     pub trace: Option<PathBuf>,
     /// File that takes what the guest prints.
     pub console: Option<PathBuf>,
 }
 
-/// What the commands of a run came to in a guest.
+/// The results of the commands of a run in a guest.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Carried {
-    /// How their target was attached.
+    /// The attachment of their target.
     pub attached: Attached,
     /// Each with the name of its step.
     pub ran: Vec<(String, Ran)>,
@@ -118,7 +118,7 @@ impl Inside<'_> {
         Ok((printed, Made { ended, about, seen }))
     }
 
-    /// What the shell of the guest runs: the settings of the queue, the file system, the work.
+    /// The script for the shell of the guest: the settings of the queue, the file system, the work.
     fn script(&self, seen: &Seen) -> String {
         let mounted = self.has.mounted.as_ref();
         let target = self.job.target(seen.disk, mounted.is_some());
@@ -245,7 +245,7 @@ pub(super) fn machine(
     seed: u64,
 ) -> Result<(Drive, Seen), Refusal> {
     let host = target::build(profile, &spec.options, seed)?;
-    // The guest's kernel is the host side: the drive behind it has no elevator of its own.
+    // The guest's kernel is the host side: the drive behind it has no separate elevator.
     let drive = target::build_bare(profile, &spec.options, seed)?;
     let attributes = target::attributes(profile, drive.about());
     Ok((drive, Seen::new(host.about(), profile, attributes)?))
@@ -258,7 +258,7 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
     ServedDrive::new(drive, store, seed)
 }
 
-/// What drivelab printed in the guest.
+/// The result that drivelab printed in the guest.
 fn result<T: DeserializeOwned>(ended: &RunResult) -> Result<T, Refusal> {
     let printed = initramfs::results(&ended.results);
     match (ended.how, printed) {
@@ -304,7 +304,7 @@ pub(super) fn failed(ended: &RunResult, status: Option<u8>) -> Refusal {
     }
 }
 
-/// Whole milliseconds: nobody reads more digits.
+/// Whole milliseconds: more digits would not matter to a reader.
 fn in_ms(duration: Duration) -> Span {
     Span::from_ms(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 1_000_000))
 }

@@ -1,4 +1,4 @@
-//! What a guest does, as its shell runs it.
+//! The work of a guest, as its shell runs it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::input;
 use crate::stage::program::Step;
 use drivelab_core::Refusal;
 
-/// What is done in a guest.
+/// The work of a guest.
 #[derive(Debug, Clone, Copy)]
 pub enum Job<'a> {
     /// Requests of the load loop, with what else `drivelab run` gets.
@@ -30,7 +30,7 @@ const FILE: &str = "testfile";
 const STEPS: &str = "steps.json";
 
 impl Job<'_> {
-    /// What it is aimed at in a guest whose disk is `disk`.
+    /// The path of its target in a guest whose disk is `disk`.
     pub(super) fn target(&self, disk: &str, is_mounted: bool) -> String {
         match (self, is_mounted) {
             (_, false) => format!("/dev/{disk}"),
@@ -40,7 +40,7 @@ impl Job<'_> {
         }
     }
 
-    /// Refuses what has no place to run.
+    /// Refuses a job that has nothing to run on.
     pub fn check(&self, is_mounted: bool) -> Result<(), Refusal> {
         match self {
             Self::Suite(Suite { needs: Needs::Tree, name, .. }) if !is_mounted => {
@@ -88,8 +88,10 @@ impl Job<'_> {
         } else if !matches!(self, Self::Suite(Suite { needs: Needs::Tree, .. })) {
             arguments.push("--overwrite".into());
         }
-        let quoted = |argument: String| format!("'{}'", argument.replace('\'', "'\\''"));
-        let arguments: Vec<String> = arguments.into_iter().map(quoted).collect();
+        let arguments: Vec<String> = arguments
+            .into_iter()
+            .map(|argument| format!("'{}'", argument.replace('\'', "'\\''")))
+            .collect();
         format!("drivelab run {target} --json --no-archive {}", arguments.join(" "))
     }
 

@@ -63,9 +63,9 @@ pub struct KernelStage {
     study: StudyFile,
     kernel: Kernel,
     commands: Commands,
-    /// How many guests run at once.
+    /// The number of guests that run at once.
     guests: NonZeroUsize,
-    /// Where trace and console of the last run are, where they are compared.
+    /// The folder of trace and console of the last run, if they are compared.
     evidence: Option<Marked>,
 }
 
@@ -78,10 +78,10 @@ impl KernelStage {
         refuse_work(study)?;
         let kernel = find(&cache(None)?)?;
         let temporary = std::env::temp_dir();
-        let folder = || {
+        let evidence = study.checks_determinism.then(|| {
             Marked::temporary("drivelab-study-", &MARKER).at_path("make a folder in", &temporary)
-        };
-        let evidence = study.checks_determinism.then(folder).transpose()?;
+        });
+        let evidence = evidence.transpose()?;
         let has_commands = study.workloads.iter().any(|named| named.work.command().is_some());
         // What a command printed is kept run by run, and evidence is that of the last run.
         let is_alone = has_commands || evidence.is_some();
@@ -95,8 +95,8 @@ impl KernelStage {
         self.evidence.as_ref().map(|folder| folder.folder().path().join(name))
     }
 
-    /// What a load is given besides its workload.
-    fn options(&self, request: Request) -> Vec<String> {
+    /// The options of a load besides its workload.
+    fn load_options(&self, request: Request) -> Vec<String> {
         let arm = &self.study.arms[request.arm];
         let engine = arm.ioengine.map(|engine| format!("--ioengine={engine}"));
         let direct = arm.direct.map(|direct| format!("--direct={}", u8::from(direct)));
@@ -123,7 +123,7 @@ impl KernelStage {
         })
     }
 
-    /// What the guests' processors take, as a part of a sentence.
+    /// The timing of the guests' processors, as a part of a sentence.
     fn processors(&self) -> String {
         let of_workloads = (0..self.study.workloads.len()).map(Task::Workload);
         let points = self.study.curve.as_ref().map(|_| Task::Curve(0));
@@ -145,12 +145,12 @@ impl KernelStage {
         reason = "the method alone is not of any lifetime"
     )]
     fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
-        if let Task::Cell(place) = request.task {
-            return self.cell(place, request);
+        if let Task::Cell(index) = request.task {
+            return self.cell(index, request);
         }
         let record = match self.drives.work(request.task) {
             Work::Load(workload) => {
-                let options = self.options(request);
+                let options = self.load_options(request);
                 self.within(request, Job::Load(workload, &options), |inside| inside.run())?
             }
             Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
@@ -165,10 +165,10 @@ impl KernelStage {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not of any lifetime"
     )]
-    fn cell(&self, place: usize, request: Request) -> Result<RunRecord, Refusal> {
+    fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
-        let (threads, workload) = cells[place].jobs(matrix).map_err(Refusal::request_error)?;
-        let mut options = self.options(request);
+        let (threads, workload) = cells[index].jobs(matrix).map_err(Refusal::request_error)?;
+        let mut options = self.load_options(request);
         options.push(format!("--numjobs={threads}"));
         let job = Job::Load(&workload, &options);
         let record = self.within(request, job, |inside| inside.run())?;
@@ -188,7 +188,7 @@ impl KernelStage {
         let target = Job::Steps(&[], &[]).target(disk, is_mounted);
         let dir = if is_mounted { &target } else { "/dev" };
         let ground = |attached| Ground { target: &target, dir, attached };
-        let steps = program::steps(&self.study, command, request, &ground(None))?;
+        let steps = program::filled_steps(&self.study, command, request, &ground(None))?;
         let job = Job::Steps(&steps, &command.programs);
         let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
         let mut commands = std::mem::take(&mut self.commands);
@@ -199,11 +199,9 @@ impl KernelStage {
             ground(Some(carried.attached)),
             &mut |step, _| {
                 let ran = carried.ran.iter().find(|(what, _)| *what == step.what);
-                let missing = || {
-                    let message = format!("the guest did not carry out the {}", step.what);
-                    Refusal::bug(message)
-                };
-                ran.map(|(_, ran)| ran.clone()).ok_or_else(missing)
+                ran.map(|(_, ran)| ran.clone()).ok_or_else(|| {
+                    Refusal::bug(format!("the guest did not carry out the {}", step.what))
+                })
             },
         );
         self.commands = commands;
@@ -212,10 +210,10 @@ impl KernelStage {
     }
 }
 
-/// What the guest of a run has: what all arms share, then the arm, then the workload.
+/// The equipment of the guest of a run: that of all arms, then the arm's, then the workload's.
 fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Refusal> {
     let of_workload = match task {
-        Task::Workload(place) => Some(&study.workloads[place].settings),
+        Task::Workload(index) => Some(&study.workloads[index].settings),
         Task::Curve(_) | Task::Cell(_) => None,
     };
     Has::of([&study.base, &study.arms[arm].settings].into_iter().chain(of_workload))
@@ -233,27 +231,28 @@ fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
         .hint("or model the drives in virtual time: --stage simulate"))
 }
 
-/// Refuses workloads that an arm's guest has no place for.
+/// Refuses workloads that an arm's guest has nothing to run on.
 fn refuse_work(study: &StudyFile) -> Result<(), Refusal> {
     for (arm, about) in study.arms.iter().enumerate() {
         if study.matrix.is_some() {
             let is_mounted = has(study, arm, Task::Cell(0))?.mounted.is_some();
             let workload = study.work(Task::Cell(0));
             let workload = workload.load().expect("a cell is a load");
-            let failure = |failure: Refusal| failure.hint(format!("this is arm `{}`", about.name));
-            Job::Load(workload, &[]).check(is_mounted).map_err(failure)?;
+            Job::Load(workload, &[])
+                .check(is_mounted)
+                .map_err(|failure| failure.hint(format!("this is arm `{}`", about.name)))?;
         }
-        for (place, named) in study.workloads.iter().enumerate() {
-            let is_mounted = has(study, arm, Task::Workload(place))?.mounted.is_some();
+        for (index, named) in study.workloads.iter().enumerate() {
+            let is_mounted = has(study, arm, Task::Workload(index))?.mounted.is_some();
             let job = match &named.work {
                 Work::Load(workload) => Job::Load(workload, &[]),
                 Work::Suite(suite) => Job::Suite(suite),
                 Work::Command(_) => continue,
             };
             let (arm, work) = (&about.name, &named.name);
-            let failure =
-                |failure: Refusal| failure.hint(format!("this is arm `{arm}`, workload `{work}`"));
-            job.check(is_mounted).map_err(failure)?;
+            job.check(is_mounted).map_err(|failure| {
+                failure.hint(format!("this is arm `{arm}`, workload `{work}`"))
+            })?;
         }
     }
     Ok(())
@@ -301,11 +300,12 @@ impl Stage for KernelStage {
     }
 
     fn evidence(&mut self) -> Vec<Evidence> {
-        let read = |name| {
+        let files = [TRACE, CONSOLE].into_iter();
+        let read = files.filter_map(|name| {
             let text = std::fs::read_to_string(self.file(name)?).ok()?;
             Some(Evidence { name, text })
-        };
-        [TRACE, CONSOLE].into_iter().filter_map(read).collect()
+        });
+        read.collect()
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {

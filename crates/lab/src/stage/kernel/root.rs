@@ -8,18 +8,18 @@ use drivelab_guest::mounted::FileSystem;
 use drivelab_core::{AtPath as _, Refusal};
 
 const BUSYBOX: [&str; 2] = ["/usr/bin/busybox", "/bin/busybox"];
-/// Where programs are, `PATH` first: that of a user has no `sbin`.
+/// Folders of programs, `PATH` first: that of a user has no `sbin`.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The root of a guest in which `command` is run.
 pub(super) fn root(command: &str) -> Result<Initramfs, Refusal> {
-    let busybox = busybox()?;
+    let busybox = find_busybox()?;
     let root = Initramfs::new(busybox, command).at_path("read", busybox)?;
     with_this_program(root)
 }
 
 /// The program that is all tools of a guest.
-pub(super) fn busybox() -> Result<&'static Path, Refusal> {
+pub(super) fn find_busybox() -> Result<&'static Path, Refusal> {
     let found = BUSYBOX.iter().map(Path::new).find(|path| path.exists());
     found.ok_or_else(|| {
         let failure = Refusal::machine("`busybox` is not installed");
@@ -53,7 +53,7 @@ pub(super) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result
         .map_err(|failure| failure.hint(format!("install it: sudo apt-get install {package}")))
 }
 
-/// Where a program is: a name is looked up, a path is what it is.
+/// The path of a program: a name is looked up, a path is taken as it is.
 fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.exists().then(|| program.to_owned());

@@ -1,4 +1,4 @@
-//! What a guest sees of a modelled drive: controller, disk, and the settings of its queue.
+//! A modelled drive as a guest sees it: controller, disk, and the settings of its queue.
 
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Sectors};
@@ -11,7 +11,7 @@ use drivelab_serve::drive::Attributes;
 
 use drivelab_core::Refusal;
 
-/// What the driver of virtio sends at most, and so many requests need no larger queue.
+/// The most requests that the driver of virtio sends; no larger queue is needed.
 pub(super) const TAGS_MAX: u16 = 128;
 /// The slots of an AHCI adapter.
 const AHCI_SLOTS: u16 = 32;
@@ -70,7 +70,7 @@ impl Seen {
     }
 }
 
-/// What Linux calls the disk behind a controller for SATA, and any other.
+/// The names in Linux of the disk behind a controller for SATA, and behind any other.
 const SATA: &str = "sda";
 const VIRTIO: &str = "vda";
 
@@ -91,7 +91,7 @@ fn generation(attached: &Attachment) -> u8 {
     }
 }
 
-/// What the queue of the guest's disk is set to; nothing for a drive that is a service time.
+/// The settings of the queue of the guest's disk; none for a drive that is a service time.
 pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Refusal> {
     let Some(attached) = &host.attached else { return Ok(None) };
     let scheduler = match attached.scheduler {

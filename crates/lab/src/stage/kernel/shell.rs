@@ -12,7 +12,7 @@ use drivelab_model::options::DriveSpec;
 
 use super::has::MEMORY;
 use super::inside::{failed, machine, served};
-use super::root::{add_program, busybox, with_this_program};
+use super::root::{add_program, find_busybox, with_this_program};
 use super::seen::{Seen, TAGS_MAX};
 use crate::interrupt;
 use crate::target;
@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 pub fn shell(kernel: &Kernel, spec: &DriveSpec, programs: &[PathBuf]) -> Result<(), Refusal> {
     let profile = target::profile(spec)?;
     let (drive, seen) = machine(spec, &profile, SEED)?;
-    let root = root(&seen, &greeting(kernel, spec, &seen), programs)?;
+    let root = shell_root(&seen, &greeting(kernel, spec, &seen), programs)?;
     let guest = Guest {
         kernel: &kernel.path,
         initramfs: &root.to_bytes(),
@@ -45,10 +45,10 @@ pub fn shell(kernel: &Kernel, spec: &DriveSpec, programs: &[PathBuf]) -> Result<
     }
 }
 
-fn root(seen: &Seen, greeting: &str, programs: &[PathBuf]) -> Result<Initramfs, Refusal> {
+fn shell_root(seen: &Seen, greeting: &str, programs: &[PathBuf]) -> Result<Initramfs, Refusal> {
     let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
     lines.push(greeting.to_owned());
-    let busybox = busybox()?;
+    let busybox = find_busybox()?;
     let root = Initramfs::interactive(busybox, &lines.join("\n")).at_path("read", busybox)?;
     let mut root = with_this_program(root)?;
     for program in programs {

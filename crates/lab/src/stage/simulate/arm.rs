@@ -55,7 +55,7 @@ impl ModelledArm {
         target::build(&self.profile, &self.options, 0).expect("built once before")
     }
 
-    /// What is modelled, in words that are equal exactly when the model is.
+    /// A description of the model, in words that are equal exactly when the model is.
     pub(super) fn target(&self) -> String {
         let Options { specimen, seed, .. } = self.options;
         let seed = seed.filter(|_| specimen.is_some());
@@ -72,13 +72,13 @@ impl ModelledArm {
     }
 }
 
-/// How much every drive has, where some have more.
-pub(super) fn shared(arms: &[ModelledArm]) -> Option<Bytes> {
+/// The capacity that every drive has, where some have more.
+pub(super) fn shared_capacity(arms: &[ModelledArm]) -> Option<Bytes> {
     let least = arms.iter().map(|arm| arm.capacity).min();
     least.filter(|least| arms.iter().any(|arm| arm.capacity > *least))
 }
 
-/// What is left of `all` behind `offset`.
+/// The part of `all` behind `offset`.
 pub(super) fn rest(all: Bytes, offset: Bytes) -> Bytes {
     Bytes::new(all.get().saturating_sub(offset.get()))
 }

@@ -13,14 +13,14 @@ use drivelab_model::profile::Profile;
 use crate::interrupt;
 use crate::target;
 
-/// What the run of a cell does: all that its figures depend on.
+/// The run of a cell: all that its figures depend on.
 #[derive(Debug, Clone)]
 pub(super) struct CellRun {
     pub(super) options: Options,
     pub(super) workload: Workload,
     cell: Cell,
     cursor: Cursor,
-    /// Whether anything depends on seeds.
+    /// True if anything depends on seeds.
     draws: bool,
     /// The profile, and which drive of those that fit it.
     drive: (String, Option<u32>),
@@ -29,7 +29,7 @@ pub(super) struct CellRun {
     seeds: Vec<u64>,
 }
 
-/// What a cell measured.
+/// The figures of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CellFigures {
     /// One entry a drive.
@@ -37,7 +37,7 @@ pub(super) struct CellFigures {
     pub(super) total: JobRecord,
 }
 
-/// How many drives a cell is aimed at, where the matrix has several.
+/// The number of drives that a cell is aimed at, where the matrix has several.
 pub(super) fn drives(matrix: &Matrix, cell: &Cell) -> Option<u32> {
     let several = matrix.targets.len() > 1;
     several.then(|| u32::try_from(matrix.targets(cell).len()).expect("few drives"))
@@ -106,7 +106,7 @@ impl CellRun {
         &self.seeds
     }
 
-    /// Whether it is aimed at all drives at once.
+    /// True if it is aimed at all drives at once.
     pub(super) fn is_of_all(&self) -> bool {
         self.cell.target.is_none()
     }
@@ -128,7 +128,7 @@ impl CellRun {
         let device = target::build(profile, &self.options, self.seed)?;
         let capacity = device.capacity().bytes().get() / self.seeds.len() as u64;
         let threads = self.cell.group.threads;
-        // Threads that go on in one place are one that has as many requests outstanding.
+        // Threads that share one cursor are one thread that has as many requests outstanding.
         let one = self.cursor == Cursor::Shared && !self.workload.rw.is_random();
         let (numjobs, iodepth) = if one { (1, threads) } else { (threads, 1) };
         let pace = Pace::Closed { iodepth, think_time: Span::ZERO };

@@ -26,7 +26,7 @@ use super::{options, parallel, suite};
 use crate::attached;
 use crate::measure::{self, Made};
 use crate::target;
-use arm::{ModelledArm, rest, shared};
+use arm::{ModelledArm, rest, shared_capacity};
 use cells::{CellFigures, CellRun};
 
 /// Runs that each thread makes between two looks at the journal: enough that none waits long for
@@ -46,11 +46,11 @@ pub struct Simulator {
     /// Cells that were made, by all that their figures depend on.
     made: BTreeMap<String, CellFigures>,
     threads: NonZeroUsize,
-    /// How much every arm has, where some have more.
+    /// The capacity that every arm has, where some have more.
     shared: Option<Bytes>,
     /// The drives of the blocks, where each block has its own.
     specimens: Option<Specimens>,
-    /// Those of the runs that are being made: by arm and number.
+    /// The drawn drives of the runs that are being made: by arm and number.
     drawn: BTreeMap<(usize, u32), Profile>,
     /// The median drive stands for all that fit a profile.
     is_of_median: bool,
@@ -59,7 +59,7 @@ pub struct Simulator {
 /// The drives of a cell as parts of one file, one after the other.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// How long each part is.
+    /// The size of each part.
     pub(super) size: Bytes,
     /// The seed of the drives, and of the threads on each.
     pub(super) seed: u64,
@@ -81,7 +81,7 @@ impl Simulator {
             Specimens::new(seed, study.blocks, profiles)
         });
         let is_of_median = leaves_open && specimens.is_none();
-        let shared = shared(&arms);
+        let shared = shared_capacity(&arms);
         // Every arm is asked for the same addresses.
         let limited = |workload: &Workload| {
             let rest = shared.map(|all| rest(all, workload.offset));
@@ -119,8 +119,8 @@ impl Simulator {
         self.drawn.retain(|key, _| wanted.contains(key));
         for (arm, number) in wanted {
             let profile = &self.arms[arm].profile;
-            let draw = || specimens.of(arm, profile, number);
-            self.drawn.entry((arm, number)).or_insert_with(draw);
+            let drawn = self.drawn.entry((arm, number));
+            drawn.or_insert_with(|| specimens.of(arm, profile, number));
         }
     }
 
@@ -132,11 +132,11 @@ impl Simulator {
 
     /// The run of a cell; `None` for any other.
     fn cell(&self, request: Request) -> Result<Option<CellRun>, Refusal> {
-        let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
+        let (Task::Cell(index), Some((matrix, cells))) = (request.task, &self.matrix) else {
             return Ok(None);
         };
         let ModelledArm { profile_ref, profile, options, .. } = &self.arms[request.arm];
-        let run = CellRun::new(matrix, cells[place], profile, options, request.seed)?;
+        let run = CellRun::new(matrix, cells[index], profile, options, request.seed)?;
         Ok(Some(run.of_drive(profile_ref, request.specimen)))
     }
 
@@ -219,7 +219,7 @@ impl Simulator {
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }
 
-    /// How many runs the cells of a matrix of several drives rest on.
+    /// The number of runs that the cells of a matrix of several drives rest on.
     fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
         let (matrix, _) = self.matrix.as_ref().filter(|(matrix, _)| matrix.targets.len() > 1)?;
         let request = |run: &StoredRun| Request {
@@ -243,29 +243,29 @@ impl Simulator {
         ))
     }
 
-    /// What a task does that is no cell, and the drive settings that it runs under.
+    /// The work of a task that is no cell, and the drive settings that it runs under.
     fn plan(&self, arm: usize, task: Task) -> (&Work, Options) {
         let options = &self.arms[arm].options;
         match task {
-            Task::Workload(place) => {
-                let (work, own) = &self.workloads[place];
+            Task::Workload(index) => {
+                let (work, own) = &self.workloads[index];
                 (work, options.overlaid_with(own))
             }
-            Task::Curve(place) => (&self.curve[place], *options),
+            Task::Curve(index) => (&self.curve[index], *options),
             Task::Cell(_) => unreachable!("cells are planned by themselves"),
         }
     }
 
     /// The settings of an arm's drive for a task.
     fn settings_for(&self, arm: usize, task: Task) -> Options {
-        let (Task::Cell(place), Some((matrix, cells))) = (task, &self.matrix) else {
+        let (Task::Cell(index), Some((matrix, cells))) = (task, &self.matrix) else {
             return self.plan(arm, task).1;
         };
         let options = self.arms[arm].options;
-        Options { drives: cells::drives(matrix, &cells[place]).or(options.drives), ..options }
+        Options { drives: cells::drives(matrix, &cells[index]).or(options.drives), ..options }
     }
 
-    /// What a task does.
+    /// The work of a task.
     pub(super) fn work(&self, task: Task) -> &Work {
         self.plan(0, task).0
     }
@@ -276,17 +276,17 @@ impl Simulator {
         DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }
     }
 
-    /// What each arm is, in the order of the study.
+    /// The descriptions of all arms, in the order of the study.
     pub(super) fn abouts(&self) -> Vec<(String, About)> {
         self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
     }
 
-    /// What an arm is.
+    /// The description of an arm's drive.
     pub(super) fn about(&self, arm: usize) -> About {
         self.arms[arm].drive().about().clone()
     }
 
-    /// What the model of an arm says of how it is attached.
+    /// The attachment of an arm, by its model.
     pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
         let options = self.settings_for(arm, task);
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
@@ -294,7 +294,7 @@ impl Simulator {
         attached::to_model(&profile_ref.to_string(), drive.about())
     }
 
-    /// That the drive of an arm is the median one, for the record of a run of a task.
+    /// The median drive of an arm, for the record of a run of a task.
     pub(super) fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
         let options = self.settings_for(arm, task);
         let profile = &self.arms[arm].profile;
@@ -303,14 +303,14 @@ impl Simulator {
     }
 
     /// The drives that are modelled, each once.
-    pub(super) fn models(&self) -> Vec<String> {
+    pub(super) fn model_names(&self) -> Vec<String> {
         let mut models = self.each(|arm| arm.profile.model.clone());
         models.sort_unstable();
         models.dedup();
         models
     }
 
-    /// What `of` says of each arm, once where all arms say the same.
+    /// The text of `of` for each arm, once if it is the same for all arms.
     fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
         let mut each: Vec<String> = self.arms.iter().map(of).collect();
         if each.iter().all(|one| *one == each[0]) {
@@ -385,17 +385,17 @@ impl Stage for Simulator {
 
     fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
         let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
-        let cache = |arm: &ModelledArm| {
+        let caches = self.arms.iter().map(|arm| {
             let drive = arm.drive();
             let attached = drive.about().attached.as_ref();
             let size = attached.and_then(|attached| attached.write_cache_bytes);
             WriteCache { size: size.map(Bytes::new) }
-        };
-        vec![risk::modelled(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())]
+        });
+        vec![risk::modelled(&names, &caches.collect::<Vec<_>>())]
     }
 
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
-        let models = self.models();
+        let models = self.model_names();
         let mut profiles = self.each(|arm| arm.profile_ref.to_string());
         profiles.sort_unstable();
         profiles.dedup();
