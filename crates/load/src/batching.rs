@@ -1,4 +1,4 @@
-//! When requests are submitted to the device, and how many completions are processed together.
+//! The batches in which requests are submitted to the device and completions are processed.
 
 use drivelab_core::workload::Batches;
 
@@ -65,7 +65,7 @@ impl Batching {
         self.held_back += 1;
     }
 
-    /// Whether the requests held back, of `outstanding` ones, must be submitted before more are
+    /// True if the requests held back, of `outstanding` ones, must be submitted before more are
     /// added.
     #[inline]
     pub(super) fn is_full(&self, outstanding: usize) -> bool {
@@ -78,7 +78,7 @@ impl Batching {
         held_back > 0 && !self.at_once && held_back >= most
     }
 
-    /// Whether the target holds requests back.
+    /// True if the target holds requests back.
     #[inline]
     pub(super) fn holds_back(&self) -> bool {
         self.held_back > 0
@@ -106,7 +106,7 @@ impl Batching {
         (self.batches.complete_min.max(1) as usize).min(outstanding.max(1))
     }
 
-    /// How many of `ready` completions are processed now.
+    /// The number of `ready` completions that are processed now.
     #[inline]
     pub(super) fn taken(&self, ready: usize) -> usize {
         self.batches.complete_max.map_or(ready, |max| ready.min(max as usize))

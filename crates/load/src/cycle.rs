@@ -13,7 +13,7 @@ use super::pace::Pacer;
 use super::slots::{InFlight, Slots};
 use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch};
 
-/// How often progress is reported, in the target's time.
+/// The interval between reports of progress, in the target's time.
 const TICK: Span = Span::from_ms(100);
 /// A stopped run abandons requests that are not answered within this time: a command must end
 /// within two seconds of Ctrl-C, and this includes printing the figures.
@@ -220,7 +220,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         Ok((!done).then_some(wake.min(self.clock + TICK)))
     }
 
-    /// Whether a stopped run has waited long enough for outstanding requests.
+    /// True if a stopped run has waited long enough for outstanding requests.
     fn gives_up(&mut self, mut drain: Drain) -> bool {
         if self.clock >= self.alarm {
             self.tick();
@@ -243,7 +243,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         self.pacer.owed(self.meter.end()).min(self.number_ios.saturating_sub(asked))
     }
 
-    /// Whether the next request must be sent in the drain: an arrival, or the flush after one.
+    /// True if the next request must be sent in the drain: an arrival, or the flush after one.
     fn owes(&self) -> bool {
         let flush = self.flush_next();
         let due = self.pacer.due(flush).is_some_and(|due| due < self.meter.end());
@@ -277,7 +277,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         }
     }
 
-    /// Whether sending has ended, and why.
+    /// The reason why sending has ended; `None` while it goes on.
     #[inline]
     fn over(&mut self) -> Option<End> {
         if self.watch.stop() {
@@ -336,7 +336,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             if self.target.holds_back() && self.batching.is_full(outstanding) {
                 let ready = self.target.hand_over()?;
                 self.batching.answered(ready, outstanding);
-                // That took some time: the next request has a time stamp of its own.
+                // That took some time: the next request needs a new time stamp.
                 stamped = None;
                 continue;
             }

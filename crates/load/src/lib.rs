@@ -46,7 +46,7 @@ pub struct Job<'a> {
     pub workload: &'a Workload,
     /// Seed of everything random in it.
     pub seed: u64,
-    /// How often the time of sending is stamped.
+    /// The moments at which the time of sending is stamped.
     pub stamp: Stamp,
 }
 

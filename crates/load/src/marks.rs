@@ -1,4 +1,4 @@
-//! What figures measure.
+//! The meaning of a run's figures, and their limits.
 
 use drivelab_core::record::{Mark, MarkId, Nature, ReadBack, Tally};
 use drivelab_core::units::{Bytes, Ratio, Span};
@@ -41,9 +41,9 @@ pub struct RunFacts<'a> {
     pub numjobs: u32,
     /// Counts of all jobs.
     pub total: &'a Tally,
-    /// How long its jobs were runnable but had no processor.
+    /// The time during which its jobs were runnable but had no processor.
     pub waited: Span,
-    /// Why the run ended.
+    /// The reason why the run ended.
     pub end: End,
 }
 
@@ -64,7 +64,7 @@ pub struct TargetFacts<'a> {
     pub laid_out: bool,
     /// The drive acknowledges writes from its own cache.
     pub write_back: bool,
-    /// The device's real nature, if it is not a disk of its own.
+    /// The device's real nature, if it is not a separate disk.
     pub stand_in: Option<&'a str>,
 }
 
@@ -161,7 +161,7 @@ fn read_back(target: TargetFacts<'_>) -> ReadBack {
     ReadBack { is_dropped: false, bytes, memory }
 }
 
-/// Whether every write waits until it is on the medium; a flush after several covers only the last
+/// True if every write waits until it is on the medium; a flush after several covers only the last
 /// one.
 fn waits_for_disk(workload: &Workload) -> bool {
     workload.sync || workload.fsync == 1
@@ -196,19 +196,18 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
 }
 
 /// A closed loop whose requests the target never refused answers each completion with a request; if
-/// places of the queue are nevertheless empty, the loop limited the rate.
+/// slots of the queue are nevertheless empty, the loop limited the rate.
 fn generator_bound(facts: RunFacts<'_>) -> Option<String> {
     let RunFacts { workload, numjobs, total, .. } = facts;
     let Pace::Closed { iodepth, think_time: Span::ZERO } = workload.pace else { return None };
     let depth = u128::from(iodepth) * u128::from(numjobs);
-    // If a number of requests ends the run, the last requests leave more places empty than any
-    // loop.
+    // If a number of requests ends the run, the last requests leave more slots empty than any loop.
     let few = workload.number_ios.is_some() && u128::from(total.ios()) < 100 * depth;
     if total.target_full || few {
         return None;
     }
-    let places = depth * u128::from(total.elapsed.ns());
-    let empty = (places.saturating_sub(total.queued_ns) * 100).checked_div(places)?;
+    let slots = depth * u128::from(total.elapsed.ns());
+    let empty = (slots.saturating_sub(total.queued_ns) * 100).checked_div(slots)?;
     let mean = total.queue_depth_mean()?;
     (empty >= EMPTY_PERCENT).then(|| {
         format!(

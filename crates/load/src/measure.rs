@@ -81,7 +81,7 @@ impl Meter {
         self.from
     }
 
-    /// When measuring ends; far away if only the number of requests ends it.
+    /// The end of measuring; far away if only the number of requests ends it.
     pub(super) fn end(&self) -> Time {
         self.end
     }
@@ -108,7 +108,7 @@ impl Meter {
         self.cut(self.last);
     }
 
-    /// Whether the figures are steady, if requested: checked once per second.
+    /// True if the figures are steady, if requested: checked once per second.
     pub(super) fn steady(&mut self, now: Time) -> bool {
         let Some(steady) = self.steady else { return false };
         let whole = usize::try_from(now.since(self.from).ns() / NS_PER_S).unwrap_or(usize::MAX);
@@ -130,13 +130,13 @@ impl Meter {
         reached
     }
 
-    /// Whether what completes at `at` counts for throughput.
+    /// True if a completion at `at` counts for throughput.
     #[inline]
     fn within(&self, at: Time) -> bool {
         (at > self.from || self.from_start) && at <= self.end
     }
 
-    /// Whether the latency of a request that was due at `intended` counts.
+    /// True if the latency of a request that was due at `intended` counts.
     #[inline]
     fn meant(&self, intended: Time) -> bool {
         intended >= self.from && intended < self.end
@@ -145,14 +145,14 @@ impl Meter {
     /// Counts one completion.
     #[inline]
     pub(super) fn count(&mut self, sent: &InFlight, done: &Completion) {
-        let within = self.within(done.at);
-        if within {
+        let is_timely = self.within(done.at);
+        if is_timely {
             self.last = self.last.max(done.at);
         }
         if done.result.is_err() {
             self.queued(sent.issued, done.at, 1);
             // A failure counts whenever it occurs: the drain must not hide it.
-            self.tally.errors += u64::from(within || self.meant(sent.intended));
+            self.tally.errors += u64::from(is_timely || self.meant(sent.intended));
             return;
         }
         let success = Success {

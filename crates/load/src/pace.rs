@@ -1,4 +1,4 @@
-//! When the next request is due.
+//! The times at which requests are due.
 
 use std::collections::VecDeque;
 
@@ -121,9 +121,12 @@ impl Pacer for Open {
         let end = Time::ZERO + end.since(self.start);
         let left = self.arrivals.left_before(end);
         let drawn = matches!(self.arrivals, Arrivals::Poisson { .. }) && left <= COUNTED;
+        if !drawn {
+            return 1 + left;
+        }
+        // A copy draws ahead, so that the arrivals themselves stay as they are.
         let mut arrivals = self.arrivals.clone();
-        let mut count = || (0..4 * COUNTED).take_while(|_| arrivals.next_at() < end).count() as u64;
-        1 + if drawn { count() } else { left }
+        1 + (0..4 * COUNTED).take_while(|_| arrivals.next_at() < end).count() as u64
     }
 
     fn skip(&mut self, count: u64) {

@@ -25,11 +25,11 @@ pub struct VirtualJobs<'a> {
     pub workload: &'a Workload,
     /// Number of copies.
     pub numjobs: u32,
-    /// How they begin, share the drive and end; there is no page cache.
+    /// Their start, their shares of the drive and their end; there is no page cache.
     pub schedule: JobSchedule,
     /// Seed of all random choices in them.
     pub seed: u64,
-    /// Where their part of the device begins.
+    /// The first sector of their part of the device.
     pub first: Sectors,
     /// Its size; default: the whole device.
     pub capacity: Option<Bytes>,
@@ -63,7 +63,7 @@ impl Simulation {
         total
     }
 
-    /// What the figures measure, and reasons to doubt them.
+    /// The meaning of the figures, and reasons to doubt them.
     pub fn marks(&self, workload: &Workload, total: &Tally) -> Vec<Mark> {
         let numjobs = u32::try_from(self.jobs.len()).expect("at most JOBS_MAX");
         let end = self.end;
@@ -91,16 +91,18 @@ pub fn simulate<D: Device>(
         _ => take_turns(target, sets, control)?,
     };
     let mut loaded = loaded.into_iter();
-    let of_set = |set: &VirtualJobs<'_>| {
+    let simulations = sets.iter().map(|set| {
         let jobs: Vec<JobOutcome> = loaded.by_ref().take(set.numjobs as usize).collect();
         let stopped = jobs.iter().any(|job| job.end == End::Stopped);
         let end = jobs.first().filter(|_| !stopped).map_or(End::Stopped, |job| job.end);
         Simulation { jobs: jobs.into_iter().map(|job| job.tally).collect(), end }
-    };
-    Ok(sets.iter().map(of_set).collect())
+    });
+    let simulations = simulations.collect();
+    debug_assert!(loaded.next().is_none(), "every job belongs to a set");
+    Ok(simulations)
 }
 
-/// Whether the loop can use the whole device alone from now on.
+/// True if the loop can use the whole device alone from now on.
 fn is_alone(set: &VirtualJobs<'_>) -> bool {
     let VirtualJobs { numjobs, schedule, first, capacity, .. } = set;
     let whole = *first == Sectors::ZERO && capacity.is_none();
@@ -148,7 +150,7 @@ impl<D: Device> Shared<'_, D> {
     }
 }
 
-/// Each job submits from a processor of its own.
+/// Each job submits from a separate processor.
 fn submitter(job: usize) -> u16 {
     u16::try_from(job % (1 << u16::BITS)).expect("a remainder of 16 bits")
 }
@@ -235,7 +237,7 @@ struct Planned<'a> {
 }
 
 fn planned<'a>(sets: &'a [VirtualJobs<'a>], whole: Bytes) -> Vec<Planned<'a>> {
-    let of_set = |set: &'a VirtualJobs<'a>| {
+    let jobs = sets.iter().flat_map(|set| {
         let capacity = set.capacity.unwrap_or(whole);
         let VirtualJobs { numjobs, schedule, .. } = *set;
         let sharing = Sharing { capacity, numjobs, schedule, verified: false };
@@ -243,8 +245,8 @@ fn planned<'a>(sets: &'a [VirtualJobs<'a>], whole: Bytes) -> Vec<Planned<'a>> {
             let workload = sharing.part(set.workload, index);
             Planned { set, workload, seed: seed_of(set.seed, index), capacity }
         })
-    };
-    sets.iter().flat_map(of_set).collect()
+    });
+    jobs.collect()
 }
 
 /// Runs several jobs, each as far as it can go before the next.
@@ -264,9 +266,9 @@ fn take_turns<D: Device>(
             Seat { shared: &shared, job, first: planned.set.first, capacity: planned.capacity };
         (seat, Turn { control, over: &over, counts: &counts, told: [0; 3], job })
     };
-    let mut places: Vec<_> = plan.iter().enumerate().map(seat).collect();
+    let mut seats: Vec<_> = plan.iter().enumerate().map(seat).collect();
     let mut states = Vec::new();
-    for (planned, (seat, turn)) in plan.iter().zip(&mut places) {
+    for (planned, (seat, turn)) in plan.iter().zip(&mut seats) {
         let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
         let begins = start + planned.set.schedule.start_delay;
         states.push(Some(State::Loading(begin(seat, job, begins, turn)?)));
@@ -282,8 +284,7 @@ fn take_turns<D: Device>(
             }
             (states[job], wakes[job]) = (Some(state), wake);
         }
-        let is_done = |state: &Option<State<'_>>| matches!(state, Some(State::Done(_)));
-        if states.iter().all(is_done) {
+        if states.iter().all(|state| matches!(state, Some(State::Done(_)))) {
             break;
         }
         let until = wakes.iter().copied().min().expect("there are jobs");

@@ -37,7 +37,7 @@ pub struct Progress {
 
 /// Observes a running job. The loop calls all these functions, so they must return at once.
 pub trait Watch {
-    /// Whether the job must stop sending and keep its results; called between batches.
+    /// True if the job must stop sending and keep its results; called between batches.
     fn stop(&mut self) -> bool;
 
     /// A new phase began.
@@ -51,14 +51,14 @@ pub trait Watch {
 /// The command line's control of a run: a flag that a signal handler may set, and a listener.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
-    /// When this is set, the results so far become the result.
+    /// If set, the results so far become the result.
     pub stop: &'a AtomicBool,
     /// Receives the progress of the run; called from the threads of the jobs.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
 }
 
 impl Control<'_> {
-    /// Whether the run must stop.
+    /// True if the run must stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
