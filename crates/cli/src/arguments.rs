@@ -128,7 +128,7 @@ pub(crate) enum Verb {
     Man(commands::generate::ManArgs),
 }
 
-/// What is wrong where a negative number was given, which the parser takes for an option.
+/// The error for a negative number, which the parser takes for an option.
 pub(crate) fn negative(
     error: &clap::Error,
     typed: impl Iterator<Item = OsString>,
@@ -144,8 +144,8 @@ pub(crate) fn negative(
     }
     let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into_owned()).collect();
     // The parser names only the first digit of `-4k`.
-    let place = typed.iter().position(|word| is_number(word) && word.starts_with(unknown))?;
-    let (value, before) = (&typed[place], place.checked_sub(1).map(|before| &typed[before]));
+    let index = typed.iter().position(|word| is_number(word) && word.starts_with(unknown))?;
+    let (value, before) = (&typed[index], index.checked_sub(1).map(|before| &typed[before]));
     let failure = match before.filter(|before| before.starts_with("--")) {
         Some(option) => Refusal::request(format!("`{option}` cannot be negative: `{value}`")),
         None => Refusal::request(format!("`{value}` is neither an option nor a target")),
@@ -171,14 +171,14 @@ pub(crate) fn inner_verb(error: &clap::Error) -> Option<Refusal> {
     Some(failure.hint(format!("write {}", meant.join(" or "))))
 }
 
-/// What Rust's own readers of numbers say, and what a person understands.
+/// The messages of Rust's number parsers, and the same in plain words.
 const PLAINLY: [(&str, &str); 3] = [
     ("number would be zero for non-zero type", "at least 1 is needed"),
     ("invalid digit found in string", "it is not a whole number"),
     ("number too large to fit in target type", "the number is too large"),
 ];
 
-/// What is wrong with the value of an option, in the form of every other error.
+/// The error for a wrong value of an option, in the form of every other error.
 pub(crate) fn wrong_value(error: &clap::Error) -> Option<Refusal> {
     if error.kind() != ErrorKind::ValueValidation {
         return None;

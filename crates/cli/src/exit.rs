@@ -47,7 +47,7 @@ impl Exit {
         (Self::Interrupted, "interrupted; partial results are kept"),
     ];
 
-    /// What a comparison says to a script that gates on it.
+    /// The exit code of a comparison, for a script that gates on it.
     pub(crate) fn of(comparison: &Comparison) -> Self {
         match comparison.verdict {
             Verdict::Inconclusive => Self::Inconclusive,
@@ -79,5 +79,5 @@ impl From<&Refusal> for Exit {
     }
 }
 
-/// How a command ends.
+/// The end of a command: an exit code or an error.
 pub(crate) type Outcome = Result<Exit, Refusal>;

@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
             };
         }
     };
-    // A panic is our bug and has an exit code of its own, so that scripts can tell.
+    // A panic is our bug. Its exit code is distinct, so that scripts can recognize it.
     match std::panic::catch_unwind(|| begin(arguments)) {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(failure)) => ui::show_failure(&failure).into(),

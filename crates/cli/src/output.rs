@@ -1,6 +1,6 @@
-//! Files that are written beside a measurement: results, reports, ledgers, profiles.
+//! Files that are written next to a measurement: results, reports, ledgers, profiles.
 //!
-//! Never a block device, and never in the place of a file that the same verb did not write: a wrong
+//! Never a block device, and never over a file that the same verb did not write: a wrong
 //! name must not cost a disk, nor a file.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,12 +14,12 @@ use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_lab::{interrupt, paths};
 
-/// A kind of file, which is told from any other by how it begins or ends.
+/// A kind of file, recognized by its first or its last bytes.
 #[derive(Debug)]
 pub(crate) struct Kind {
     what: &'static str,
     option: &'static str,
-    /// Whether it is told by how it ends.
+    /// True if the last bytes identify the file, not the first.
     by_end: bool,
     is_ours: fn(&[u8]) -> bool,
 }
@@ -47,7 +47,7 @@ pub(crate) const PICTURE: Kind =
 /// The rows of a sweep.
 pub(crate) const TABLE: Kind =
     Kind { what: "table of drivelab", option: "--out", by_end: true, is_ours: is_table };
-/// What a guest left: its trace, or what it printed.
+/// The trace of a guest, or its console output.
 pub(crate) const GUEST: Kind = Kind {
     what: "trace or console of `run --in kernel`",
     option: "--trace or --console",
@@ -61,18 +61,18 @@ pub(crate) const PROFILE: Kind = Kind {
     by_end: false,
     is_ours: is_profile,
 };
-/// What was measured of a drive.
+/// The measurements of a drive.
 pub(crate) const MEASUREMENTS: Kind = Kind {
     what: "measurement of `drive measure`",
     option: "--out",
     by_end: false,
     is_ours: is_measurement,
 };
-/// What an inspection read.
+/// The captured files of an inspection.
 pub(crate) const CAPTURE: Kind =
     Kind { what: "capture of `inspect`", option: "--capture", by_end: false, is_ours: is_capture };
 
-/// How much of a file is looked at: a page says what it is behind its style sheet.
+/// The bytes of a file that are examined: a page names its kind after its style sheet.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Begins the file at `path`, which replaces an earlier one of its kind when it is finished.

@@ -41,7 +41,7 @@ pub(crate) fn arms<'a>(
 }
 
 /// The same arms, where kept runs that were named by their ids are called by their labels, their
-/// dates or their targets: by the first of these that tells all arms apart.
+/// dates or their targets: by the first of these that distinguishes all arms.
 pub(crate) fn called_by_content<'a>(
     arms: Vec<ArmFiles<'a>>,
     archive: &ArchiveArgs,
@@ -73,8 +73,8 @@ fn kept_run(archive: &Archive, typed: &Path) -> Option<Kept> {
     archive.listed(&Filter::default(), &ids).ok()?.runs.into_iter().next()
 }
 
-/// The names of arms, some of which are kept runs: by label, date or target if that tells all of
-/// them apart, else as they are.
+/// The names of arms, some of which are kept runs: by label, date or target if that distinguishes
+/// all of them, else as they are.
 pub(crate) fn told_apart(names: &[String], kept: &[Option<Kept>]) -> Vec<String> {
     let ways: [fn(&Kept) -> Option<String>; 3] = [
         |kept| kept.label.clone(),
@@ -94,7 +94,7 @@ pub(crate) fn told_apart(names: &[String], kept: &[Option<Kept>]) -> Vec<String>
     names.to_vec()
 }
 
-/// Whether this is an option, and no file of such a name.
+/// True if this is an option and no file has that name.
 fn is_option(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("--")) && !path.exists()
 }
@@ -110,11 +110,11 @@ fn names(groups: &[Vec<&Path>]) -> Vec<String> {
         }
     }
     let names: Vec<String> = groups.iter().map(|files| by_path(files)).collect();
-    let numbered = names.iter().enumerate().map(|(place, name)| {
+    let numbered = names.iter().enumerate().map(|(index, name)| {
         if names.iter().filter(|other| *other == name).count() == 1 {
             return name.clone();
         }
-        let number = names[..=place].iter().filter(|other| *other == name).count();
+        let number = names[..=index].iter().filter(|other| *other == name).count();
         format!("{name}-{number}")
     });
     let numbered: Vec<String> = numbered.collect();
@@ -122,11 +122,11 @@ fn names(groups: &[Vec<&Path>]) -> Vec<String> {
         return numbered;
     }
     // A file may be called as the number of another.
-    (1..).zip(&names).map(|(place, name)| format!("{place}: {name}")).collect()
+    (1..).zip(&names).map(|(number, name)| format!("{number}: {name}")).collect()
 }
 
 fn are_different(names: &[String]) -> bool {
-    names.iter().enumerate().all(|(place, name)| !names[..place].contains(name))
+    names.iter().enumerate().all(|(index, name)| !names[..index].contains(name))
 }
 
 /// The name of the file, or of the folder that all files lie in.

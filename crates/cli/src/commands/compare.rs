@@ -150,10 +150,10 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Refusal> {
     drivelab_analysis::comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
 }
 
-/// What is compared.
+/// The content of the compared arms.
 pub(crate) struct Gathered {
     pub(crate) input: Input,
-    /// Whether some of it are runs of studies.
+    /// True if some of the runs are from studies.
     has_studies: bool,
 }
 
@@ -165,7 +165,7 @@ impl Gathered {
     }
 }
 
-/// What each file of each arm holds.
+/// The content of each file of each arm.
 pub(crate) fn found(
     arms: &[ArmFiles],
     (archive, detail): (&ArchiveArgs, Detail),
@@ -271,7 +271,7 @@ fn refuse_unequal(result: &CompareResult) -> Result<(), Refusal> {
     }
 }
 
-/// What equal runs differ by is no effect: anything below is noise of this host.
+/// Prints the difference between equal runs: any smaller effect is noise of this host.
 fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) -> Outcome {
     let series = &result.series[result.primary().series];
     let both = series.values[0].iter().zip(&series.values[result.arms.len() - 1]);

@@ -1,4 +1,4 @@
-//! What completions offer where any text is taken: names of studies, drives and choices.
+//! The completions of free-text arguments: names of studies, drives and choices.
 
 use std::ffi::OsStr;
 
@@ -73,7 +73,7 @@ pub(crate) fn for_bash(script: &str) -> String {
     format!("{joined}\n{}", include_str!("completion.bash"))
 }
 
-/// The script for zsh with files beside names, where it has names only.
+/// The script for zsh, completing files too where it has names only.
 pub(crate) fn for_zsh(script: &str) -> String {
     beside_paths().into_iter().fold(script.to_owned(), |script, names| {
         let names = names.join(" ").replace(':', "\\:");
@@ -87,14 +87,14 @@ pub(crate) fn for_zsh(script: &str) -> String {
 
 /// The script for fish with the names that stand where a path may stand too.
 pub(crate) fn for_fish(script: &str) -> String {
-    let places = [
+    let offers = [
         ("study", studies()),
         ("run", targets()),
         ("durability", targets()),
         ("serve", drives()),
         ("drive; and __fish_seen_subcommand_from show predict", drives()),
     ];
-    places.into_iter().fold(script.to_owned(), |script, (verb, names)| {
+    offers.into_iter().fold(script.to_owned(), |script, (verb, names)| {
         let names = names.join(" ");
         let asked = format!("__fish_drivelab_using_subcommand {verb}");
         format!("{script}complete -c drivelab -n \"{asked}\" -a \"{names}\"\n")

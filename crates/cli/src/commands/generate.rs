@@ -150,7 +150,7 @@ fn synopsis(command: &Command) -> String {
     format!(".SH SYNOPSIS\n\\fB{}\\fR {}{inner}\n", roff(name), words.join(" "))
 }
 
-/// What stands below the options in the help: examples, and exit codes where they are there.
+/// The sections after the options in the help: examples, and exit codes if it has them.
 fn examples_section(after_help: &str) -> String {
     let mut section = String::new();
     for block in after_help.split("\n\n") {

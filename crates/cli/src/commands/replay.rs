@@ -82,14 +82,14 @@ enum How {
     Open,
 }
 
-/// What comes of the answers.
+/// Collects the figures of the completed requests.
 struct Sink {
     times: Option<BufWriter<NewFile>>,
     failed_write: Option<std::io::Error>,
     latencies: Histogram,
     requests: u64,
     errors: u64,
-    /// Where the furthest request ends.
+    /// The end of the furthest request.
     furthest: Bytes,
     late_max: Span,
     /// The last recorded arrival.
@@ -112,7 +112,7 @@ impl Sink {
         }
     }
 
-    /// How the replay went.
+    /// The course of the replay.
     fn course<D: Device>(&self, replay: &Replay<D>, how: Loop) -> Course {
         Course {
             requests: self.requests,
@@ -272,7 +272,7 @@ fn create(path: &Path) -> Result<BufWriter<NewFile>, Refusal> {
     Ok(BufWriter::with_capacity(1 << 16, output::create(path, &output::TIMES)?))
 }
 
-/// Where the requests come from.
+/// The source of the requests.
 enum Requests {
     Recorded { trace: Box<Trace>, parser: Box<Parser> },
     Made(std::vec::IntoIter<TraceEntry>),
@@ -317,7 +317,7 @@ impl Requests {
         }
     }
 
-    /// What must be known of the requests that were not replayed.
+    /// The notes about the requests that were not replayed.
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Recorded { parser, .. } => notes_of(parser.left_out()),
@@ -354,14 +354,14 @@ fn notes_of(left_out: LeftOut) -> Vec<String> {
 struct Trace {
     path: PathBuf,
     lines: Lines,
-    /// What the last line holds besides what was taken of it.
+    /// The entries of the last line that were not taken yet.
     rest: Entries,
     read: u64,
     has_ended: bool,
     progress: Option<Progress>,
 }
 
-/// The bar moves once in so many bytes.
+/// The bytes read between two moves of the bar.
 const STEP: u64 = 1 << 20;
 
 impl Trace {

@@ -67,7 +67,7 @@ pub(crate) struct ReportArgs {
 
 #[cfg(feature = "view")]
 impl ReportArgs {
-    /// What asks for the comparison of these arms; without runs where no command says it.
+    /// The arguments that compare these arms; without runs if no command line can express them.
     pub(crate) fn of_arms(
         arms: &[Vec<PathBuf>],
         (primary, margin, factor): (Option<String>, Ratio, Vec<String>),
@@ -113,7 +113,7 @@ fn format(arguments: &ReportArgs, ui: Ui) -> Format {
     arguments.format.or_else(by_ending).unwrap_or(default)
 }
 
-/// What was found of one arm, each for itself.
+/// The content found for one arm, each file by itself.
 pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<String, Refusal> {
     let runs: Option<Vec<&Dated>> =
         found.iter().map(|(_, content)| of_runs(content)).try_fold(Vec::new(), |mut all, runs| {
@@ -177,7 +177,7 @@ fn of_runs(content: &Content) -> Option<&[Dated]> {
 pub(crate) struct Compared {
     pub(crate) result: CompareResult,
     runs: Vec<Vec<Dated>>,
-    /// What is typed to compare them again.
+    /// The command line that repeats the comparison.
     command: String,
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn compared(
     Ok(Compared { result, runs, command })
 }
 
-/// What is typed to compare them again.
+/// The command line that repeats the comparison, as words.
 fn words(arguments: &ReportArgs) -> Vec<String> {
     let shown = |path: &PathBuf| Path::display(path).to_string();
     let mut words = ["drivelab", "compare"].map(String::from).to_vec();

@@ -26,7 +26,7 @@ use drivelab_lab::fleet::Collected;
 use drivelab_lab::input;
 use drivelab_lab::stage::{DriveKeys, suite};
 
-/// What one file or folder, or one kept run, holds.
+/// The content of a file, a folder or a kept run.
 pub(crate) enum Content {
     /// Runs of drivelab.
     Runs(Vec<Dated>),
@@ -38,7 +38,7 @@ pub(crate) enum Content {
     Jobs(Value, Vec<RunRecord>),
     /// A measurement for a model: the file that was written, and what was printed of it.
     Measurement(String, Value),
-    /// What was collected from a host of a fleet.
+    /// The data collected from a host of a fleet.
     Collection(Box<Collected>),
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn find(
     }
 }
 
-/// What kept runs hold, by what was typed.
+/// The content of the kept runs that the typed words name.
 pub(crate) fn find_in(
     archive: &Archive,
     typed: &str,
@@ -236,7 +236,7 @@ fn refuse_mixture(typed: &str, runs: &[Dated]) -> Result<(), Refusal> {
         .hint(format!("narrow it: {typed},label=NAME or {typed},device=TEXT")))
 }
 
-/// What was kept, by what its document says it is.
+/// The kept content, by the kind that its document names.
 fn kept(whole: &Whole) -> Result<Content, String> {
     let text = |error: serde_json::Error| error.to_string();
     let mut document: Value = serde_json::from_str(&whole.document).map_err(text)?;
@@ -284,13 +284,13 @@ fn records(whole: &Whole) -> Result<Vec<RunRecord>, String> {
     whole.parts.iter().map(record).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
-/// What was collected from a host, as it was kept.
+/// The data collected from a host, as kept.
 pub(crate) fn collected(whole: &Whole) -> Result<Collected, String> {
     let document = serde_json::from_str(&whole.document).map_err(|error| error.to_string())?;
     Collected::read(document, records(whole)?)
 }
 
-/// What stands before the label of kept runs.
+/// The prefix of a label that names kept runs.
 const LABEL: &str = "label:";
 
 /// The label, or the name of the file without its ending.
@@ -361,14 +361,15 @@ pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     input::lossy(path, input::RESULTS)
 }
 
-/// What is wrong with a file, and where.
+/// The error for an invalid file, with its line and column.
 pub(crate) fn wrong(path: &Path, error: &ParseError) -> Refusal {
-    let place = match (error.line, error.column) {
+    let position = match (error.line, error.column) {
         (0, _) => String::new(),
         (line, 0) => format!(":{line}"),
         (line, column) => format!(":{line}:{column}"),
     };
-    Refusal::request(format!("{}{place}: {}", path.display(), error.what)).hint(error.hint.clone())
+    Refusal::request(format!("{}{position}: {}", path.display(), error.what))
+        .hint(error.hint.clone())
 }
 
 /// A part of the path as text.

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     show(&together(Gathered::of_kept(outcomes)), ui)
 }
 
-/// What the files of ranks belong to, whose checksums they end in.
+/// The owner of the ranks' files, which end in its checksums.
 pub(super) fn owner() -> Owner {
     Owner::of(&[HOST_SCHEMA.as_bytes()])
 }

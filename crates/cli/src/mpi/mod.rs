@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What a command line says, if it is one of `run`: ranks take that of rank 0.
+/// The arguments of a command line of `run`: ranks take those of rank 0.
 fn given(words: &[String]) -> Option<Box<HostsRunArgs>> {
     match Arguments::try_parse_from(words).map(|arguments| arguments.verb) {
         Ok(Verb::Run(arguments)) => Some(arguments),
@@ -79,7 +79,7 @@ fn given(words: &[String]) -> Option<Box<HostsRunArgs>> {
     }
 }
 
-/// Whether this is rank 0.
+/// True if this is rank 0.
 fn is_first() -> bool {
     launched_as().is_none_or(|rank| rank == "0")
 }

@@ -20,11 +20,11 @@ use crate::exit::{Exit, Outcome};
 use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
 
-/// Longest message of MPI. Up to here every transport hands it over by itself, whatever the other
-/// rank does: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
+/// Longest message of MPI. Up to here every transport hands it over by itself, without help of
+/// the other rank: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
 /// `btl_vader_eager_limit`).
 const PIECE: usize = 2048;
-/// For so long a rank that waits asks all the time: an answer from a host that is idle.
+/// A rank that waits polls without a pause for this long: an answer from a host that is idle.
 const EAGER: Span = Span::from_us(20);
 /// Then, up to this time, so often, as for the answer of a clock. On a busy host a thread that
 /// sleeps gets a processor as soon as it wakes; one that yields waits until all others have used
@@ -33,7 +33,7 @@ const SOON: Span = Span::from_ms(5);
 const NAP: Duration = Duration::from_micros(20);
 /// Then so often.
 const PAUSE: Duration = Duration::from_micros(200);
-/// How long messages are awaited after an interruption, which reaches all ranks: what they have is
+/// The wait for messages after an interruption, which reaches all ranks: what they have is
 /// gathered before the launcher ends them, after one second (`odls_base_sigkill_timeout` of Open
 /// MPI).
 const LAST: Span = Span::from_ms(700);
@@ -41,7 +41,7 @@ const LAST: Span = Span::from_ms(700);
 /// A piece of a message that was handed over and may not have been taken yet.
 type Piece = Request<'static, [u8], StaticScope>;
 
-/// What each rank was sent last. What is not taken in the end is left to the library.
+/// The last message to each rank. Messages not received in the end are left to the library.
 #[derive(Default)]
 struct UnderWay(RefCell<BTreeMap<u32, Vec<Piece>>>);
 
@@ -59,14 +59,14 @@ pub(super) struct Mpi {
     /// A message is taken when its rank next calls the library, and one that is at work does not
     /// (Open MPI, shared memory, from 256 bytes on).
     under_way: UnderWay,
-    /// When nothing is awaited any more, once it was interrupted.
+    /// The time after which no message is awaited, once interrupted.
     last: Cell<Option<Time>>,
 }
 
 impl Mpi {
     /// Joins them.
     pub(super) fn start() -> Result<Self, Refusal> {
-        // Jobs have threads of their own, which never call MPI.
+        // Jobs have separate threads, which never call MPI.
         let started = mpi::initialize_with_threading(Threading::Funneled);
         let (universe, level) = started.expect("it is called once");
         if level < Threading::Funneled {
@@ -152,10 +152,10 @@ impl Ranks for Mpi {
 
 impl Mpi {
     fn send_piece(&self, to: u32, piece: &[u8]) -> Piece {
-        let place = self.world.process_at_rank(to.cast_signed());
+        let peer = self.world.process_at_rank(to.cast_signed());
         // It outlives a request that may never end; a few pieces for each rank and run.
         let piece: &'static [u8] = Box::leak(piece.to_vec().into_boxed_slice());
-        place.immediate_send(StaticScope, piece)
+        peer.immediate_send(StaticScope, piece)
     }
 
     /// Waits until a rank has taken what it was sent; false where it has not by `deadline`.
@@ -175,12 +175,12 @@ impl Mpi {
     }
 
     fn receive_piece(&self, from: u32, deadline: Time) -> Option<Vec<u8>> {
-        let place = self.world.process_at_rank(from.cast_signed());
+        let peer = self.world.process_at_rank(from.cast_signed());
         let since = self.now();
         loop {
             // A probe that finds nothing has the library take in what has arrived since, which only
             // the next one finds (Open MPI, `mca_pml_ob1_improbe`).
-            let found = place.immediate_matched_probe().or_else(|| place.immediate_matched_probe());
+            let found = peer.immediate_matched_probe().or_else(|| peer.immediate_matched_probe());
             if let Some(message) = found {
                 return Some(message.matched_receive_vec().0);
             }

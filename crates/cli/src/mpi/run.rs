@@ -41,14 +41,14 @@ pub(super) struct HostsRunArgs {
     keep_in: Option<PathBuf>,
 }
 
-/// What rank 0 broadcasts: all ranks carry out the same plan, in folders of one name.
+/// The broadcast of rank 0: all ranks carry out the same plan, in folders of one name.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     words: Vec<String>,
     folder: PathBuf,
 }
 
-/// What a command line says.
+/// Parses a command line.
 pub(super) type Given = fn(&[String]) -> Option<Box<HostsRunArgs>>;
 
 /// Carries it out on this rank.
@@ -58,7 +58,7 @@ pub(super) fn run(given: Given, ui: Ui) -> Outcome {
     mpi.end(outcome)
 }
 
-/// How this rank ends, and whether all ranks may end the library together.
+/// The end of this rank, and true if all ranks may end the library together.
 fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
     // Until the plan is known, the time that its default gives.
     let mut first = Crew::new(mpi, Span::from_secs(600));
@@ -122,7 +122,7 @@ fn broadcast(crew: &mut Crew<'_, Mpi>, given: Given) -> Result<(Plan, Box<HostsR
     })
 }
 
-/// The load of one rank: it draws addresses of its own.
+/// The load of one rank, with its addresses drawn independently.
 fn load_of(arguments: &RunArgs, rank: u32, host: &str) -> Result<RunPlan, Refusal> {
     let plan = arguments.of_rank(|target| of_rank(target, rank, host))?;
     let seed = if rank == 0 { plan.seed } else { Rng::for_part(plan.seed, u64::from(rank)).bits() };

@@ -1,4 +1,4 @@
-//! What all hosts came to, as it is printed.
+//! Output of the results of all hosts.
 
 use drivelab_analysis::outcome::validity;
 use drivelab_core::record::HostsRecord;
@@ -9,7 +9,7 @@ use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
 use drivelab_lab::interrupt;
 
-/// Prints what all hosts came to.
+/// Prints the results of all hosts.
 pub(super) fn show(record: &HostsRecord, ui: Ui) -> Outcome {
     if ui.json {
         ui.result(&json_text(&hosts::json(record)))?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::{WaitArgs, command_of_rank, of_rank};
 use super::ranks::Mpi;
-use crate::commands::study::place::{AnyStage, Place, Wanted};
+use crate::commands::study::place::{AnyStage, Executor, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
 use crate::exit::{Exit, Outcome};
 use crate::ui::{self, Ui};
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &HostsStudyArgs, ui: Ui) -> Outcome {
     }
 }
 
-/// How a rank ends that follows, and whether rank 0 is still there.
+/// The end of a rank that follows, and true if rank 0 is still present.
 fn followed(crew: &mut Crew<'_, Mpi>, terms: &Terms) -> (Outcome, bool) {
     let rank = crew.rank();
     let followed = follow(crew, terms, |order| {
@@ -78,7 +78,7 @@ struct Hosts<'a, 'b> {
     terms: &'a Terms,
 }
 
-impl Place for Hosts<'_, '_> {
+impl Executor for Hosts<'_, '_> {
     fn ranks(&self) -> Option<u32> {
         Some(self.crew.size())
     }
@@ -98,14 +98,14 @@ impl Place for Hosts<'_, '_> {
     }
 }
 
-/// What each rank makes its stage of.
+/// The data from which each rank makes its stage.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
     /// The study file.
     text: String,
     blocks: u32,
     seed: u64,
-    /// What was typed at rank 0.
+    /// The command line of rank 0.
     asked: Asked,
 }
 
@@ -163,7 +163,7 @@ fn refuse_others(wanted: &Wanted<'_>) -> Result<(), Refusal> {
         return Err(Refusal::request(message)
             .hint("give the arm commands that every host can run: `apply` and `revert`"));
     }
-    match wanted.in_place {
+    match wanted.set_up {
         None => Ok(()),
         Some(_) => Err(Refusal::request("--in-place is for arms that are put in place by hand")
             .hint("omit --in-place")),
@@ -193,7 +193,7 @@ mod tests {
             let mut study = StudyFile::parse("s.toml", text, &DriveKeys).unwrap();
             study.stage = stage;
             let asked = Asked::default();
-            let wanted = Wanted { study: &mut study, text, asked: &asked, in_place: None };
+            let wanted = Wanted { study: &mut study, text, asked: &asked, set_up: None };
             let said = refuse_others(&wanted).err().map(|failure| failure.to_string());
             assert_eq!(said.as_deref(), refused);
         };

@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &RanksSweepArgs, ui: Ui) -> Outcome {
     mpi.end(outcome)
 }
 
-/// How this rank ends, and whether all ranks may end the library together.
+/// The end of this rank, and true if all ranks may end the library together.
 fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Refusal> {
     let modelled = Modelled::read(&arguments.file)?;
     let points = modelled.points()?;

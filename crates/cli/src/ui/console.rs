@@ -5,7 +5,7 @@ use drivelab_study::{Shield, Watch};
 use super::{Progress, Ui};
 use drivelab_lab::interrupt;
 
-/// A terminal, or whatever stands in its place.
+/// A terminal, or its substitute.
 #[derive(Debug)]
 pub(crate) struct Console {
     ui: Ui,

@@ -1,4 +1,4 @@
-//! How long the rest takes, from how long what is done took.
+//! Estimates the remaining time from the time of the finished work.
 
 use drivelab_stats::remaining;
 
@@ -13,12 +13,12 @@ const STRETCHES_MAX: usize = 64;
 /// Part by which time that passes may differ from the clock and still be taken for its time.
 const CLOCK_TOLERANCE: f64 = 0.1;
 
-/// What was observed of work whose amount is known.
+/// Observations of work whose amount is known.
 #[derive(Debug, Default)]
 pub(super) struct Estimate {
-    /// Where and when the stretch began that is being observed, in units of work and in seconds.
+    /// The start of the observed stretch, in units of work and in seconds.
     since: Option<(f64, f64)>,
-    /// What was done in each stretch, and in how many seconds.
+    /// The units of work of each stretch, and its seconds.
     stretches: Vec<[f64; 2]>,
     /// Seconds that a stretch has, at least.
     stretch_s: f64,
@@ -26,7 +26,7 @@ pub(super) struct Estimate {
     round: f64,
     /// The work is time that passes: where it passes as on the clock, the rest is known.
     is_time: bool,
-    /// Where and when the work began, and the last moment of it.
+    /// The start of the work and its last moment, in units of work and in seconds.
     moments: Option<[(f64, f64); 2]>,
 }
 
@@ -91,7 +91,7 @@ impl Estimate {
         (is_known && !self.keeps_the_clock()).then(|| (all - done).max(0.0) * took_s / work)
     }
 
-    /// Whether time passes as on the clock; in virtual time it does not.
+    /// True if time passes as on the clock; in virtual time it does not.
     fn keeps_the_clock(&self) -> bool {
         let Some([(begin, began_s), (done, elapsed_s)]) = self.moments else { return false };
         let [passed, took_s] = [done - begin, elapsed_s - began_s];

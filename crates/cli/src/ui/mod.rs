@@ -1,4 +1,4 @@
-//! The only place that prints: results to stdout, everything else to stderr.
+//! The only module that prints: results to stdout, everything else to stderr.
 #![expect(clippy::print_stderr, reason = "this module is where printing lives")]
 #![expect(clippy::exit, reason = "a second Ctrl-C ends the process at once")]
 
@@ -26,7 +26,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// How to talk to the user of this process.
+/// The output settings of this process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ui {
     /// Results are one JSON document.
@@ -47,7 +47,7 @@ impl Ui {
         Self { is_step: true, ..self }
     }
 
-    /// How results are to look on the terminal they go to.
+    /// The look of results on the terminal they go to.
     pub(crate) fn look(self) -> Look {
         let colour = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         let terminal = terminal_size::terminal_size_of(std::io::stdout());
@@ -167,8 +167,8 @@ pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
     Exit::BadRequest.into()
 }
 
-/// Longest word of a message that is shown whole: longer ones are values, and how they begin tells
-/// which.
+/// Longest word of a message that is shown whole: longer ones are values, which their first
+/// characters identify.
 const WORD_CHARS_MAX: usize = 200;
 
 /// A message as it is printed: what others wrote in it is harmless, and long words are cut, as a

@@ -1,4 +1,4 @@
-//! Progress with an estimate, on stderr, and only where somebody watches.
+//! Progress with an estimate, on stderr; bars on a terminal only.
 
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
@@ -26,7 +26,7 @@ pub(crate) enum Show {
     None,
 }
 
-/// How this process shows progress; unset, a bar.
+/// The form of progress of this process; unset, a bar.
 static SHOWN: OnceLock<Show> = OnceLock::new();
 
 /// Shows the progress of every verb so, from here on.
@@ -44,10 +44,10 @@ const WORTH_SAYING: Span = Span::from_secs(30);
 /// Seconds after which the first steps are taken for a sample of the others.
 const SETTLED_S: f64 = 2.0;
 
-/// How often a bar moves while nothing is known.
+/// The interval between moves of a bar of unknown length.
 const STILL: Duration = Duration::from_millis(200);
 
-/// What is counted.
+/// The unit of the counted work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     /// Steps that are made.
@@ -67,7 +67,7 @@ pub(crate) struct Progress {
     course: Mutex<Course>,
 }
 
-/// What has been observed and said.
+/// The observed course, and the last message about it.
 #[derive(Debug, Default)]
 struct Course {
     estimate: Estimate,
@@ -104,7 +104,7 @@ impl Progress {
         Self::steps(1, what)
     }
 
-    /// Moves to `position` of what will be, at least and at most, so many steps.
+    /// Moves to `position` of a number of steps between `least` and `most`.
     pub(crate) fn at_of(&self, position: u64, [least, most]: [u64; 2]) {
         self.bar.set_length(least);
         self.course.lock().expect(HELD).most = Some(most);
@@ -126,7 +126,7 @@ impl Progress {
         progress
     }
 
-    /// Something of which nobody knows how long it takes.
+    /// A spinner for work of unknown duration.
     pub(crate) fn waiting(what: &str) -> Self {
         let template = "{spinner} {prefix}  {elapsed}";
         let progress = Self::new(ProgressBar::new(0), Unit::Step, template, what);

@@ -55,7 +55,7 @@ fn end_after_grace() {
     loop {
         thread::sleep(GRACE);
         let waiting = Instant::now();
-        // Held to the end, so that nobody raises a shield any more.
+        // Held to the end, so that no thread raises a shield any more.
         let _held = interrupt::no_more_shields();
         if waiting.elapsed() > FILE_WRITTEN {
             continue;

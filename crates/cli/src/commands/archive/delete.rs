@@ -1,4 +1,4 @@
-//! `delete`: kept runs that nobody needs.
+//! `delete`: removes kept runs.
 
 use clap::Args;
 use drivelab_report::text::json_text;

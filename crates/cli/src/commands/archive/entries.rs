@@ -1,4 +1,4 @@
-//! What is finished, as the archive keeps it.
+//! Finished runs and results as archive entries.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -86,7 +86,7 @@ pub(crate) fn of_record(record: &RunRecord, origin: Origin, time_ms: u64) -> Ent
     Entry::of_run(id(time_ms), time_ms, (origin, record), shown(record))
 }
 
-/// What several runs are the parts of.
+/// The whole that several runs are parts of.
 struct Whole {
     time_ms: u64,
     origin: Origin,
@@ -191,7 +191,7 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
     whole(about, parts.collect())
 }
 
-/// What was collected from a host, and behind it its runs.
+/// The data collected from a host, followed by its runs.
 pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<Entry> {
     let parts = (0..).zip(&collected.runs).map(|(block, run)| -> OnePart<'_> {
         let (arm, task) = (run.target.clone(), "run".to_owned());

@@ -124,7 +124,7 @@ impl KeepArgs {
         })
     }
 
-    /// Whether anything that was typed is for the archive alone, or is a name to find the run by.
+    /// True if an option is for the archive alone, or names the run to find it by.
     fn is_asked_for(&self, label: Option<&String>) -> bool {
         let is_named = self.archive.archive.is_some() || label.is_some();
         !self.no_archive && (is_named || !self.tag.is_empty() || self.commit.is_some())
@@ -176,7 +176,7 @@ fn patience(tries: i32) -> bool {
     tries < tries_max(interrupt::requested())
 }
 
-/// How often a busy archive is tried.
+/// The wait between two tries of a busy archive.
 const TRY: Duration = Duration::from_millis(10);
 
 /// Ten seconds are beyond any commit. After Ctrl-C one second, counted from the beginning, is left
@@ -186,7 +186,7 @@ const fn tries_max(interrupted: bool) -> i32 {
 }
 
 /// Waits up to three minutes, and ever longer: a server that is out of connections is not helped by
-/// hundreds that knock again every 10 ms. What a process adds of its own keeps them apart.
+/// hundreds that knock again every 10 ms. The share of each process keeps them apart.
 fn long_patience(tries: i32) -> bool {
     let own = std::process::id().wrapping_mul(tries.unsigned_abs().wrapping_add(1));
     std::thread::sleep(long_wait(tries, own));

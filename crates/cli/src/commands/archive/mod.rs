@@ -72,8 +72,8 @@ pub(crate) fn run(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
         Verb::Import { files, label, format } => {
             let progress = Progress::steps(files.len() as u64, "files");
             let mut entries = Vec::new();
-            for (place, file) in (0..).zip(files) {
-                progress.at(place, &file.display().to_string());
+            for (index, file) in (0..).zip(files) {
+                progress.at(index, &file.display().to_string());
                 entries.extend(of_file(file, label.as_ref(), format.as_deref())?);
             }
             drop(progress);
@@ -170,7 +170,7 @@ fn import(
 /// Runs that are named in a message.
 const NAMED_MAX: usize = 3;
 
-/// Says of runs that were there that they keep their labels.
+/// Warns that runs which were already present keep their labels.
 fn say_unlabelled(archive: &Archive, label: &str, there: &[RunId], ui: Ui) -> Result<(), Refusal> {
     let mut others = Vec::new();
     for ids in there.chunks(AT_ONCE) {
@@ -196,7 +196,7 @@ fn say_unlabelled(archive: &Archive, label: &str, there: &[RunId], ui: Ui) -> Re
     Ok(())
 }
 
-/// What a file or a results folder holds, dated by when that was last written.
+/// The entries of a file or a results folder, dated by its last modification.
 fn of_file(
     path: &Path,
     label: Option<&String>,

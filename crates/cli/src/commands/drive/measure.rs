@@ -174,7 +174,7 @@ fn warn(found: &Measurements, stopped: bool, ui: Ui) {
     }
 }
 
-/// What the file says of itself in its heading, a line each.
+/// The lines of the heading of the file.
 fn measured_words(measured: &Measured) -> Vec<String> {
     let Measured { took, requests, failed, .. } = measured;
     let seconds = took.ns() / 1_000_000_000;

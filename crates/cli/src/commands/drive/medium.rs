@@ -1,11 +1,11 @@
-//! Whether a drive that is measured is solid-state, and how it is attached.
+//! The kind of a measured drive, solid-state or not, and its attachment.
 
 use drivelab_core::measurements::{DriveInterface, DriveKind, FlashState, Measurements};
 use drivelab_core::record::{Attached, AttachedDevice};
 use drivelab_model::options::{Link, Precondition};
 use drivelab_model::{About, Controller};
 
-/// What is known of a drive before it is measured.
+/// The facts known of a drive before it is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Medium {
     /// Flash, on this interface and link.
@@ -15,7 +15,7 @@ pub(super) enum Medium {
 }
 
 impl Medium {
-    /// That of a modelled drive.
+    /// The medium of a modelled drive.
     pub(super) fn of_model(about: &About) -> Self {
         let alone = about.arrangement.is_none() && about.tier.is_none();
         let attached = about.attached.as_ref().filter(|it| alone && it.flash.is_some());
@@ -28,7 +28,7 @@ impl Medium {
         })
     }
 
-    /// That of the one drive under a target.
+    /// The medium of the one drive under a target.
     pub(super) fn of_attached(attached: &Attached) -> Self {
         let drives: Vec<&AttachedDevice> =
             attached.devices.iter().filter(|device| interface(device).is_some()).collect();
@@ -61,7 +61,7 @@ impl Medium {
     }
 }
 
-/// What was written to a modelled solid-state drive before.
+/// The state of a modelled solid-state drive before the measurement.
 pub(super) fn state(about: &About) -> Option<FlashState> {
     let flash = about.attached.as_ref()?.flash?;
     Some(match flash.precondition {

@@ -1,4 +1,4 @@
-//! `drive predict`: what a modelled drive will do at depths nobody has measured.
+//! `drive predict`: the performance of a modelled drive at depths that were not measured.
 
 use std::path::PathBuf;
 
@@ -58,8 +58,8 @@ const FLUSHING: Span = Span::from_secs(60);
 const FLASH_REQUESTS: u64 = 20_000;
 /// So many at least, however long they are.
 const FEWEST_REQUESTS: u64 = 64;
-/// Writes that fill a buffer: so many times what it holds, which is enough for a drive that
-/// programs up to three quarters of what it takes over.
+/// Writes that fill a buffer, as a multiple of its capacity: enough for a drive that programs up
+/// to three quarters of what it takes over.
 const FILLS: u64 = 4;
 /// No buffer takes longer to fill.
 const FILLING: Span = Span::from_secs(600);
@@ -113,7 +113,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
-/// What decides how fast writes are that last.
+/// The numbers that decide the speed of lasting writes.
 const WRITTEN: [&str; 2] = ["spare", "page_program_factor"];
 
 /// The drives that fit a profile.
@@ -156,7 +156,7 @@ impl<'a> Drives<'a> {
         })
     }
 
-    /// What is said of writes to flash: which they are, and what nobody measured of them.
+    /// The notes about writes to flash: the state of the flash, and the numbers not measured.
     fn notes(&self, lasting: bool) -> Result<Vec<String>, Refusal> {
         let built = target::build(&self.profile, &self.spec.options, self.seed)?;
         let flash = built.about().attached.as_ref().and_then(|attached| attached.flash);
@@ -229,7 +229,7 @@ impl<'a> Drives<'a> {
         Ok(record.total.expect("a load has a total"))
     }
 
-    /// How long this load takes to fill the buffer of a drive: found by filling it.
+    /// The time in which this load fills the buffer of a drive, found by filling it.
     fn filling(
         &self,
         profile: &Profile,

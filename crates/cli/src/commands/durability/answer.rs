@@ -1,4 +1,4 @@
-//! What was found, and how the verb ends with it.
+//! The findings, and the exit code that follows from them.
 
 use drivelab_core::Refusal;
 use drivelab_report::durability::{self as words, Findings};

@@ -1,15 +1,15 @@
-//! What is tried, and how.
+//! The settings of a durability trial.
 
 use std::path::PathBuf;
 
 use drivelab_core::units::{Bytes, Span};
 use drivelab_serve::durability::LedgerSink;
 
-/// What is tried, and how.
+/// The settings of a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
     pub(super) keeper: LedgerSink,
-    /// What the pages take, and whether that is a wish that must be met.
+    /// The size of all pages; `exactly` if no smaller size will do.
     pub(super) size: Bytes,
     pub(super) exactly: bool,
     pub(super) runtime: Span,

@@ -87,7 +87,7 @@ pub(crate) struct DurabilityArgs {
     seed: u64,
 }
 
-/// How much of a target is used where nothing is said.
+/// The part of a target that is used by default.
 const SIZE: Bytes = Bytes::mib(64);
 
 impl From<&DurabilityArgs> for Config {
@@ -153,8 +153,8 @@ fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
         let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
             failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;
-        let mut place = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
-        let pages = durability::verify(&mut place, &ledger, interrupt::flag());
+        let mut target = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
+        let pages = durability::verify(&mut target, &ledger, interrupt::flag());
         Ok((ledger.pace(), pages.map_err(looking)?))
     };
     let Some(done) = unless_stuck(look)? else {

@@ -29,7 +29,7 @@ pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
     Ok(instead.unwrap_or(exit))
 }
 
-/// What ended the writing, in words, and the exit code where that decides it.
+/// The reason why the writing ended, and the exit code if the reason decides it.
 fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exit>), Refusal> {
     Ok(match ended {
         Ended::Target(TargetError::PowerCut) | Ended::Time => {
@@ -51,7 +51,7 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
     })
 }
 
-/// What became of the drive, and its revolutions a minute.
+/// The result of the power cut, and the drive's revolutions a minute.
 fn cut(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Refusal> {
     let profile = target::profile(spec)?;
     let device = target::build(&profile, &spec.options, config.seed)?;

@@ -80,7 +80,7 @@ fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
     }
 }
 
-/// Whether it was no drive that went away, but a file system that has no room.
+/// True if the file system is full, rather than the drive gone.
 fn is_full(error: &TargetError) -> bool {
     let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
     matches!(error, TargetError::Io { source, .. } if full.contains(&source.kind()))

@@ -88,11 +88,11 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     let ask = |host: &Reach| {
         if interrupt::requested() { Err("interrupted".to_owned()) } else { ask(host, &request) }
     };
-    each(&hosts, arguments.at_once, ask, |place, answer| {
+    each(&hosts, arguments.at_once, ask, |index, answer| {
         done += 1;
-        progress.at(done, hosts[place].name());
-        match arguments.keep(hosts[place].name(), answer, &mut archive) {
-            Ok(host) => results[place] = Some(host),
+        progress.at(done, hosts[index].name());
+        match arguments.keep(hosts[index].name(), answer, &mut archive) {
+            Ok(host) => results[index] = Some(host),
             Err(failure) => broken = Some(failure),
         }
         broken.is_none()

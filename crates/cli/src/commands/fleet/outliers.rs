@@ -22,7 +22,7 @@ use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
 
-/// How wide text in a file is.
+/// The look of text in a file.
 const LOOK: Look = Look { width: 100, colour: false };
 /// The metric of a load that every drive has.
 const METRIC: &str = "iops";
@@ -88,23 +88,24 @@ fn rate(text: &str) -> Result<Ratio, String> {
 
 /// Analyses what was collected, and prints or writes it.
 pub(super) fn run(arguments: &OutliersArgs, ui: Ui) -> Outcome {
-    let place = arguments.out.as_deref().map(|out| Place::of(out, arguments.format)).transpose()?;
-    if let Some(Place::File(file, _)) = &place {
+    let destination =
+        arguments.out.as_deref().map(|out| Destination::of(out, arguments.format)).transpose()?;
+    if let Some(Destination::File(file, _)) = &destination {
         output::refuse_other(file, &output::REPORT)?;
     }
     let archive = arguments.archive.open_to_read()?;
     let filter = arguments.filter()?;
     let result = found(&archive, &filter, &arguments.metric, arguments.options())?;
     let command = arguments.command();
-    match place {
+    match destination {
         None => {
             print(&result, arguments.format, &command, ui)?;
         }
-        Some(Place::File(file, format)) => {
+        Some(Destination::File(file, format)) => {
             output::write(&file, rendered(&result, format, &command)?, &output::REPORT)?;
             ui.note(&format!("report: {}", file.display()));
         }
-        Some(Place::Folder(folder)) => {
+        Some(Destination::Folder(folder)) => {
             pages(&result, &folder, &command)?;
             ui.note(&format!("report: {}", folder.join(INDEX).display()));
         }
@@ -116,13 +117,13 @@ pub(super) fn run(arguments: &OutliersArgs, ui: Ui) -> Outcome {
 /// The list of the pages of a folder.
 const INDEX: &str = "index.html";
 
-/// Where it is written.
-enum Place {
+/// The destination of the report.
+enum Destination {
     Folder(PathBuf),
     File(PathBuf, Format),
 }
 
-impl Place {
+impl Destination {
     fn of(out: &Path, format: Option<Format>) -> Result<Self, Refusal> {
         let ending = out.extension().and_then(|ending| ending.to_str());
         let format = match (format, ending) {
@@ -151,7 +152,7 @@ impl OutliersArgs {
         })
     }
 
-    /// What is typed to ask the same again.
+    /// The command line that asks the same again.
     fn command(&self) -> String {
         let mut words = vec!["drivelab fleet outliers".to_owned()];
         let mut option = |name: &str, value: Option<&str>| {
@@ -169,7 +170,7 @@ impl OutliersArgs {
     }
 }
 
-/// What an archive holds of a fleet, judged.
+/// Judges the hosts of a fleet by the runs in an archive.
 fn found(
     archive: &Archive,
     filter: &Filter,
@@ -260,9 +261,9 @@ fn rendered(result: &FleetResult, format: Format, command: &str) -> Result<Strin
 /// A page for each finding and their list.
 fn pages(result: &FleetResult, folder: &Path, command: &str) -> Result<(), Refusal> {
     let folder = drivelab_files::Folder::make(folder).at_path("create", folder)?;
-    for (place, found) in result.found.iter().enumerate() {
+    for (index, found) in result.found.iter().enumerate() {
         let page = fleet::finding_page(result, found, command);
-        output::write_in(&folder, &fleet::file_name(place, found), page, &output::REPORT)?;
+        output::write_in(&folder, &fleet::file_name(index, found), page, &output::REPORT)?;
     }
     let index = fleet::page(result, Links::Pages, command, "");
     output::write_in(&folder, INDEX, index, &output::REPORT)

@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     Ok(if fails { Exit::No } else { Exit::Done })
 }
 
-/// What an inspection of all disks of this machine says.
+/// The findings of an inspection of all disks of this machine.
 #[cfg(feature = "view")]
 pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Refusal> {
     let scope = Scope::default();

@@ -1,4 +1,4 @@
-//! Which disks are looked at, and in which tree.
+//! The inspected disks, and the tree that describes them.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Scope {
         Ok(kernel_log::of_this_boot())
     }
 
-    /// Whether it is this machine, and not a captured tree.
+    /// True if it is this machine, not a captured tree.
     pub(super) fn is_here(&self) -> bool {
         self.root.is_none()
     }

@@ -28,7 +28,7 @@ use drivelab_lab::measure::{self, LINUX, Together};
 use drivelab_lab::target::{self, ModelledDrives};
 use drivelab_lab::{input, interrupt};
 
-/// What the command line adds to the file.
+/// The arguments that the command line adds to the job file.
 #[derive(Debug)]
 pub(crate) struct JobArgs {
     /// The job file.
@@ -130,7 +130,7 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<Vec<LaidOut>
             refuse_missing(job, arguments, &ends)?;
             continue;
         }
-        // Without a size of its own a job takes the file as it is.
+        // A job without a size takes the file as it is.
         let Ok(options) = job.workload(None) else { continue };
         let Some(size) = options.size else { continue };
         let step = job.conduct.offset_increment.unwrap_or_default().get();
@@ -185,8 +185,8 @@ fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
     }
 }
 
-/// One for each file that the job's copies have, or for each copy with a region of its own, or one
-/// for all.
+/// One plan for each file of the job's copies, or for each copy if each has a separate region, or
+/// one for all.
 fn plans(
     job: &FileJob,
     arguments: &JobArgs,

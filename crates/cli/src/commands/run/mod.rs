@@ -204,7 +204,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     one_load(target, arguments, ui)
 }
 
-/// What a run in a guest is given besides its workload.
+/// The arguments of a run in a guest, besides its workload.
 fn passed_on(arguments: &RunArgs) -> Vec<String> {
     let engine = arguments.ioengine.map(|engine| format!("--ioengine={engine}"));
     let others = [
@@ -300,7 +300,7 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     Ok(finish(&record, unverified, ui)?.or(kept))
 }
 
-/// When a run that has just been made ended; virtual time has no date.
+/// The end of a run that has just been made; virtual time has no date.
 fn ended(record: &RunRecord) -> Option<u64> {
     record.host.is_some().then(|| now_ms() / 1000)
 }

@@ -19,10 +19,10 @@ use drivelab_core::Refusal;
 use drivelab_lab::stage::suite::{self, Terms};
 use drivelab_lab::target::{self, Target};
 
-/// Which of the workload's options a suite takes.
+/// The options of a workload that a suite takes too.
 const TAKES: [&str; 2] = ["size", "runtime"];
 
-/// The options of a single load that would do nothing beside a suite.
+/// The options of a single load that a suite would ignore.
 pub(super) fn of_loads() -> impl Iterator<Item = &'static str> {
     workload::flags().map(|option| option.name).filter(|name| !TAKES.contains(name))
 }
@@ -49,13 +49,13 @@ pub(crate) struct SuiteArgs {
 }
 
 impl SuiteArgs {
-    /// Whether an option is given that only recipes have.
+    /// True if an option is given that only recipes have.
     pub(super) fn has_own(&self) -> bool {
         self.loops.is_some() || self.pause.is_some()
     }
 }
 
-/// What else the command line says.
+/// The other arguments of the command line.
 #[derive(Debug)]
 pub(super) struct Around {
     pub(super) target: String,

@@ -15,7 +15,7 @@ use drivelab_lab::{measure, target};
 /// The name that lists the suites of files.
 pub(super) const HELP: &str = "help";
 
-/// Whether this is the name of a suite of files, with options or without.
+/// True if this is the name of a suite of files, with or without options.
 pub(super) fn is_named(text: &str) -> bool {
     let name = text.split(',').next();
     SUITES.iter().any(|suite| name == Some(suite.name))

@@ -63,11 +63,11 @@ impl VerifyArgs {
 
     /// The state file of a run that writes `target`, where it is to be verified.
     pub(crate) fn state(&self, target: &Path) -> Option<PathBuf> {
-        self.verify.then(|| self.place(target))
+        self.verify.then(|| self.state_path(target))
     }
 
-    /// Beside whoever calls, since a device has no folder of its own.
-    fn place(&self, target: &Path) -> PathBuf {
+    /// In the current folder by default: a device node is in `/dev`, not in a folder of the user's.
+    fn state_path(&self, target: &Path) -> PathBuf {
         let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
         self.verify_state.clone().unwrap_or_else(|| format!("{name}.verify-state").into())
     }
@@ -75,7 +75,7 @@ impl VerifyArgs {
     /// Reads everything back.
     pub(crate) fn check(&self, target: &Path) -> Result<Verification, Refusal> {
         let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
-        verify(target, &self.place(target), promise, &*LINUX).map_err(|error| match error {
+        verify(target, &self.state_path(target), promise, &*LINUX).map_err(|error| match error {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
                 Refusal::request_error(error).hint("name the right file with `--verify-state`")
             }

@@ -16,12 +16,12 @@ use drivelab_lab::target::{self, Target};
 
 /// Where a run is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Place {
+pub(crate) enum Environment {
     /// A real Linux kernel in virtual time.
     Kernel,
 }
 
-/// What concerns files and devices of this machine; verification would need the file afterwards.
+/// Options about files and devices of this machine; verification would need the file afterwards.
 const NOT_INSIDE: [&str; 8] = [
     "hipri",
     "sqthread_poll",
@@ -41,7 +41,7 @@ pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive: see `guest setup`
     #[arg(long = "in", help_heading = GUEST,
         value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Environment>,
     /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
     #[arg(long, help_heading = GUEST,
         value_name = "NAME", requires = "place",

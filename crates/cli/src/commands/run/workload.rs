@@ -8,12 +8,12 @@ use drivelab_core::workload::{OPTIONS, Rw, WorkloadOption, WorkloadOptions};
 
 use crate::commands::completion::{self, Offer};
 
-/// What is asked of the drive, with the defaults of the flags.
+/// The load on the drive, with the defaults of the flags.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<(&'static str, String)>);
 
 impl WorkloadArgs {
-    /// Whether the user gave this option.
+    /// True if the user gave this option.
     pub(crate) fn is_typed(&self, name: &str) -> bool {
         self.1.iter().any(|(typed, _)| *typed == name)
     }
@@ -24,7 +24,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
     OPTIONS.iter().filter(|option| option.is_flag)
 }
 
-/// What a job file or a matrix says itself, besides the workload.
+/// The options that a job file or a matrix sets itself, besides the workload.
 const ELSEWHERE: [&str; 21] = [
     "ioengine",
     "hipri",
@@ -49,7 +49,7 @@ const ELSEWHERE: [&str; 21] = [
     "console",
 ];
 
-/// The options that would do nothing beside a suite.
+/// The options that a suite would ignore.
 pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
     let own = ["seed", "label", "place", "filesystem", "mount_options", "memory", "processor"];
     let of_guest = ["wall_limit", "trace", "console"];
@@ -57,7 +57,7 @@ pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
     ELSEWHERE.into_iter().filter(move |name| !is_own(name))
 }
 
-/// The options that would do nothing beside a job file or a matrix.
+/// The options that a job file or a matrix would ignore.
 pub(super) fn of_single_runs() -> impl Iterator<Item = &'static str> {
     flags().map(|option| option.name).chain(ELSEWHERE)
 }

@@ -161,12 +161,12 @@ fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Refusa
     Ok(backing)
 }
 
-/// What the server has to know of a drive.
+/// The facts about a drive that the server needs.
 struct Nature {
-    /// How long a random read takes; `None` where no model says when it is done.
+    /// The time of a random read; `None` if no model decides when it completes.
     typical_read: Option<Span>,
     attributes: Attributes,
-    /// Which drive it is, where a profile leaves numbers open, and in words.
+    /// The record of the drawn drive, if the profile leaves numbers open.
     specimen: Option<Specimen>,
     one_drive: Option<String>,
 }

@@ -9,7 +9,7 @@ use super::experiment::experiment;
 use drivelab_core::Refusal;
 use drivelab_lab::stage::DriveKeys;
 
-/// What the runs of a study show.
+/// The result of the runs of a study.
 pub(crate) enum Again {
     Study(Box<StudyResult>),
     /// A matrix of real targets, which has no arms to conclude about.

@@ -1,4 +1,4 @@
-//! What the command line asks of `study`: its options, and the text of the study.
+//! The command line of `study`: its options, and the text of the study.
 
 use std::path::PathBuf;
 
@@ -101,7 +101,7 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// What asks for an included study as its file has it.
+    /// The arguments that run an included study as in its file.
     pub(super) fn of_included(
         name: &str,
         stage: StageName,
@@ -134,7 +134,7 @@ impl StudyArgs {
     }
 }
 
-/// What a study of commands is called, and its results folder.
+/// The name of a study of commands, and of its results folder.
 pub(super) const COMMANDS: &str = "commands";
 
 /// Name and text of the study that is asked for.

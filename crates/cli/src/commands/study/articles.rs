@@ -52,8 +52,8 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
     let all = runs(&stages(&arguments.stage, ui)?, &studies);
-    for (place, (stage, Article { number, name, .. })) in (1..).zip(&all) {
-        ui.note(&format!("article {number}: {name}, stage {stage}, {place} of {}", all.len()));
+    for (position, (stage, Article { number, name, .. })) in (1..).zip(&all) {
+        ui.note(&format!("article {number}: {name}, stage {stage}, {position} of {}", all.len()));
         let folder = arguments.out.join(format!("{name}-{stage}"));
         match repeat(name, *stage, &folder, arguments, ui) {
             Ok(Some(one)) => repeated.push(one),
@@ -93,7 +93,7 @@ fn runs(stages: &[StageName], studies: &[Article]) -> Vec<(StageName, Article)> 
     stages.iter().copied().flat_map(at).collect()
 }
 
-/// The stages asked for, or those that are there.
+/// The stages asked for, or those that this machine has.
 fn stages(asked: &[StageName], ui: Ui) -> Result<Vec<StageName>, Refusal> {
     if !asked.is_empty() {
         return Ok(asked.to_vec());

@@ -1,4 +1,4 @@
-//! What a session ends with: a result, or a word on what is missing.
+//! The end of a session: a result, or a message about what is missing.
 
 use drivelab_core::record::{Figure, MarkId};
 use drivelab_report::publish::{Format, Subject};
@@ -12,15 +12,15 @@ use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
 
-/// What finished runs allow to say.
+/// The conclusion that the finished runs allow.
 struct Conclusion {
     json: String,
     page: String,
-    /// The simulated drives, as a picture of its own.
+    /// The simulated drives, as a separate picture.
     drives: Option<String>,
     text: String,
     exit: Exit,
-    /// What a session that was cut short says of it.
+    /// The message of a session that was cut short.
     interrupted: &'static str,
 }
 

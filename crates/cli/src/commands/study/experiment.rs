@@ -15,7 +15,7 @@ use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
 
-/// What was asked, what was done, and what it measured.
+/// The question of a study, its runs and their measurements.
 pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
     let (plan, frame, runs) = (&kept.header.plan, &kept.frame, &kept.runs[..]);
     let asked = kept.header.asked.as_ref();
@@ -64,7 +64,7 @@ pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
     }
 }
 
-/// How the arms were attached, and what the study file says they differ in.
+/// The attachment of the arms, and the factors that the study file names.
 fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     let baseline = (1..study.arms.len()).map(|to| (0, to));
     let contrasts = study.contrasts.iter().map(|contrast| (contrast.from, contrast.to));
@@ -109,8 +109,8 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
 /// Runs of one group did the same.
 fn group(study: &StudyFile, run: &StoredRun) -> usize {
     match run.task {
-        Task::Workload(place) => place,
-        Task::Curve(place) | Task::Cell(place) => study.workloads.len() + place,
+        Task::Workload(index) => index,
+        Task::Curve(index) | Task::Cell(index) => study.workloads.len() + index,
     }
 }
 
@@ -118,16 +118,16 @@ fn group(study: &StudyFile, run: &StoredRun) -> usize {
 pub(crate) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
     let mut cells = Vec::new();
     for StoredRun { step, task, record, .. } in runs {
-        if let Task::Cell(place) = *task {
+        if let Task::Cell(index) = *task {
             let Step { arm, block, position, .. } = *step;
-            cells.push(CellRun { arm, block, position, place, record });
+            cells.push(CellRun { arm, block, position, place: index, record });
         }
     }
     cells
 }
 
-/// What arms with targets of their own are meant to differ in: what was seen to differ of the
-/// file system and the drive, or something without a name where nothing was.
+/// The factors that distinguish arms with separate targets: file system and drive, if they were
+/// seen to differ, or a factor without a name if neither was.
 fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
     if study.stage != StageName::Hardware
         || study.arms.iter().all(|arm| arm.targets == study.arms[0].targets)
@@ -152,8 +152,8 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
 ///
-/// What only accompanies another number is compared where the study names it: each comparison costs
-/// all others power.
+/// Detail metrics are compared only where the study names them: each comparison costs all others
+/// power.
 fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
     let mut metrics = drivelab_analysis::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
@@ -164,8 +164,8 @@ fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
 fn notes(study: &StudyFile, frame: &Frame, runs: &[StoredRun]) -> Vec<String> {
     let mut notes = frame.notes.clone();
     notes.extend(study.notes.iter().cloned());
-    for (place, workload) in study.workloads.iter().enumerate() {
-        let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
+    for (index, workload) in study.workloads.iter().enumerate() {
+        let of_workload = runs.iter().filter(|run| run.task == Task::Workload(index));
         let states: Vec<SteadyState> = of_workload
             .filter_map(|run| run.record.total.as_ref())
             .map(|total| steadiness(total, study.margin.to_f64()).state)
@@ -208,7 +208,7 @@ fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
     })
 }
 
-/// What each host did of a run of many.
+/// The share of each host in a run on many hosts.
 fn hosts(study: &StudyFile, run: &StoredRun) -> Vec<HostSample> {
     let Some(hosts) = &run.record.hosts else { return Vec::new() };
     let sample = |host: &HostRun| HostSample {
@@ -222,11 +222,11 @@ fn hosts(study: &StudyFile, run: &StoredRun) -> Vec<HostSample> {
 }
 
 fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {
-    let Task::Curve(place) = run.task else { return None };
+    let Task::Curve(index) = run.task else { return None };
     Some(CurvePoint {
         arm: run.step.arm,
         block: run.step.block,
-        iodepth: study.curve.as_ref()?.depths.get(place)?.0,
+        iodepth: study.curve.as_ref()?.depths.get(index)?.0,
         iops: run.record.total.as_ref()?.iops,
     })
 }

@@ -13,7 +13,7 @@ use crate::ui::{Console, Ui};
 use drivelab_lab::input;
 use drivelab_lab::stage::RealCells;
 
-/// What the command line says of a matrix.
+/// The command line of a matrix.
 #[derive(Debug)]
 pub(crate) struct MatrixRequest {
     /// The matrix file.

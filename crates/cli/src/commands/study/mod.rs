@@ -15,7 +15,7 @@ use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
 use self::arguments::asked_for;
-use self::place::{Here, Place};
+use self::place::{Executor, Here};
 use crate::exit::Outcome;
 use crate::ui::Ui;
 use drivelab_lab::stage::DriveKeys;
@@ -33,13 +33,13 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     run_at(arguments, &mut Here, ui)
 }
 
-/// The same in another place.
-pub(crate) fn run_at(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
+/// Runs a study with another executor.
+pub(crate) fn run_at(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) -> Outcome {
     arguments.keep.check(arguments.label.as_ref())?;
     if arguments.resume {
-        return session::resume(arguments, place, ui);
+        return session::resume(arguments, executor, ui);
     }
-    session::begin(arguments, place, ui)
+    session::begin(arguments, executor, ui)
 }
 
 /// Prints the file of the study.

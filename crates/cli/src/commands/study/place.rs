@@ -1,4 +1,4 @@
-//! Where a study is carried out: by this process, or by many on hosts of their own.
+//! The processes that carry out a study: this one, or many on separate hosts.
 
 use drivelab_study::{Asked, Stage, StudyFile};
 
@@ -14,16 +14,16 @@ pub(crate) struct Wanted<'a> {
     #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "only other hosts read it again"))]
     pub(crate) text: &'a str,
     pub(crate) asked: &'a Asked,
-    /// The arm that the user put in place.
-    pub(crate) in_place: Option<&'a str>,
+    /// The arm that the user has set up.
+    pub(crate) set_up: Option<&'a str>,
 }
 
 /// A stage of any kind.
 pub(crate) type AnyStage<'a> = Box<dyn Stage<Error = Refusal> + 'a>;
 
-/// What carries studies out.
-pub(crate) trait Place {
-    /// How many ranks make each run, where it is more than this process.
+/// Carries out studies.
+pub(crate) trait Executor {
+    /// The number of ranks of each run, if it is more than this process.
     fn ranks(&self) -> Option<u32>;
 
     /// The stage of a study, ready to enter its first arm.
@@ -34,12 +34,12 @@ pub(crate) trait Place {
 #[derive(Debug)]
 pub(crate) struct Here;
 
-impl Place for Here {
+impl Executor for Here {
     fn ranks(&self) -> Option<u32> {
         None
     }
 
     fn stage(&mut self, wanted: Wanted<'_>) -> Result<AnyStage<'_>, Refusal> {
-        stage::of(wanted.study, wanted.asked, wanted.in_place, ui::confirm)
+        stage::of(wanted.study, wanted.asked, wanted.set_up, ui::confirm)
     }
 }

@@ -14,7 +14,7 @@ use drivelab_study::{
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
-use super::place::{Place, Wanted};
+use super::place::{Executor, Wanted};
 use super::short::{self, Watching};
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};
@@ -22,8 +22,8 @@ use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
 use drivelab_lab::stage::DriveKeys;
 
-/// Begins a study in a folder of its own.
-pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
+/// Begins a study in a new folder.
+pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) -> Outcome {
     let (name, text) = asked_for(arguments)?;
     let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
     study.choose(Choices {
@@ -42,10 +42,10 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
             Refusal::request(message).hint("add --stage hardware to measure it, or omit --target")
         );
     }
-    let asked = Asked { ranks: place.ranks(), ..asked(arguments, name, &study) };
-    let in_place = arguments.in_place.as_deref();
-    let wanted = Wanted { study: &mut study, text: &text, asked: &asked, in_place };
-    let mut stage = place.stage(wanted)?;
+    let asked = Asked { ranks: executor.ranks(), ..asked(arguments, name, &study) };
+    let set_up = arguments.in_place.as_deref();
+    let wanted = Wanted { study: &mut study, text: &text, asked: &asked, set_up };
+    let mut stage = executor.stage(wanted)?;
     let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
@@ -57,7 +57,7 @@ pub(super) fn begin(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Out
 }
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
-pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Outcome {
+pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) -> Outcome {
     let is_quick = !arguments.command.is_empty();
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
@@ -82,10 +82,10 @@ pub(super) fn resume(arguments: &StudyArgs, place: &mut dyn Place, ui: Ui) -> Ou
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let ranks = place.ranks();
-    let in_place = arguments.in_place.as_deref();
-    let wanted = Wanted { study: &mut study, text: &text, asked: &again, in_place };
-    let mut stage = place.stage(wanted)?;
+    let ranks = executor.ranks();
+    let set_up = arguments.in_place.as_deref();
+    let wanted = Wanted { study: &mut study, text: &text, asked: &again, set_up };
+    let mut stage = executor.stage(wanted)?;
     // As many as the stage settled, which a damaged plan does not say.
     let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
@@ -144,7 +144,7 @@ impl Session<'_> {
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
         }
-        // How long virtual time takes is up to the processor: the first block tells.
+        // The duration of virtual time depends on the processor: the first block shows it.
         let is_real = !study.stage.is_virtual();
         let known = Effort::left(study, &self.agenda, &self.out).filter(|_| is_real);
         if let Some(known) = &known {
@@ -216,7 +216,7 @@ fn paths(study: &StudyFile) -> Vec<String> {
     study.arms.iter().flat_map(of_arm).collect()
 }
 
-/// Where the study runs: as the command says, else as its file says, else where its targets are.
+/// The stage of the study: from the command line, else its file, else its targets.
 fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Refusal> {
     if let Some(stage) = arguments.stage.or(study.is_stage_named.then_some(study.stage)) {
         return Ok(stage);
@@ -257,7 +257,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     }
 }
 
-/// What the folder was begun with, and what the command says instead.
+/// The arguments that the folder was begun with, replaced by those of the command line.
 fn remembered(
     arguments: &StudyArgs,
     begun: &Begun,
@@ -356,7 +356,7 @@ pub(super) fn header(study: &StudyFile, target: String, plan: Plan, asked: &Aske
     }
 }
 
-/// What a study with arms put in place by hand asks of the user.
+/// The work that a study with arms set up by hand asks of the user.
 fn effort(plan: &Plan, arms: usize) -> String {
     format!(
         "{} blocks of {arms} arms: the arm is switched {} times, each time by a reboot if the arm \
@@ -366,7 +366,7 @@ fn effort(plan: &Plan, arms: usize) -> String {
     )
 }
 
-/// Arms that the user puts in place by hand cost a reboot each time: fewer blocks, then.
+/// Each arm that the user sets up by hand costs a reboot, so there are fewer blocks.
 pub(super) fn plan(study: &StudyFile) -> Plan {
     let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
     let grouped = by_hand && study.stage == StageName::Hardware;

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
     } else {
         let swept = modelled.swept(&kept);
         let best = swept.best_of(arguments.best).into_iter();
-        best.map(|place| &kept.rows[&swept.made[place].0]).collect()
+        best.map(|index| &kept.rows[&swept.made[index].0]).collect()
     };
     let stem = || repeat::stem(&arguments.file.display().to_string());
     let label = arguments.label.clone().unwrap_or_else(stem);

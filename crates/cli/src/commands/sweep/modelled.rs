@@ -23,7 +23,7 @@ pub(crate) struct Modelled {
     pub(crate) sweep: Sweep,
     spec: DriveSpec,
     profile: Profile,
-    /// What guests run, at stage kernel.
+    /// The kernel of the guests, at stage kernel.
     kernel: Option<Kernel>,
     /// A hash that differs wherever the drive does, or the kernel in front of it.
     model: String,
@@ -52,7 +52,7 @@ impl Modelled {
         Ok(Self { sweep, spec, profile, kernel, model })
     }
 
-    /// How many points each thread makes before they are kept, up to `most`.
+    /// The number of points that each thread makes before they are kept, up to `most`.
     pub(crate) fn points_a_thread(&self, most: usize) -> usize {
         let each = if self.kernel.is_some() { GUESTS_A_THREAD } else { POINTS_A_THREAD };
         each.min(most)

@@ -17,7 +17,7 @@ use crate::output;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
 
-/// How wide text in a file is.
+/// The look of text in a file.
 const LOOK: Look = Look { width: 100, colour: false };
 
 /// Say which factor matters, from the points made so far.
@@ -58,7 +58,7 @@ pub(crate) fn show(swept: &Swept, ui: Ui) -> Outcome {
     ui.result(swept.text(ui.look()).trim_end_matches('\n'))
 }
 
-/// The rows that are there; at least one.
+/// The rows made so far; at least one.
 pub(super) fn made(
     modelled: &Modelled,
     file: &Path,

@@ -1,4 +1,4 @@
-//! Which sources a model was built from. The build script uses this, and tests do.
+//! The sources that a model was built from. The build script and tests use this.
 
 use std::fs;
 use std::io;

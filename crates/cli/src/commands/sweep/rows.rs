@@ -1,4 +1,4 @@
-//! Where the rows of a sweep are.
+//! The folder of the rows of a sweep.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) struct RowsArgs {
 }
 
 impl RowsArgs {
-    /// Where the rows of a file are.
+    /// The folder of the rows of a file.
     pub(crate) fn folder(&self, file: &Path) -> PathBuf {
         self.rows.clone().unwrap_or_else(|| file.with_extension("sweep"))
     }

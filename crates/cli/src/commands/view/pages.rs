@@ -44,7 +44,7 @@ const FOLDERS: usize = 20;
 /// The pages of one archive.
 pub(super) struct Archived {
     pub(super) archive: ArchiveArgs,
-    /// Where results folders are.
+    /// The folder that contains the results folders.
     pub(super) results: PathBuf,
 }
 
@@ -194,7 +194,7 @@ impl Archived {
     }
 }
 
-/// What was typed of a run that was chosen: its id or `label:NAME`, never a file.
+/// The query for a chosen run: its id or `label:NAME`, never a file.
 fn query(typed: &str) -> Result<Query, Refusal> {
     let is_name = typed.starts_with("label:") || typed.parse::<RunId>().is_ok();
     let query = Query::read(typed, now_ms()).ok().flatten().filter(|_| is_name);
@@ -204,7 +204,7 @@ fn query(typed: &str) -> Result<Query, Refusal> {
     })
 }
 
-/// What one chosen name means.
+/// The content that a chosen name refers to.
 fn found(archive: &Archive, typed: &str) -> Result<Vec<(PathBuf, Content)>, Refusal> {
     let found = results::find_in(archive, typed, &query(typed)?, Detail::All)?;
     Ok(found.into_iter().map(|content| (PathBuf::from(typed), content)).collect())
