@@ -138,23 +138,29 @@ fn refuse_contents(target: &Target, path: &Path, kind: &Kind) -> Result<(), Refu
 /// Milliseconds with six decimals, one a line; an interrupted replay, or the end of what is looked
 /// at, breaks off anywhere in the last one.
 fn is_list_of_times(head: &[u8]) -> bool {
-    let is_time = |line: &[u8]| {
-        let (whole, part) = line.split_at(line.iter().position(|b| *b == b'.').unwrap_or(0));
-        let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
-        !whole.is_empty() && digits(whole) && part.len() == 7 && digits(&part[1..])
-    };
     let mut lines: Vec<&[u8]> = head.split(|b| *b == b'\n').collect();
     let rest = lines.pop().unwrap_or_default();
     let is_begun = rest.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     !lines.is_empty() && is_begun && lines.into_iter().all(is_time)
 }
 
+/// True for a number with six decimals.
+fn is_time(line: &[u8]) -> bool {
+    let point = line.iter().position(|b| *b == b'.').unwrap_or(0);
+    let (whole, part) = line.split_at(point);
+    is_number(whole) && part.len() == 7 && is_number(&part[1..])
+}
+
+fn is_number(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(u8::is_ascii_digit)
+}
+
 /// Six numbers a line, or the first line of UML.
 fn is_of_guest(head: &[u8]) -> bool {
     let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
     let numbers: Vec<&[u8]> = first.split(|b| *b == b' ').collect();
-    let is_number = |text: &&[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    numbers.len() == 6 && numbers.iter().all(is_number) || holds(head, "Linux version ")
+    numbers.len() == 6 && numbers.iter().all(|text| is_number(text))
+        || holds(head, "Linux version ")
 }
 
 fn is_page(head: &[u8]) -> bool {

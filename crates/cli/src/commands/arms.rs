@@ -76,6 +76,8 @@ fn kept_run(archive: &Archive, typed: &Path) -> Option<Kept> {
 /// The names of arms, some of which are kept runs: by label, date or target if that distinguishes
 /// all of them, else as they are.
 pub(crate) fn told_apart(names: &[String], kept: &[Option<Kept>]) -> Vec<String> {
+    // `zip` below would drop the arms that have no counterpart.
+    debug_assert_eq!(names.len(), kept.len());
     let ways: [fn(&Kept) -> Option<String>; 3] = [
         |kept| kept.label.clone(),
         |kept| Some(minute(kept.time_ms)),
@@ -142,12 +144,14 @@ fn by_folder(files: &[&Path]) -> String {
 
 /// The beginning that the names of the files share: `before` of `before1.json` and `before2.json`.
 fn by_beginning(files: &[&Path]) -> String {
-    let of_file = |file: &&Path| {
-        if file.is_dir() { results::name(file, Path::file_name) } else { results::stem(file) }
-    };
-    let names: Vec<String> = files.iter().map(of_file).collect();
-    let shared = shared(&names);
-    if shared.is_empty() { names[0].clone() } else { shared.to_owned() }
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+    let beginning = shared(&names);
+    if beginning.is_empty() { names[0].clone() } else { beginning.to_owned() }
+}
+
+/// The name of a folder, or of a file without its ending.
+fn name_of(path: &Path) -> String {
+    if path.is_dir() { results::name(path, Path::file_name) } else { results::stem(path) }
 }
 
 /// The same with the path, which distinguishes `old/run.json` from `new/run.json`.
@@ -168,18 +172,23 @@ fn shared(names: &[String]) -> &str {
     if others.is_empty() {
         return first;
     }
-    let common = |other: &String| {
-        let same = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
-        same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
-    };
-    let length = others.iter().map(common).min().unwrap_or(0);
+    let length = others.iter().map(|other| shared_bytes(first, other)).min().unwrap_or(0);
+    // Whole characters were compared, so the slice cannot split one.
+    debug_assert!(first.is_char_boundary(length));
     without_number(&first[..length])
+}
+
+/// The length in bytes of the beginning that two names share.
+fn shared_bytes(first: &str, other: &str) -> usize {
+    let same = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+    same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
 }
 
 /// A name without the number of the run at its end: `before` of `before-12`.
 fn without_number(name: &str) -> &str {
-    let is_separator = |c: char| matches!(c, '-' | '_' | '.' | ' ' | '#');
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(is_separator);
+    let plain = name
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .trim_end_matches(['-', '_', '.', ' ', '#']);
     if plain.is_empty() { name } else { plain }
 }
 
@@ -202,10 +211,6 @@ pub(crate) fn several_files(arms: &[ArmFiles], input: &Input) -> Option<String> 
         }
     }
     let [(_, first), (_, others)] = &groups[..] else { return None };
-    let words = |files: &[&Path]| {
-        let words = files.iter().map(|file| quoted(&file.display().to_string()));
-        words.collect::<Vec<_>>().join(" ")
-    };
     Some(format!(
         "Each of the {} files is an arm with one run. To compare them as two arms with several \
          runs each, put `--` between them: drivelab compare {} -- {}",
@@ -213,6 +218,12 @@ pub(crate) fn several_files(arms: &[ArmFiles], input: &Input) -> Option<String> 
         words(first),
         words(others)
     ))
+}
+
+/// Files as words of a command line.
+fn words(files: &[&Path]) -> String {
+    let words = files.iter().map(|file| quoted(&file.display().to_string()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

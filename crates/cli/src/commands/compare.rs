@@ -105,8 +105,8 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     let gathered = if let Some(path) = &arguments.pairs {
         Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
-        let arms = arms(&arguments.arms, &arguments.others)?;
-        let arms = called_by_content(arms, &arguments.archive);
+        let typed = arms(&arguments.arms, &arguments.others)?;
+        let arms = called_by_content(typed, &arguments.archive);
         match from_labels(&arms, &arguments.archive)? {
             Some(gathered) => gathered,
             None => from_arms(&arms, found(&arms, (&arguments.archive, Detail::Figures))?)?,
@@ -170,15 +170,16 @@ pub(crate) fn found(
     arms: &[ArmFiles],
     (archive, detail): (&ArchiveArgs, Detail),
 ) -> Result<Vec<Vec<(PathBuf, Content)>>, Refusal> {
-    let of_arm = |arm: &ArmFiles| -> Result<Vec<(PathBuf, Content)>, Refusal> {
-        let mut all = Vec::new();
+    let mut of_arms = Vec::with_capacity(arms.len());
+    for arm in arms {
+        let mut of_arm = Vec::new();
         for path in &arm.files {
             let found = results::find(path, None, (archive, detail))?;
-            all.extend(found.into_iter().map(|content| ((*path).to_owned(), content)));
+            of_arm.extend(found.into_iter().map(|content| ((*path).to_owned(), content)));
         }
-        Ok(all)
-    };
-    arms.iter().map(of_arm).collect()
+        of_arms.push(of_arm);
+    }
+    Ok(of_arms)
 }
 
 /// Puts side by side the runs of labels, whose records are not kept in memory; `None` where

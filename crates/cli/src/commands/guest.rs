@@ -90,23 +90,23 @@ const LAB_SCHEMA: &str = "drivelab.guest/1";
 
 /// Carries out a verb of `guest`.
 pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
-    let cache = cache(arguments.cache)?;
+    let kernels = cache(arguments.cache)?;
     let kernel: Result<Kernel, Refusal> = match arguments.verb {
-        Verb::Setup => return setup(&cache, ui),
+        Verb::Setup => return setup(&kernels, ui),
         Verb::Steps { file, target } => return steps(&file, &target, ui),
         Verb::Shell { drive, programs } => {
             let spec = target::drive_spec(&drive)?;
-            shell(&find(&cache)?, &spec, &programs)?;
+            shell(&find(&kernels)?, &spec, &programs)?;
             return Ok(Exit::Done);
         }
         Verb::Kernel(KernelVerb::Build { source, jobs, again }) => {
             let source = source.map_or(Source::Package, Source::Archive);
             let jobs =
                 jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
-            build(&cache, &Build { source, jobs, again, stop: interrupt::flag() }, ui)
+            build(&kernels, &Build { source, jobs, again, stop: interrupt::flag() }, ui)
         }
-        Verb::Kernel(KernelVerb::Import { file }) => cache.import(&file).map_err(Into::into),
-        Verb::Kernel(KernelVerb::Where) => find(&cache),
+        Verb::Kernel(KernelVerb::Import { file }) => kernels.import(&file).map_err(Into::into),
+        Verb::Kernel(KernelVerb::Where) => find(&kernels),
     };
     let kernel = kernel?;
     if ui.json {
@@ -148,15 +148,19 @@ fn steps(file: &Path, target: &Path, ui: Ui) -> Outcome {
     ui.document(&serde_json::to_string(&carried).expect("plain data is always JSON"))
 }
 
+/// The step that a missing program is needed for, in words.
+fn purpose(need: Need) -> &'static str {
+    if need == Need::Build { "build the kernel" } else { "run guests" }
+}
+
 fn setup(cache: &Cache, ui: Ui) -> Outcome {
     let missing = kernel::missing(Path::new("/"));
     let kernel = cache.find().map_err(Refusal::from)?;
-    // Who has a kernel needs no compiler.
-    let needed = |missing: &kernel::Missing| kernel.is_none() || missing.need == Need::Run;
-    let missing: Vec<_> = missing.into_iter().filter(needed).collect();
+    // A host that has a kernel needs no compiler.
+    let missing = missing.into_iter().filter(|it| kernel.is_none() || it.need == Need::Run);
+    let missing: Vec<_> = missing.collect();
     let install = kernel::install_command(&missing);
     let is_ready = missing.is_empty() && kernel.is_some();
-    let purpose = |need| if need == Need::Build { "build the kernel" } else { "run guests" };
     if ui.json {
         let missing = missing.iter().map(|it| {
             let needed_to = purpose(it.need);

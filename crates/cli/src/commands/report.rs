@@ -89,14 +89,14 @@ pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
     if let Some(out) = &arguments.out {
         output::refuse_other(out, &output::REPORT)?;
     }
-    let format = format(arguments, ui);
-    let arms = arms(&arguments.runs, &arguments.others)?;
-    let arms = called_by_content(arms, &arguments.archive);
-    let found = found(&arms, (&arguments.archive, Detail::All))?;
+    let wanted = format(arguments, ui);
+    let typed = arms(&arguments.runs, &arguments.others)?;
+    let arms = called_by_content(typed, &arguments.archive);
+    let contents = found(&arms, (&arguments.archive, Detail::All))?;
     let is_one = arms.len() == 1;
-    let text = match (&found[..], is_one) {
-        ([of_arm], true) => shown(of_arm, format)?,
-        _ => compared(arguments, &arms, found)?.render(format, "")?,
+    let text = match (&contents[..], is_one) {
+        ([of_arm], true) => shown(of_arm, wanted)?,
+        _ => compared(arguments, &arms, contents)?.render(wanted, "")?,
     };
     let Some(out) = &arguments.out else { return ui.document(text.trim_end_matches('\n')) };
     output::write(out, &text, &output::REPORT)?;
@@ -199,11 +199,11 @@ pub(crate) fn compared(
     arms: &[ArmFiles],
     found: Vec<Vec<(PathBuf, Content)>>,
 ) -> Result<Compared, Refusal> {
-    let of_arm = |of_arm: &Vec<(PathBuf, Content)>| {
+    let runs = found.iter().map(|of_arm| {
         let runs = of_arm.iter().filter_map(|(_, content)| of_runs(content)).flatten();
         runs.cloned().collect::<Vec<Dated>>()
-    };
-    let runs: Vec<Vec<Dated>> = found.iter().map(of_arm).collect();
+    });
+    let runs: Vec<Vec<Dated>> = runs.collect();
     let gathered = from_arms(arms, found)?;
     let options = CompareOptions {
         primary: arguments.primary.clone(),

@@ -48,14 +48,14 @@ pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal
     if path.is_dir() {
         return folder(path).map(|study| Content::Study(Box::new(study), None));
     }
-    let text = text(path)?;
+    let content = text(path)?;
     let parsed = match format {
-        Some(format) => results::parse_as(format, &text),
-        None if is_run(&text) => {
-            let runs = run::parse(&text).map_err(|error| wrong(path, &error))?;
+        Some(format) => results::parse_as(format, &content),
+        None if is_run(&content) => {
+            let runs = run::parse(&content).map_err(|error| wrong(path, &error))?;
             return Ok(Content::Runs(runs.into_iter().map(Dated::from).collect()));
         }
-        None => results::parse_file(&name(path, Path::file_name), &text),
+        None => results::parse_file(&name(path, Path::file_name), &content),
     };
     parsed.map(Content::Results).map_err(|error| wrong(path, &error))
 }
@@ -267,8 +267,8 @@ fn kept(whole: &Whole) -> Result<Content, String> {
 /// A kept run by its name and time in the archive.
 fn dated(mut record: RunRecord, whole: &Whole) -> Dated {
     record.label.clone_from(&whole.label);
-    let of_entry = of_entry(record.host.is_some(), whole.origin, whole.time_ms);
-    let ended_unix_s = record.ended_unix_s.or(of_entry);
+    let by_entry = of_entry(record.host.is_some(), whole.origin, whole.time_ms);
+    let ended_unix_s = record.ended_unix_s.or(by_entry);
     Dated { record, ended_unix_s }
 }
 
@@ -280,8 +280,8 @@ fn of_entry(has_host: bool, origin: Origin, time_ms: u64) -> Option<u64> {
 
 /// The runs that are parts of what was kept.
 fn records(whole: &Whole) -> Result<Vec<RunRecord>, String> {
-    let record = |part: &drivelab_archive::Part| serde_json::from_str(&part.document);
-    whole.parts.iter().map(record).collect::<Result<_, _>>().map_err(|error| error.to_string())
+    let records = whole.parts.iter().map(|part| serde_json::from_str(&part.document));
+    records.collect::<Result<_, serde_json::Error>>().map_err(|error| error.to_string())
 }
 
 /// The data collected from a host, as kept.
@@ -304,13 +304,13 @@ pub(crate) fn stem(what: &Path) -> String {
 
 /// Content as results, with the name of the file for arms that have none.
 pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Refusal> {
-    let stem = stem(path);
+    let arm = stem(path);
     let mut results = match content {
         Content::Runs(mut runs) => {
             for run in &mut runs {
                 suite::complete(&mut run.record);
             }
-            of_runs(&stem, runs.iter().map(|run| &run.record))
+            of_runs(&arm, runs.iter().map(|run| &run.record))
         }
         Content::Results(results) => results,
         Content::Study(mut kept, _) => {
@@ -320,15 +320,15 @@ pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Refusa
             let study = kept.study(&DriveKeys)?;
             kept.results(&study, run::metrics)?
         }
-        Content::Jobs(_, records) => run::jobs_results(&stem, &records),
-        Content::Collection(collected) => run::jobs_results(&stem, &collected.records()),
+        Content::Jobs(_, records) => run::jobs_results(&arm, &records),
+        Content::Collection(collected) => run::jobs_results(&arm, &collected.records()),
         Content::Measurement(..) => {
             let message = format!("`{}` is a measurement for a model, not a run", path.display());
             return Err(Refusal::request(message).hint("print its file: drivelab show RUN"));
         }
     };
     for run in results.runs.iter_mut().filter(|run| run.arm.is_empty()) {
-        run.arm.clone_from(&stem);
+        run.arm.clone_from(&arm);
     }
     Ok(results)
 }

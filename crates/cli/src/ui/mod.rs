@@ -120,8 +120,8 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
 /// Columns of a line: those of the terminal, else those that the caller's pager has, else a page of
 /// text.
 fn width(terminal: Option<usize>, columns: Option<&str>) -> usize {
-    let columns = || columns.and_then(|columns| columns.trim().parse().ok());
-    terminal.or_else(columns).filter(|width| *width > 0).unwrap_or(100).clamp(40, 160)
+    let width = terminal.or_else(|| columns.and_then(|columns| columns.trim().parse().ok()));
+    width.filter(|width| *width > 0).unwrap_or(100).clamp(40, 160)
 }
 
 fn print_lines(text: &str) -> Outcome {
@@ -178,16 +178,19 @@ fn as_message(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    let word = |word: &str| {
-        let count = word.chars().count();
-        if count <= WORD_CHARS_MAX {
-            return word.to_owned();
-        }
-        let kept: String = word.chars().take(WORD_CHARS_MAX / 2).collect();
-        let close = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
-        format!("{kept}...{close} ({count} characters){}", &word[word.trim_end().len()..])
-    };
-    text.split_inclusive(char::is_whitespace).map(word).collect()
+    text.split_inclusive(char::is_whitespace).map(cut_word).collect()
+}
+
+/// A word with the white space that follows it, cut if it is long.
+fn cut_word(word: &str) -> String {
+    let count = word.chars().count();
+    if count <= WORD_CHARS_MAX {
+        return word.to_owned();
+    }
+    let kept: String = word.chars().take(WORD_CHARS_MAX / 2).collect();
+    // The cut must not open a quotation that nothing closes.
+    let close = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
+    format!("{kept}...{close} ({count} characters){}", &word[word.trim_end().len()..])
 }
 
 /// Prints panics as the standard library does, but for characters on which a terminal acts.

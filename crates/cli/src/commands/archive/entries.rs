@@ -54,13 +54,13 @@ fn digest_of_result(result: &ImportedRun) -> Digest {
 }
 
 fn kept_digest(common: &Common, own: Own) -> Digest {
-    let flaws = || serde_json::to_string(&own.flaws).expect("plain data is always JSON");
     Digest {
         common: common.to_json().into(),
         ended_unix_s: own.ended_unix_s,
         seed: own.seed,
         content: own.content,
-        flaws: (!own.flaws.is_empty()).then(flaws),
+        flaws: (!own.flaws.is_empty())
+            .then(|| serde_json::to_string(&own.flaws).expect("plain data is always JSON")),
         values: own.values,
     }
 }
@@ -288,7 +288,7 @@ pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
 
 /// Each run of another tool by itself.
 pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
-    let one = |of_one: Imported| {
+    let entries = kept::each_run(results).flat_map(|of_one| {
         let run = &of_one.runs[0];
         let about = Whole {
             time_ms: run.ended_unix_s.map_or(time_ms, |ended| ended.saturating_mul(1000)),
@@ -304,6 +304,6 @@ pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
             document: kept::results(&of_one),
         };
         whole(about, Vec::new())
-    };
-    kept::each_run(results).flat_map(one).collect()
+    });
+    entries.collect()
 }

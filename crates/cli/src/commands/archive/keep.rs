@@ -138,11 +138,12 @@ impl KeepArgs {
             return Exit::Done;
         }
         let label = entries.first().and_then(|entry| entry.label.clone());
-        let said = |entry: Entry| match entry.position {
+        // Parts are found through their whole, which alone is tagged.
+        let entries = entries.into_iter().map(|entry| match entry.position {
             Some(_) => entry,
             None => Entry { tags: self.tag.clone(), commit: self.commit.clone(), ..entry },
-        };
-        let entries: Vec<Entry> = entries.into_iter().map(said).collect();
+        });
+        let entries: Vec<Entry> = entries.collect();
         let _whole = interrupt::shield();
         let kept = self.archive.open().and_then(|mut archive| {
             // A study that is shown again with --resume is there already.

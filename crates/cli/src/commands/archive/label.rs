@@ -45,9 +45,9 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
     for run in runs {
         ids.extend(keep::ids(&archive, run)?);
     }
-    let replaced = replaced(&archive, &ids, label)?;
+    let lost = replaced(&archive, &ids, label)?;
     archive.label(&ids, label)?;
-    for (old, count) in &replaced {
+    for (old, count) in &lost {
         let runs = if *count == 1 { "run" } else { "runs" };
         ui.note(&format!("replaced the label `{old}` of {count} {runs}"));
     }
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
             "schema": "drivelab.label/1",
             "label": label,
             "runs": ids,
-            "replaced": replaced,
+            "replaced": lost,
         })));
     }
     Ok(Exit::Done)

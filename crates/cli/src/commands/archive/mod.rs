@@ -6,7 +6,6 @@ pub(crate) mod history;
 pub(crate) mod keep;
 pub(crate) mod label;
 
-use drivelab_analysis::run::Dated;
 use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -207,8 +206,8 @@ fn of_file(
     let time_ms = written.map_or_else(|_| keep::now_ms(), keep::millis);
     let mut entries = match results::read(path, format)? {
         Content::Runs(runs) => {
-            let entry = |run: &Dated| entries::of_record(&run.record, Origin::Import, time_ms);
-            runs.iter().map(entry).collect()
+            let records = runs.iter().map(|run| &run.record);
+            records.map(|record| entries::of_record(record, Origin::Import, time_ms)).collect()
         }
         Content::Results(results) => entries::results(&results, time_ms),
         Content::Study(kept, _) => {

@@ -168,8 +168,8 @@ fn planned(
         if file.points.contains(&CutPoint::Exhaustive) {
             moments.changes = test.changes(worked)?;
         }
-        let plan = plan(file, &moments, arguments.cuts.map_or(file.cuts, NonZeroUsize::get));
-        return Ok(plan);
+        let cuts = arguments.cuts.map_or(file.cuts, NonZeroUsize::get);
+        return Ok(plan(file, &moments, cuts));
     };
     if cut.at <= begin || cut.at > end {
         let message =

@@ -110,16 +110,16 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed, &watch)?;
     drop(progress);
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
-    let fitted = |figure: &fit::FittedFigure| {
+    let figures = fit.figures.iter().map(|figure| {
         let fit::FittedFigure { name, measured, fitted } = figure.clone();
         Fitted { name, measured, fitted }
-    };
-    let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
-    let left_open = |open: &fit::LeftOpen| {
+    });
+    let figures: Vec<Fitted> = figures.collect();
+    let left_open = fit.left_open.iter().map(|open| {
         let fit::LeftOpen { key: name, median, range95, unit } = *open;
         LeftOpen { name, median, range95, unit }
-    };
-    let left_open: Vec<LeftOpen> = fit.left_open.iter().map(left_open).collect();
+    });
+    let left_open: Vec<LeftOpen> = left_open.collect();
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({
             "schema": DRIVE_SCHEMA,
@@ -143,10 +143,19 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     ui.result(&drivelab_report::drive::fitted(&fitted, ui.look()))
 }
 
+/// True if the file is named as a record of a run.
+fn is_run(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "json")
+}
+
+fn read_one(path: &Path) -> Result<Measurements, Refusal> {
+    let text = input::text(path, input::MEASUREMENTS)?;
+    Ok(Measurements::read(&path.display().to_string(), &text)?)
+}
+
 fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
-    let is_run = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
     let files = &arguments.measurements;
-    if files.iter().any(|path| is_run(&path)) {
+    if files.iter().any(|path| is_run(path)) {
         if let Some(other) = files.iter().find(|path| !is_run(path)) {
             return Err(Refusal::request(format!(
                 "`{}` is not a run record (.json), but the other files are",
@@ -159,14 +168,10 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
         return Err(Refusal::request("--rpm, --capacity and --link apply to run records only")
             .hint("set them in the TOML file, under `[drive]`"));
     }
-    let read = |path: &PathBuf| -> Result<Measurements, Refusal> {
-        let text = input::text(path, input::MEASUREMENTS)?;
-        Ok(Measurements::read(&path.display().to_string(), &text)?)
-    };
     let (first, others) = files.split_first().expect("one is required");
-    let mut all = read(first)?;
+    let mut all = read_one(first)?;
     for path in others {
-        all.join(read(path)?).map_err(|wrong| {
+        all.join(read_one(path)?).map_err(|wrong| {
             let (first, path) = (first.display(), path.display());
             Refusal::request(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
         })?;

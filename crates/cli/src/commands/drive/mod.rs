@@ -71,13 +71,12 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
 }
 
 fn list(ui: Ui) -> Outcome {
-    let listed = |name| {
+    let drives = profile::names().into_iter().map(|name| {
         let profile = target::profile(&target::drive_spec(name)?)?;
         let capacity_bytes = profile.capacity().bytes().get();
         Ok(Listed { name, capacity_bytes, model: profile.model })
-    };
-    let drives =
-        profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Refusal>>()?;
+    });
+    let drives = drives.collect::<Result<Vec<Listed>, Refusal>>()?;
     if ui.json {
         let drives = serde_json::json!({ "schema": DRIVE_SCHEMA, "drives": drives });
         return ui.result(&json_text(&drives));

@@ -249,8 +249,8 @@ impl<'a> Drives<'a> {
         options: &WorkloadOptions,
         lasting: bool,
     ) -> Result<Option<Depth>, Refusal> {
-        let runs = self.runs(options, lasting, |total| Some((total.iops, total.lat_ns)))?;
-        let Some(runs) = runs else { return Ok(None) };
+        let made = self.runs(options, lasting, |total| Some((total.iops, total.lat_ns)))?;
+        let Some(runs) = made else { return Ok(None) };
         let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
         let of_median = median.runs(options, lasting, |total| Some(total.lat_ns))?;
         let Some(lat_ns) = of_median.and_then(|mut found| found.pop()) else { return Ok(None) };

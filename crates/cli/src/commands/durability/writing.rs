@@ -115,11 +115,15 @@ fn write(
     Ok(durability::write(&mut RealFile::new(file), &mut notes, writing))
 }
 
+/// The device and the inode of a file: paths that differ may name the same file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
 /// Refuses to keep the promises in the file that they are about.
 fn refuse_target(path: &Path, keeper: &LedgerSink) -> Result<(), Refusal> {
-    let of = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let LedgerSink::File(ledger) = keeper else { return Ok(()) };
-    if of(path).is_none() || of(path) != of(ledger) {
+    if identity(path).is_none() || identity(path) != identity(ledger) {
         return Ok(());
     }
     let what = format!("the ledger of {} cannot be on the target itself", path.display());

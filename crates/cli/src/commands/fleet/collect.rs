@@ -142,8 +142,9 @@ impl CollectArgs {
     }
 
     fn own_name(&self) -> String {
-        let node = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-        self.name.clone().unwrap_or_else(node)
+        self.name
+            .clone()
+            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
     }
 
     fn request(&self) -> Result<Request, Refusal> {

@@ -131,8 +131,8 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
 
 /// Once a second, until interrupted or `seconds` times; 0 is without end.
 fn watch_disks(reader: &mut Reader, found: &Inspection, seconds: u64, ui: Ui) -> Outcome {
-    let depth = |disk: &drivelab_host::Device| Some((disk.name.clone(), disk.queue_depth?));
-    let depths: BTreeMap<String, u32> = found.devices.iter().filter_map(depth).collect();
+    let depths = found.devices.iter().filter_map(|it| Some((it.name.clone(), it.queue_depth?)));
+    let depths: BTreeMap<String, u32> = depths.collect();
     let names: Vec<String> = found.devices.iter().map(|disk| disk.name.clone()).collect();
     let mut sample = || {
         let names = names.clone();

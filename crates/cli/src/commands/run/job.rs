@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
+use drivelab_core::record::{RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_core::{IoEngine, Polling, Refusal};
@@ -69,10 +69,10 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         let sections = sections?;
         let lengths: Vec<usize> = sections.iter().map(Vec::len).collect();
         let plans: Vec<RunPlan> = sections.into_iter().flatten().collect();
-        let time = |plan: &RunPlan| {
-            plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime
-        };
-        let longest = plans.iter().map(time).max().unwrap_or_default();
+        let times = plans
+            .iter()
+            .map(|plan| plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime);
+        let longest = times.max().unwrap_or_default();
         let progress = Progress::time(Duration::from_nanos(longest.ns()), &group[0].name);
         let show = |step: &Step| progress.step(step);
         let made = match drives.run(&plans, &show)? {
@@ -87,11 +87,11 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         records.append(&mut done.records);
         total.follow(&done.total);
     }
-    let document = document(&name, &jobs, &records, &total);
+    let printed = document(&name, &jobs, &records, &total);
     let kept = match &records[..] {
         [only] if jobs.len() == 1 => arguments.keep.keep(vec![entries::run(only)], ui),
         records if interrupt::requested() && records.is_empty() => Exit::Done,
-        records => arguments.keep.keep(entries::jobs(&name, &document, records), ui),
+        records => arguments.keep.keep(entries::jobs(&name, &printed, records), ui),
     };
     output::page(
         arguments.report.as_deref(),
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         ui,
     )?;
     if ui.json {
-        ui.result(&json_text(&document))?;
+        ui.result(&json_text(&printed))?;
     } else {
         ui.result(&drivelab_report::run::jobs_text(&records, ui.look()))?;
     }
@@ -240,42 +240,44 @@ fn length(target: &Path) -> Option<Bytes> {
     Some(Bytes::new(end)).filter(|length| *length > Bytes::ZERO)
 }
 
+/// The entry of one job: its figures and its configuration.
+fn entry_of((job, record): (&FileJob, &RunRecord)) -> Value {
+    let mut entry = json!(record.total);
+    entry["name"] = json!(job.name);
+    entry["group"] = json!(job.group);
+    entry["notes"] = json!(job.notes);
+    entry["target"] = json!(record.target);
+    entry["config"] = json!(record.config);
+    entry["marks"] = json!(record.marks);
+    entry["attached"] = json!(record.attached);
+    entry["threads"] = json!(record.jobs);
+    if let Some(specimen) = &record.specimen {
+        entry["specimen"] = json!(specimen);
+    }
+    if let Some(written) = &record.flash {
+        entry["flash"] = json!(written);
+    }
+    entry
+}
+
 /// A file of one job gives what that run gives. Of several jobs each entry has a job's figures and
 /// configuration, and `total` is all of them, groups one after the other.
 fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> Value {
     if let ([_], [only]) = (jobs, records) {
         return json!(only);
     }
-    let entry = |(job, record): (&FileJob, &RunRecord)| {
-        let mut entry = json!(record.total);
-        entry["name"] = json!(job.name);
-        entry["group"] = json!(job.group);
-        entry["notes"] = json!(job.notes);
-        entry["target"] = json!(record.target);
-        entry["config"] = json!(record.config);
-        entry["marks"] = json!(record.marks);
-        entry["attached"] = json!(record.attached);
-        entry["threads"] = json!(record.jobs);
-        if let Some(specimen) = &record.specimen {
-            entry["specimen"] = json!(specimen);
-        }
-        if let Some(written) = &record.flash {
-            entry["flash"] = json!(written);
-        }
-        entry
-    };
     let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
     let marks = records.iter().zip(jobs).flat_map(|(record, job)| {
-        let told = |mark: &Mark| json!({"id": mark.id, "message": mark.message, "job": job.name});
-        record.marks.iter().map(told)
+        let marks = record.marks.iter();
+        marks.map(|mark| json!({"id": mark.id, "message": mark.message, "job": job.name}))
     });
     json!({
         "schema": RUN_SCHEMA,
         "target": targets.join(", "),
         "config": {"drivelab": env!("CARGO_PKG_VERSION"), "file": file},
-        "jobs": jobs.iter().zip(records).map(entry).collect::<Vec<_>>(),
+        "jobs": jobs.iter().zip(records).map(entry_of).collect::<Vec<_>>(),
         "total": total.record(),
         "marks": marks.collect::<Vec<_>>(),
         "host": records.first().map(|record| &record.host),

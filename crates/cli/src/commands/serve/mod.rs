@@ -249,8 +249,8 @@ fn serve<B: Backend>(
     arguments: &ServeArgs,
     ui: Ui,
 ) -> Outcome {
-    let settings = settings(drive.capacity().bytes().get(), nature, arguments);
-    let server = Server::new(drive, settings)?;
+    let capacity = drive.capacity().bytes().get();
+    let server = Server::new(drive, settings(capacity, nature, arguments))?;
     ui.note(&server.announcement(name));
     if let Some(short) = nature.typical_read.and_then(server::falls_short) {
         ui.warn(&format!("{short}: a client measures less than the drive"));

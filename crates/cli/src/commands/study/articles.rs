@@ -47,11 +47,11 @@ pub(crate) struct ArticlesArgs {
 
 /// Runs what is missing, and writes the pages about all of them.
 pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
-    let studies = studies(&arguments.only)?;
+    let chosen = studies(&arguments.only)?;
     arguments.keep.check(None)?;
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
-    let all = runs(&stages(&arguments.stage, ui)?, &studies);
+    let all = runs(&stages(&arguments.stage, ui)?, &chosen);
     for (position, (stage, Article { number, name, .. })) in (1..).zip(&all) {
         ui.note(&format!("article {number}: {name}, stage {stage}, {position} of {}", all.len()));
         let folder = arguments.out.join(format!("{name}-{stage}"));
@@ -86,11 +86,8 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
 
 /// Each study at each stage that it is made for.
 fn runs(stages: &[StageName], studies: &[Article]) -> Vec<(StageName, Article)> {
-    let is_there = |stage: StageName, it: &Article| stage != StageName::Kernel || it.has_kernel;
-    let at = |stage: StageName| {
-        studies.iter().filter(move |it| is_there(stage, it)).map(move |it| (stage, *it))
-    };
-    stages.iter().copied().flat_map(at).collect()
+    let pairs = stages.iter().copied().flat_map(|stage| studies.iter().map(move |it| (stage, *it)));
+    pairs.filter(|(stage, it)| *stage != StageName::Kernel || it.has_kernel).collect()
 }
 
 /// The stages asked for, or those that this machine has.

@@ -73,11 +73,11 @@ pub(super) fn conclude(
     }
     // Of a thousand arms it takes longer than a user waits after Ctrl-C.
     let reading = interrupt::reading();
-    let experiment = experiment(study, kept);
+    let finished = experiment(study, kept);
     let cut = Cut::of(progressed);
-    let has_cells = experiment.cells.is_some();
-    let runs = experiment.runs.len() + experiment.curves.len();
-    let analysed = drivelab_analysis::study::analyse(experiment);
+    let has_cells = finished.cells.is_some();
+    let runs = finished.runs.len() + finished.curves.len();
+    let analysed = drivelab_analysis::study::analyse(finished);
     drop(reading);
     let result = match analysed {
         Ok(result) => result,

@@ -10,23 +10,23 @@ use drivelab_analysis::study::{
 };
 use drivelab_analysis::{attachment, cells};
 use drivelab_core::plan::Step;
-use drivelab_core::record::{Figure, HostRun, RunRecord};
+use drivelab_core::record::{Figure, RunRecord};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
+use drivelab_study::{Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
 
 /// The question of a study, its runs and their measurements.
 pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
     let (plan, frame, runs) = (&kept.header.plan, &kept.frame, &kept.runs[..]);
     let asked = kept.header.asked.as_ref();
     let again = asked.and_then(|asked| repeat::of_own_drive(study, asked));
-    let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
+    let arms = study.arms.iter().zip(frame.settings.clone()).map(|(arm, settings)| ArmInfo {
         name: arm.name.clone(),
         summary: arm.summary.clone(),
         settings,
         price_usd: arm.price_usd,
         levels: arm.levels.clone(),
-    };
+    });
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
         summary: named.summary.clone(),
@@ -44,7 +44,7 @@ pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
         margin: study.margin.to_f64(),
-        arms: study.arms.iter().zip(frame.settings.clone()).map(arm).collect(),
+        arms: arms.collect(),
         workloads: study.matrix.as_ref().map_or_else(of_workloads, cells::workloads),
         contrasts: study.contrasts.clone(),
         interactions: study.interactions.clone(),
@@ -88,17 +88,17 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     });
     let measured = target_facts(study, runs);
     let by_name = study.workloads.iter().any(|named| named.work.uses("arm"));
-    let arm = |arm: &Arm| {
+    let arms = study.arms.iter().map(|arm| {
         let mut declares = arm.declares(study.drive.as_deref());
         let target = arm.targets.join(", ");
         // What a command does with the name of its arm is the user's business.
         declares.extend(by_name.then(|| (String::new(), arm.name.clone())));
         declares.extend(measured.iter().map(|factor| ((*factor).into(), target.clone())));
         ArmSettings { name: arm.name.clone(), declares }
-    };
+    });
     Question {
         does_other_work: false,
-        arms: study.arms.iter().map(arm).collect(),
+        arms: arms.collect(),
         factors: study.factors.clone(),
         is_study: true,
         pairs,
@@ -211,14 +211,14 @@ fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
 /// The share of each host in a run on many hosts.
 fn hosts(study: &StudyFile, run: &StoredRun) -> Vec<HostSample> {
     let Some(hosts) = &run.record.hosts else { return Vec::new() };
-    let sample = |host: &HostRun| HostSample {
+    let samples = hosts.hosts.iter().map(|host| HostSample {
         rank: host.rank,
         host: host.host.clone(),
         target: host.run.target.clone(),
         is_straggler: hosts.stragglers.contains(&host.rank),
         metrics: metrics(&host.run, &study.wanted(run.task)),
-    };
-    hosts.hosts.iter().map(sample).collect()
+    });
+    samples.collect()
 }
 
 fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {

@@ -8,8 +8,8 @@ use drivelab_core::units::Bytes;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
-    Agenda, Arm, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA,
-    Progressed, Stage, StageName, StudyFile, carry_out,
+    Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Progressed,
+    Stage, StageName, StudyFile, carry_out,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
@@ -185,9 +185,9 @@ fn folder(arguments: &StudyArgs, name: &str, ui: Ui) -> PathBuf {
         return out.clone();
     }
     let folder = fresh(&by_name(name));
-    let last = last(&by_name(name));
-    if folder != last {
-        let (last, folder) = (last.display(), folder.display());
+    let latest = last(&by_name(name));
+    if folder != latest {
+        let (last, folder) = (latest.display(), folder.display());
         ui.note(&format!(
             "`{last}` contains a finished study; results of this one go to `{folder}`"
         ));
@@ -205,15 +205,17 @@ fn paths(study: &StudyFile) -> Vec<String> {
     if study.arms.iter().all(|arm| arm.targets.is_empty()) {
         return Vec::new();
     }
-    let path = |target: &String| {
-        let path = std::path::absolute(target).ok();
-        path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| target.clone())
-    };
-    let of_arm = |arm: &Arm| match &arm.targets[..] {
+    let paths = study.arms.iter().flat_map(|arm| match &arm.targets[..] {
         [] => vec![String::new()],
-        targets => targets.iter().map(path).collect(),
-    };
-    study.arms.iter().flat_map(of_arm).collect()
+        targets => targets.iter().map(|target| from_root(target)).collect(),
+    });
+    paths.collect()
+}
+
+/// A target as an absolute path; as typed if that is no text.
+fn from_root(target: &str) -> String {
+    let path = std::path::absolute(target).ok();
+    path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| target.to_owned())
 }
 
 /// The stage of the study: from the command line, else its file, else its targets.

@@ -64,8 +64,9 @@ fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
         study.primary
     );
     let refusal = Refusal::request(message);
-    let longer = longer(total, requests, made).filter(|_| load.number_ios.is_none());
-    let refusal = match longer {
+    // A longer run does not help where the number of requests is fixed.
+    let enough = longer(total, requests, made).filter(|_| load.number_ios.is_none());
+    let refusal = match enough {
         Some(time) => refusal.hint(format!(
             "set `runtime = \"{time}\"` (now {}) or more, which is {} for each run",
             load.runtime,

@@ -62,8 +62,10 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
         let best = swept.best_of(arguments.best).into_iter();
         best.map(|index| &kept.rows[&swept.made[index].0]).collect()
     };
-    let stem = || repeat::stem(&arguments.file.display().to_string());
-    let label = arguments.label.clone().unwrap_or_else(stem);
+    let label = match &arguments.label {
+        Some(label) => label.clone(),
+        None => repeat::stem(&arguments.file.display().to_string()),
+    };
     let points = modelled.points()?;
     let mut archive = arguments.archive.open()?;
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

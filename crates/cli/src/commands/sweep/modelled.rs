@@ -102,11 +102,10 @@ impl Modelled {
     }
 
     pub(crate) fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
-        let key = |number| {
-            let is_there = number < points.len();
-            is_there.then(|| self.sweep.key(&points.point(number), &self.model))
-        };
-        Kept::read(folder, key)
+        Kept::read(folder, |number| {
+            let is_point = number < points.len();
+            is_point.then(|| self.sweep.key(&points.point(number), &self.model))
+        })
     }
 
     /// Makes a point, as a whole run.
@@ -184,8 +183,8 @@ impl Modelled {
         let open =
             kept.rows.values().next().map(|row| row.unknowns.keys().cloned().collect::<Vec<_>>());
         let unknowns = open.unwrap_or_default().into_iter().map(|name| {
-            let value = |row: &&Row| row.unknowns.get(&name).copied().unwrap_or(f64::NAN);
-            let values: Vec<f64> = rows.iter().map(value).collect();
+            let values = rows.iter().map(|row| row.unknowns.get(&name).copied());
+            let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
             let words = values.iter().map(f64::to_string).collect();
             Factor { name, is_unknown: true, values, words }
         });
@@ -216,10 +215,13 @@ fn identity(spec: &DriveSpec, profile: &Profile, kernel: Option<&str>) -> String
     words.join("\n")
 }
 
+fn is_of_guest(parameter: &Parameter) -> bool {
+    matches!(parameter.of, Of::Drive(key) if Has::KEYS.contains(&key))
+}
+
 /// Refuses parameters that only a guest has.
 fn refuse_guests(sweep: &Sweep) -> Result<(), Refusal> {
-    let is_of_guest = |it: &&Parameter| matches!(it.of, Of::Drive(key) if Has::KEYS.contains(&key));
-    match sweep.parameters.iter().find(is_of_guest) {
+    match sweep.parameters.iter().find(|it| is_of_guest(it)) {
         Some(parameter) if sweep.stage != StageName::Kernel => {
             let message = format!("stage {} has no `{}`", sweep.stage, parameter.name);
             Err(Refusal::request(message)

@@ -131,8 +131,8 @@ fn columns(modelled: &Modelled, kept: &Kept) -> Vec<Column> {
     }
     let unknowns = rows().next().map(|row| row.unknowns.keys()).into_iter().flatten();
     for name in unknowns {
-        let value = |row: &drivelab_study::sweep::Row| row.unknowns.get(name).copied();
-        add(name, Values::Numbers(rows().map(|row| value(row).unwrap_or(f64::NAN)).collect()));
+        let values = rows().map(|row| row.unknowns.get(name).copied().unwrap_or(f64::NAN));
+        add(name, Values::Numbers(values.collect()));
     }
     for name in Figures::NAMES {
         add(name, Values::Numbers(rows().map(|row| row.figures.get(name)).collect()));

@@ -50,11 +50,8 @@ pub(super) struct Archived {
 
 impl Pages for Archived {
     fn list(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
-        let list = || -> Result<String, Refusal> {
-            let Listed { runs, damage } = listed(&self.open(client)?, &filter(asked, LISTED)?)?;
-            Ok(history::page(&runs, &damage, asked))
-        };
-        list()
+        let Listed { runs, damage } = listed(&self.open(client)?, &filter(asked, LISTED)?)?;
+        Ok(history::page(&runs, &damage, asked))
     }
 
     fn course(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
@@ -62,13 +59,10 @@ impl Pages for Archived {
     }
 
     fn fleet(&self, asked: &Asked, client: &Client) -> Result<String, Refusal> {
-        let page = || -> Result<String, Refusal> {
-            // A metric of the runs, which are parts of what is kept of a host.
-            let filter = Filter { metric: None, ..filter(asked, 0)? };
-            let archive = self.open(client)?;
-            fleet::page(&archive, &filter, asked.get("metric"), &asked.form("/fleet"))
-        };
-        page()
+        // A metric of the runs, which are parts of what is kept of a host.
+        let filter = Filter { metric: None, ..filter(asked, 0)? };
+        let archive = self.open(client)?;
+        fleet::page(&archive, &filter, asked.get("metric"), &asked.form("/fleet"))
     }
 
     fn run(&self, id: &str, client: &Client) -> Result<String, Refusal> {
@@ -88,15 +82,15 @@ impl Pages for Archived {
     }
 
     fn running(&self) -> Result<Vec<Running>, Refusal> {
-        let mut folders = match self.results.read_dir() {
+        let mut folders: Vec<PathBuf> = match self.results.read_dir() {
             Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
             Err(_) => Vec::new(),
         };
-        let changed = |folder: &PathBuf| {
-            folder.join("runs.jsonl").metadata().and_then(|about| about.modified()).ok()
-        };
         // The latest first.
-        folders.sort_by_cached_key(|folder| std::cmp::Reverse(changed(folder)));
+        folders.sort_by_cached_key(|folder| {
+            let written = folder.join("runs.jsonl").metadata().and_then(|about| about.modified());
+            std::cmp::Reverse(written.ok())
+        });
         let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
         let studies = folders.iter().take(FOLDERS);
         // A folder that is none of a study, or damaged, is not shown.
@@ -146,8 +140,8 @@ impl Archived {
     }
 
     fn one(&self, id: RunId, client: &Client) -> Result<String, Refusal> {
-        let found = found(&self.open(client)?, &id.to_string())?;
-        match &found[..] {
+        let contents = found(&self.open(client)?, &id.to_string())?;
+        match &contents[..] {
             [(_, Content::Measurement(file, _))] => {
                 Ok(notice("A measurement for a model", &[], file))
             }
@@ -237,25 +231,28 @@ fn distinct(archive: &Archive, chosen: &[String]) -> Result<Vec<String>, Refusal
     Ok(runs)
 }
 
+/// The kept run that a chosen word names by its id; `None` for a label, which may name many.
+fn kept_run(archive: &Archive, run: &str) -> Result<Option<Kept>, Refusal> {
+    if run.starts_with("label:") {
+        return Ok(None);
+    }
+    let listed = archive.listed(&Filter::default(), &[run.to_owned()])?;
+    Ok(listed.runs.into_iter().next())
+}
+
 /// The arms by name: chosen runs with the same label are one, unless all have it.
 fn chosen_arms(
     archive: &Archive,
     chosen: &[String],
 ) -> Result<Vec<(String, Vec<String>)>, Refusal> {
     let runs = distinct(archive, chosen)?;
-    let kept = |run: &String| -> Result<Option<Kept>, Refusal> {
-        if run.starts_with("label:") {
-            return Ok(None);
-        }
-        let listed = archive.listed(&Filter::default(), std::slice::from_ref(run))?;
-        Ok(listed.runs.into_iter().next())
-    };
-    let kept = runs.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
-    let label = |(run, kept): (&String, &Option<Kept>)| {
-        let of_run = || kept.as_ref().and_then(|kept| kept.label.clone());
-        run.strip_prefix("label:").map(str::to_owned).or_else(of_run)
-    };
-    let labels: Vec<Option<String>> = runs.iter().zip(&kept).map(label).collect();
+    let kept = runs.iter().map(|run| kept_run(archive, run));
+    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let labels = runs.iter().zip(&kept).map(|(run, kept)| match run.strip_prefix("label:") {
+        Some(label) => Some(label.to_owned()),
+        None => kept.as_ref().and_then(|kept| kept.label.clone()),
+    });
+    let labels: Vec<Option<String>> = labels.collect();
     let is_one = labels.iter().all(|label| label == &labels[0]);
     let mut arms: Vec<(String, Option<Kept>, Vec<String>)> = Vec::new();
     for ((run, label), kept) in runs.into_iter().zip(labels).zip(kept) {
