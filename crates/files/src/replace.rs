@@ -6,9 +6,10 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+use rustix::fs::{FlockOperation, Gid, Mode, Uid, fchmod, fchown, flock};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::folder::{Folder, Identity};
 
@@ -110,26 +111,52 @@ impl Drop for NewFile {
 
 /// Maximum length of a file's name in bytes, on any file system of Linux.
 const NAME_MAX: usize = 255;
-/// Temporary files that are tried: those of killed processes of the same number may be there.
+/// Temporary files that are tried: as many processes may write one file at once.
 const TRIES: u32 = 1000;
 
 /// Makes a file for what will be called `target`; no other process and thread has the same.
+///
+/// Its lock lasts as long as its process. So what a killed process left is known, and the next one
+/// that writes the same file takes it away.
 fn make_temporary(folder: &Folder, target: &OsStr) -> io::Result<(OsString, File)> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    for _ in 0..TRIES {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let ending = format!(".{}-{number}.partial", std::process::id());
+    for number in 0..TRIES {
+        let ending = if number == 0 { ".partial".into() } else { format!(".{number}.partial") };
         let target = target.as_bytes();
         debug_assert!(ending.len() < NAME_MAX, "room for the name itself");
         // Only the end of the name matters here: a longer one would be refused.
         let kept = &target[..target.len().min(NAME_MAX - 1 - ending.len())];
         let name = OsString::from_vec([b".", kept, ending.as_bytes()].concat());
-        match folder.create_new(&name) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => return Ok((name, made?)),
+        remove_abandoned(folder, &name);
+        let file = match folder.create_new(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            made => made?,
+        };
+        // Between the two calls another process may have taken it for abandoned.
+        if is_locked_by_us(&file) && folder.identity_of(&name).ok() == Some(Identity::of(&file)?) {
+            return Ok((name, file));
         }
     }
-    Err(io::Error::other("its folder holds too many temporary files (`.NAME.N-N.partial`)"))
+    Err(io::Error::other("its folder holds too many temporary files (`.NAME.N.partial`)"))
+}
+
+fn is_locked_by_us(file: &File) -> bool {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => true,
+        // A file system without locks: the name alone keeps processes apart.
+        Err(error) => error != Errno::WOULDBLOCK,
+    }
+}
+
+/// Removes a temporary file of this user that no process has locked.
+fn remove_abandoned(folder: &Folder, name: &OsStr) {
+    let Ok(file) = folder.read(name) else { return };
+    let is_ours = |about: Metadata| about.is_file() && about.uid() == geteuid().as_raw();
+    let is_abandoned = file.metadata().is_ok_and(is_ours)
+        && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if let (true, Ok(identity)) = (is_abandoned, Identity::of(&file)) {
+        // If it cannot be removed, the next name is tried.
+        let _ = folder.remove_file_if(name, identity);
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +197,25 @@ mod tests {
         remove_file(&path).unwrap();
         remove_file(&dir.path().join("none/file")).unwrap();
         assert_eq!(names(dir.path()), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_by_the_next_that_writes_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(dir.path().join(".file.partial"), "half of").unwrap();
+        replace(&path, b"whole").unwrap();
+        assert_eq!(names(dir.path()), ["file"]);
+        let mut first = create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        // The temporary file of a process that goes on is not taken away.
+        replace(&path, b"second").unwrap();
+        assert_eq!(names(dir.path()), [".file.partial", "file"]);
+        first.finish().unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(dir.path())),
+            (b"first".into(), vec!["file".into()])
+        );
     }
 
     #[test]
