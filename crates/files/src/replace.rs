@@ -150,9 +150,9 @@ fn is_locked_by_us(file: &File) -> bool {
 /// Removes a temporary file of this user that no process has locked.
 fn remove_abandoned(folder: &Folder, name: &OsStr) {
     let Ok(file) = folder.read(name) else { return };
-    let is_ours = |about: Metadata| about.is_file() && about.uid() == geteuid().as_raw();
-    let is_abandoned = file.metadata().is_ok_and(is_ours)
-        && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    let is_abandoned =
+        file.metadata().is_ok_and(|about| about.is_file() && about.uid() == geteuid().as_raw())
+            && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     if let (true, Ok(identity)) = (is_abandoned, Identity::of(&file)) {
         // If it cannot be removed, the next name is tried.
         let _ = folder.remove_file_if(name, identity);
