@@ -261,14 +261,14 @@ fn take_turns<D: Device>(
     let (backlog, found) = (VecDeque::new(), Vec::new());
     let shared = RefCell::new(Shared { target, inboxes, backlog, found });
     let (over, counts) = (Cell::new(false), Cell::new([0; 3]));
-    let seated = |(job, planned): (usize, &Planned<'_>)| {
+    let prepare = |(job, planned): (usize, &Planned<'_>)| {
         let seat =
             Seat { shared: &shared, job, first: planned.set.first, capacity: planned.capacity };
         (seat, Turn { control, over: &over, counts: &counts, told: [0; 3], job })
     };
-    let mut seats: Vec<_> = plan.iter().enumerate().map(seated).collect();
+    let mut prepared: Vec<_> = plan.iter().enumerate().map(prepare).collect();
     let mut states = Vec::new();
-    for (planned, (seat, turn)) in plan.iter().zip(&mut seats) {
+    for (planned, (seat, turn)) in plan.iter().zip(&mut prepared) {
         let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
         let begins = start + planned.set.schedule.start_delay;
         states.push(Some(State::Loading(begin(seat, job, begins, turn)?)));
