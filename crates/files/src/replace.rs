@@ -114,13 +114,14 @@ const NAME_MAX: usize = 255;
 /// Temporary files that are tried: as many processes may write one file at once.
 const TRIES: u32 = 1000;
 
-/// Makes a file for what will be called `target`; no other process and thread has the same.
+/// Creates a temporary file for `target` that no other process or thread uses.
 ///
-/// Its lock lasts as long as its process. So what a killed process left is known, and the next one
-/// that writes the same file takes it away.
+/// It stays locked while its process lives, so a file that a killed process left behind can be
+/// recognised, and the next writer of the same target removes it.
 fn make_temporary(folder: &Folder, target: &OsStr) -> io::Result<(OsString, File)> {
     for number in 0..TRIES {
-        let ending = if number == 0 { ".partial".into() } else { format!(".{number}.partial") };
+        // Only drivelab makes such a name: files of other programs stay.
+        let ending = format!(".drivelab-{number}.partial");
         let target = target.as_bytes();
         debug_assert!(ending.len() < NAME_MAX, "room for the name itself");
         // Only the end of the name matters here: a longer one would be refused.
@@ -131,12 +132,12 @@ fn make_temporary(folder: &Folder, target: &OsStr) -> io::Result<(OsString, File
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             made => made?,
         };
-        // Between the two calls another process may have taken it for abandoned.
+        // Between the two calls another process may have removed it as abandoned.
         if is_locked_by_us(&file) && folder.identity_of(&name).ok() == Some(Identity::of(&file)?) {
             return Ok((name, file));
         }
     }
-    Err(io::Error::other("its folder holds too many temporary files (`.NAME.N.partial`)"))
+    Err(io::Error::other("its folder holds too many temporary files (`.NAME.drivelab-N.partial`)"))
 }
 
 fn is_locked_by_us(file: &File) -> bool {
@@ -200,17 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_by_the_next_that_writes_the_file() {
+    fn a_temporary_file_of_a_killed_process_is_removed_by_the_next_writer() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        fs::write(dir.path().join(".file.partial"), "half of").unwrap();
+        fs::write(dir.path().join(".file.drivelab-0.partial"), "half of").unwrap();
         replace(&path, b"whole").unwrap();
         assert_eq!(names(dir.path()), ["file"]);
+        fs::write(dir.path().join(".file.partial"), "another program's").unwrap();
+        replace(&path, b"whole").unwrap();
+        assert_eq!(names(dir.path()), [".file.partial", "file"]);
+        remove_file(&dir.path().join(".file.partial")).unwrap();
         let mut first = create(&path).unwrap();
         first.write_all(b"first").unwrap();
-        // The temporary file of a process that goes on is not taken away.
+        // A temporary file that is still being written stays.
         replace(&path, b"second").unwrap();
-        assert_eq!(names(dir.path()), [".file.partial", "file"]);
+        assert_eq!(names(dir.path()), [".file.drivelab-0.partial", "file"]);
         first.finish().unwrap();
         assert_eq!(
             (fs::read(&path).unwrap(), names(dir.path())),
