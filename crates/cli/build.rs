@@ -1,22 +1,7 @@
-//! Names the commit of the sources in the version of a release build, and the sources that decide
-//! what a modelled drive does.
+//! Names the commit of the sources in the version of a release build.
 
-#[path = "src/commands/sweep/revision.rs"]
-mod revision;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// The sources that decide what a modelled drive does, and the kernel in front of it.
-const MODEL: [&str; 7] = [
-    "../core/src",
-    "../model/src",
-    "../disksim/src",
-    "../load/src",
-    "../engine/src",
-    "../guest/src",
-    "../../drives",
-];
 
 fn main() {
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
@@ -24,15 +9,6 @@ fn main() {
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let commit = is_release.then(commit).flatten().map(|commit| format!(" ({commit})"));
     println!("cargo::rustc-env=DRIVELAB_VERSION={version}{}", commit.unwrap_or_default());
-    let sources = MODEL.map(PathBuf::from);
-    // Without all of them no two builds are known to be the same model.
-    let model = revision::of(&sources)
-        .map_or_else(|error| error.to_string(), |hash| format!("{hash:016x}"));
-    println!("cargo::rustc-env=DRIVELAB_MODEL={model}");
-    for folder in MODEL {
-        println!("cargo::rerun-if-changed={folder}");
-    }
-    println!("cargo::rerun-if-changed=src/commands/sweep/revision.rs");
     println!("cargo::rerun-if-changed=build.rs");
 }
 

@@ -5,13 +5,13 @@
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use drivelab_files::{Folder, NewFile, Target};
 use drivelab_report::publish::{Format, Subject};
 
 use crate::ui::Ui;
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::archive::now_ms;
 use drivelab_lab::{interrupt, paths};
 
 /// A kind of file, recognized by its first or its last bytes.
@@ -189,17 +189,6 @@ pub(crate) fn made_now(subject: &Subject<'_>) -> Vec<String> {
         _ => false,
     };
     if is_real { vec![drivelab_analysis::run::minute(now_ms())] } else { Vec::new() }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The present.
-pub(crate) fn now_ms() -> u64 {
-    millis(SystemTime::now())
 }
 
 /// A page or a picture, Markdown, or the heads of our columns; JSON and text are as other verbs

@@ -29,8 +29,8 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     (
         "lab",
         &[
-            "core", "load", "model", "disksim", "engine", "serve", "host", "study", "formats",
-            "suites", "guest", "files", "analysis", "report",
+            "core", "load", "model", "disksim", "engine", "serve", "host", "study", "archive",
+            "formats", "suites", "guest", "files", "analysis", "report",
         ],
         &[],
     ),

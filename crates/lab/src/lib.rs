@@ -5,6 +5,7 @@
 //! asks to stop, and answers questions by a [`stage::Confirm`]; it returns records, or a
 //! [`drivelab_core::Refusal`].
 
+pub mod archive;
 pub mod attached;
 pub mod crash;
 pub mod fleet;
@@ -13,5 +14,7 @@ pub mod interrupt;
 pub mod kernel_log;
 pub mod measure;
 pub mod paths;
+pub mod results;
 pub mod stage;
+pub mod sweep;
 pub mod target;

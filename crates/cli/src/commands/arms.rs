@@ -7,9 +7,10 @@ use drivelab_analysis::run::{minute, quoted};
 use drivelab_archive::{Archive, Filter, Query};
 use drivelab_core::record::Kept;
 
-use crate::commands::archive::keep::{ArchiveArgs, now_ms};
-use crate::commands::results;
+use crate::commands::archive::keep::ArchiveArgs;
 use drivelab_core::Refusal;
+use drivelab_lab::archive::now_ms;
+use drivelab_lab::results;
 
 /// One arm and its files.
 pub(crate) struct ArmFiles<'a> {

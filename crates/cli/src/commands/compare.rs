@@ -17,9 +17,9 @@ use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{ArmFiles, arms, called_by_content, several_files};
-use crate::commands::results::{self, Content};
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
+use drivelab_lab::results::{self, Content};
 use drivelab_lab::stage::suite;
 
 /// Compare existing results and print a verdict.
@@ -174,7 +174,7 @@ pub(crate) fn found(
     for arm in arms {
         let mut of_arm = Vec::new();
         for path in &arm.files {
-            let found = results::find(path, None, (archive, detail))?;
+            let found = results::find(path, None, (&archive.location(), detail))?;
             of_arm.extend(found.into_iter().map(|content| ((*path).to_owned(), content)));
         }
         of_arms.push(of_arm);
@@ -189,7 +189,7 @@ fn from_labels(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Option<Gather
     for ArmFiles { name, files } in arms {
         let mut runs = OwnRuns::new(name);
         for path in files {
-            if results::own_runs(&mut runs, path, archive)?.is_none() {
+            if results::own_runs(&mut runs, path, &archive.location())?.is_none() {
                 return Ok(None);
             }
         }

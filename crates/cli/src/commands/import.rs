@@ -9,10 +9,10 @@ use drivelab_formats::export::{self, Format};
 use drivelab_report::imported;
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::results;
 use crate::exit::Outcome;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::results;
 
 /// Read another tool's results and say what each number measures; keeps nothing.
 ///
@@ -82,7 +82,7 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
     let found = results::find(
         &arguments.run,
         arguments.from.as_deref(),
-        (&arguments.archive, Detail::All),
+        (&arguments.archive.location(), Detail::All),
     )?;
     let results = results::all_imported(&arguments.run, found)?;
     let exported = export::write(&results, arguments.format)?;

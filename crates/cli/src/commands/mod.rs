@@ -14,7 +14,6 @@ pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod replay;
 pub(crate) mod report;
-pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;

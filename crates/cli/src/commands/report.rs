@@ -20,12 +20,12 @@ use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{ArmFiles, arms, called_by_content};
 use crate::commands::compare::{found, from_arms};
 use crate::commands::completion;
-use crate::commands::results::Content;
 use crate::commands::study::again::{self, Again};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::results::Content;
 
 /// Write a report of a result, or of a comparison: one page that needs nothing else.
 ///

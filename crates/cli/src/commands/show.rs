@@ -6,11 +6,11 @@ use drivelab_report::text::{json_text, outline};
 use drivelab_report::{article, cells, imported, run, study};
 
 use crate::commands::archive::keep::ArchiveArgs;
-use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
 use crate::exit::Outcome;
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::results::{self, Content};
 
 /// Show a result: kept runs, another tool's file, or the figures of a published comparison.
 ///
@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
             if ui.json { article::json(&article) } else { article::text(&article, ui.look()) };
         return ui.result(&text);
     }
-    let found = results::find(arguments.what.as_ref(), None, (&arguments.archive, Detail::All))?;
+    let archive = arguments.archive.location();
+    let found = results::find(arguments.what.as_ref(), None, (&archive, Detail::All))?;
     if !ui.json {
         let texts: Result<Vec<String>, Refusal> = found.iter().map(|it| text(it, ui)).collect();
         return ui.result(&texts?.join("\n"));

@@ -10,12 +10,13 @@ use drivelab_study::ranks::{Crew, Ranks as _, share};
 use drivelab_study::sweep::Rows;
 
 use super::ranks::Mpi;
-use crate::commands::sweep::{Modelled, RowsArgs, show};
+use crate::commands::sweep::{RowsArgs, show};
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
 use drivelab_lab::stage::parallel;
+use drivelab_lab::sweep::Modelled;
 
 /// Most points that a thread makes in a batch: fewer than a shard's, as the last batch is waited
 /// for.

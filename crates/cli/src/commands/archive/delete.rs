@@ -3,10 +3,11 @@
 use clap::Args;
 use drivelab_report::text::json_text;
 
-use super::keep::{self, ArchiveArgs};
+use super::keep::ArchiveArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{self, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::archive;
 
 /// Delete kept runs from the archive, after confirmation.
 #[derive(Debug, Args)]
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open_to_read()?;
     let mut ids = Vec::new();
     for run in &arguments.runs {
-        ids.extend(keep::ids(&archive, run)?);
+        ids.extend(archive::ids(&archive, run)?);
     }
     ids.sort_unstable();
     ids.dedup();

@@ -5,10 +5,11 @@ use drivelab_archive::{AT_ONCE, Archive, Filter, Listed, RunId, since};
 use drivelab_core::config::nearest;
 use drivelab_report::history;
 
-use super::keep::{self, ArchiveArgs, now_ms};
+use super::keep::ArchiveArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::archive::{self, now_ms};
 
 /// List the runs that were kept.
 ///
@@ -162,7 +163,7 @@ fn meant(what: &str, typed: &str, names: &[String]) -> String {
 
 /// The one run that was typed.
 fn one(archive: &Archive, typed: &str) -> Result<RunId, Refusal> {
-    match keep::ids(archive, typed)?[..] {
+    match archive::ids(archive, typed)?[..] {
         [id] => Ok(id),
         ref several => {
             let count = several.len();

@@ -6,10 +6,11 @@ use clap::Args;
 use drivelab_archive::{AT_ONCE, Archive, Filter, RunId};
 use drivelab_report::text::json_text;
 
-use super::keep::{self, ArchiveArgs};
+use super::keep::ArchiveArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::archive;
 
 /// Give kept runs a label, or remove it.
 #[derive(Debug, Args)]
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open_to_read()?;
     let mut ids = Vec::new();
     for run in runs {
-        ids.extend(keep::ids(&archive, run)?);
+        ids.extend(archive::ids(&archive, run)?);
     }
     let lost = replaced(&archive, &ids, label)?;
     archive.label(&ids, label)?;

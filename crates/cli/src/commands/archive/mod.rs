@@ -1,7 +1,6 @@
 //! `history`, `label`, `delete` and `archive`: the runs that were kept.
 
 pub(crate) mod delete;
-pub(crate) mod entries;
 pub(crate) mod history;
 pub(crate) mod keep;
 pub(crate) mod label;
@@ -16,12 +15,13 @@ use drivelab_core::counted;
 use drivelab_core::record::Origin;
 
 use self::keep::ArchiveArgs;
-use crate::commands::results::{self, Content};
 use crate::commands::study::again::{self, Again};
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::archive::{entries, millis, must_exist, now_ms};
 use drivelab_lab::interrupt;
+use drivelab_lab::results::{self, Content};
 use drivelab_lab::stage::DriveKeys;
 
 /// Check, merge or fill the archive of runs.
@@ -119,7 +119,7 @@ fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
 }
 
 fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
-    keep::must_exist(file)?;
+    must_exist(file)?;
     let mut archive = arguments.archive.open()?;
     archive.stop_when(Arc::new(interrupt::requested))?;
     let merged =
@@ -203,7 +203,7 @@ fn of_file(
 ) -> Result<Vec<Entry>, Refusal> {
     let written = if path.is_dir() { path.join("runs.jsonl") } else { path.to_owned() };
     let written = written.metadata().and_then(|about| about.modified());
-    let time_ms = written.map_or_else(|_| keep::now_ms(), keep::millis);
+    let time_ms = written.map_or_else(|_| now_ms(), millis);
     let mut entries = match results::read(path, format)? {
         Content::Runs(runs) => {
             let records = runs.iter().map(|run| &run.record);

@@ -16,11 +16,11 @@ use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
 
 use super::medium::{self, Medium};
-use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::archive::entries;
 use drivelab_lab::measure::{self, LINUX};
 use drivelab_lab::target::{self, Target};
 use drivelab_lab::{attached, interrupt};

@@ -11,12 +11,12 @@ use drivelab_core::units::Span;
 use drivelab_report::fleet::{collected_json, collected_text};
 use drivelab_report::text::json_text;
 
-use crate::commands::archive::entries;
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::run::check_options;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::archive::entries;
 use drivelab_lab::fleet::{Collected, Reach, Request, Ssh, ask, each};
 use drivelab_lab::{input, interrupt};
 
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     // Before anything is asked; one machine of many connects only when it has something to keep.
     let mut archive = match hosts.len() {
         1 => None,
-        _ => Some(arguments.archive.open_patiently()?),
+        _ => Some(arguments.archive.location().open_patiently()?),
     };
     let progress = Progress::steps(hosts.len() as u64, "hosts");
     let mut results: Vec<Option<CollectedHost>> = hosts.iter().map(|_| None).collect();
@@ -181,7 +181,7 @@ impl CollectArgs {
         let entries = entries::collection(&collected, self.label.as_ref());
         let _whole = interrupt::shield();
         if archive.is_none() {
-            *archive = Some(self.archive.open_patiently()?);
+            *archive = Some(self.archive.location().open_patiently()?);
         }
         archive.as_mut().expect("it was opened").keep(&entries)?;
         Ok(CollectedHost {

@@ -15,12 +15,13 @@ use drivelab_report::publish::Format;
 use drivelab_report::text::{Look, for_terminal, json_text};
 use drivelab_stats::FALSE_DISCOVERY_MAX;
 
-use crate::commands::archive::keep::{ArchiveArgs, now_ms};
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::completion;
-use crate::commands::results::{self, Digests, Shared};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::Ui;
+use drivelab_lab::archive::now_ms;
+use drivelab_lab::results::{self, Digests, Shared};
 
 /// The look of text in a file.
 const LOOK: Look = Look { width: 100, colour: false };

@@ -19,11 +19,11 @@ use drivelab_report::publish::Subject;
 use serde_json::{Value, json};
 
 use super::readonly;
-use crate::commands::archive::entries;
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::{Progress, Ui};
+use drivelab_lab::archive::entries;
 use drivelab_lab::measure::{self, LINUX, Together};
 use drivelab_lab::target::{self, ModelledDrives};
 use drivelab_lab::{input, interrupt};

@@ -5,11 +5,12 @@ use drivelab_report::publish::{Format, Subject};
 use drivelab_study::{Folder, KeptStudy, Progressed, StoredRun, StudyFile};
 
 use super::experiment::{cell_runs, experiment};
-use crate::commands::archive::entries;
-use crate::commands::archive::keep::{KeepArgs, millis, now_ms};
+use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
+use drivelab_lab::archive::entries;
+use drivelab_lab::archive::{millis, now_ms};
 use drivelab_lab::interrupt;
 
 /// The conclusion that the finished runs allow.

@@ -1,30 +1,19 @@
 //! `sweep keep`: points as runs in the archive.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::thread;
 
 use clap::{ArgGroup, Args};
-use drivelab_archive::Entry;
-use drivelab_core::record::{JobRecord, Origin, RunRecord};
+use drivelab_lab::interrupt;
+use drivelab_lab::sweep::{self, Modelled};
 use drivelab_report::text::json_text;
 use drivelab_study::repeat;
-use drivelab_study::sweep::{Figures, Point, Row};
 use serde_json::json;
 
-use super::modelled::Modelled;
 use super::report;
 use super::rows::RowsArgs;
-use crate::commands::archive::entries;
-use crate::commands::archive::keep::{ArchiveArgs, now_ms};
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::exit::{Exit, Outcome};
-use crate::ui::{Progress, Ui};
-use drivelab_core::Refusal;
-use drivelab_lab::interrupt;
-use drivelab_lab::stage::parallel;
-
-/// Runs that are made and kept together: their documents are in memory at the same time.
-const BATCH: usize = 256;
+use crate::ui::{Console, Progress, Ui};
 
 /// Keep points as runs in the archive, to be shown, compared and exported there.
 ///
@@ -55,42 +44,16 @@ pub(super) struct SweepKeepArgs {
 pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
     let modelled = Modelled::read(&arguments.file)?;
     let kept = report::made(&modelled, &arguments.file, &arguments.rows, ui)?;
-    let rows: Vec<&Row> = if arguments.all {
-        kept.rows.values().collect()
-    } else {
-        let swept = modelled.swept(&kept);
-        let best = swept.best_of(arguments.best).into_iter();
-        best.map(|index| &kept.rows[&swept.made[index].0]).collect()
-    };
     let label = match &arguments.label {
         Some(label) => label.clone(),
         None => repeat::stem(&arguments.file.display().to_string()),
     };
-    let points = modelled.points()?;
+    let best = (!arguments.all).then_some(arguments.best);
     let mut archive = arguments.archive.open()?;
-    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let progress = Progress::steps(rows.len() as u64, "points");
-    let (mut added, mut present) = (0, 0);
-    for batch in rows.chunks(BATCH) {
-        if interrupt::requested() {
-            break;
-        }
-        let entries = parallel::map(threads, batch, |row| {
-            let record = again(&modelled, &points.point(row.point), row)?;
-            Ok(entry(record, row.point, &label, arguments.all))
-        });
-        let entries: Vec<Entry> = entries.into_iter().collect::<Result<_, Refusal>>()?;
-        // What was made while it was interrupted may be cut short.
-        if interrupt::requested() {
-            break;
-        }
-        let _whole = interrupt::shield();
-        let merged = archive.keep_new(&entries)?;
-        added += merged.added;
-        present += merged.present;
-        progress.at(added + present, "points");
-    }
-    drop(progress);
+    let all = best.map_or(kept.rows.len(), |best| best.min(kept.rows.len()));
+    let console = Console::with_progress(ui, Progress::steps(all as u64, "points"));
+    let [added, present] = sweep::keep(&modelled, &kept, best, &label, (&mut archive, &console))?;
+    drop(console);
     if ui.json {
         ui.result(&json_text(&json!({
             "schema": "drivelab.archive/1",
@@ -101,25 +64,4 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
         ui.result(&format!("added: {added}, already present: {present}\n"))?;
     }
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
-}
-
-/// The run of a row, which must be what the row says.
-fn again(modelled: &Modelled, point: &Point, row: &Row) -> Result<RunRecord, Refusal> {
-    let record = modelled.run(point)?;
-    let is_same = record.total.as_ref().is_some_and(|total| Figures::of(total) == row.figures);
-    if is_same || interrupt::requested() {
-        return Ok(record);
-    }
-    let wrong = format!("point {} differs from its row when it is made again", row.point);
-    Err(Refusal::bug(wrong).hint("please report this: the same seed gives the same figures"))
-}
-
-fn entry(record: RunRecord, point: u32, label: &str, is_bare: bool) -> Entry {
-    let mut record = RunRecord { label: Some(format!("{label}-{point}")), ..record };
-    if is_bare {
-        record.jobs = record.jobs.into_iter().map(JobRecord::figures_only).collect();
-        record.total = record.total.map(JobRecord::figures_only);
-    }
-    let entry = entries::of_record(&record, Origin::Run, now_ms());
-    Entry { tags: vec![label.to_owned()], ..entry }
 }

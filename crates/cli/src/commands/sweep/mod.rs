@@ -1,29 +1,23 @@
 //! `sweep`: one load on many points of a space of settings, and which of them matters.
 
 mod keep;
-mod modelled;
 mod report;
-#[cfg(test)]
-mod revision;
 mod rows;
 
-pub(crate) use self::modelled::Modelled;
 pub(crate) use self::report::show;
 pub(crate) use self::rows::RowsArgs;
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use clap::{Args, Subcommand};
-use drivelab_study::sweep::{Rows, Shard, carry_out};
+use drivelab_study::sweep::Shard;
 
 use self::keep::SweepKeepArgs;
 use self::report::SweepReportArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Progress, Ui};
 use drivelab_lab::interrupt;
-use drivelab_lab::stage::parallel;
+use drivelab_lab::sweep::Modelled;
 
 /// Make one run at many points of a space of settings, and say which of them matters.
 ///
@@ -72,19 +66,10 @@ pub(crate) fn run(arguments: SweepArgs, ui: Ui) -> Outcome {
 
 fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     let modelled = Modelled::read(file)?;
-    let points = modelled.points()?;
-    modelled.check(&points)?;
-    let folder = rows.folder(file);
-    let mut rows = Rows::open(&folder, &shard.file())?;
-    let mut kept = modelled.kept(&folder, &points)?;
-    let own = (0..points.len()).filter(|number| shard.holds(*number)).count();
+    let own = (0..modelled.points()?.len()).filter(|number| shard.holds(*number)).count();
     let progress = Progress::steps(own as u64, "points");
     let console = Console::with_progress(ui, progress);
-    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let batch = threads.get() * modelled.points_a_thread(usize::MAX);
-    carry_out(&points, shard, &mut rows, &mut kept, batch, &console, |batch| {
-        parallel::map(threads, batch, |point| modelled.row(point)).into_iter().collect()
-    })?;
+    let kept = modelled.make(shard, &rows.folder(file), &console)?;
     drop(console);
     if interrupt::requested() {
         ui.note("interrupted: repeat the command to continue");

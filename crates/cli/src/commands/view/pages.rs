@@ -18,15 +18,16 @@ use drivelab_report::viewer::{notice, outline};
 use drivelab_study::{Standing, State};
 use drivelab_view::{Chosen, Client, Pages, RUNS_MAX, too_many};
 
-use crate::commands::archive::entries;
 use crate::commands::archive::history::listed;
-use crate::commands::archive::keep::{ArchiveArgs, now_ms};
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{ArmFiles, told_apart};
 use crate::commands::fleet;
 use crate::commands::inspect;
 use crate::commands::report::{self, ReportArgs};
-use crate::commands::results::{self, Content, Digests, Shared};
+use drivelab_lab::archive::entries;
+use drivelab_lab::archive::now_ms;
 use drivelab_lab::interrupt;
+use drivelab_lab::results::{self, Content, Digests, Shared};
 use drivelab_lab::stage::DriveKeys;
 
 /// Runs that a list shows where no number is asked for.

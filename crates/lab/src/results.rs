@@ -19,15 +19,15 @@ use drivelab_formats::results;
 use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
 use serde_json::Value;
 
-use crate::commands::archive::entries;
-use crate::commands::archive::keep::{ArchiveArgs, now_ms};
+use crate::archive::{Location, entries, now_ms};
+use crate::fleet::Collected;
+use crate::input;
+use crate::stage::{DriveKeys, suite};
 use drivelab_core::Refusal;
-use drivelab_lab::fleet::Collected;
-use drivelab_lab::input;
-use drivelab_lab::stage::{DriveKeys, suite};
 
 /// The content of a file, a folder or a kept run.
-pub(crate) enum Content {
+#[derive(Debug)]
+pub enum Content {
     /// Runs of drivelab.
     Runs(Vec<Dated>),
     /// Results of another tool.
@@ -44,7 +44,7 @@ pub(crate) enum Content {
 
 /// Reads a file, or the results folder of a study; `format` names what a file holds, where its
 /// text does not show it.
-pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal> {
+pub fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal> {
     if path.is_dir() {
         return folder(path).map(|study| Content::Study(Box::new(study), None));
     }
@@ -62,10 +62,10 @@ pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal
 
 /// The same, or kept runs: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id. A file
 /// of that name comes first.
-pub(crate) fn find(
+pub fn find(
     what: &Path,
     format: Option<&str>,
-    (archive, detail): (&ArchiveArgs, Detail),
+    (archive, detail): (&Location, Detail),
 ) -> Result<Vec<Content>, Refusal> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
     let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
@@ -76,7 +76,7 @@ pub(crate) fn find(
 }
 
 /// The content of the kept runs that the typed words name.
-pub(crate) fn find_in(
+pub fn find_in(
     archive: &Archive,
     typed: &str,
     query: &Query,
@@ -102,11 +102,7 @@ pub(crate) fn find_in(
 
 /// Adds the runs with a label to an arm by their digests: there may be 100,000 of them. `None`
 /// where `what` is no label, or has other results too.
-pub(crate) fn own_runs(
-    arm: &mut OwnRuns,
-    what: &Path,
-    archive: &ArchiveArgs,
-) -> Result<Option<()>, Refusal> {
+pub fn own_runs(arm: &mut OwnRuns, what: &Path, archive: &Location) -> Result<Option<()>, Refusal> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
     if !typed.starts_with(LABEL) {
         return Ok(None);
@@ -156,15 +152,15 @@ fn add_record(arm: &mut OwnRuns, archive: &Archive, id: RunId) -> Result<bool, R
 }
 
 /// Reads digests, and each of their shared parts once.
-#[derive(Default)]
-pub(crate) struct Digests {
+#[derive(Debug, Default)]
+pub struct Digests {
     /// The shared parts that were read last, by their texts.
     commons: BTreeMap<Arc<str>, Option<Shared>>,
 }
 
 /// The shared part of a digest.
-#[derive(Clone)]
-pub(crate) enum Shared {
+#[derive(Debug, Clone)]
+pub enum Shared {
     /// Of a run of drivelab.
     Run(Arc<CommonRun>),
     /// Of anything else.
@@ -176,7 +172,7 @@ const COMMONS_MAX: usize = 256;
 
 impl Digests {
     /// The shared part of a digest; `None` for one of another version.
-    pub(crate) fn shared(&mut self, digest: &Digest) -> Option<Shared> {
+    pub fn shared(&mut self, digest: &Digest) -> Option<Shared> {
         if let Some(known) = self.commons.get(&digest.common) {
             return known.clone();
         }
@@ -192,7 +188,7 @@ impl Digests {
     }
 
     /// The digest of a run of drivelab, dated; `None` for anything else.
-    pub(crate) fn run(&mut self, kept: &Digested) -> Option<RunDigest> {
+    pub fn run(&mut self, kept: &Digested) -> Option<RunDigest> {
         let digest = kept.digest.as_ref()?;
         let Shared::Run(common) = self.shared(digest)? else { return None };
         let own = entries::own(digest.clone())?;
@@ -211,7 +207,7 @@ fn damaged(whole: &Whole, why: &str) -> Refusal {
 }
 
 /// The kept studies whose runs are not those that they were kept with, a sentence each.
-pub(crate) fn damaged_studies(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
+pub fn damaged_studies(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
     let mut damage = Vec::new();
     for origin in [Origin::Study, Origin::Matrix] {
         for id in archive.ids(&Filter { origin: Some(origin), ..Filter::default() })? {
@@ -285,7 +281,7 @@ fn records(whole: &Whole) -> Result<Vec<RunRecord>, String> {
 }
 
 /// The data collected from a host, as kept.
-pub(crate) fn collected(whole: &Whole) -> Result<Collected, String> {
+pub fn collected(whole: &Whole) -> Result<Collected, String> {
     let document = serde_json::from_str(&whole.document).map_err(|error| error.to_string())?;
     Collected::read(document, records(whole)?)
 }
@@ -294,7 +290,7 @@ pub(crate) fn collected(whole: &Whole) -> Result<Collected, String> {
 const LABEL: &str = "label:";
 
 /// The label, or the name of the file without its ending.
-pub(crate) fn stem(what: &Path) -> String {
+pub fn stem(what: &Path) -> String {
     match what.to_str() {
         Some(text) if text.starts_with('@') => text.to_owned(),
         Some(text) if text.starts_with(LABEL) => text[LABEL.len()..].to_owned(),
@@ -303,7 +299,7 @@ pub(crate) fn stem(what: &Path) -> String {
 }
 
 /// Content as results, with the name of the file for arms that have none.
-pub(crate) fn imported(path: &Path, content: Content) -> Result<Imported, Refusal> {
+pub fn imported(path: &Path, content: Content) -> Result<Imported, Refusal> {
     let arm = stem(path);
     let mut results = match content {
         Content::Runs(mut runs) => {
@@ -344,7 +340,7 @@ fn of_runs<'a>(arm: &str, records: impl Iterator<Item = &'a RunRecord> + Clone) 
 }
 
 /// The same of all that was found, as one.
-pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Refusal> {
+pub fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Refusal> {
     let mut all: Option<Imported> = None;
     for content in found {
         let results = imported(path, content)?;
@@ -357,12 +353,12 @@ pub(crate) fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported,
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
-pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
+pub fn text(path: &Path) -> Result<String, Refusal> {
     input::lossy(path, input::RESULTS)
 }
 
 /// The error for an invalid file, with its line and column.
-pub(crate) fn wrong(path: &Path, error: &ParseError) -> Refusal {
+pub fn wrong(path: &Path, error: &ParseError) -> Refusal {
     let position = match (error.line, error.column) {
         (0, _) => String::new(),
         (line, 0) => format!(":{line}"),
@@ -373,7 +369,7 @@ pub(crate) fn wrong(path: &Path, error: &ParseError) -> Refusal {
 }
 
 /// A part of the path as text.
-pub(crate) fn name(path: &Path, part: fn(&Path) -> Option<&std::ffi::OsStr>) -> String {
+pub fn name(path: &Path, part: fn(&Path) -> Option<&std::ffi::OsStr>) -> String {
     part(path).unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

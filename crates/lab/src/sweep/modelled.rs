@@ -13,14 +13,15 @@ use drivelab_report::sweep::{Factor, Flawed, Swept};
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
+use crate::stage::kernel::{self, Has, Inside, Job};
+use crate::stage::{self, DriveKeys};
+use crate::{input, target};
 use drivelab_core::Refusal;
-use drivelab_lab::stage::kernel::{self, Has, Inside, Job};
-use drivelab_lab::stage::{self, DriveKeys};
-use drivelab_lab::{input, target};
 
 /// A sweep on its drive.
-pub(crate) struct Modelled {
-    pub(crate) sweep: Sweep,
+#[derive(Debug)]
+pub struct Modelled {
+    pub(super) sweep: Sweep,
     spec: DriveSpec,
     profile: Profile,
     /// The kernel of the guests, at stage kernel.
@@ -37,7 +38,8 @@ const GUESTS_A_THREAD: usize = 4;
 const LIMIT: Span = Span::from_secs(600);
 
 impl Modelled {
-    pub(crate) fn read(file: &Path) -> Result<Self, Refusal> {
+    /// Reads the sweep in `file`, and the profile of its drive.
+    pub fn read(file: &Path) -> Result<Self, Refusal> {
         let text = input::text(file, input::SWEEP)?;
         let sweep = Sweep::parse(&file.display().to_string(), &text, &DriveKeys)?;
         let spec = target::drive_spec(&sweep.drive)?;
@@ -53,12 +55,13 @@ impl Modelled {
     }
 
     /// The number of points that each thread makes before they are kept, up to `most`.
-    pub(crate) fn points_a_thread(&self, most: usize) -> usize {
+    pub fn points_a_thread(&self, most: usize) -> usize {
         let each = if self.kernel.is_some() { GUESTS_A_THREAD } else { POINTS_A_THREAD };
         each.min(most)
     }
 
-    pub(crate) fn points(&self) -> Result<Points<'_>, Refusal> {
+    /// The points, in the order of their numbers.
+    pub fn points(&self) -> Result<Points<'_>, Refusal> {
         let unknowns = self.profile.unknowns().len();
         if self.sweep.draws_specimens && unknowns > self.sweep.unknowns_max() {
             let message = format!("{} leaves {unknowns} numbers open", self.spec.profile);
@@ -69,7 +72,7 @@ impl Modelled {
     }
 
     /// Refuses points whose options exclude one another, before any is made.
-    pub(crate) fn check(&self, points: &Points<'_>) -> Result<(), Refusal> {
+    pub fn check(&self, points: &Points<'_>) -> Result<(), Refusal> {
         for number in 0..points.len() {
             let point = points.point(number);
             self.check_one(&point).map_err(|failure| {
@@ -101,7 +104,8 @@ impl Modelled {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
+    /// The rows of these points in `folder`.
+    pub fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
         Kept::read(folder, |number| {
             let is_point = number < points.len();
             is_point.then(|| self.sweep.key(&points.point(number), &self.model))
@@ -109,7 +113,7 @@ impl Modelled {
     }
 
     /// Makes a point, as a whole run.
-    pub(crate) fn run(&self, point: &Point) -> Result<RunRecord, Refusal> {
+    pub fn run(&self, point: &Point) -> Result<RunRecord, Refusal> {
         self.made(point).map(|(record, _)| record)
     }
 
@@ -144,7 +148,7 @@ impl Modelled {
     }
 
     /// Makes a point, as it is kept.
-    pub(crate) fn row(&self, point: &Point) -> Result<Row, Refusal> {
+    pub fn row(&self, point: &Point) -> Result<Row, Refusal> {
         let (record, drawn) = self.made(point)?;
         let flaws = validity::flaws(&record);
         let names = self.sweep.parameters.iter().map(|parameter| parameter.name.clone());
@@ -165,7 +169,8 @@ impl Modelled {
         (self.profile.median(), Vec::new())
     }
 
-    pub(crate) fn swept(&self, kept: &Kept) -> Swept {
+    /// The result of the rows, as it is shown.
+    pub fn swept(&self, kept: &Kept) -> Swept {
         // A figure of flawed runs is not that of its settings: it is listed and not ranked.
         let (rows, flawed): (Vec<&Row>, Vec<&Row>) =
             kept.rows.values().partition(|row| validity::counts(&row.flaws));

@@ -12,9 +12,9 @@ use drivelab_report::run;
 use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
 
-use super::keep::now_ms;
-use drivelab_lab::fleet::Collected;
-use drivelab_lab::stage::suite;
+use super::now_ms;
+use crate::fleet::Collected;
+use crate::stage::suite;
 
 /// Marks in the picture of a run in a list.
 const SPARK_MARKS: usize = 20;
@@ -66,7 +66,7 @@ fn kept_digest(common: &Common, own: Own) -> Digest {
 }
 
 /// The part of a kept digest that is the run's alone; `None` for one of another version.
-pub(crate) fn own(digest: Digest) -> Option<Own> {
+pub fn own(digest: Digest) -> Option<Own> {
     let flaws: Vec<Flaw> = match &digest.flaws {
         Some(text) => serde_json::from_str(text).ok()?,
         None => Vec::new(),
@@ -76,13 +76,13 @@ pub(crate) fn own(digest: Digest) -> Option<Own> {
 }
 
 /// A run that ended now.
-pub(crate) fn run(record: &RunRecord) -> Entry {
+pub fn run(record: &RunRecord) -> Entry {
     let origin = if record.config.suite.is_some() { Origin::Suite } else { Origin::Run };
     of_record(record, origin, now_ms())
 }
 
 /// A run that ended at `time_ms`.
-pub(crate) fn of_record(record: &RunRecord, origin: Origin, time_ms: u64) -> Entry {
+pub fn of_record(record: &RunRecord, origin: Origin, time_ms: u64) -> Entry {
     Entry::of_run(id(time_ms), time_ms, (origin, record), shown(record))
 }
 
@@ -134,7 +134,7 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
 }
 
 /// A study or a matrix with its runs; `figures` are what it came to.
-pub(crate) fn study(
+pub fn study(
     kept: &KeptStudy,
     study: &StudyFile,
     (label, time_ms): (Option<String>, u64),
@@ -167,7 +167,7 @@ pub(crate) fn study(
 }
 
 /// A job file with several jobs; `document` is what is printed of it.
-pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<Entry> {
+pub fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<Entry> {
     let parts = (0..).zip(records).map(|(number, record)| -> OnePart<'_> {
         let task = record.label.clone().unwrap_or_default();
         let json = serde_json::json!({ "job": task, "number": number }).to_string();
@@ -192,7 +192,7 @@ pub(crate) fn jobs(file: &str, document: &Value, records: &[RunRecord]) -> Vec<E
 }
 
 /// The data collected from a host, followed by its runs.
-pub(crate) fn collection(collected: &Collected, label: Option<&String>) -> Vec<Entry> {
+pub fn collection(collected: &Collected, label: Option<&String>) -> Vec<Entry> {
     let parts = (0..).zip(&collected.runs).map(|(block, run)| -> OnePart<'_> {
         let (arm, task) = (run.target.clone(), "run".to_owned());
         let json = serde_json::json!({ "target": run.target }).to_string();
@@ -235,7 +235,7 @@ fn columns_of_collection(collected: &Collected) -> Columns {
 }
 
 /// A measurement for a model: the file that was written, and what is printed of it.
-pub(crate) fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entry> {
+pub fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entry> {
     let about = Whole {
         time_ms: now_ms(),
         origin: Origin::Measure,
@@ -253,7 +253,7 @@ pub(crate) fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entr
 
 /// Reads a kept document back: the columns that its row must have, where they follow from it alone.
 /// The result of a study depends on the version that analysed it.
-pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
+pub fn read_back(document: &str) -> Result<Option<Columns>, String> {
     #[derive(serde::Deserialize)]
     struct Schema {
         schema: String,
@@ -287,7 +287,7 @@ pub(crate) fn read_back(document: &str) -> Result<Option<Columns>, String> {
 }
 
 /// Each run of another tool by itself.
-pub(crate) fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
+pub fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
     let entries = kept::each_run(results).flat_map(|of_one| {
         let run = &of_one.runs[0];
         let about = Whole {
