@@ -8,6 +8,7 @@
 pub mod archive;
 pub mod attached;
 pub mod crash;
+pub mod durability;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;

@@ -1,25 +1,21 @@
 //! `durability`: does a drive keep what it promises?
 
-mod answer;
-mod config;
-mod modelled;
-mod writing;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::Refusal;
 use drivelab_core::units::{Bytes, Span};
+use drivelab_lab::durability::{self, Config, EarlyEnd, Listening};
+use drivelab_lab::target::{self, Target};
+use drivelab_lab::{interrupt, measure};
+use drivelab_model::options::DriveSpec;
 use drivelab_report::durability::{self as words, Findings};
-use drivelab_serve::durability::{self, Ledger, LedgerSink, PAGE_BYTES, RealFile};
+use drivelab_report::text::json_text;
+use drivelab_serve::durability::{LedgerSink, PAGE_BYTES};
 
-use self::answer::{looking, show, unless_stuck};
-use self::config::Config;
 use crate::commands::completion::{self, Offer};
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
-use drivelab_core::{AtPath as _, Refusal};
-use drivelab_lab::interrupt;
-use drivelab_lab::target::{self, Target};
 
 /// Test whether a drive keeps acknowledged writes through a power cut.
 ///
@@ -127,41 +123,77 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
             let text = format!("--size is smaller than a page of {page}\n");
             show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
         }
-        (Target::Drive(spec), false) => modelled::run(*spec, config, ui),
-        (Target::Path(path), false) => writing::run(&path, &config, ui),
+        (Target::Drive(spec), false) => cut(*spec, config, ui),
+        (Target::Path(path), false) => write(&path, &config, ui),
     }
 }
 
 /// Keeps the promises of another machine.
 fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
-    drivelab_lab::paths::refuse_device(ledger)?;
-    durability::check_ledger(ledger)?;
-    let listener = durability::listen(address)?;
-    // The port that was given out, where 0 was asked for.
-    let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
+    let listening = Listening::at(address, ledger)?;
+    let address = &listening.address;
     ui.note(&format!(
         "waiting at {address} for the machine under test; press Ctrl-C after its power was cut"
     ));
-    let notes = durability::keep_for_others(&listener, ledger, interrupt::flag());
-    let notes = notes.at_path("keep", ledger)?;
+    let notes = listening.keep(ledger)?;
     ui.result(&format!("wrote {notes} ledger entries to {}", ledger.display()))?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
 fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
-    let look = move || -> Result<_, Refusal> {
-        let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
-            failure.hint("name the ledger that the writing run kept: --ledger FILE")
-        })?;
-        let mut target = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
-        let pages = durability::verify(&mut target, &ledger, interrupt::flag());
-        Ok((ledger.pace(), pages.map_err(looking)?))
-    };
-    let Some(done) = unless_stuck(look)? else {
+    let Some(findings) = durability::verify(path, ledger, rpm)? else {
         ui.warn("interrupted while waiting for the ledger or the target: no result");
         return Ok(Exit::Interrupted);
     };
-    let (pace, pages) = done?;
-    let findings = Findings { pace, went_away: None, pages: Some(pages), rpm };
-    show(findings, &words::of_real_file(&pages), ui)
+    let text = findings.pages.map(|pages| words::of_real_file(&pages));
+    show(findings, &text.expect("they were verified"), ui)
+}
+
+fn cut(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
+    let Some(cut) = durability::cut(spec, config)? else {
+        ui.warn("interrupted before the pages were checked: no result");
+        return Ok(Exit::Interrupted);
+    };
+    let exit = show(cut.findings, &cut.text, ui)?;
+    Ok(match cut.early {
+        Some(EarlyEnd::Interrupted) => Exit::Interrupted,
+        Some(EarlyEnd::Full) => Exit::CannotHere,
+        None => exit,
+    })
+}
+
+fn write(path: &Path, config: &Config, ui: Ui) -> Outcome {
+    if let Some(warning) = measure::unseen_warning(&config.allow_destructive) {
+        ui.warn(warning);
+    }
+    let written = durability::write(path, config)?;
+    if written.is_stuck {
+        ui.warn(&format!("{} did not respond to the request to stop", path.display()));
+    }
+    if written.is_interrupted {
+        ui.warn("interrupted; the ledger is kept");
+    }
+    if let Some(why) = &written.early {
+        ui.warn(&format!("it ended early: {why:#}"));
+    }
+    let exit = show(written.findings, &written.text, ui)?;
+    match written.refused {
+        Some(refusal) => Err(refusal),
+        None if written.is_interrupted => Ok(Exit::Interrupted),
+        None => Ok(exit),
+    }
+}
+
+/// Shows what was found, of which `text` is the words.
+fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
+    let text = if ui.json { json_text(&findings.to_json()) } else { findings.conclude(text) };
+    ui.result(&text)?;
+    if findings.is_beyond_medium() {
+        ui.warn(words::BEYOND_THE_MEDIUM);
+    }
+    Ok(match (findings.is_good(), findings.promised()) {
+        (false, _) => Exit::No,
+        (true, 0) => Exit::Inconclusive,
+        (true, _) => Exit::Done,
+    })
 }

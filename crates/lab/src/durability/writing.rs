@@ -13,37 +13,50 @@ use drivelab_serve::durability::{
     self, Ended, Ledger, LedgerSink, PAGE_BYTES, Progress, RealFile, TargetError, Writing,
 };
 
-use super::answer::{show, unless_stuck};
-use super::config::Config;
-use crate::exit::{Exit, Outcome};
-use crate::ui::Ui;
-use drivelab_lab::interrupt;
-use drivelab_lab::measure::{self, LINUX};
+use super::{Config, unless_stuck, unverified};
+use crate::interrupt;
+use crate::measure::{self, LINUX};
 
-pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
+/// Pages that were written until the plug was pulled, the time was over or the user asked to stop.
+#[derive(Debug)]
+pub struct Written {
+    /// What is known before they are verified.
+    pub findings: Findings,
+    /// The same in words.
+    pub text: String,
+    /// True if the user asked to stop.
+    pub is_interrupted: bool,
+    /// True if the target did not respond to the request to stop.
+    pub is_stuck: bool,
+    /// The reason of an early end, if the target is the reason.
+    pub early: Option<Refusal>,
+    /// The refusal, if there was no space for the pages or the ledger.
+    pub refused: Option<Refusal>,
+}
+
+/// Writes pages to a file or a block device, each promised in the ledger once it is synced.
+pub fn write(path: &Path, config: &Config) -> Result<Written, Refusal> {
     if let LedgerSink::File(ledger) = &config.keeper {
-        drivelab_lab::paths::refuse_device(ledger)?;
+        crate::paths::refuse_device(ledger)?;
         durability::check_ledger(ledger)?;
     }
     refuse_target(path, &config.keeper)?;
-    if let Some(warning) = measure::unseen_warning(&config.allow_destructive) {
-        ui.warn(warning);
-    }
     let progress = Progress::default();
     let work = {
         let (path, config, progress) = (path.to_owned(), config.clone(), progress.clone());
-        move || write(&path, &config, &progress)
+        move || write_pages(&path, &config, &progress)
     };
-    let (pace, ended) = if let Some(done) = unless_stuck(work)? {
+    let done = unless_stuck(work)?;
+    let is_stuck = done.is_none();
+    let (pace, ended) = match done {
         // What was under way was given up because the user asked for it.
-        let given_up = |failure: Refusal| failure.with_kind(RefusalKind::Interrupted);
-        done.map_err(|failure| if interrupt::requested() { given_up(failure) } else { failure })?
-    } else {
-        ui.warn(&format!("{} did not respond to the request to stop", path.display()));
-        (progress.pace(), Ended::Stopped)
+        Some(Err(failure)) if interrupt::requested() => {
+            return Err(failure.with_kind(RefusalKind::Interrupted));
+        }
+        Some(done) => done?,
+        None => (progress.pace(), Ended::Stopped),
     };
-    let went_away = Some(matches!(ended, Ended::Target(_)));
-    let findings = Findings { pace, went_away, pages: None, rpm: config.rpm };
+    let findings = unverified(pace, matches!(ended, Ended::Target(_)), config.rpm);
     let target = path.display().to_string();
     let text = match &config.keeper {
         LedgerSink::File(ledger) => {
@@ -54,30 +67,25 @@ pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
             words::of_writing(&pace, &target, LedgerPlace::Server(address))
         }
     };
-    conclude(findings, ended, &text, ui)
+    let is_interrupted = matches!(ended, Ended::Stopped);
+    let (early, refused) = reasons(ended);
+    Ok(Written { findings, text, is_interrupted, is_stuck, early, refused })
 }
 
-/// Shows what was found, and says what ended it before its time.
-fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
-    let error = match ended {
-        Ended::Time => None,
-        Ended::Stopped => {
-            ui.warn("interrupted; the ledger is kept");
-            show(findings, text, ui)?;
-            return Ok(Exit::Interrupted);
-        }
+/// Why the writing ended early, and the refusal if more space would help.
+fn reasons(ended: Ended) -> (Option<Refusal>, Option<Refusal>) {
+    let (early, refused) = match ended {
+        Ended::Time | Ended::Stopped => (None, None),
         Ended::Target(error) => {
-            let full = is_full(&error);
-            ui.warn(&format!("it ended early: {:#}", Refusal::machine_error(error)));
-            full.then(|| Refusal::machine("no space left for the pages"))
+            let refused = is_full(&error).then(|| Refusal::machine("no space left for the pages"));
+            (Some(Refusal::machine_error(error)), refused)
         }
-        Ended::Notes(error) => Some(Refusal::machine("cannot write the ledger").because(error)),
+        Ended::Notes(error) => {
+            (None, Some(Refusal::machine("cannot write the ledger").because(error)))
+        }
     };
-    let exit = show(findings, text, ui)?;
-    match error {
-        None => Ok(exit),
-        Some(refusal) => Err(refusal.hint("free some space, or choose another place")),
-    }
+    let hint = "free some space, or choose another place";
+    (early, refused.map(|refusal| refusal.hint(hint)))
 }
 
 /// True if the file system is full, rather than the drive gone.
@@ -86,7 +94,7 @@ fn is_full(error: &TargetError) -> bool {
     matches!(error, TargetError::Io { source, .. } if full.contains(&source.kind()))
 }
 
-fn write(
+fn write_pages(
     path: &Path,
     config: &Config,
     progress: &Progress,
