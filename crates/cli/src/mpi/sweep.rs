@@ -54,8 +54,8 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
     let mut missing = Vec::new();
     if rank == 0 {
         modelled.check(&points)?;
-        let kept = modelled.kept(&folder, &points)?;
-        missing.extend((0..points.len()).filter(|number| !kept.rows.contains_key(number)));
+        let known = modelled.rows(&folder, &points)?;
+        missing.extend((0..points.len()).filter(|number| !known.rows.contains_key(number)));
     }
     let mut rows = Rows::open(&folder, &format!("rows-rank-{rank}-of-{size}.jsonl"))?;
     let console = Console::new(ui);
@@ -84,6 +84,6 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
     if !lost.is_empty() {
         ui.warn(&format!("ranks were lost: {lost:?}; the same command makes what is missing"));
     }
-    let exit = show(&modelled.swept(&modelled.kept(&folder, &points)?), ui)?;
+    let exit = show(&modelled.swept(&modelled.rows(&folder, &points)?), ui)?;
     Ok((if lost.is_empty() { exit } else { Exit::HostsLost }, may_finish))
 }

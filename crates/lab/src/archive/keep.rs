@@ -77,7 +77,6 @@ impl Keep {
             }
             .map_err(refused)
         });
-        let is_asked_for = self.is_asked_for(label.as_deref());
-        kept.map_err(|why| NotKept { why, is_asked_for })
+        kept.map_err(|why| NotKept { why, is_asked_for: self.is_asked_for(label.as_deref()) })
     }
 }

@@ -1,5 +1,5 @@
-//! Durability trials: pages that are written with a ledger of promises, and verified after the power
-//! was cut.
+//! Durability trials: pages that are written with a ledger of promises, and verified after the
+//! power was cut.
 
 mod modelled;
 mod writing;

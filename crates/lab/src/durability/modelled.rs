@@ -15,7 +15,7 @@ use crate::{interrupt, target};
 /// A modelled drive whose power was cut.
 #[derive(Debug)]
 pub struct CutDrive {
-    /// What was found.
+    /// The findings.
     pub findings: Findings,
     /// The same in words.
     pub text: String,

@@ -20,7 +20,7 @@ use crate::measure::{self, LINUX};
 /// Pages that were written until the plug was pulled, the time was over or the user asked to stop.
 #[derive(Debug)]
 pub struct Written {
-    /// What is known before they are verified.
+    /// The findings before the pages are verified.
     pub findings: Findings,
     /// The same in words.
     pub text: String,

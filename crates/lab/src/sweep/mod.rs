@@ -26,13 +26,13 @@ impl Modelled {
     /// # Errors
     /// Points whose options exclude one another, before any is made; or a run that failed.
     pub fn make(&self, shard: Shard, folder: &Path, watch: &dyn Watch) -> Result<Kept, Refusal> {
-        let points = self.points()?;
-        self.check(&points)?;
+        let all = self.points()?;
+        self.check(&all)?;
         let mut rows = Rows::open(folder, &shard.file())?;
-        let mut kept = self.kept(folder, &points)?;
+        let mut kept = self.rows(folder, &all)?;
         let threads = processors();
         let batch = threads.get() * self.points_a_thread(usize::MAX);
-        carry_out(&points, shard, &mut rows, &mut kept, batch, watch, |batch| {
+        carry_out(&all, shard, &mut rows, &mut kept, batch, watch, |batch| {
             parallel::map(threads, batch, |point| self.row(point)).into_iter().collect()
         })?;
         Ok(kept)
@@ -40,7 +40,7 @@ impl Modelled {
 
     /// The rows made so far in `folder`; at least one. `file` is the sweep file.
     pub fn finished(&self, file: &Path, folder: &Path) -> Result<Kept, Refusal> {
-        let kept = self.kept(folder, &self.points()?)?;
+        let kept = self.rows(folder, &self.points()?)?;
         if kept.rows.is_empty() {
             let file = file.display();
             return Err(Refusal::request(format!("no point of `{file}` has been made"))
@@ -52,9 +52,9 @@ impl Modelled {
     /// The best rows, or all.
     fn chosen<'a>(&self, kept: &'a Kept, best: Option<usize>) -> Vec<&'a Row> {
         let Some(best) = best else { return kept.rows.values().collect() };
-        let swept = self.swept(kept);
-        let best = swept.best_of(best).into_iter();
-        best.map(|index| &kept.rows[&swept.made[index].0]).collect()
+        let result = self.swept(kept);
+        let best = result.best_of(best).into_iter();
+        best.map(|index| &kept.rows[&result.made[index].0]).collect()
     }
 }
 

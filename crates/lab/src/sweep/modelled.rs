@@ -105,7 +105,7 @@ impl Modelled {
     }
 
     /// The rows of these points in `folder`.
-    pub fn kept(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
+    pub fn rows(&self, folder: &Path, points: &Points<'_>) -> Result<Kept, Refusal> {
         Kept::read(folder, |number| {
             let is_point = number < points.len();
             is_point.then(|| self.sweep.key(&points.point(number), &self.model))
