@@ -98,12 +98,36 @@ fn walsh_count(n: usize) -> u64 {
 
 /// Returns the `k`-th smallest (from 1) of the averages (`x_i` + `x_j`) / 2, i <= j.
 ///
-/// Exact, and without the n squared averages in memory.
+/// Exact, and without the n squared averages in memory: bisects until no more averages are left
+/// than there are values, and selects among those.
 fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
         panic!("the centre of no values is undefined");
     };
-    select(Interval { lo: *first, hi: *last }, k, |limit| averages_up_to(sorted, limit))
+    let most = sorted.len() as u64;
+    // Below zero, since -0 and 0 may come in any order.
+    let (mut lo, mut hi) = (to_ordered(first.min(-f64::MIN_POSITIVE)), to_ordered(*last));
+    // Averages below `lo`, and of at most `hi`.
+    let (mut below, mut up_to) = (0, walsh_count(sorted.len()));
+    debug_assert!(0 < k && k <= up_to, "there are only {up_to} averages");
+    while lo < hi && up_to - below > most {
+        let middle = middle(lo, hi);
+        let count = averages_up_to(sorted, from_ordered(middle));
+        if count >= k {
+            (hi, up_to) = (middle, count);
+        } else {
+            (lo, below) = (middle + 1, count);
+        }
+    }
+    if lo == hi {
+        // Adding zero turns -0 into 0.
+        return from_ordered(lo) + 0.0;
+    }
+    // The same comparison as in the counts, which does not tell -0 from 0.
+    let mut left = averages_between(sorted, from_ordered(lo - 1), from_ordered(hi));
+    debug_assert_eq!(left.len() as u64, up_to - below);
+    let rank = usize::try_from(k - below - 1).expect("a rank among as many as there are values");
+    *left.select_nth_unstable_by(rank, f64::total_cmp).1 + 0.0
 }
 
 /// Returns the `k`-th smallest (from 1) of the numbers within `limits`, of which `up_to` counts
@@ -114,8 +138,7 @@ pub(crate) fn select(limits: Interval, k: u64, up_to: impl Fn(f64) -> u64) -> f6
     debug_assert!(k > 0 && up_to(limits.hi) >= k, "there are fewer than {k} numbers");
     let (mut lo, mut hi) = (to_ordered(limits.lo), to_ordered(limits.hi));
     while lo < hi {
-        // The midpoint without overflow, rounded down.
-        let middle = (lo & hi) + ((lo ^ hi) >> 1);
+        let middle = middle(lo, hi);
         if up_to(from_ordered(middle)) >= k {
             hi = middle;
         } else {
@@ -124,6 +147,31 @@ pub(crate) fn select(limits: Interval, k: u64, up_to: impl Fn(f64) -> u64) -> f6
     }
     // Adding zero turns -0 into 0.
     from_ordered(lo) + 0.0
+}
+
+/// Returns the midpoint without overflow, rounded down.
+fn middle(lo: i64, hi: i64) -> i64 {
+    (lo & hi) + ((lo ^ hi) >> 1)
+}
+
+/// Returns the Walsh averages above `below` and of at most `limit`, in no order.
+fn averages_between(sorted: &[f64], below: f64, limit: f64) -> Vec<f64> {
+    let mut within = Vec::new();
+    // The partners of x are those in start..end; both limits fall as x grows.
+    let (mut start, mut end) = (sorted.len(), sorted.len());
+    for (i, x) in sorted.iter().enumerate() {
+        while start > i && 0.5 * (x + sorted[start - 1]) > below {
+            start -= 1;
+        }
+        while end > i && 0.5 * (x + sorted[end - 1]) > limit {
+            end -= 1;
+        }
+        if end <= i {
+            break;
+        }
+        within.extend(sorted[start.max(i)..end].iter().map(|y| 0.5 * (x + y)));
+    }
+    within
 }
 
 /// Counts the Walsh averages of at most `limit`.
@@ -153,4 +201,31 @@ fn to_ordered(value: f64) -> i64 {
 fn from_ordered(key: i64) -> f64 {
     let bits = key ^ ((key >> 63).cast_unsigned() >> 1).cast_signed();
     f64::from_bits(bits.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    #[test]
+    fn each_rank_is_that_of_all_averages_in_order() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        // Few values make ties, many make none.
+        for (n, kinds) in [(1, 3), (2, 2), (7, 1), (8, 3), (33, 5), (40, 1 << 20), (90, 7)] {
+            let mut draw = || f64::from(u32::try_from(rng.next_u64() % kinds).unwrap()) / 3.0 - 0.5;
+            let mut values: Vec<f64> = (0..n).map(|_| draw()).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let pairs = (0..n).flat_map(|i| (i..n).map(move |j| (i, j)));
+            let mut averages: Vec<f64> =
+                pairs.map(|(i, j)| 0.5 * (values[i] + values[j])).collect();
+            averages.sort_unstable_by(f64::total_cmp);
+            for (k, average) in (1..).zip(&averages) {
+                let selected = walsh_average(&values, k);
+                assert!((selected - average).abs() <= 0.0, "{k} of {n}: {selected}, {average}");
+            }
+        }
+    }
 }

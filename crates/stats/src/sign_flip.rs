@@ -13,6 +13,8 @@ pub const RANDOM_FLIPS: u32 = 20_000;
 /// Blocks up to which all of these are tried; above, fewer in proportion, so that the work is the
 /// same. At the largest number of blocks, a p of 5 % is known to one point.
 const WITH_ALL_FLIPS_MAX: usize = 10_000;
+/// Flips whose sums are computed together.
+const AT_ONCE: usize = 256;
 /// Sums that differ by less than this fraction of the largest possible sum are equal: rounding.
 pub(crate) const TIE: f64 = 1e-12;
 
@@ -23,8 +25,10 @@ pub fn p_value(d: &[f64], seed: u64) -> f64 {
     // Ties count as at least as large, so that rounding never makes p smaller.
     let observed = d.iter().sum::<f64>().abs() - TIE * largest;
     let mut as_large = 0_u32;
-    let flips = for_each_flip(d.len(), seed, |mask| {
-        as_large += u32::from(table.sum(mask).abs() >= observed);
+    let flips = for_each_flip(d.len(), seed, |signs| {
+        for sum in table.sums(signs) {
+            as_large += u32::from(sum.abs() >= observed);
+        }
     });
     flips.p_value(as_large)
 }
@@ -48,26 +52,51 @@ impl Flips {
     }
 }
 
-/// Calls `visit` with the signs of each flip, eight blocks to a byte.
-pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&[u8])) -> Flips {
-    if blocks <= EXACT_MAX {
-        // Turning all signs mirrors the sum, so the sign of the last block can stay.
-        let count = 1_u32 << blocks.saturating_sub(1);
-        for mask in 0..count {
-            visit(&mask.to_le_bytes()[..blocks.div_ceil(8)]);
-        }
-        return Flips::All(count);
+/// The signs of several flips, a bit for each block.
+#[derive(Debug)]
+pub(crate) struct Signs {
+    /// For each eight blocks one byte of each flip, one flip after the other.
+    bytes: Vec<u8>,
+    flips: usize,
+}
+
+impl Signs {
+    fn new(blocks: usize, flips: usize) -> Self {
+        Self { bytes: vec![0; blocks.div_ceil(8) * flips], flips }
     }
+
+    /// Sets the signs of one flip from those of 64 blocks in each word.
+    fn set(&mut self, flip: usize, words: impl Iterator<Item = u64>) {
+        debug_assert!(flip < self.flips);
+        let bytes = words.flat_map(u64::to_le_bytes);
+        for (group, byte) in self.bytes.chunks_exact_mut(self.flips).zip(bytes) {
+            group[flip] = byte;
+        }
+    }
+}
+
+/// Calls `visit` with the signs of all flips, up to [`AT_ONCE`] of them at a time.
+pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&Signs)) -> Flips {
+    // Turning all signs mirrors the sum, so the sign of the last block can stay.
+    let flips = match blocks {
+        ..=EXACT_MAX => Flips::All(1 << blocks.saturating_sub(1)),
+        _ => Flips::Sample(random_flips(blocks)),
+    };
+    let (Flips::All(count) | Flips::Sample(count)) = flips;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut mask = vec![0_u8; blocks.div_ceil(8)];
-    let flips = random_flips(blocks);
-    for _ in 0..flips {
-        for chunk in mask.chunks_mut(8) {
-            chunk.copy_from_slice(&rng.next_u64().to_le_bytes()[..chunk.len()]);
+    let words = blocks.div_ceil(64);
+    for first in (0..count).step_by(AT_ONCE) {
+        let batch = (first..count).take(AT_ONCE);
+        let mut signs = Signs::new(blocks, batch.len());
+        for (index, flip) in batch.enumerate() {
+            match flips {
+                Flips::All(_) => signs.set(index, std::iter::once(u64::from(flip))),
+                Flips::Sample(_) => signs.set(index, (0..words).map(|_| rng.next_u64())),
+            }
         }
-        visit(&mask);
+        visit(&signs);
     }
-    Flips::Sample(flips)
+    flips
 }
 
 /// The number of random tosses tried.
@@ -89,9 +118,17 @@ impl SignTable {
         Self { groups: d.chunks(8).map(group).collect() }
     }
 
-    pub(crate) fn sum(&self, mask: &[u8]) -> f64 {
-        debug_assert_eq!(self.groups.len(), mask.len(), "a byte for each eight blocks");
-        self.groups.iter().zip(mask).map(|(group, byte)| group[usize::from(*byte)]).sum()
+    /// Returns the sum of each flip.
+    pub(crate) fn sums(&self, signs: &Signs) -> Vec<f64> {
+        debug_assert_eq!(self.groups.len() * signs.flips, signs.bytes.len(), "a byte a group");
+        let mut sums = vec![0.0; signs.flips];
+        // A group is in the processor's cache for all flips: of many blocks not all groups fit.
+        for (group, bytes) in self.groups.iter().zip(signs.bytes.chunks_exact(signs.flips)) {
+            for (sum, byte) in sums.iter_mut().zip(bytes) {
+                *sum += group[usize::from(*byte)];
+            }
+        }
+        sums
     }
 }
 
@@ -99,10 +136,18 @@ impl SignTable {
 fn group(values: &[f64]) -> [f64; 256] {
     debug_assert!(values.len() <= 8);
     let mut sums = [0.0; 256];
-    for (bits, sum) in sums.iter_mut().enumerate() {
-        for (position, value) in values.iter().enumerate() {
-            *sum += if bits >> position & 1 == 0 { *value } else { -value };
+    for (position, value) in values.iter().enumerate() {
+        // The sums of the values before this one stand in the first 2^position entries.
+        let (plus, minus) = sums.split_at_mut(1 << position);
+        for (plus, minus) in plus.iter_mut().zip(minus) {
+            *minus = *plus - value;
+            *plus += value;
         }
+    }
+    // Bits beyond the last value mean nothing.
+    let distinct = 1 << values.len();
+    for bits in distinct..sums.len() {
+        sums[bits] = sums[bits % distinct];
     }
     sums
 }
@@ -118,5 +163,24 @@ mod tests {
         check(10_000, 20_000);
         check(20_000, 10_000);
         check(100_000, 2_000);
+    }
+
+    #[test]
+    fn sums_of_flips_are_those_of_the_signed_values() {
+        let values: Vec<f64> = (0..77_u32).map(|i| f64::from(i * i % 31) - 11.5).collect();
+        let table = SignTable::new(&values);
+        let mut seen = 0;
+        let flips = for_each_flip(values.len(), 3, |signs| {
+            for (flip, sum) in table.sums(signs).into_iter().enumerate() {
+                let sign =
+                    |block: usize| signs.bytes[block / 8 * signs.flips + flip] >> (block % 8) & 1;
+                let signed = values.iter().enumerate();
+                let expected: f64 =
+                    signed.map(|(block, v)| if sign(block) == 0 { *v } else { -v }).sum();
+                assert!((sum - expected).abs() < 1e-9, "flip {flip}: {sum}, not {expected}");
+                seen += 1;
+            }
+        });
+        assert!(matches!(flips, Flips::Sample(RANDOM_FLIPS)) && seen == RANDOM_FLIPS, "{flips:?}");
     }
 }

@@ -1,14 +1,12 @@
 //! Copies of blocks: they look like data and carry none.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::pair::Pair;
 
 /// Blocks from which a common multiple is a sign: by chance six even counts come once in 2^5.
 const DISTINCT_MIN: usize = 6;
-
-/// All values of a block, metric by metric. Values are positive, so bits order and compare them.
-type Key = Vec<(u64, u64)>;
 
 /// Returns the indices of the blocks without copies; `metrics` are measured in the same blocks.
 ///
@@ -19,32 +17,24 @@ type Key = Vec<(u64, u64)>;
 /// the data are g copies of a smaller set. All else is left alone.
 pub(crate) fn without_copies(metrics: &[&[Pair]]) -> Vec<usize> {
     debug_assert!(metrics.iter().all(|pairs| pairs.len() == metrics[0].len()));
-    let blocks = keys(metrics);
-    let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
-    for key in &blocks {
-        *counts.entry(key).or_default() += 1;
-    }
+    let order = ordered(metrics);
+    // Each group is the blocks of the same values, in the order of their indices.
+    let groups: Vec<&[usize]> =
+        order.chunk_by(|&i, &j| compare_blocks(metrics, i, j).is_eq()).collect();
     // One distinct block means that all are copies; below six, a common multiple may be chance.
-    let copies = match counts.len() {
-        1 => blocks.len(),
+    let copies = match groups.len() {
+        1 => order.len(),
         distinct if distinct < DISTINCT_MIN => 1,
-        _ => counts.values().copied().fold(0, greatest_common_divisor),
+        _ => groups.iter().map(|group| group.len()).fold(0, greatest_common_divisor),
     };
-    let repeated = counts.len() < blocks.len();
-    if copies < 2 && (!repeated || all_coarse(&counts, metrics.len())) {
-        return (0..blocks.len()).collect();
+    let repeated = groups.len() < order.len();
+    if copies < 2 && (!repeated || all_coarse(metrics, &groups)) {
+        return (0..order.len()).collect();
     }
-    let mut left: BTreeMap<&Key, usize> =
-        counts.into_iter().map(|(key, count)| (key, keep(count, copies))).collect();
-    let mut first = Vec::with_capacity(blocks.len());
-    for (index, key) in blocks.iter().enumerate() {
-        let quota = left.get_mut(key).expect("every key was counted");
-        if *quota > 0 {
-            *quota -= 1;
-            first.push(index);
-        }
-    }
-    first
+    let kept = groups.iter().flat_map(|group| &group[..keep(group.len(), copies)]);
+    let mut kept: Vec<usize> = kept.copied().collect();
+    kept.sort_unstable();
+    kept
 }
 
 /// Whole copies shrink each count alike; otherwise every block stays once.
@@ -52,21 +42,29 @@ fn keep(count: usize, copies: usize) -> usize {
     if copies > 1 { count / copies } else { 1 }
 }
 
-fn keys(metrics: &[&[Pair]]) -> Vec<Key> {
-    let blocks = metrics.first().map_or(0, |pairs| pairs.len());
-    let mut keys = Vec::with_capacity(blocks);
-    for block in 0..blocks {
-        let pairs = metrics.iter().map(|pairs| pairs[block]);
-        keys.push(pairs.map(|pair| (pair.a.to_bits(), pair.b.to_bits())).collect());
-    }
-    keys
+/// Returns the indices of all blocks, ordered by the values of the blocks, equal ones by index.
+fn ordered(metrics: &[&[Pair]]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..metrics.first().map_or(0, |pairs| pairs.len())).collect();
+    order.sort_by(|&i, &j| compare_blocks(metrics, i, j));
+    order
+}
+
+/// Compares all values of two blocks, metric by metric.
+fn compare_blocks(metrics: &[&[Pair]], i: usize, j: usize) -> Ordering {
+    let mut compared = metrics.iter().map(|pairs| bits(&pairs[i]).cmp(&bits(&pairs[j])));
+    compared.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Values are positive, so their bits order and compare them.
+fn bits(pair: &Pair) -> (u64, u64) {
+    (pair.a.to_bits(), pair.b.to_bits())
 }
 
 /// True if in every metric two different blocks share their value of one arm.
-fn all_coarse(counts: &BTreeMap<&Key, usize>, metrics: usize) -> bool {
-    (0..metrics).all(|metric| {
-        repeats(counts.keys().map(|key| key[metric].0))
-            || repeats(counts.keys().map(|key| key[metric].1))
+fn all_coarse(metrics: &[&[Pair]], groups: &[&[usize]]) -> bool {
+    metrics.iter().all(|pairs| {
+        repeats(groups.iter().map(|group| pairs[group[0]].a.to_bits()))
+            || repeats(groups.iter().map(|group| pairs[group[0]].b.to_bits()))
     })
 }
 

@@ -24,11 +24,15 @@ pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
     // Sums of flipped signs differ from the observed one by rounding alone.
     let slack = TIE * f64::from(u32::try_from(blocks).unwrap_or(u32::MAX));
     let mut as_large = vec![0_u32; rows.len()];
-    let flips = for_each_flip(blocks, seed, |mask| {
-        let mut largest = 0.0_f64;
+    let flips = for_each_flip(blocks, seed, |signs| {
+        let mut largest: Vec<f64> = Vec::new();
         for &i in &order {
-            largest = largest.max(tables[i].sum(mask).abs());
-            as_large[i] += u32::from(largest >= observed[i] - slack);
+            let sums = tables[i].sums(signs);
+            largest.resize(sums.len(), 0.0);
+            for (largest, sum) in largest.iter_mut().zip(sums) {
+                *largest = largest.max(sum.abs());
+                as_large[i] += u32::from(*largest >= observed[i] - slack);
+            }
         }
     });
 

@@ -6,7 +6,8 @@ mod claim;
 mod max_t;
 mod simultaneous;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -59,8 +60,9 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
     }
     let counted = without_copies(members);
     let compared = members.iter().zip(&counted).map(|(member, kept)| {
-        let blocks = member.pairs.len();
-        let copies: Vec<usize> = (0..blocks).filter(|block| !kept.contains(block)).collect();
+        let mut left = kept.iter().copied().peekable();
+        let blocks = 0..member.pairs.len();
+        let copies = blocks.filter(|block| left.next_if_eq(block).is_none()).collect::<Vec<_>>();
         let pairs: Vec<Pair> = kept.iter().map(|block| member.pairs[*block]).collect();
         let comparison = compare::compare_kept(&pairs, copies.len(), &member.criteria);
         Adjusted { copies, ..Adjusted::unadjusted(comparison, member.role) }
@@ -78,21 +80,21 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
     Ok(Family { members: adjusted, all_equivalent })
 }
 
-/// For each member the indices of its blocks without copies.
+/// For each member the indices of its blocks without copies, in order.
 ///
 /// Members with equal numbers of blocks share their blocks: such a block is a copy only if it is
 /// one in every metric. A metric that never varies makes no copies of runs.
-fn without_copies(members: &[Member]) -> Vec<BTreeSet<usize>> {
-    let mut kept: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+fn without_copies(members: &[Member]) -> Vec<Rc<[usize]>> {
+    let mut kept: BTreeMap<usize, Rc<[usize]>> = BTreeMap::new();
     for member in members {
         let blocks = member.pairs.len();
         kept.entry(blocks).or_insert_with(|| {
             let shared = members.iter().filter(|other| other.pairs.len() == blocks);
             let metrics: Vec<&[Pair]> = shared.map(|other| other.pairs.as_slice()).collect();
-            compare::distinct(&metrics, &member.criteria).into_iter().collect()
+            compare::distinct(&metrics, &member.criteria).into()
         });
     }
-    members.iter().map(|member| kept[&member.pairs.len()].clone()).collect()
+    members.iter().map(|member| Rc::clone(&kept[&member.pairs.len()])).collect()
 }
 
 fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {

@@ -54,9 +54,12 @@ pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
     }
     let tables: Vec<SignTable> = residuals.iter().map(|row| SignTable::new(row)).collect();
     let mut largest = Vec::new();
-    for_each_flip(blocks, seed, |mask| {
-        let sums = tables.iter().map(|table| table.sum(mask).abs());
-        largest.push(sums.fold(0.0, f64::max));
+    for_each_flip(blocks, seed, |signs| {
+        let sums: Vec<Vec<f64>> = tables.iter().map(|table| table.sums(signs)).collect();
+        largest.extend(
+            (0..sums[0].len())
+                .map(|flip| sums.iter().map(|row| row[flip].abs()).fold(0.0, f64::max)),
+        );
     });
     largest.sort_unstable_by(|a, b| b.total_cmp(a));
     let critical = |outside: f64, most: f64| {
