@@ -110,8 +110,12 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     // Averages below `lo`, and of at most `hi`.
     let (mut below, mut up_to) = (0, walsh_count(sorted.len()));
     debug_assert!(0 < k && k <= up_to, "there are only {up_to} averages");
+    let mut counts = 0;
     while lo < hi && up_to - below > most {
-        let middle = middle(lo, hi);
+        // Halving the values first takes fewer counts; halving the bit patterns always ends.
+        let halfway = to_ordered(0.5 * from_ordered(lo) + 0.5 * from_ordered(hi));
+        let middle = if counts < 32 { halfway.clamp(lo, hi - 1) } else { middle(lo, hi) };
+        counts += 1;
         let count = averages_up_to(sorted, from_ordered(middle));
         if count >= k {
             (hi, up_to) = (middle, count);

@@ -1,13 +1,11 @@
 //! From named arms to conclusions.
 
-use std::collections::BTreeMap;
-
 use drivelab_core::{Refusal, counted, factor};
 use drivelab_stats::Role;
 
-use super::column::{Column, all_columns};
+use super::column::{Cells, Column, Columns};
 use super::result::CompareResult;
-use super::{ArmRuns, Input, RunFigures, Source, withheld};
+use super::{Input, Source, withheld};
 use crate::attachment::{self, Difference};
 use crate::outcome::{
     Outcome, Question, Rules, Together, Withheld, judge, judge_unpaired, withhold, withhold_all,
@@ -46,8 +44,9 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         return Err(of_several_machines(why));
     }
     let asked = withheld::Asked::new(input, &options.factors)?;
-    let columns = all_columns(input);
-    let gate = primary(input, &columns, options, unpaired.is_none())?;
+    let all = Columns::new(input);
+    let columns = &all.columns;
+    let gate = primary(input, columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
     let (mut series, mut facts, mut notes) = (Vec::new(), Vec::new(), input.notes.clone());
     match &unpaired {
@@ -74,8 +73,8 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
     let mut outcomes = if unpaired.is_some() {
         judge_unpaired(&series, &questions, options.seed)?
     } else {
-        notes.extend(incomplete(&columns[gate], &blocks));
-        let sampled = simulated_drives(input, &blocks);
+        notes.extend(incomplete(&columns[gate], &all));
+        let sampled = simulated_drives(input, &all, &blocks);
         notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
         let (seed, provenance) = (options.seed, input.provenance);
         let rules = Rules { seed, provenance, first: None, sampled: &sampled };
@@ -94,7 +93,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         attached,
         source: input.source.clone(),
         arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
-        blocks,
+        blocks: all.names(&blocks).into_iter().map(str::to_owned).collect(),
         margin: options.margin,
         seed: options.seed,
         primary: primary.expect("the primary metric covers its own blocks"),
@@ -158,18 +157,15 @@ const MEDIAN: &str = "These runs simulate the median of the drives that fit the 
                       study at stage simulate draws drives, one a block.";
 
 /// The drives that the blocks simulated.
-fn simulated_drives<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
+fn simulated_drives<'a>(input: &'a Input, all: &Columns<'a>, blocks: &[usize]) -> Sampled<'a> {
     let mut sampled = Sampled::default();
-    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
-        let mut first_of: BTreeMap<&str, &RunFigures> = BTreeMap::new();
-        for run in runs {
-            first_of.entry(&run.block).or_insert(run);
-        }
+    for arm in 0..input.arms.len() {
+        let first = all.first_runs(arm, input);
         sampled.note(
             0,
             arm,
             blocks.iter().map(|block| {
-                let (target, specimen) = first_of.get(block.as_str())?.simulated.as_deref()?;
+                let (target, specimen) = first[*block]?.simulated.as_deref()?;
                 Some(Simulated { target, specimen })
             }),
         );
@@ -276,15 +272,11 @@ fn no_primary(metrics: &[&str]) -> Refusal {
 /// Blocks named in a note before the rest is only counted.
 const NAMES_MAX: usize = 5;
 
-fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
-    let known: std::collections::BTreeSet<&str> = complete.iter().map(String::as_str).collect();
-    let mut missing: Vec<&str> = column
-        .cells
-        .iter()
-        .flat_map(BTreeMap::keys)
-        .copied()
-        .filter(|b| !known.contains(b))
-        .collect();
+fn incomplete(column: &Column, all: &Columns) -> Option<String> {
+    let is_complete = |block: &usize| column.complete.binary_search(block).is_ok();
+    let some = column.cells.iter().flat_map(Cells::blocks);
+    let some: Vec<usize> = some.filter(|block| !is_complete(block)).collect();
+    let mut missing = all.names(&some);
     missing.sort_unstable();
     missing.dedup();
     let named = missing[..missing.len().min(NAMES_MAX)].join(", ");

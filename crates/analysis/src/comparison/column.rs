@@ -7,7 +7,7 @@ use drivelab_core::record::{Better, Figure, Label, Remark};
 use drivelab_stats::WarningId;
 
 use super::result::SeriesFacts;
-use super::{ArmRuns, Input, Source};
+use super::{ArmRuns, Input, RunFigures, Source};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
 use crate::validity::Reason;
@@ -43,20 +43,99 @@ impl Difference<'_> {
     }
 }
 
-/// One metric over arms and blocks.
+/// All metrics of the arms, and the blocks that their values belong to.
+pub(super) struct Columns<'a> {
+    /// The name of each block, in the order of the runs.
+    blocks: Vec<&'a str>,
+    /// By arm: the index of each run's block.
+    of_run: Vec<Vec<usize>>,
+    pub columns: Vec<Column<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(input: &'a Input) -> Self {
+        let mut blocks = Vec::new();
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut index_of = |run: &'a RunFigures| {
+            *known.entry(&run.block).or_insert_with(|| {
+                blocks.push(run.block.as_str());
+                blocks.len() - 1
+            })
+        };
+        let of_run: Vec<Vec<usize>> =
+            input.arms.iter().map(|arm| arm.runs.iter().map(&mut index_of).collect()).collect();
+        Self { columns: all_columns(input, &of_run), blocks, of_run }
+    }
+
+    /// The names of `blocks`.
+    pub(super) fn names(&self, blocks: &[usize]) -> Vec<&'a str> {
+        blocks.iter().map(|block| self.blocks[*block]).collect()
+    }
+
+    /// By block: the first run of an arm in it.
+    pub(super) fn first_runs(&self, arm: usize, input: &'a Input) -> Vec<Option<&'a RunFigures>> {
+        let mut first = vec![None; self.blocks.len()];
+        for (block, run) in self.of_run[arm].iter().zip(&input.arms[arm].runs) {
+            first[*block].get_or_insert(run);
+        }
+        first
+    }
+}
+
+/// The values of a metric in one arm that a ratio can be made of, ordered by block.
+#[derive(Default)]
+pub(super) struct Cells {
+    /// The block of each value; the values of repeated runs stand together.
+    blocks: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Cells {
+    fn sort(&mut self) {
+        if self.blocks.is_sorted() {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        order.sort_by_key(|at| self.blocks[*at]);
+        self.values = order.iter().map(|at| self.values[*at]).collect();
+        self.blocks = order.iter().map(|at| self.blocks[*at]).collect();
+    }
+
+    /// The blocks that have a value, in order.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = usize> {
+        self.blocks.chunk_by(|a, b| a == b).map(|same| same[0])
+    }
+
+    /// The values of a block.
+    fn of(&self, block: usize) -> &[f64] {
+        let begin = self.blocks.partition_point(|of| *of < block);
+        let same = self.blocks[begin..].iter().take_while(|of| **of == block).count();
+        &self.values[begin..begin + same]
+    }
+
+    fn has(&self, block: usize) -> bool {
+        self.blocks.binary_search(&block).is_ok()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// One metric over arms and blocks; blocks are indices.
 pub(super) struct Column<'a> {
     pub metric: &'a str,
     pub first: &'a Figure,
     /// One remark a label: the first found.
     pub remarks: Vec<&'a Remark>,
-    /// By arm and block; repeats stand together.
-    pub cells: Vec<BTreeMap<&'a str, Vec<f64>>>,
+    /// By arm.
+    pub cells: Vec<Cells>,
     /// Blocks that every arm has, in the order of the baseline.
-    pub complete: Vec<String>,
+    pub complete: Vec<usize>,
     /// Every value of each arm, in the order of its runs.
     all: Vec<Vec<f64>>,
     /// By arm: values that are not above zero, each with its block.
-    unusable: Vec<Vec<(&'a str, f64)>>,
+    unusable: Vec<Vec<(usize, f64)>>,
     /// Another unit than the first, and the arm that has it.
     other_unit: Option<(usize, String)>,
     /// Another direction than the first, and the arm that has it.
@@ -65,23 +144,33 @@ pub(super) struct Column<'a> {
     defects: Vec<Option<&'a Remark>>,
 }
 
-pub(super) fn all_columns(input: &Input) -> Vec<Column<'_>> {
+fn all_columns<'a>(input: &'a Input, of_run: &[Vec<usize>]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column> = Vec::new();
     let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
-        for run in runs {
-            for (figure, value) in run.figures.iter() {
-                let index = *indices.entry(&figure.name).or_insert_with(|| {
-                    columns.push(Column::new(figure, input.arms.len()));
-                    columns.len() - 1
-                });
-                columns[index].add(arm, &run.block, (figure, value));
+        // Nearly all runs of an arm have the figures of the run before, but for their values.
+        let (mut shape, mut of_shape): (Option<&[Figure]>, Vec<usize>) = (None, Vec::new());
+        for (run, block) in runs.iter().zip(&of_run[arm]) {
+            let figures = run.figures.shape();
+            if !shape.is_some_and(|shape| std::ptr::eq(shape, figures)) {
+                of_shape.clear();
+                for figure in figures {
+                    let index = *indices.entry(&figure.name).or_insert_with(|| {
+                        columns.push(Column::new(figure, input.arms.len()));
+                        columns.len() - 1
+                    });
+                    columns[index].describe(arm, figure);
+                    of_shape.push(index);
+                }
+                shape = Some(figures);
+            }
+            for (index, value) in of_shape.iter().zip(run.figures.values()) {
+                columns[*index].add(arm, *block, *value);
             }
         }
     }
-    let order: Vec<&str> = input.arms[0].runs.iter().map(|run| run.block.as_str()).collect();
     for column in &mut columns {
-        column.find_complete(&order);
+        column.find_complete();
     }
     columns
 }
@@ -92,7 +181,7 @@ impl<'a> Column<'a> {
             metric: &first.name,
             first,
             remarks: Vec::new(),
-            cells: vec![BTreeMap::new(); arms],
+            cells: (0..arms).map(|_| Cells::default()).collect(),
             complete: Vec::new(),
             all: vec![Vec::new(); arms],
             unusable: vec![Vec::new(); arms],
@@ -102,15 +191,18 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn add(&mut self, arm: usize, block: &'a str, (figure, value): (&'a Figure, f64)) {
+    fn add(&mut self, arm: usize, block: usize, value: f64) {
         if value.is_finite() && value > 0.0 {
-            // Nearly always one: there may be 100,000 of these.
-            let of_block = self.cells[arm].entry(block);
-            of_block.or_insert_with(|| Vec::with_capacity(1)).push(value);
+            self.cells[arm].blocks.push(block);
+            self.cells[arm].values.push(value);
             self.all[arm].push(value);
         } else {
             self.unusable[arm].push((block, value));
         }
+    }
+
+    /// Notes the unit, the direction and the remarks of values that follow.
+    fn describe(&mut self, arm: usize, figure: &'a Figure) {
         if figure.unit() != self.first.unit() {
             self.other_unit = Some((arm, figure.unit().to_owned()));
         }
@@ -127,11 +219,13 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn find_complete(&mut self, order: &[&str]) {
-        let mut seen = std::collections::BTreeSet::new();
-        let has_all = |block: &str| self.cells.iter().all(|arm| arm.contains_key(block));
-        let complete = order.iter().filter(|block| seen.insert(**block) && has_all(block));
-        self.complete = complete.map(|block| (*block).to_owned()).collect();
+    fn find_complete(&mut self) {
+        for cells in &mut self.cells {
+            cells.sort();
+        }
+        let Some((first, others)) = self.cells.split_first() else { return };
+        let has_all = |block: &usize| others.iter().all(|arm| arm.has(*block));
+        self.complete = first.blocks().filter(has_all).collect();
     }
 
     /// True if its figures are of one kind, and there are values to compare.
@@ -170,11 +264,11 @@ impl<'a> Column<'a> {
 
     /// Pairs leave out a block that no arm has a value of.
     fn not_above_zero(&self, arm: usize, input: &Input, is_paired: bool) -> Option<Reason> {
-        let others = |block: &str| {
+        let others = |block: usize| {
             let mut others = self.cells.iter().enumerate().filter(|(index, _)| *index != arm);
-            others.any(|(_, cells)| cells.contains_key(block))
+            others.any(|(_, cells)| cells.has(block))
         };
-        let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(block));
+        let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(*block));
         let (_, value) = alone.next()?;
         let count = 1 + alone.count();
         let all = self.all[arm].len() + self.unusable[arm].len();
@@ -191,7 +285,7 @@ impl<'a> Column<'a> {
     /// Runs of a tool all have the same metrics, unless one was not measured.
     fn missing(&self, arm: usize, input: &Input) -> Option<Reason> {
         let ArmRuns { name, runs } = &input.arms[arm];
-        let lacks = runs.len() - self.cells[arm].len().min(runs.len());
+        let lacks = runs.len() - self.cells[arm].blocks().count().min(runs.len());
         if lacks == 0 || matches!(input.source, Source::Pairs { .. }) {
             return None;
         }
@@ -217,12 +311,14 @@ impl<'a> Column<'a> {
     }
 
     /// One value an arm and block, or `None` where one is missing.
-    pub(super) fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
+    pub(super) fn values(&self, blocks: &[usize]) -> Option<Vec<Vec<f64>>> {
         self.cells
             .iter()
             .map(|cells| {
-                let values = blocks.iter().map(|block| cells.get(block.as_str()));
-                values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
+                let values = blocks.iter().map(|block| cells.of(*block));
+                values
+                    .map(|values| (!values.is_empty()).then(|| geometric_mean(values)))
+                    .collect::<Option<Vec<f64>>>()
             })
             .collect()
     }
@@ -252,7 +348,7 @@ impl<'a> Column<'a> {
             return Some(format!("`{}` is not compared: {}.", self.metric, difference.why(input)));
         }
         let unusable = self.unusable.iter().flatten().map(|(_, value)| value).next_back();
-        let why = match (unusable, self.cells.iter().position(BTreeMap::is_empty)) {
+        let why = match (unusable, self.cells.iter().position(Cells::is_empty)) {
             (Some(value), _) => format!("a value of it is {value}"),
             (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
             (None, None) => {

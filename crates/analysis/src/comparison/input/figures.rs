@@ -27,6 +27,16 @@ impl Figures {
         Self { shape: Arc::clone(&self.shape), values: values.into() }
     }
 
+    /// Each figure without its value; often shared with the run before.
+    pub(crate) fn shape(&self) -> &[Figure] {
+        &self.shape
+    }
+
+    /// The value of each figure.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Each figure without its value, and the value.
     pub fn iter(&self) -> impl Iterator<Item = (&Figure, f64)> {
         self.shape.iter().zip(self.values.iter().copied())
