@@ -140,7 +140,12 @@ impl<'a, T: Target> Session<'a, T> {
 
     /// Sends one request while no other is outstanding, and returns its completion time and
     /// duration; `None` if the measurement is stopped or the request failed.
+    ///
+    /// After a stop nothing is sent: a request that the stop interrupted may still be outstanding.
     pub(crate) fn one(&mut self, request: Request) -> Result<Option<(Time, Span)>, ProbeError> {
+        if self.stopped {
+            return Ok(None);
+        }
         debug_assert_eq!(self.outstanding, 0, "the completion must be that of this request");
         let sent = self.now();
         self.send(request)?;

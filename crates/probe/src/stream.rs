@@ -1,6 +1,6 @@
 //! Sequential requests in one region.
 
-use drivelab_core::units::{Lba, Sectors, Span};
+use drivelab_core::units::{Lba, Sectors, Span, Time};
 use drivelab_core::{Op, Request, RequestId, Target};
 
 use crate::load::float;
@@ -29,23 +29,24 @@ impl Stream {
         assert!(self.from <= self.to, "a region of the drive");
         let begin = session.now();
         let op = if self.write { Op::Write } else { Op::Read };
-        let (mut next, mut counted, mut since) = (self.from, 0, None);
-        let mut until = begin;
+        let (mut next, mut counted) = (self.from, 0);
+        // The first completion after the ramp, and the latest one since.
+        let mut window: Option<(Time, Time)> = None;
         while session.now().since(begin) < self.time && next + PIECE <= self.to {
             let id = RequestId(0);
             let request = Request { id, op, lba: next, sectors: PIECE, fua: false, submitter: 0 };
             let Some((at, _)) = session.one(request)? else { break };
             next = next + PIECE;
-            match since {
-                None if at.since(begin) >= self.ramp => since = Some(at),
+            match &mut window {
+                None if at.since(begin) >= self.ramp => window = Some((at, at)),
                 None => {}
-                Some(_) => (counted, until) = (counted + 1, at),
+                Some((_, until)) => (counted, *until) = (counted + 1, at),
             }
         }
         session.drain()?;
-        debug_assert!(since.is_none_or(|since| since <= until), "counted after the ramp");
-        let elapsed = since.map_or(Span::ZERO, |since| until.since(since));
+        let elapsed = window.map_or(Span::ZERO, |(since, until)| until.since(since));
         let bytes = float(counted * PIECE.bytes().get());
-        Ok((counted >= 8).then(|| bytes / 1e6 / (float(elapsed.ns()) / 1e9)))
+        let is_enough = counted >= 8 && elapsed > Span::ZERO;
+        Ok(is_enough.then(|| bytes / 1e6 / (float(elapsed.ns()) / 1e9)))
     }
 }

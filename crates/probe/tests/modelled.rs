@@ -231,6 +231,27 @@ fn what_was_measured_before_an_interruption_is_kept() {
 }
 
 #[test]
+fn a_measurement_can_be_stopped_at_any_request() {
+    let slow = "base = \"fixed\"\nservice = \"50ms\"\n";
+    let run = |settings: Settings, left: u64| {
+        let mut watch = Looks { left, seen: Vec::new() };
+        let measured = measure(&mut target(slow), settings, &mut watch).expect("nothing fails");
+        (measured.stopped, left - watch.left)
+    };
+    let check = |settings: Settings| {
+        let (_, looks) = run(settings, u64::MAX);
+        // Each request of the first stream, also the first one that is counted, and some of all.
+        for left in (1..100).chain((100..looks).step_by(looks as usize / 50)) {
+            assert!(run(settings, left).0, "{settings:?} after {left} of {looks} looks");
+        }
+    };
+    check(READ);
+    let writes = Settings { writes: true, ..READ };
+    check(writes);
+    check(Settings { solid_state: true, state: Some(FlashState::Full), ..writes });
+}
+
+#[test]
 fn a_measurement_that_something_disturbs_is_marked() {
     // From the middle on, every answer is 4 ms late.
     let mut target = target("base = \"seagate-st31000333as\"\n");
