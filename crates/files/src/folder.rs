@@ -253,6 +253,12 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
+    /// Renames a file in it if it is still that one, and replaces any file of the new name.
+    pub(crate) fn rename_if(&self, from: &OsStr, to: &OsStr, is: Identity) -> io::Result<()> {
+        self.check_identity(from, is)?;
+        self.rename(from, to)
+    }
+
     /// Gives a file in it another name, which must be free.
     pub fn rename_new(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         use rustix::fs::{RenameFlags, renameat_with};

@@ -81,9 +81,11 @@ impl NewFile {
         // The content reaches the disk before the name: after a power cut the name leads to either
         // file, never to an empty one.
         self.file.sync_all()?;
-        pending.folder.rename(&pending.temporary, &pending.target)?;
+        // The owner of the folder may have put another file in its place.
+        let own = Identity::of(&self.file)?;
+        pending.folder.rename_if(&pending.temporary, &pending.target, own)?;
+        // Nothing is left for `drop` to remove.
         let folder = self.pending.take().map(|pending| pending.folder);
-        debug_assert!(self.pending.is_none(), "nothing is left to remove");
         folder.map_or(Ok(()), |folder| folder.sync())
     }
 }
@@ -221,6 +223,21 @@ mod tests {
             (fs::read(&path).unwrap(), names(dir.path())),
             (b"first".into(), vec!["file".into()])
         );
+    }
+
+    #[test]
+    fn what_takes_the_name_of_the_temporary_file_does_not_become_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "earlier").unwrap();
+        let mut new = create(&at("file")).unwrap();
+        new.write_all(b"content").unwrap();
+        let temporary = at(".file.drivelab-0.partial");
+        fs::rename(&temporary, at("moved")).unwrap();
+        fs::write(&temporary, "another process wrote this").unwrap();
+        new.finish().unwrap_err();
+        assert_eq!(fs::read_to_string(at("file")).unwrap(), "earlier");
+        assert_eq!(fs::read_to_string(&temporary).unwrap(), "another process wrote this");
     }
 
     #[test]
