@@ -12,6 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::links::LINKS_MAX;
+
 /// The identity of a file, independent of its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
@@ -93,21 +95,28 @@ impl Folder {
         Ok((Self { fd, path: folder.to_owned() }, name))
     }
 
-    /// Opens a folder in it, or what a link leads to that this user or root made.
+    /// Opens a folder in it, or the one that a chain of links leads to, each of which this user or
+    /// root made.
     fn behind_own_links(&self, name: &OsStr) -> io::Result<OwnedFd> {
-        let error = match self.folder(name) {
-            Ok(folder) => return Ok(folder.fd),
-            Err(error) => error,
-        };
-        match self.link(name)? {
-            None => Err(error),
-            // Such a link leads to an open folder, and its target is only a description of that.
-            Some(_) if self.is_of_processes()? => {
-                Ok(open(self.as_fd(), Path::new(name), OFlags::empty())?)
-            }
+        let (mut at, mut name) = (self.try_clone()?, name.to_owned());
+        for _ in 0..LINKS_MAX {
+            let error = match at.folder(&name) {
+                Ok(folder) => return Ok(folder.fd),
+                Err(error) => error,
+            };
             // By its target as it was read, and not by its name once more.
-            Some(target) => Ok(open(self.as_fd(), &target, OFlags::empty())?),
+            let Some(target) = at.link(&name)? else { return Err(error) };
+            // Such a link leads to an open folder, and its target is only a description of that.
+            if at.is_of_processes()? {
+                return Ok(open(at.as_fd(), Path::new(&name), OFlags::empty())?);
+            }
+            // `/` and `..`, which no link can replace.
+            if target.file_name().is_none() {
+                return Ok(open(at.as_fd(), &target, OFlags::empty())?);
+            }
+            (at, name) = at.holding_from(&target)?;
         }
+        Err(Errno::LOOP.into())
     }
 
     /// Returns true for folders of `/proc`, whose links only the kernel can follow.
@@ -404,12 +413,22 @@ mod tests {
         let linked = Folder::make(&at("link")).unwrap();
         assert_eq!(linked.path(), at("link"));
         linked.folder("c").unwrap();
+        symlink("link", at("chain")).unwrap();
+        Folder::make(&at("chain")).unwrap().folder("c").unwrap();
+        symlink("round", at("round")).unwrap();
+        let error = Folder::make(&at("round")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        symlink("..", at("a/up")).unwrap();
+        Folder::make(&at("a/up")).unwrap().folder("a").unwrap();
         Folder::make(&at("link/d/e")).unwrap();
         assert!(at("a/b/d/e").is_dir());
         Folder::make(&at("a/b/c/file")).unwrap_err();
         if std::os::unix::fs::lchown(at("link"), Some(65_534), None).is_ok() {
             Folder::make(&at("link")).unwrap_err();
             Folder::holding(&at("link/file")).unwrap_err();
+            // Also behind a link of this user.
+            Folder::make(&at("chain")).unwrap_err();
+            Folder::holding(&at("chain/file")).unwrap_err();
         }
     }
 

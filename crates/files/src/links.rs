@@ -10,6 +10,9 @@ use rustix::io::Errno;
 
 use super::folder::Folder;
 
+/// Maximum number of links that lead to a file or folder, as the kernel has it.
+pub(crate) const LINKS_MAX: u32 = 40;
+
 impl Folder {
     /// Returns what the link of that name leads to; nothing if the name is not that of a link.
     ///
@@ -17,7 +20,8 @@ impl Folder {
     /// may appear.
     pub(crate) fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         // Owner and target are read from one open link: another may have its name by then.
-        let link = match openat(self, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty()) {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let link = match openat(self, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
             link => link?,
         };

@@ -9,11 +9,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 
 use super::folder::{ANY, Folder, component};
-use super::links::refuse_other_owner;
+use super::links::{LINKS_MAX, refuse_other_owner};
 use super::replace::NewFile;
-
-/// Maximum number of links that lead to a file, as the kernel has it.
-const LINKS_MAX: u32 = 40;
 
 /// A file that will be read, replaced or made, whether it exists or not.
 ///
