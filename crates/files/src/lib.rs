@@ -16,4 +16,7 @@ pub use folder::{Entry, Folder, Identity};
 pub use marked::{Marked, Marker, Owner};
 pub use owners::{Untrusted, trusted};
 pub use replace::{NewFile, remove_file};
-pub use target::{Target, create, reopen_to_write, replace};
+pub use target::{
+    Target, create, look_up, read_regular, reopen_to_claim, reopen_to_read, reopen_to_write,
+    replace,
+};

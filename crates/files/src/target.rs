@@ -179,10 +179,39 @@ pub fn create(path: &Path) -> io::Result<NewFile> {
     Target::find(path)?.create()
 }
 
-/// Opens an open file once more, to read and write it, even if another has its name by now.
+/// Looks up the file at `path`, through links, to learn its kind before it is opened: opening a pipe
+/// waits for its other end, and opening a tape rewinds it. What is returned can only be asked for
+/// its metadata, and opened by [`reopen_to_read`] and [`reopen_to_write`].
+pub fn look_up(path: &Path) -> io::Result<File> {
+    Ok(File::from(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?))
+}
+
+/// Opens the regular file at `path` to read it, through links; nothing for any other kind of file,
+/// which is not opened.
+pub fn read_regular(path: &Path) -> io::Result<Option<File>> {
+    let found = look_up(path)?;
+    found.metadata()?.is_file().then(|| reopen_to_read(&found)).transpose()
+}
+
+/// Opens a file that was looked up or is open, to read it, even if another has its name by now.
+pub fn reopen_to_read(file: &File) -> io::Result<File> {
+    reopen(file, OFlags::RDONLY)
+}
+
+/// As [`reopen_to_read`], to read and write it.
 pub fn reopen_to_write(file: &File) -> io::Result<File> {
+    reopen(file, OFlags::RDWR)
+}
+
+/// As [`reopen_to_write`], for a block device that nothing else may claim while it is open.
+pub fn reopen_to_claim(file: &File) -> io::Result<File> {
+    // With a device and without O_CREAT it means that (`man 2 open`).
+    reopen(file, OFlags::RDWR | OFlags::EXCL)
+}
+
+fn reopen(file: &File, flags: OFlags) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(File::from(openat(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?))
+    Ok(File::from(openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())?))
 }
 
 #[cfg(test)]
@@ -226,6 +255,27 @@ mod tests {
         assert_eq!(fs::read_to_string(at("moved")).unwrap(), "Content");
         Target::find(dir.path()).unwrap().open_or_create().unwrap_err();
         Target::find(&at("none/file")).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_that_was_looked_up_is_the_one_that_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "content").unwrap();
+        symlink("file", at("link")).unwrap();
+        let found = look_up(&at("link")).unwrap();
+        fs::rename(at("file"), at("moved")).unwrap();
+        fs::write(at("file"), "other").unwrap();
+        assert_eq!(io::read_to_string(reopen_to_read(&found).unwrap()).unwrap(), "content");
+        assert_eq!(
+            io::read_to_string(read_regular(&at("link")).unwrap().unwrap()).unwrap(),
+            "other"
+        );
+        let (kind, mode) = (FileType::Fifo, Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), kind, mode, 0).unwrap();
+        assert!(read_regular(&at("pipe")).unwrap().is_none(), "its other end is not waited for");
+        assert!(read_regular(dir.path()).unwrap().is_none());
+        read_regular(&at("none")).unwrap_err();
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A block device is written only after every check here.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,8 +52,9 @@ pub(crate) fn claim(
         let number = opener.map_or(wish.device, |opener| opener.device);
         wish.in_use(usage.device(number).expect("only listed devices were asked for"), by)
     };
-    let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
-    let claimed = open.map_err(|source| match source.raw_os_error() {
+    // By its descriptor: the name may refer to another device by now.
+    let claimed = drivelab_files::reopen_to_claim(file);
+    let claimed = claimed.map_err(|source| match source.raw_os_error() {
         Some(libc::EBUSY) => {
             // We have it open once ourselves, to check it.
             let openers = census.openers(&numbers).unwrap_or_default();
@@ -63,10 +64,6 @@ pub(crate) fn claim(
         }
         _ => unknown(source),
     })?;
-    // The claimed device decides, not the one that the name referred to during the checks.
-    if numbered(&claimed).map_err(unknown)? != wish.device {
-        return Err(unknown(io::Error::other("the name now refers to another device")));
-    }
     // A virtual machine on a raw disk or a database on a raw device does not claim it.
     if let Some(opener) = lasting_opener(census, &numbers).map_err(unknown)? {
         return Err(refuse(Some(&opener), Use::Open { by: opener.process.clone() }));

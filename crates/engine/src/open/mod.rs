@@ -216,7 +216,7 @@ fn check_direct(
 fn open_checked(plan: &RunPlan, census: &dyn Census) -> Result<(File, Option<Usage>), OpenError> {
     let path = plan.path.as_path();
     if !plan.workload.rw.writes() {
-        return Ok((File::open(path).map_err(OpenError::system("open", path))?, None));
+        return Ok((writing::open_to_read(path)?, None));
     }
     let WritableTarget { file, usage } = writing::shared(path, &plan.allow_destructive, census)?;
     if plan.verify_state.is_some() {

@@ -68,11 +68,8 @@ fn open_target(
     census: &dyn Census,
 ) -> Result<WritableTarget, OpenError> {
     let system = |operation| OpenError::system(operation, path);
-    // Before it is opened: opening a pipe waits for its other end.
-    has_blocks(path, std::fs::metadata(path).map_err(system("open"))?.file_type())?;
-    let file = File::open(path).map_err(system("open"))?;
-    // The opened device decides, not the one that the name referred to a moment ago; and a device
-    // that must not be written is not even opened for writing.
+    // A device that must not be written is not even opened for writing.
+    let file = open_to_read(path)?;
     let meta = file.metadata().map_err(system("stat"))?;
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive, census)?);
@@ -81,6 +78,14 @@ fn open_target(
     // The file that was judged, and no other that has its name by now.
     let file = drivelab_files::reopen_to_write(&file).map_err(system("open"))?;
     Ok(WritableTarget { file, usage })
+}
+
+/// Opens a file or block device to read it, and nothing else. The name is looked up once.
+pub(super) fn open_to_read(path: &Path) -> Result<File, OpenError> {
+    let system = |operation| OpenError::system(operation, path);
+    let found = drivelab_files::look_up(path).map_err(system("open"))?;
+    has_blocks(path, found.metadata().map_err(system("stat"))?.file_type())?;
+    drivelab_files::reopen_to_read(&found).map_err(system("open"))
 }
 
 /// Excludes every other writer from a `file` that was opened for writing, while it is open.

@@ -19,6 +19,7 @@ pub use state::{JobAccount, State, StateError};
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use drivelab_core::record::Verification;
@@ -39,7 +40,7 @@ pub fn verify(
     let account = State::open(state)?.about(state, target)?;
     let system =
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
-    let file = File::open(target).map_err(system("open"))?;
+    let file = open(target).map_err(system("open"))?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
     if let Err(LockHolder(by)) = if regular { guard::share(&file, census) } else { Ok(()) } {
         return Err(StateError::BeingWritten {
@@ -54,4 +55,15 @@ pub fn verify(
         }
         _ => system("read back")(source),
     })
+}
+
+/// Opens a file or block device to read it; not a pipe, which would wait for its other end.
+fn open(target: &Path) -> io::Result<File> {
+    let found = drivelab_files::look_up(target)?;
+    let kind = found.metadata()?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        let what = "it is neither a file nor a block device";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    drivelab_files::reopen_to_read(&found)
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use drivelab_core::numbers::gcd;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::verification::{
     BlockAccount, ENTRY_BYTES, entry, entry_numbers, sealed, unsealed,
@@ -155,7 +156,6 @@ impl State {
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
         // Overwrites only our own files, and no account of another target.
-        refuse_stream(path)?;
         let (folder, name) = Folder::holding(path).map_err(system("make"))?;
         let found = Target::within(&folder, &name).map_err(system("open"))?;
         let earlier = match found.existing().map_err(system("open"))? {
@@ -189,7 +189,11 @@ impl State {
             // A link to nothing is a mistake: it is not followed.
             None => folder.create_new(&name),
         };
-        let file = file.map_err(system("make"))?;
+        let file = file.map_err(|error| match error.kind() {
+            // Something other than a regular file, which is not opened.
+            io::ErrorKind::AlreadyExists => StateError::Foreign { path: path.into() },
+            _ => system("make")(error),
+        })?;
         begin(&file, &header).map_err(system("write"))?;
         // Some file systems cannot; the account is as good as its file.
         let _ = folder.sync();
@@ -201,10 +205,10 @@ impl State {
     /// # Errors
     /// There is none at `path`.
     pub fn open(path: &Path) -> Result<Self, StateError> {
-        refuse_stream(path)?;
-        let opened = File::open(path);
         let system = |source| StateError::System { operation: "open", path: path.into(), source };
-        Self::of_file(path, opened.map_err(system)?)
+        // A pipe is not opened, which would wait for its other end.
+        let file = drivelab_files::read_regular(path).map_err(system)?;
+        Self::of_file(path, file.ok_or_else(|| StateError::Foreign { path: path.into() })?)
     }
 
     fn of_file(path: &Path, file: File) -> Result<Self, StateError> {
@@ -308,14 +312,6 @@ fn begin(file: &File, header: &Header) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Refuses what is no regular file: opening a pipe would wait for its other end.
-fn refuse_stream(path: &Path) -> Result<(), StateError> {
-    if path.metadata().is_ok_and(|about| !about.is_file()) {
-        return Err(StateError::Foreign { path: path.into() });
-    }
-    Ok(())
-}
-
 /// The index that a job's checksum covers: no block has so high a number.
 fn of_job(job: u32) -> u64 {
     u64::MAX - u64::from(job)
@@ -328,13 +324,6 @@ fn first_line(page: &[u8]) -> Option<&str> {
 /// An entry that changed since it was written, as an error of the system.
 fn damage(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what + " is not as it was written")
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]
@@ -369,6 +358,8 @@ mod tests {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         assert!(matches!(create(&pipe), Err(StateError::Foreign { .. })));
+        // Opening it would wait for a writer.
+        assert!(matches!(State::open(&pipe), Err(StateError::Foreign { .. })));
         std::os::unix::fs::symlink(scratch.path("victim"), scratch.path("link")).unwrap();
         create(&scratch.path("link")).unwrap_err();
         assert!(!scratch.path("victim").exists());

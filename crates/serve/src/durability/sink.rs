@@ -1,6 +1,6 @@
 //! The storage of the ledger: a file, another machine, or this machine on behalf of another.
 
-use std::fs::File;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -40,10 +40,11 @@ impl LedgerSink {
 
 /// Refuses a file that contains anything but an earlier ledger, before the target is touched.
 pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
-    if !path.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Ok(());
-    }
-    let file = File::open(path).map_err(|error| Refusal::at_path("read", path, error))?;
+    let file = match drivelab_files::read_regular(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        read => read.map_err(|error| Refusal::at_path("read", path, error))?,
+    };
+    let Some(file) = file else { return Ok(()) };
     may_be_replaced(&file).map_err(|error| {
         Refusal::at_path("create a ledger in", path, error).hint("name another file with --ledger")
     })
