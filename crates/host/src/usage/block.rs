@@ -36,10 +36,6 @@ fn disk(node: &Node<'_>) -> Vec<BlockDevice> {
 /// The device in this folder; `None` if it has no number, like the single paths of a multipath
 /// disk.
 fn device(node: &Node<'_>, disk: Option<DeviceNumber>) -> Option<BlockDevice> {
-    debug_assert!(
-        disk.is_none() || node.text("partition").is_some(),
-        "only partitions have a disk"
-    );
     let number = DeviceNumber::parse(&node.text("dev")?)?;
     let holders = node.child("holders").map(|holders| holders.folders());
     Some(BlockDevice {

@@ -11,7 +11,7 @@ pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
     let stat = device.and_then(|number| root.node(&format!("sys/dev/block/{number}")));
     Counters {
         ticks: root.text("proc/stat", TABLE_BYTES_MAX).and_then(|stat| ticks(&stat)),
-        throttled: heat(root) + quotas(root),
+        throttled: heat(root).saturating_add(quotas(root)),
         moved_bytes: stat.as_ref().and_then(|node| moved_bytes(&node.lines("stat")?)),
         is_counted: stat.as_ref().and_then(is_counted),
     }
@@ -24,9 +24,9 @@ fn ticks(stat: &str) -> Option<Ticks> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let numbers: Vec<u64> =
         line.split_ascii_whitespace().take(8).filter_map(|number| number.parse().ok()).collect();
-    let idle = numbers.get(3)? + numbers.get(4)?;
-    debug_assert!(idle <= numbers.iter().sum::<u64>(), "idle time is a part of all");
-    Some(Ticks { stolen: *numbers.get(7)?, idle, all: numbers.iter().sum() })
+    let idle = numbers.get(3)?.checked_add(*numbers.get(4)?)?;
+    let all = numbers.iter().try_fold(0_u64, |sum, number| sum.checked_add(*number))?;
+    Some(Ticks { stolen: *numbers.get(7)?, idle, all })
 }
 
 /// Returns the number of times that the control groups of this process, and their parents, used up
@@ -35,7 +35,7 @@ fn quotas(root: &Root) -> u64 {
     let list = root.text("proc/self/cgroup", TABLE_BYTES_MAX).unwrap_or_default();
     let files = list.lines().flat_map(statistics);
     let texts = files.filter_map(|file| root.text(&file, ATTRIBUTE_BYTES_MAX));
-    texts.map(|text| throttles(&text)).sum()
+    texts.map(|text| throttles(&text)).fold(0, u64::saturating_add)
 }
 
 /// The files of a line of `/proc/self/cgroup` (`man 7 cgroups`), if its hierarchy controls the
@@ -67,7 +67,8 @@ fn heat(root: &Root) -> u64 {
     let Some(cpus) = root.node("sys/devices/system/cpu") else { return 0 };
     let nodes = cpus.folders().into_iter().filter_map(|name| cpus.child(&name));
     let nodes = nodes.filter_map(|cpu| cpu.child("thermal_throttle"));
-    nodes.filter_map(|node| node.number::<u64>("core_throttle_count")).sum()
+    let counts = nodes.filter_map(|node| node.number("core_throttle_count"));
+    counts.fold(0, u64::saturating_add)
 }
 
 /// `iostats` of the queue; a partition has that of its disk.
@@ -81,7 +82,7 @@ fn is_counted(device: &Node<'_>) -> Option<bool> {
 fn moved_bytes(stat: &str) -> Option<u64> {
     let numbers: Vec<u64> =
         stat.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
-    Some((numbers.get(2)? + numbers.get(6)?) * 512)
+    numbers.get(2)?.checked_add(*numbers.get(6)?)?.checked_mul(512)
 }
 
 #[cfg(test)]
@@ -96,6 +97,9 @@ mod tests {
         assert_eq!(throttles("usage_usec 1\nnr_throttled 7\n"), 7);
         assert_eq!(moved_bytes("   10 0 16 5 20 0 32 9 0 1 2\n"), Some(48 * 512));
         assert_eq!(moved_bytes("1 2"), None);
+        let most = u64::MAX;
+        assert_eq!(ticks(&format!("cpu  1 2 3 {most} 5 6 7 8\n")), None);
+        assert_eq!(moved_bytes(&format!("1 0 {most} 5 2 0 32 9")), None);
     }
 
     #[test]
