@@ -68,9 +68,19 @@ impl Forced {
         })
     }
 
-    /// Returns whether it turns native command queuing off.
-    pub(crate) fn is_noncq(&self) -> bool {
-        self.value == "noncq"
+    /// Returns whether it turns native command queuing on or off; `None` if it does neither.
+    fn ncq(&self) -> Option<bool> {
+        // The kernel ignores the case (`drivers/ata/libata-core.c`, `ata_parse_force_one`). It takes
+        // abbreviations too, but one of `noncq` could mean `noncqtrim`, and is refused.
+        let is = |value: &str| self.value.eq_ignore_ascii_case(value);
+        if is("noncq") { Some(false) } else { is("ncq").then_some(true) }
+    }
+
+    /// Returns whether it limits the speed of the link: the kernel takes `1.5` and `3.0` for
+    /// `1.5Gbps` and `3.0Gbps`.
+    pub(crate) fn limits_speed(&self) -> bool {
+        let value = self.value.to_ascii_lowercase();
+        !value.is_empty() && ["1.5gbps", "3.0gbps"].iter().any(|speed| speed.starts_with(&value))
     }
 
     /// True for an option that only kernels before 5.0 obey.
@@ -82,6 +92,14 @@ impl Forced {
     pub fn module(&self) -> &str {
         self.option.split(['.', '=']).next().unwrap_or("")
     }
+}
+
+/// Returns the option that turns native command queuing of the drive off. Of several the last one
+/// counts, as in the kernel.
+pub(crate) fn noncq(all: &[Forced], unit: AtaUnit) -> Option<&Forced> {
+    let applying = all.iter().filter(|forced| forced.applies_to_ata(unit));
+    let (forced, on) = applying.filter_map(|forced| Some((forced, forced.ncq()?))).next_back()?;
+    (!on).then_some(forced)
 }
 
 pub(crate) fn read(root: &Root) -> Vec<Forced> {
@@ -155,12 +173,14 @@ fn libata(text: &str, source: &str) -> Vec<Forced> {
     let mut found = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (id, value) = match part.split_once(':') {
-            Some((id, value)) => (Some(id), value.trim()),
+            Some((id, value)) => (Some(id.trim()), value.trim()),
             None => (None, part),
         };
-        // Without an ID the value applies to the port of the one before.
+        // Without an ID the value applies to the port of the one before. The kernel skips a value
+        // whose ID it cannot read.
         if let Some(id) = id {
-            port = unit(id);
+            let Some(unit) = unit(id) else { continue };
+            port = Some(unit);
         }
         let prefix = port.map(|(port, device): (u32, Option<u32>)| match device {
             Some(device) => format!("{port}.{device:02}:"),
@@ -204,7 +224,37 @@ mod tests {
         check("2.01:noncq", (2, 0), &[]);
         check("2.01:noncq,3:1.5Gbps", (3, 0), &["1.5Gbps"]);
         check("", (1, 0), &[]);
-        check("x:noncq", (1, 0), &["noncq"]);
+        check(" 2 : noncq ", (2, 0), &["noncq"]);
+        check("x:noncq", (1, 0), &[]);
+        check("2:1.5Gbps,x:noncq,disable", (2, 0), &["1.5Gbps", "disable"]);
+    }
+
+    #[test]
+    fn the_last_option_about_command_queuing_counts_in_any_case() {
+        let check = |text, expected: Option<&str>| {
+            let forced = libata(text, "test");
+            let found = noncq(&forced, AtaUnit { port: 1, device: 0 });
+            assert_eq!(found.map(|forced| forced.option.as_str()), expected, "{text}");
+        };
+        check("noncq", Some("libata.force=noncq"));
+        check("NoNCQ", Some("libata.force=NoNCQ"));
+        check("noncq,ncq", None);
+        check("ncq,1:noncq", Some("libata.force=1:noncq"));
+        check("noncq,2:ncq", Some("libata.force=noncq"));
+        check("noncqtrim", None);
+        check("2:noncq", None);
+    }
+
+    #[test]
+    fn a_limit_of_speed_may_be_abbreviated() {
+        let check = |text, expected| {
+            assert_eq!(libata(text, "test")[0].limits_speed(), expected, "{text}");
+        };
+        check("1.5Gbps", true);
+        check("2:3.0gbps", true);
+        check("1.5", true);
+        check("noncq", false);
+        check("2:", false);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identify::Identify;
 use super::{Hop, HopKind, Link};
-use crate::forced::{AtaUnit, Forced};
+use crate::forced::{self, AtaUnit, Forced};
 use crate::log::{AtaDeviceLog, AtaLinkLog, KernelLog, NcqLine};
 use crate::root::{Node, Root};
 use crate::speed::Speed;
@@ -246,7 +246,7 @@ fn cause(
         return Some(NcqOff::Host);
     }
     let unit = evidence.facts.unit();
-    if evidence.forced.iter().any(|forced| forced.applies_to_ata(unit) && forced.is_noncq()) {
+    if forced::noncq(evidence.forced, unit).is_some() {
         return Some(NcqOff::Forced);
     }
     let quirk =

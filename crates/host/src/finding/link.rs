@@ -107,7 +107,7 @@ fn is_forced(context: &Context<'_>) -> bool {
     let Some(ata) = context.device.ata.as_ref() else { return false };
     let unit = ata.unit();
     let mut forced = context.machine.forced.iter();
-    forced.any(|forced| forced.applies_to_ata(unit) && forced.value.ends_with("Gbps"))
+    forced.any(|forced| forced.applies_to_ata(unit) && forced.limits_speed())
         || port(context).is_some_and(|port| port.forced.first.iter().any(|l| l.contains("PHY spd")))
 }
 

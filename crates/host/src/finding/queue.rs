@@ -5,6 +5,7 @@ use drivelab_core::outline::Severity;
 use super::context::{Context, Findings, attribute, write};
 use crate::bus::ata::NcqOff;
 use crate::device::Kind;
+use crate::forced;
 use crate::found::FindingId;
 
 /// Number of requests that an elevator needs in order to sort: on IDE the kernel leaves it two, and
@@ -81,9 +82,7 @@ fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
     });
     evidence.extend(lines.map(|line| format!("log: {line}")));
     if cause == NcqOff::Forced {
-        let unit = ata.unit();
-        let forced = context.machine.forced.iter();
-        let forced = forced.filter(|forced| forced.applies_to_ata(unit) && forced.is_noncq());
+        let forced = forced::noncq(&context.machine.forced, ata.unit());
         evidence.extend(forced.map(|forced| format!("{}: {}", forced.source, forced.option)));
     }
     if cause == NcqOff::Host
