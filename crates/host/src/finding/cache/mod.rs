@@ -13,16 +13,27 @@ use crate::found::FindingId;
 /// failure.
 const PROTECTED: &[&str] = &[
     // Intel and Solidigm data centre drives (product briefs of each series). Client drives share
-    // the first letters: `INTEL SSDPEK...` (600p, 660p, 670p), `SOLIDIGM SSDPFK...` (P41 Plus, P44
-    // Pro).
+    // the first letters: `INTEL SSDPEK...` (600p, 660p, 670p), `INTEL SSDPE21D`, `SSDPED1D` and
+    // `SSDPEL1D` (Optane 900P and 905P), `INTEL SSDPE2MW` and `SSDPEDMW` (750), `SOLIDIGM SSDPFK...`
+    // (P41 Plus, P44 Pro).
     "INTEL SSDSC2BA",
     "INTEL SSDSC2BB",
     "INTEL SSDSC2BX",
     "INTEL SSDSC2KB",
     "INTEL SSDSC2KG",
-    "INTEL SSDPE2",
-    "INTEL SSDPED",
-    "INTEL SSDPEL",
+    // P3500 to P3700, P4500 to P4610, Optane P4800X and P4801X.
+    "INTEL SSDPE2MD",
+    "INTEL SSDPE2ME",
+    "INTEL SSDPE2MX",
+    "INTEL SSDPE2K",
+    "INTEL SSDPE21K",
+    "INTEL SSDPEDMD",
+    "INTEL SSDPEDME",
+    "INTEL SSDPEDMX",
+    "INTEL SSDPEDK",
+    "INTEL SSDPED1K",
+    "INTEL SSDPELK",
+    "INTEL SSDPEL1K",
     "INTEL SSDPF2",
     "SOLIDIGM SSDPF2",
     "SOLIDIGM SB",
@@ -262,6 +273,12 @@ mod tests {
             "INTEL SSDPEKNW512G8",
             "INTEL SSDPEKKW512G8",
             "INTEL SSDPEKNU512GZ",
+            "INTEL SSDPED1D280GA",
+            "INTEL SSDPED1D960GAY",
+            "INTEL SSDPE21D480GA",
+            "INTEL SSDPEL1D380GA",
+            "INTEL SSDPEDMW400G4",
+            "INTEL SSDPE2MW400G4",
             "SOLIDIGM SSDPFKKW010X7",
             "SOLIDIGM SSDPFKNU010TZ",
             "KINGSTON SEDC400S37480G",
@@ -276,7 +293,11 @@ mod tests {
     fn data_centre_drives_are_protected() {
         for protected in [
             "INTEL SSDPE2KX040T8",
+            "INTEL SSDPE2MD400G4",
             "INTEL SSDPEDMD400G4",
+            "INTEL SSDPED1K375GA",
+            "INTEL SSDPE21K375GA",
+            "INTEL SSDPEDKE020T7",
             "INTEL SSDPELKX020T8",
             "INTEL SSDPF2KX038TZ",
             "SOLIDIGM SSDPF2KX038T1",
