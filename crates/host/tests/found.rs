@@ -12,6 +12,10 @@ const LINK: &str = "sys/devices/pci0000:00/0000:00:1f.2/ata1/link1";
 /// Findings of the healthy disk after a change; `D/` stands for its SCSI device, `B/` for its
 /// block device, `L/` for its link.
 fn changed(change: &str) -> Vec<FindingId> {
+    tree_with(change).findings("sda")
+}
+
+fn tree_with(change: &str) -> Tree {
     let tree = Tree::named("ich8-ahci");
     for line in change.lines() {
         let (from, to) = match line.split_at(2) {
@@ -23,7 +27,7 @@ fn changed(change: &str) -> Vec<FindingId> {
         let line = if from.is_empty() { to.to_owned() } else { format!("{from}/{to}") };
         tree.add(&line);
     }
-    tree.findings("sda")
+    tree
 }
 
 /// The change brings `finding`, and nothing else that the healthy disk has not.
@@ -134,6 +138,13 @@ fn write_caches() {
     let stale =
         "D/scsi_disk/0:0:0:0/cache_type = write through\nB/queue/write_cache = write through";
     assert_eq!(changed(stale), [WriteCacheViewDiffers, WriteCacheVolatile]);
+    for finding in tree_with(stale).device("sda").findings {
+        // No finding quotes the stale copy alone.
+        let identity = "the device reports: write through; the drive's identity (word 85): on";
+        assert!(finding.evidence.starts_with(identity), "{finding:?}");
+        let rescan = "rescan the disk (`echo 1 | sudo tee /sys/block/sda/device/rescan`)";
+        assert!(finding.fix.contains(rescan), "{finding:?}");
+    }
     // A drive whose maker promises that cached writes survive.
     let protected = "!identify model=INTEL_SSDSC2BA400G3 75=001f 76=0106 82=0021 85=0061 217=0001";
     let change = format!("L/dev1.0/ata_device/dev1.0/id = {protected}\nB/queue/rotational = 0");

@@ -84,13 +84,7 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let cache = &device.write_cache;
     let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
-    let mut seen =
-        vec![format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"))];
-    // What sd reports is its copy, which goes stale behind some adapters.
-    if device.caches_writes() != cache.device_caches() {
-        let on = if device.caches_writes() == Some(true) { "on" } else { "off" };
-        seen.push(format!("the drive's identity (word 85): {on}"));
-    }
+    let mut seen = reported(device);
     seen.push(kernel.clone());
     match (device.caches_writes(), cache.kernel_flushes()) {
         (Some(true), Some(false)) => lost_flushes(findings, seen, &remedy::send_flushes(device)),
@@ -107,6 +101,20 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
         _ => assumed(context, findings, kernel),
     }
     stacked(context, findings);
+}
+
+/// Returns the reports of a device about its write cache, as evidence: that of its driver, and the
+/// drive's own where it differs.
+fn reported(device: &Device) -> Vec<String> {
+    let cache = &device.write_cache;
+    let own = cache.device.as_ref().map(|own| format!("the device reports: {own}"));
+    let mut seen: Vec<String> = own.into_iter().collect();
+    // What sd reports is its copy, which goes stale behind some adapters.
+    if device.caches_writes() != cache.device_caches() {
+        let on = if device.caches_writes() == Some(true) { "on" } else { "off" };
+        seen.push(format!("the drive's identity (word 85): {on}"));
+    }
+    seen
 }
 
 fn lost_flushes(findings: &mut Findings, evidence: Vec<String>, remedy: &str) {
@@ -190,13 +198,12 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     if device.caches_writes() != Some(true) && !nvme {
         return;
     }
-    let own = device.write_cache.device.as_deref();
-    let evidence = match own {
-        Some(own) => format!("the device reports: {own}"),
-        None => attribute(context, "queue/write_cache", "write back"),
-    };
+    let mut evidence = reported(device);
+    if evidence.is_empty() {
+        evidence.push(attribute(context, "queue/write_cache", "write back"));
+    }
     let physical = device.kind.is_physical();
-    let model = device.model.as_ref().map(|model| format!("model: {model}")).unwrap_or_default();
+    evidence.extend(device.model.as_ref().map(|model| format!("model: {model}")));
     let alike = "none needed if programs fsync important data; keep it the same in all arms of a \
                  comparison. To make every write safe:";
     let (severity, message, fix) = if physical {
@@ -210,11 +217,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
                  measured here depends on it";
         (Severity::Info, message, fix.to_owned())
     };
-    findings
-        .add(FindingId::WriteCacheVolatile, severity)
-        .says(message)
-        .seen(vec![evidence, model])
-        .fix(fix);
+    findings.add(FindingId::WriteCacheVolatile, severity).says(message).seen(evidence).fix(fix);
 }
 
 fn off(context: &Context<'_>, findings: &mut Findings) {
@@ -236,10 +239,7 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
         } else {
             "the drive's write cache is off: safe, and each small write waits for the medium"
         })
-        .seen(vec![format!(
-            "the device reports: {}",
-            device.write_cache.device.as_deref().unwrap_or("")
-        )])
+        .seen(reported(device))
         .fix(format!(
             "to turn it on: {}; in a comparison, keep it the same in all arms",
             remedy::set_write_cache(device, true)

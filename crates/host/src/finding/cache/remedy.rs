@@ -18,7 +18,7 @@ pub(super) fn set_write_cache(device: &Device, on: bool) -> String {
     }
     let text = if on { "write back" } else { "write through" };
     match device.kind {
-        // These disks take no ATA commands, and the kernel has to be informed as well.
+        // `hdparm` may not reach these disks, and the kernel would not follow.
         Kind::Sas | Kind::Scsi => {
             let attribute = cache_type(device);
             format!("`echo '{text}' | sudo tee {attribute}`, which sets the drive and the kernel")
@@ -27,7 +27,15 @@ pub(super) fn set_write_cache(device: &Device, on: bool) -> String {
             let again = rescan(device);
             format!("`sudo hdparm -W{value} {path}` if the bridge passes it on, then {again}")
         }
-        _ => format!("`sudo hdparm -W{value} {path}`, until the drive is switched off"),
+        _ => {
+            let set = format!("`sudo hdparm -W{value} {path}`, until the drive is switched off");
+            // libata reads the mode again after the command; other adapters do not see it.
+            let follow = device.scsi.as_ref().map(|_| {
+                let attribute = cache_type(device);
+                format!("; where `{attribute}` keeps the old mode, {}", rescan(device))
+            });
+            set + &follow.unwrap_or_default()
+        }
     }
 }
 
