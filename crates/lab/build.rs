@@ -5,9 +5,13 @@ mod revision;
 
 use std::path::PathBuf;
 
-/// The sources that decide what a modelled drive does, and the kernel in front of it.
-const MODEL: [&str; 7] = [
+/// The sources that decide what a modelled drive does, the kernel in front of it, and what a stage
+/// asks of them.
+const MODEL: [&str; 10] = [
+    "src/stage",
+    "src/target.rs",
     "../core/src",
+    "../stats/src",
     "../model/src",
     "../disksim/src",
     "../load/src",

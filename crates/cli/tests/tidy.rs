@@ -212,6 +212,21 @@ fn crates_form_a_star() {
 }
 
 #[test]
+fn the_sources_that_identify_a_model_include_those_that_they_use() {
+    let build = read(&root().join("crates/lab/build.rs"));
+    let known = build.lines().filter_map(|line| line.trim().strip_prefix("\"../"));
+    let known: BTreeSet<&str> = known.filter_map(|rest| rest.strip_suffix("/src\",")).collect();
+    assert!(known.contains("model"), "{known:?}");
+    let mut offenders = Vec::new();
+    for (name, uses, _) in EDGES.iter().filter(|(name, ..)| known.contains(name)) {
+        // How files are opened decides no figure.
+        let missing = uses.iter().filter(|other| !known.contains(*other) && **other != "files");
+        offenders.extend(missing.map(|other| format!("{name} -> {other}")));
+    }
+    check("crates/lab/build.rs lists what a modelled drive is made of", &offenders);
+}
+
+#[test]
 fn unfinished_work_is_not_left_in_the_code() {
     let sources = files(&root(), &[".rs", ".js", ".css", ".html", ".toml", ".md"]);
     // Spelled apart, so that this file does not find itself.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A hash of all files below some folders, by name and content (FNV-1a).
+/// A hash of some files and of all below some folders, by name and content (FNV-1a).
 pub(crate) fn of(folders: &[PathBuf]) -> io::Result<u64> {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     for folder in folders {
@@ -14,7 +14,9 @@ pub(crate) fn of(folders: &[PathBuf]) -> io::Result<u64> {
 }
 
 fn add(hash: &mut u64, folder: &Path, name: &Path) -> io::Result<()> {
-    let path = folder.join(name);
+    // A file joined with no name would end in a slash.
+    let is_itself = name.as_os_str().is_empty();
+    let path = if is_itself { folder.to_owned() } else { folder.join(name) };
     if path.is_dir() {
         let mut names = Vec::new();
         for entry in fs::read_dir(&path)? {
@@ -53,5 +55,9 @@ mod tests {
         let mut all = vec![first, second, third, hash()];
         all.dedup();
         assert_eq!(all.len(), 4);
+        let alone = || of(&[path.join("new.rs")]).unwrap();
+        let empty = alone();
+        fs::write(path.join("new.rs"), "x").unwrap();
+        assert_ne!(alone(), empty);
     }
 }
