@@ -217,9 +217,9 @@ pub fn on_model(
     }
     let recipe = recipe_of(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
-    let ground = LoadTarget { capacity: drive.capacity(), seed };
+    let target = LoadTarget { capacity: drive.capacity(), seed };
     let (mut attached, mut specimen) = (None, None);
-    let outcome = recipe.carry_out(ground, &mut |_, part| {
+    let outcome = recipe.carry_out(target, &mut |_, part| {
         let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
@@ -311,9 +311,9 @@ pub fn on_path(
     let size = recipe.end().unwrap_or(SIZE);
     let mut laid_out = measure::lay_out_if_missing(path, size, seed, true)?;
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
-    let ground = LoadTarget { capacity: Bytes::new(length.at_path("open", path)?), seed };
+    let target = LoadTarget { capacity: Bytes::new(length.at_path("open", path)?), seed };
     let (mut attached, mut ioengine) = (None, String::new());
-    let outcome = recipe.carry_out(ground, &mut |test: &Test, part| {
+    let outcome = recipe.carry_out(target, &mut |test: &Test, part| {
         let plan = RunPlan {
             allow_overwrite: terms.overwrite,
             allow_destructive: terms.allow_destructive.to_vec(),

@@ -28,7 +28,7 @@ fn read_at(drive: &mut Drive, at: Time, lba: u64, sectors: u64) -> Completion {
 }
 
 #[test]
-fn read_ahead_continues_read_ahead_while_the_drive_is_idle() {
+fn read_ahead_continues_while_the_drive_is_idle() {
     let mut drive = drive(DISK);
     let first = read_at(&mut drive, Time::ZERO, START, 8);
     assert_eq!(first.served_by, ServedBy::Medium);
