@@ -149,14 +149,16 @@ struct Ready {
 enum Stop {
     /// The guest closed a connection: it is ending.
     HungUp,
-    RunResult(End),
+    /// The run ends in this way.
+    Ended(End),
+    /// The guest or this machine failed.
     Failed(GuestError),
 }
 
 impl<E: Into<GuestError>> From<E> for Stop {
     fn from(error: E) -> Self {
         match error.into() {
-            GuestError::Calendar(CalendarError::Deadlock) => Self::RunResult(End::Deadlocked),
+            GuestError::Calendar(CalendarError::Deadlock) => Self::Ended(End::Deadlocked),
             error => Self::Failed(error),
         }
     }
@@ -246,7 +248,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             match self.step() {
                 Ok(()) => {}
                 Err(Stop::HungUp) => break self.wait_for_exit()?,
-                Err(Stop::RunResult(end)) => break end,
+                Err(Stop::Ended(end)) => break end,
                 Err(Stop::Failed(error)) => return Err(error),
             }
         };
@@ -260,12 +262,13 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         };
         self.take_outputs()?;
         let [_, results] = &mut self.outputs;
-        results.note(self.page.now());
+        let ended_at = self.calendar.now(&self.page)?;
+        results.note(ended_at);
         let lines = results.lines();
         let [(console, console_sha256), (results, _)] = self.outputs.map(Output::finish);
         let ended = RunResult {
             how,
-            took: self.page.now().since(Time::ZERO),
+            took: ended_at.since(Time::ZERO),
             wall,
             processor,
             requests: self.trace.requests(),
@@ -297,7 +300,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             self.take_outputs()?;
             let Some(terminal) = &mut self.observers.terminal else { return Ok(()) };
             if self.guest.stop.load(Ordering::Relaxed) {
-                return Err(Stop::RunResult(End::Stopped));
+                return Err(Stop::Ended(End::Stopped));
             }
             let ahead = due.saturating_sub(self.begun.elapsed());
             terminal.pass_on(ahead).map_err(GuestError::at("read from the terminal"))?;
@@ -341,11 +344,11 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     fn wait(&mut self) -> Result<Ready, Stop> {
         loop {
             if self.guest.stop.load(Ordering::Relaxed) {
-                return Err(Stop::RunResult(End::Stopped));
+                return Err(Stop::Ended(End::Stopped));
             }
             let process = &self.process;
             if let Some(end) = self.meter.over(Instant::now(), || process.processor_time()) {
-                return Err(Stop::RunResult(end));
+                return Err(Stop::Ended(end));
             }
             let (ready, heard) = self.poll()?;
             if heard {
@@ -353,7 +356,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             }
             if ready.clock || ready.disk || ready.interrupts {
                 // A guest prints before it sends a message and waits, so the pipe holds all of it.
-                self.outputs[1].note(self.page.now());
+                self.outputs[1].note(self.calendar.now(&self.page)?);
                 self.show_lines()?;
                 return Ok(ready);
             }
@@ -373,7 +376,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
                     let used = self.process.processor_time();
                     self.meter = Meter::new(self.guest.limit, Instant::now(), used);
                 }
-                Reaction::Stop => return Err(Stop::RunResult(End::Stopped)),
+                Reaction::Stop => return Err(Stop::Ended(End::Stopped)),
             }
         }
         Ok(())
@@ -431,7 +434,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         if kicks == 0 {
             return Ok(());
         }
-        let now = self.page.now();
+        let now = self.calendar.now(&self.page)?;
         // In the order of the queues, so that a run can be repeated.
         for index in (0..u64::BITS).filter(|index| kicks & 1 << index != 0) {
             let index = u16::try_from(index).expect("below 64");
@@ -470,7 +473,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             }
             Effect::WriteCache(on) => self.front.set_write_cache(on),
             Effect::Kick(index) => {
-                let now = self.page.now();
+                let now = self.calendar.now(&self.page)?;
                 self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
                 let event = self.next_event();
                 self.calendar.planned(&mut self.page, event)?;

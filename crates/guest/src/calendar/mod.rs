@@ -44,6 +44,12 @@ pub enum CalendarError {
     /// The guest ran past an event of the machine.
     #[error("the guest moved the time past an event of the machine")]
     Overrun,
+    /// The guest set an earlier time than one that had been seen.
+    #[error("the guest moved the time back")]
+    Backwards,
+    /// The guest began to wait while it waited.
+    #[error("the guest began to wait while it was waiting for its turn")]
+    WaitsTwice,
 }
 
 /// The state of the protocol; the times are in the [`Page`].
@@ -52,6 +58,8 @@ pub struct Calendar {
     /// True while the guest waits for its turn.
     waits: bool,
     sequence: u32,
+    /// The latest time that was seen in the page.
+    latest: Time,
     /// The time of day at virtual time 0, in nanoseconds since 1970.
     time_of_day: u64,
 }
@@ -79,8 +87,8 @@ impl Calendar {
                 page.set_free_until(None);
                 u64::from(GUEST)
             }
+            Op::Wait if self.waits => return Err(CalendarError::WaitsTwice),
             Op::Wait if page.guest_shares_time() => {
-                debug_assert!(!self.waits, "only a running guest can begin to wait");
                 self.waits = true;
                 return Ok(None);
             }
@@ -95,12 +103,23 @@ impl Calendar {
             Op::GetTimeOfDay => self.time_of_day.saturating_add(page.now().ns()),
             Op::Update => {
                 page.set_now(Time::from_ns(message.time));
+                self.now(page)?;
                 0
             }
             Op::Broadcast => 0,
             Op::Run | Op::FreeUntil => return Err(CalendarError::Unexpected(message.op)),
         };
         Ok(Some(Message { op: Op::Ack, sequence: message.sequence, time }))
+    }
+
+    /// Returns the time in the page, which the guest writes and may only move forward.
+    pub fn now<M: Memory>(&mut self, page: &Page<M>) -> Result<Time, CalendarError> {
+        let now = page.now();
+        if now < self.latest {
+            return Err(CalendarError::Backwards);
+        }
+        self.latest = now;
+        Ok(now)
     }
 
     /// Limits the guest to a new event of the machine, which arose while the guest ran.
@@ -111,7 +130,7 @@ impl Calendar {
     ) -> Result<(), CalendarError> {
         let Some(event) = event else { return Ok(()) };
         // The new event lies in the past only if the guest ignored its limit.
-        if event < page.now() {
+        if event < self.now(page)? {
             return Err(CalendarError::Overrun);
         }
         page.limit(event);
@@ -125,7 +144,8 @@ impl Calendar {
         page: &mut Page<M>,
         event: Option<Time>,
     ) -> Result<(), CalendarError> {
-        if event.is_some_and(|event| event < page.now()) {
+        let now = self.now(page)?;
+        if event.is_some_and(|event| event < now) {
             return Err(CalendarError::Overrun);
         }
         page.set_free_until(event);
@@ -163,7 +183,9 @@ impl Calendar {
             return Ok(Turn::Guest);
         }
         // The guest waits, so neither value can change while the decision is made.
-        let (now, request) = (page.now(), page.request());
+        let now = self.now(page)?;
+        // The requested time may have passed before the guest began to wait.
+        let request = page.request().map(|request| request.max(now));
         page.set_running(CONTROLLER);
         match (event, request) {
             (None, None) => Err(CalendarError::Deadlock),
@@ -174,18 +196,11 @@ impl Calendar {
                 page.set_now(event);
                 Ok(Turn::Machine(event))
             }
-            (_, Some(request)) => {
-                // The requested time may have passed before the guest began to wait.
-                let at = request.max(now);
-                debug_assert!(
-                    event.is_none_or(|event| at < event),
-                    "at one instant the machine is first"
-                );
+            (_, Some(at)) => {
                 page.set_now(at);
                 page.set_free_until(event);
                 page.set_running(GUEST);
                 self.waits = false;
-
                 self.sequence = self.sequence.wrapping_add(1);
                 Ok(Turn::Run(Message { op: Op::Run, sequence: self.sequence, time: at.ns() }))
             }

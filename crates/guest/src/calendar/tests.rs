@@ -184,3 +184,36 @@ fn a_guest_that_waits_for_nothing_and_one_of_another_protocol_are_refused() {
     let refused = calendar.take(&mut page, message(Op::Run, 1, 0));
     assert_eq!(refused, Err(CalendarError::Unexpected(Op::Run)));
 }
+
+#[test]
+fn a_guest_that_waits_twice_or_turns_the_time_back_is_refused() {
+    let mut guest = Guest::started();
+    guest.waits_for(Some(5_000));
+    let refused = guest.calendar.take(&mut guest.page, message(Op::Wait, 8, 0));
+    assert_eq!(refused, Err(CalendarError::WaitsTwice));
+
+    let mut guest = Guest::started();
+    guest.send(message(Op::Update, 2, 50));
+    let refused = guest.calendar.take(&mut guest.page, message(Op::Update, 3, 49));
+    assert_eq!(refused, Err(CalendarError::Backwards));
+    // In the page, too, where no message says so.
+    let mut guest = Guest::started();
+    guest.send(message(Op::Update, 2, 50));
+    guest.page.set_now(at(49));
+    assert_eq!(guest.calendar.now(&guest.page), Err(CalendarError::Backwards));
+    guest.waits_for(Some(60));
+    assert_eq!(guest.turn(None), Err(CalendarError::Backwards));
+}
+
+#[test]
+fn a_guest_that_passed_an_event_is_refused_whatever_it_requests() {
+    let mut guest = Guest::started();
+    guest.waits_for(Some(5));
+    guest.page.set_now(at(100));
+    assert_eq!(guest.turn(Some(50)), Err(CalendarError::Overrun));
+    // At the instant of the event the machine is first, also where the request was earlier.
+    let mut guest = Guest::started();
+    guest.waits_for(Some(5));
+    guest.page.set_now(at(50));
+    assert_eq!(guest.turn(Some(50)), Ok(Turn::Machine(at(50))));
+}

@@ -221,13 +221,15 @@ impl<D: Disk> Ahci<D> {
             sectors: Sectors::ZERO,
             status: 0,
         };
-        // A command that is not queued aborts all queued ones.
+        // A command that is not queued aborts all queued ones, and so does one with the tag of another
+        // (ATA8-ACS, native command queuing).
         let mixes = !self.running.is_empty();
+        let is_in_use = self.running.contains_key(&slot);
         let action = match self.ata.decode(&task) {
             Action::Medium(MediumCommand { tag: Some(tag), .. }) if tag != slot => {
                 Action::Refused(ABORTED)
             }
-            action @ Action::Medium(MediumCommand { tag: Some(_), .. }) => action,
+            action @ Action::Medium(MediumCommand { tag: Some(_), .. }) if !is_in_use => action,
             _ if mixes => {
                 self.running.clear();
                 self.disk.reset()?;

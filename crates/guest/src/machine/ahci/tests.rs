@@ -192,6 +192,25 @@ fn queued_commands_are_accepted_at_once_and_answered_by_one_frame() {
 }
 
 #[test]
+fn a_tag_that_is_issued_again_while_it_is_in_use_aborts_all() {
+    let mut rig = Rig::new();
+    rig.list(3, &queued(0x60, 3, 10, 2), 1024);
+    rig.list(7, &queued(0x60, 7, 20, 1), 512);
+    rig.port(at::SACT, 1 << 3 | 1 << 7);
+    rig.port(at::CI, 1 << 3 | 1 << 7);
+    let first = rig.ahci.next_event().unwrap();
+    rig.now = first;
+    rig.ahci.start_due(first, &mut rig.memory, &mut rig.done).unwrap();
+    assert_eq!((rig.ahci.running.len(), rig.of_port(at::CI)), (2, 0), "the drive has both");
+    rig.issue(1 << 3, true);
+    assert!(rig.ahci.running.is_empty());
+    assert_eq!(rig.of_port(at::TFD) & 1, 1, "an error");
+    let answered: Vec<(u64, u8)> =
+        rig.done.iter().map(|done| (done.lba.get(), done.status)).collect();
+    assert_eq!(answered, [(10, 1)]);
+}
+
+#[test]
 fn commands_that_are_not_queued_are_taken_one_at_a_time() {
     let mut rig = Rig::new();
     rig.list(0, &single(0x35, 5, 2), 1024);
