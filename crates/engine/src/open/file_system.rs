@@ -20,17 +20,33 @@ const KNOWN: [(u32, &str, bool); 11] = [
     (0x8584_58F6, "ramfs", true),
 ];
 
+/// The name of any other.
+const UNKNOWN: &str = "this file system";
+
 /// Returns the file system of an open file.
 pub(crate) fn file_system_of(file: &File) -> io::Result<FileSystem> {
     let number = rustix::fs::fstatfs(file)?.f_type;
     Ok(numbered(number))
 }
 
+/// Returns whether the times of an open file are kept by this kernel alone.
+///
+/// Those of NFS and FUSE are copies that expire, and the server may have rounded them: they change
+/// while nothing is written (`man 5 nfs`, "attribute caching"). Of an unknown file system it is
+/// unknown.
+pub(crate) fn keeps_times(file: &File) -> bool {
+    file_system_of(file).is_ok_and(|known| keeps_times_of(known.name))
+}
+
+fn keeps_times_of(name: &str) -> bool {
+    !matches!(name, "nfs" | "fuse" | UNKNOWN)
+}
+
 fn numbered(number: impl TryInto<i64>) -> FileSystem {
     // The field's type differs between architectures, the 32 bits in it do not.
     let number = number.try_into().unwrap_or(0) & 0xFFFF_FFFF;
     let known = KNOWN.iter().find(|(magic, ..)| i64::from(*magic) == number);
-    known.map_or(FileSystem { name: "this file system", in_memory: false }, |found| FileSystem {
+    known.map_or(FileSystem { name: UNKNOWN, in_memory: false }, |found| FileSystem {
         name: found.1,
         in_memory: found.2,
     })
@@ -49,5 +65,17 @@ mod tests {
         check(0x0102_1994, "tmpfs", true);
         check(i64::from(0x9123_683E_u32.cast_signed()), "btrfs", false);
         check(7, "this file system", false);
+    }
+
+    #[test]
+    fn times_of_another_machine_are_no_evidence() {
+        let check = |number: i64, expected| {
+            assert_eq!(keeps_times_of(numbered(number).name), expected, "{number:#x}");
+        };
+        check(0xEF53, true);
+        check(0x0102_1994, true);
+        check(0x6969, false);
+        check(0x6573_5546, false);
+        check(7, false);
     }
 }

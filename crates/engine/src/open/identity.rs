@@ -7,6 +7,7 @@ use std::path::Path;
 
 use drivelab_core::units::Bytes;
 
+use super::file_system::keeps_times;
 use super::writing::length;
 
 /// A target as it was when it was opened.
@@ -15,7 +16,8 @@ pub(crate) struct Identity {
     /// File system and inode of a file, or the number of a device.
     number: (u64, u64),
     length: Bytes,
-    /// The last write to a file, in seconds and nanoseconds; the node of a device has none.
+    /// The last write to a file, in seconds and nanoseconds. The node of a device has none, and that
+    /// of a file system which does not keep its own times proves nothing.
     modified: Option<(i64, i64)>,
 }
 
@@ -27,7 +29,8 @@ impl Identity {
         Ok(Self {
             number: number(&about),
             length: length(file)?,
-            modified: (!is_device).then(|| (about.mtime(), about.mtime_nsec())),
+            modified: (!is_device && keeps_times(file))
+                .then(|| (about.mtime(), about.mtime_nsec())),
         })
     }
 
