@@ -52,9 +52,3 @@ pub fn median(values: &[f64]) -> f64 {
         _ => sorted[middle - 1] + (sorted[middle] - sorted[middle - 1]) / 2.0,
     }
 }
-
-/// Returns the geometric mean of positive values, kept inside what JSON can hold.
-pub fn geometric_mean(values: &[f64]) -> f64 {
-    let logs: Vec<f64> = values.iter().map(|value| libm::log(*value)).collect();
-    ratio(mean(&logs))
-}
