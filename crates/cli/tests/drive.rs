@@ -68,6 +68,13 @@ fn wrong_drives_are_refused_with_a_suggestion() {
 }
 
 #[test]
+fn a_prediction_without_a_completed_request_is_refused() {
+    let folder = folder();
+    let arguments = ["drive", "predict", "generic-5400", "--runtime", "1us"];
+    drivelab(folder.path(), &arguments).failed(2, &["no request completed", "raise `--runtime`"]);
+}
+
+#[test]
 fn a_fitted_drive_is_written_and_predicted() {
     let folder = folder();
     let measurements = "[drive]\ncapacity_bytes = 1_000_204_886_016\nrpm = 7200\n\

@@ -29,9 +29,9 @@ pub struct Predicted {
 pub struct Depth {
     /// Requests outstanding.
     pub iodepth: u32,
-    /// Requests a second of each drive.
+    /// Requests a second of each drive, above 0.
     pub iops: Vec<f64>,
-    /// Mean latency of each drive, in ns.
+    /// Mean latency of each drive, in ns, above 0.
     pub mean_ns: Vec<f64>,
     /// Latency of the median drive, from the moment a request was meant to be sent.
     pub lat_ns: Latency,
@@ -42,13 +42,14 @@ pub struct Depth {
 pub struct Flush {
     /// Writes before each.
     pub writes: u32,
-    /// Mean time of a flush of each drive, in ns.
+    /// Mean time of a flush of each drive, in ns, above 0.
     pub mean_ns: Vec<f64>,
 }
 
 impl Predicted {
     fn predict(&self, drives: &[f64]) -> Prediction {
-        predict(drives, self.model_sigma).expect("at least one drive was simulated")
+        predict(drives, self.model_sigma)
+            .expect("drives were simulated, and each completed requests")
     }
 
     /// Rates over those at the first depth, drive by drive: a gain hardly depends on the level.
@@ -56,7 +57,7 @@ impl Predicted {
         let first = &self.depths[0].iops;
         let gains: Vec<f64> = depth.iops.iter().zip(first).map(|(all, one)| all / one).collect();
         let model_sigma = if depth.iodepth == 1 { 0.0 } else { self.model_sigma };
-        predict(&gains, model_sigma).expect("at least one drive was simulated")
+        predict(&gains, model_sigma).expect("drives were simulated, and each completed requests")
     }
 
     /// The prediction for scripts.

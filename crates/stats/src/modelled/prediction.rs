@@ -22,14 +22,13 @@ const WITHIN: f64 = 0.95;
 /// The logarithms are taken as normal: Student's prediction interval, `t (n - 1) s sqrt(1 + 1 / n)`
 /// widened by `model_sigma`, the deviation of the logarithm of a real drive's figure from the
 /// model.
-/// `None` where there is no drive.
+/// `None` where there is no drive, or one whose figure is not a positive number.
 pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
     let logs: Vec<f64> = drives.iter().map(|value| libm::log(*value)).collect();
-    if logs.is_empty() {
+    if logs.is_empty() || !logs.iter().all(|log| log.is_finite()) {
         return None;
     }
     let (n, centre) = (float(logs.len()), mean(&logs));
-    debug_assert!(logs.iter().all(|log| log.is_finite()), "a figure is positive");
     let sigma = if logs.len() > 1 { standard_deviation(&logs) } else { 0.0 };
     let own = sigma * sigma * (1.0 + 1.0 / n);
     let both = own + model_sigma * model_sigma;
@@ -69,5 +68,12 @@ mod tests {
             assert_eq!(exact.map(f64::to_bits), [found.median.to_bits(); 2]);
         }
         assert_eq!(predict(&[], 0.05), None);
+    }
+
+    #[test]
+    fn a_figure_without_a_logarithm_is_not_predicted() {
+        for figure in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(predict(&[7.0, figure], 0.05), None, "{figure}");
+        }
     }
 }

@@ -254,8 +254,13 @@ impl<'a> Drives<'a> {
         let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
         let of_median = median.runs(options, lasting, |total| Some(total.lat_ns))?;
         let Some(lat_ns) = of_median.and_then(|mut found| found.pop()) else { return Ok(None) };
+        if runs.iter().any(|(iops, _)| *iops <= 0.0) {
+            let message = format!("at depth {iodepth} no request completed in time");
+            return Err(Refusal::request(message).hint("raise `--runtime`"));
+        }
         let iops = runs.iter().map(|(iops, _)| *iops).collect();
-        let mean_ns = runs.iter().map(|(_, latency)| float(latency.mean)).collect();
+        // A drive that takes no time has a mean of 0, whose logarithm does not exist.
+        let mean_ns = runs.iter().map(|(_, latency)| float(latency.mean).max(1.0)).collect();
         Ok(Some(Depth { iodepth, iops, mean_ns, lat_ns }))
     }
 
