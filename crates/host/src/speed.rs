@@ -37,7 +37,6 @@ impl Speed {
         if fraction.len() > 3 || fraction.contains('.') {
             return None;
         }
-        debug_assert!(fraction.len() <= 3, "longer fractions were refused");
         let thousandths: u32 = format!("{fraction:0<3}").parse().ok()?;
         let mbps = whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(thousandths)?;
         (mbps > 0).then_some(Self { mbps })

@@ -136,7 +136,6 @@ impl Counters {
 fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) -> Rate {
     let seconds = elapsed.ns().max(1) as f64 / 1e9;
     let columns = &done.columns;
-    debug_assert!(seconds > 0.0, "at least a nanosecond");
     let [reads_per_s, writes_per_s] =
         [columns[READS], columns[WRITES]].map(|count| count as f64 / seconds);
     let [read_bytes_per_s, write_bytes_per_s] = [columns[SECTORS_READ], columns[SECTORS_WRITTEN]]

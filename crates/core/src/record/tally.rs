@@ -130,7 +130,6 @@ impl Tally {
         self.steady = self.steady.or(other.steady);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
-        debug_assert!(self.seconds.len() >= other.seconds.len());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
             mine.ios += theirs.ios;
             mine.bytes += theirs.bytes;

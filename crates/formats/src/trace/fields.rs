@@ -52,7 +52,6 @@ pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span,
         return Err(not_a_time(word, what));
     }
     let value = digits.iter().fold(0_u64, |value, digit| value * 10 + u64::from(digit - b'0'));
-    debug_assert!(digits.len() <= 9, "a fraction of nine digits fits");
     let scale = digits.iter().fold(1_u64, |scale, _| scale * 10);
     let part =
         (u128::from(value) * u128::from(unit_ns) + u128::from(scale / 2)) / u128::from(scale);

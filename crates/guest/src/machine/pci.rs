@@ -115,7 +115,6 @@ impl Configuration {
         let Ok(begin) = usize::try_from(at) else { return };
         for (at, byte) in (begin..SPACE_BYTES).zip(from) {
             let writable = self.writable[at];
-            debug_assert!(at < SPACE_BYTES, "the range ends with the space");
             self.bytes[at] = self.bytes[at] & !writable | byte & writable;
         }
     }

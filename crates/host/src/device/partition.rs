@@ -43,7 +43,6 @@ impl Alignment {
         let physical = u128::from(self.physical_bytes.max(1));
         let past = u128::from(start_bytes) + physical - u128::from(self.offset_bytes) % physical;
         debug_assert!(past >= u128::from(start_bytes), "the offset is below one sector");
-        debug_assert!(physical > 0, "at least one byte");
         u64::try_from(past % physical).expect("less than a sector, which fits")
     }
 }

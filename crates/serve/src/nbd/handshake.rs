@@ -111,7 +111,6 @@ impl Handshake {
         if length > OPTION_BYTES_MAX {
             return Err(Ended::Broken("an option is too long"));
         }
-        debug_assert!(length <= OPTION_BYTES_MAX, "checked above");
         let length = usize::try_from(length).expect("a small number");
         // Taken as a whole only: an option that arrives in pieces is parsed once.
         let Some(message) = input.take(16 + length) else { return Ok(Step::NeedsInput) };

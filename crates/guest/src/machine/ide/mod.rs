@@ -207,7 +207,6 @@ impl<D: Disk> Ide<D> {
             *byte = self.data.bytes.get(self.data.taken).copied().unwrap_or(0);
             self.data.taken = (self.data.taken + 1).min(self.data.bytes.len());
         }
-        debug_assert!(self.data.taken <= self.data.bytes.len(), "nothing is read beyond the data");
         let DataIn { bytes, taken } = &self.data;
         if bytes.is_empty() || !(*taken as u64).is_multiple_of(SECTOR_BYTES) {
             return;
