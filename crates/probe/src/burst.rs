@@ -1,10 +1,11 @@
 //! Writes absorbed by the buffer of a solid-state drive: the cost of a write before the flash.
 
 use drivelab_core::measurements::MeasuredBurst;
+use drivelab_core::numbers::float;
 use drivelab_core::units::{Lba, Sectors, Span};
 use drivelab_core::{Request, Target};
 
-use crate::load::{BLOCK, float};
+use crate::load::BLOCK;
 use crate::session::{ProbeError, Session};
 
 /// Minimum number of writes for a median.

@@ -1,10 +1,11 @@
 //! Flushes after random writes: the cost of deferred work.
 
 use drivelab_core::measurements::MeasuredFlush;
+use drivelab_core::numbers::float;
 use drivelab_core::units::{Lba, Sectors, Span};
 use drivelab_core::{Request, Target};
 
-use crate::load::{BLOCK, float};
+use crate::load::BLOCK;
 use crate::session::{ProbeError, Session};
 
 /// Smallest mean that a file of measurements can hold.

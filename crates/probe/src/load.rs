@@ -88,8 +88,3 @@ impl RandomLoad {
 fn index(slot: u64) -> usize {
     usize::try_from(slot).expect("slots are indices of a Vec")
 }
-
-#[expect(clippy::cast_precision_loss, reason = "times and counts are far below 2^52")]
-pub(crate) fn float(number: u64) -> f64 {
-    number as f64
-}

@@ -2,10 +2,11 @@
 //! figures, compared they show disturbances.
 
 use drivelab_core::measurements::{Figures, MeasuredLoad};
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::Span;
 
-use crate::load::{Piece, RandomLoad, float};
+use crate::load::{Piece, RandomLoad};
 
 /// Minimum number of requests for figures.
 const REQUESTS_MIN: usize = 32;

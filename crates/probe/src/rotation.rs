@@ -5,10 +5,11 @@
 //! the host's time cancel, since both ends have the same. Every other read is sent a little late:
 //! only a platter absorbs that delay.
 
+use drivelab_core::numbers::float;
 use drivelab_core::units::{Lba, Span};
 use drivelab_core::{Request, Target};
 
-use crate::load::{BLOCK, float};
+use crate::load::BLOCK;
 use crate::session::{ProbeError, Session};
 
 const READS: u64 = 96;

@@ -1,9 +1,9 @@
 //! Sequential requests in one region.
 
+use drivelab_core::numbers::float;
 use drivelab_core::units::{Lba, Sectors, Span, Time};
 use drivelab_core::{Op, Request, RequestId, Target};
 
-use crate::load::float;
 use crate::session::{ProbeError, Session};
 
 /// Requests of 1 MiB, one after the other.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, WrittenFiles};
 use drivelab_core::{Bytes, Histogram, Rng, Span};
 use drivelab_files::Folder;
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::bench::{
     At as _, Bench, Buffer, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch,
-    float, merged, suite_options,
+    merged, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 

@@ -8,12 +8,13 @@ use std::path::Path;
 
 use drivelab_core::Bytes;
 use drivelab_core::config::Value;
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Figure, Nature};
 use drivelab_files::Folder;
 
 use crate::bench::{
     At as _, Bench, Buffer, CacheDrop, Content, Done, Measured, Stopwatch, Tree, Watch, Workspace,
-    copy_file, float, has_space, open_folder, rate, suite_options,
+    copy_file, has_space, open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, measures, within};
 

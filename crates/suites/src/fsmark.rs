@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::WrittenFiles;
 use drivelab_core::{Bytes, Histogram, Rng};
 use drivelab_files::Folder;
@@ -15,8 +16,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Stopwatch, Took, Watch, float,
-    merged, open_folder, rate, suite_options,
+    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Stopwatch, Took, Watch, merged,
+    open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 

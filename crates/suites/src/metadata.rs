@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use drivelab_core::Bytes;
+use drivelab_core::numbers::float;
 use drivelab_core::record::Nature;
 use drivelab_files::Folder;
 use rustix::fs::{AtFlags, FileType, StatxFlags};
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch,
-    each_name, float, make_below, open_folder, rate, suite_options, write_file,
+    each_name, make_below, open_folder, rate, suite_options, write_file,
 };
 use crate::plan::{Plan, measures, within};
 

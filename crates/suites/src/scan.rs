@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::Bytes;
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Figure, Nature};
 use drivelab_files::Folder;
 use rustix::fs::{FileType, OFlags};
 
 use crate::bench::{
     Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
-    copy_file, each_name, float, open_below, open_folder, rate, read_whole, suite_options,
+    copy_file, each_name, open_below, open_folder, rate, read_whole, suite_options,
 };
 use crate::plan::{Plan, measures, within};
 

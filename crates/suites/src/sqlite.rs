@@ -6,13 +6,14 @@
 
 use std::path::Path;
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::{Bytes, Refusal, Rng};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Watch, float, merged,
-    random_letters, rate, seconds, suite_options,
+    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Watch, merged, random_letters,
+    rate, seconds, suite_options,
 };
 use crate::plan::{Plan, measures, within};
 

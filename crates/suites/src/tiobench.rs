@@ -8,12 +8,13 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Bytes;
+use drivelab_core::numbers::float;
 use drivelab_core::record::Nature;
 use rustix::fs::OFlags;
 
 use crate::bench::{
-    At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float,
-    merged, open_below, rate, suite_options,
+    At as _, Bench, Buffer, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, merged,
+    open_below, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 

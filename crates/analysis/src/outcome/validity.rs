@@ -5,6 +5,7 @@
 //! length of the run. Neither is what its name says, so that no verdict rests on it.
 
 use drivelab_core::counted;
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Flaw, JobRecord, MarkId, RunRecord};
 use drivelab_core::workload::Pace;
 use drivelab_stats::WarningId;
@@ -116,11 +117,6 @@ fn share(part: u64, of: u64) -> String {
     let rest = float(of - part) / float(of.max(1));
     let text = figures::percent_change(rest);
     if text == "0 %" && part > 0 { "less than 0.01 %".to_owned() } else { text }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^53")]
-fn float(count: u64) -> f64 {
-    count as f64
 }
 
 /// A reason to give no verdict on an arm although there are figures.

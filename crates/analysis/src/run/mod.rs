@@ -10,6 +10,7 @@ pub(crate) use repeat::command_of_block;
 pub use repeat::{command, quoted, work as options};
 
 use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::numbers::float;
 use drivelab_core::record::{
     Better, Figure, JobRecord, Label, Latency, Nature, Phase, Remark, RunRecord, Work, differences,
 };
@@ -203,12 +204,6 @@ fn latencies(prefix: &str, lat: &Latency) -> Vec<Figure> {
     let figure =
         |(which, ns)| Figure::new(format!("{prefix}lat_{which}_ns"), float(ns), Better::Less);
     figures.map(figure).collect()
-}
-
-/// Converts a count or a time in ns.
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
-pub fn float(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! A run that passes its target in order, from one end on: its rate is a function of the position.
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::{JobRecord, Point, RunRecord};
 use drivelab_core::workload::Rw;
-
-use super::float;
 
 /// With fewer seconds there is no curve to be seen.
 const POINTS_MIN: usize = 5;

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use drivelab_core::numbers::float;
 use drivelab_core::{Span, shown_in_line, shown_json};
 use drivelab_load::Phase;
 use drivelab_study::in_words as in_time;
@@ -289,11 +290,6 @@ impl Progress {
 /// A line in one piece, so that a kill leaves no half; where stderr is closed it is lost.
 fn print(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an estimate of time")]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 impl Progress {

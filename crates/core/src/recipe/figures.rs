@@ -1,6 +1,7 @@
 //! Converts the counts of a test's runs into its phase.
 
 use super::test::{LoadCounts, Reports, Test};
+use crate::numbers::float;
 use crate::record::{
     Better, Figure, JobRecord, Label, Latency, Nature, Phase, Point, Remark, Tally,
 };
@@ -171,11 +172,6 @@ fn figure(name: &str, value: f64, unit: &str, better: Better) -> Figure {
 
 fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figure {
     Figure { is_detail: true, ..figure(name, value, unit, better) }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "runs and points are few")]

@@ -1,6 +1,7 @@
 //! Draws from the posterior of the unknowns.
 
 use drivelab_core::Rng;
+use drivelab_core::numbers::float;
 
 use super::linear::Cholesky;
 
@@ -151,7 +152,7 @@ fn log_prior(score: f64) -> f64 {
 /// The covariance of draws.
 pub(super) fn spread(draws: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let centre = mean(draws);
-    let n = super::simulate::float(draws.len() as u64);
+    let n = float(draws.len() as u64);
     let width = centre.len();
     let mut matrix = vec![vec![0.0; width]; width];
     for (row, entries) in matrix.iter_mut().enumerate() {
@@ -177,7 +178,7 @@ pub(super) fn identity(width: usize) -> Vec<Vec<f64>> {
 
 /// The mean square distance of draws from `centre`, per unknown, in deviations of `form`.
 pub(super) fn distance(draws: &[Vec<f64>], centre: &[f64], form: &Cholesky) -> f64 {
-    let n = super::simulate::float((draws.len() * centre.len()) as u64);
+    let n = float((draws.len() * centre.len()) as u64);
     draws.iter().map(|draw| squared_distance(draw, centre, form)).sum::<f64>() / n
 }
 
@@ -189,7 +190,7 @@ pub(super) fn squared_distance(draw: &[f64], centre: &[f64], form: &Cholesky) ->
 
 /// The mean of draws.
 pub(super) fn mean(draws: &[Vec<f64>]) -> Vec<f64> {
-    let n = super::simulate::float(draws.len() as u64);
+    let n = float(draws.len() as u64);
     let width = draws.first().map_or(0, Vec::len);
     (0..width).map(|at| draws.iter().map(|draw| draw[at]).sum::<f64>() / n).collect()
 }

@@ -1,5 +1,6 @@
 //! Simulation of a drive under the measured loads.
 
+use drivelab_core::numbers::float;
 use drivelab_core::{Device, Lba, Op, Request, RequestId, Rng, Sectors, Span, Time};
 
 use crate::drive::Drive;
@@ -225,9 +226,4 @@ struct Load {
 
 fn milliseconds(span: Span) -> f64 {
     float(span.ns()) / 1e6
-}
-
-#[expect(clippy::cast_precision_loss, reason = "times and counts are far below 2^52")]
-pub(super) fn float(number: u64) -> f64 {
-    number as f64
 }

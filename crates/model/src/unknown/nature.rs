@@ -1,6 +1,7 @@
 //! Kinds of values of a key: conversion between text and drawn numbers.
 
 use drivelab_core::config::Value as _;
+use drivelab_core::numbers::float;
 use drivelab_core::{Bytes, Ratio, Span};
 
 /// The kind of a key's values.
@@ -29,8 +30,8 @@ impl Nature {
     /// Reads `text` as a number.
     pub(crate) fn number(self, text: &str) -> Result<f64, String> {
         match self {
-            Self::Time => Span::read(text).map(|span| to_f64(span.ns())),
-            Self::Memory => Bytes::read(text).map(|bytes| to_f64(bytes.get())),
+            Self::Time => Span::read(text).map(|span| float(span.ns())),
+            Self::Memory => Bytes::read(text).map(|bytes| float(bytes.get())),
             Self::Share => Ratio::read(text).map(Ratio::to_f64),
             Self::Number | Self::Whole => f64::read(text),
             Self::Name => Err(format!("`{text}` is a name, not a number")),
@@ -67,11 +68,6 @@ impl Nature {
         };
         self.spelled(rounded)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "times and memory far below 2^53")]
-fn to_f64(whole: u64) -> f64 {
-    whole as f64
 }
 
 #[expect(

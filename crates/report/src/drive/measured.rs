@@ -3,6 +3,7 @@
 use drivelab_core::measurements::{
     MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Position,
 };
+use drivelab_core::numbers::float;
 use drivelab_core::units::Span;
 use serde_json::{Value, json};
 
@@ -183,9 +184,4 @@ fn rates_text(measured: &Measurements) -> String {
         text += &format!("a write that the buffer takes over: {p50_ms:.3} ms\n");
     }
     text
-}
-
-#[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
-fn float(ns: u64) -> f64 {
-    ns as f64
 }

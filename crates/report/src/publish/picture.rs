@@ -7,6 +7,7 @@ use drivelab_analysis::outcome::Series;
 use drivelab_analysis::run::record_name;
 use drivelab_analysis::study::LatencyCurve;
 use drivelab_core::Refusal;
+use drivelab_core::numbers::float;
 use drivelab_core::record::RunRecord;
 
 use super::subject::Subject;
@@ -136,8 +137,7 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
     }
     let decades = (0..20).map(|power| 10_u64.pow(power)).filter(|ns| (lo..=hi).contains(&log(*ns)));
     for ns in decades {
-        let (at, label) =
-            (x(ns), drivelab_analysis::figures::span_ns(drivelab_analysis::run::float(ns)));
+        let (at, label) = (x(ns), drivelab_analysis::figures::span_ns(float(ns)));
         let _ = writeln!(
             svg,
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{BOTTOM}\"/>\
@@ -166,5 +166,5 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
 }
 
 fn log(ns: u64) -> f64 {
-    libm::log(drivelab_analysis::run::float(ns))
+    libm::log(float(ns))
 }

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use drivelab_analysis::figures;
-use drivelab_analysis::run::float;
+use drivelab_core::numbers::float;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Ratio;
 

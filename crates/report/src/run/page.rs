@@ -1,9 +1,10 @@
 //! Runs as a page: what was measured, over time and as a distribution, and what it may be taken
 //! for.
 
-use drivelab_analysis::run::{command, float, metrics, pass, record_name};
+use drivelab_analysis::run::{command, metrics, pass, record_name};
 use drivelab_analysis::study::LatencyCurve;
 use drivelab_analysis::{attachment, figures, metric};
+use drivelab_core::numbers::float;
 use drivelab_core::record::{JobRecord, OpRecord, RunRecord};
 
 use super::several::{HEADS, row};

@@ -2,7 +2,8 @@
 
 use anstyle::Style;
 use drivelab_analysis::figures;
-use drivelab_analysis::run::{float, metrics, record_name};
+use drivelab_analysis::run::{metrics, record_name};
+use drivelab_core::numbers::float;
 use drivelab_core::record::RunRecord;
 
 use super::text::text as of_one;

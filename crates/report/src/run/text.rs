@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use drivelab_analysis::outcome::validity;
-use drivelab_analysis::run::float;
 use drivelab_analysis::{attachment, figures};
+use drivelab_core::numbers::float;
 use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_core::{counted, shown_in_line};

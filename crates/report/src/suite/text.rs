@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use drivelab_analysis::{figures, metric};
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Figure, Latency, Phase, RunRecord};
 
 use super::rows::{self, COLUMNS, Cell, Row};
@@ -107,9 +108,7 @@ fn phases(phases: &[&Phase]) -> Table {
         let load = load.map_or_else(String::new, |load| figures::percent(load.value / 100.0));
         let span = |of: fn(&Latency) -> u64| {
             let lat = phase.lat_ns.as_ref();
-            lat.map_or_else(String::new, |lat| {
-                figures::span_ns(drivelab_analysis::run::float(of(lat)))
-            })
+            lat.map_or_else(String::new, |lat| figures::span_ns(float(of(lat))))
         };
         let mut about = [load, span(|lat| lat.mean), span(|lat| lat.p99), span(|lat| lat.max)];
         let mut name = phase.name.clone();

@@ -1,5 +1,6 @@
 //! The numbers of a command: its times, and those in its output.
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use drivelab_core::units::Span;
 use serde_json::Value;
@@ -196,11 +197,6 @@ fn begins_with_part(text: &str) -> bool {
 /// True if a text ends in a digit and a comma.
 fn ends_with_part(text: &str) -> bool {
     text.strip_suffix(',').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

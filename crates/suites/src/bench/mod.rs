@@ -23,6 +23,7 @@ pub use watch::{Control, Step};
 pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
 pub(crate) use workspace::{Workspace, has_space};
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::{
     Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, ReadBack, Remark,
 };
@@ -138,11 +139,6 @@ fn percent(took: Took) -> f64 {
 
 pub(crate) fn seconds(span: drivelab_core::Span) -> f64 {
     float(span.ns()) / 1e9
-}
-
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and 2^53 bytes 8 PiB")]
-pub(crate) fn float(number: u64) -> f64 {
-    number as f64
 }
 
 /// An amount each second, under the name that the tool of that name gives it.

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use drivelab_core::numbers::float;
 use drivelab_core::record::Nature;
 use drivelab_files::Folder;
 use rustix::fs::{Mode, OFlags};
 
 use super::{Bonnie, Ended, RUN_BYTES};
-use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, float, open_below};
+use crate::bench::{At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, open_below};
 
 /// The large file.
 pub(super) const FILE: &str = "file";

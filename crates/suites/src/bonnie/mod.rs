@@ -12,10 +12,11 @@ mod setup;
 use std::collections::BTreeMap;
 
 use drivelab_core::config::Value;
+use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::{Bytes, Histogram};
 
-use crate::bench::{Auto, Bench, CacheDrop, Done, Measured, Took, float, rate, suite_options};
+use crate::bench::{Auto, Bench, CacheDrop, Done, Measured, Took, rate, suite_options};
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_core::numbers::float;
 use drivelab_core::record::JobRecord;
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{Refusal, Span};
@@ -276,9 +277,4 @@ impl<'a> Drives<'a> {
         let mean = |total: JobRecord| Some(float(total.flush?.lat_ns.mean).max(1.0));
         Ok(self.runs(&options, false, mean)?.map(|mean_ns| Flush { writes, mean_ns }))
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
-fn float(ns: u64) -> f64 {
-    ns as f64
 }

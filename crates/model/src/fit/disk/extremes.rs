@@ -1,6 +1,8 @@
 //! Reads outside the mechanical distribution: hits in a cache, and retries.
 
-use crate::fit::simulate::{self, Seen};
+use drivelab_core::numbers::float;
+
+use crate::fit::simulate::Seen;
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Extremes {
@@ -51,5 +53,5 @@ impl Extremes {
 
 fn share_below(seen: &Seen, limit: f64) -> f64 {
     let count = seen.sorted.partition_point(|time| *time < limit);
-    simulate::float(count as u64) / simulate::float(seen.sorted.len() as u64)
+    float(count as u64) / float(seen.sorted.len() as u64)
 }

@@ -11,6 +11,7 @@ mod wanted;
 
 use drivelab_core::Refusal;
 use drivelab_core::measurements::{Measurements, QUANTILES};
+use drivelab_core::numbers::float;
 
 use super::emulator::Emulator;
 use super::heading::Heading;
@@ -206,7 +207,7 @@ impl Search<'_> {
             let off = figure.measured - log;
             off * off
         });
-        let error = libm::sqrt(squares.sum::<f64>() / simulate::float(found.len() as u64));
+        let error = libm::sqrt(squares.sum::<f64>() / float(found.len() as u64));
         let profile = self.text.trial(&self.unknowns, &values);
         let tasks = [1, 32].map(Task::random_reads);
         let rates = simulate::observe(&profile, &tasks, MANY, self.seed)?;

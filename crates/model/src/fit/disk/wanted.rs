@@ -1,9 +1,10 @@
 //! The targets of a fit: measured figures with their errors.
 
 use drivelab_core::measurements::{MEAN_MS, MeasuredLoad, Measurements, QUANTILES};
+use drivelab_core::numbers::float;
 
 use crate::fit::doubt;
-use crate::fit::simulate::{Seen, Task, float};
+use crate::fit::simulate::{Seen, Task};
 
 /// The logarithm of a figure.
 #[derive(Debug, Clone, PartialEq)]

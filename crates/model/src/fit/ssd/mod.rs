@@ -21,6 +21,7 @@ mod written;
 use drivelab_core::Refusal;
 use drivelab_core::config::Value as _;
 use drivelab_core::measurements::{DriveInterface, Measurements};
+use drivelab_core::numbers::float;
 
 use super::emulator::Emulator;
 use super::heading::Heading;
@@ -213,12 +214,12 @@ impl Search<'_> {
         let times = self.text.pages.times_us(numbers.page_read_factor);
         let mean = times.iter().sum::<f64>() / 4.0;
         let squares = times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / 4.0;
-        let units = simulate::float(figure.sectors.div_ceil(8));
+        let units = float(figure.sectors.div_ceil(8));
         // Reads of up to four units touch one page; longer ones several dies.
         let pages = libm::ceil(units / 4.0);
         let die = mean + numbers.transfer_us() * units / pages;
-        let bytes = simulate::float(figure.sectors * 512);
-        let wire = 1e6 * bytes / simulate::float(self.link.bytes_per_s());
+        let bytes = float(figure.sectors * 512);
+        let wire = 1e6 * bytes / float(self.link.bytes_per_s());
         Network {
             delay: numbers.read_processing_us + self.notice_us(),
             die,
@@ -284,7 +285,7 @@ impl Search<'_> {
             let off = libm::log(figure.fitted / figure.measured);
             off * off
         });
-        let error = libm::sqrt(squares.sum::<f64>() / simulate::float(figures.len() as u64));
+        let error = libm::sqrt(squares.sum::<f64>() / float(figures.len() as u64));
         let rates = self.simulated(&middle, &[1, 32].map(Task::random_reads), MANY, 0)?;
         let gain = rates[1].per_s / rates[0].per_s;
         let FitRequest { model, command, seed, mut notes, .. } = request;
@@ -311,9 +312,9 @@ impl Search<'_> {
             notice_us: self.notice_us(),
             program_us: writes::program_us(interface),
             pages,
-            capacity_units: simulate::float(measurements.capacity_bytes / 4096),
-            block_pages: simulate::float(self.text.block_pages()),
-            parts: simulate::float(self.text.parts()),
+            capacity_units: float(measurements.capacity_bytes / 4096),
+            block_pages: float(self.text.block_pages()),
+            parts: float(self.text.parts()),
         };
         let search = writes::Search { text: &self.text, service, seed: self.seed };
         search.found(&written::goals(measurements), middle, draws)
@@ -346,7 +347,7 @@ impl Search<'_> {
 }
 
 fn microseconds(ns: u64) -> f64 {
-    simulate::float(ns) / 1e3
+    float(ns) / 1e3
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! A write needs its transfer into the buffer. The sustained rate is limited by that or by the
 //! dies, which program the host's pages, and read and program the valid data of collected blocks.
 
+use drivelab_core::numbers::float;
+
 use super::pages::Pages;
 use super::unknowns::Numbers;
 use crate::controller::Link;
-use crate::fit::simulate;
 use crate::ssd::ftl::closed_form;
 
 /// Units of 4 KiB in a page of one plane, in both classes.
@@ -67,11 +68,11 @@ pub(super) struct Service {
 impl Service {
     /// Transfer time on the wire, in us.
     fn data_us(&self, units: f64) -> f64 {
-        1e6 * 4096.0 * units / simulate::float(self.link.bytes_per_s())
+        1e6 * 4096.0 * units / float(self.link.bytes_per_s())
     }
 
     fn command_us(&self, numbers: &Numbers) -> f64 {
-        simulate::float(self.link.per_command().ns()) / 1e3 + numbers.command_processing_us
+        float(self.link.per_command().ns()) / 1e3 + numbers.command_processing_us
     }
 
     /// Time of a write of `units` into a buffer with space, in us.

@@ -1,6 +1,7 @@
 #![expect(clippy::print_stdout, reason = "a test that fails names its seed")]
 
 use drivelab_core::measurements::FlashState;
+use drivelab_core::numbers::float;
 
 use super::written::Quantity;
 use super::*;
@@ -76,7 +77,7 @@ fn predicted(fit: &Fit, depths: &[u32], drives: u32) -> Vec<Vec<f64>> {
 
 /// Whether `rate` is where 95 of 100 real drives are: the drives drawn, and what the model lacks.
 fn holds(drawn: &[f64], rate: f64, lacks: f64) -> bool {
-    let n = simulate::float(drawn.len() as u64);
+    let n = float(drawn.len() as u64);
     let logs: Vec<f64> = drawn.iter().map(|rate| libm::log(*rate)).collect();
     let mean = logs.iter().sum::<f64>() / n;
     let variance = logs.iter().map(|log| (log - mean) * (log - mean)).sum::<f64>() / (n - 1.0);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use drivelab_core::measurements::{DriveInterface, Measurements};
+use drivelab_core::numbers::float;
 
 use super::found::Found;
 use super::pages::Pages;
@@ -320,11 +321,6 @@ fn unidentified_writes(met: &[Quantity]) -> Vec<String> {
     });
     missing.push("flushes, trims, and reads beside writes: those of the class, with their spread");
     missing.into_iter().map(ToOwned::to_owned).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a capacity is far below 2^52")]
-fn float(bytes: u64) -> f64 {
-    bytes as f64
 }
 
 #[expect(

@@ -17,6 +17,7 @@
 
 use drivelab_core::Rng;
 use drivelab_core::measurements::DriveInterface;
+use drivelab_core::numbers::float;
 
 use super::found::Found;
 use super::service::{Service, WriteNumbers};
@@ -26,7 +27,7 @@ use super::written::{Goal, Quantity};
 use crate::fit::linear::least_squares;
 use crate::fit::outcome::{FittedFigure, LeftOpen};
 use crate::fit::posterior::{identity, normal};
-use crate::fit::simulate::{self, float};
+use crate::fit::simulate;
 use crate::fit::{round, unknown::Unknown};
 use crate::options::Options;
 use crate::profile::Profile;

@@ -1,11 +1,12 @@
 //! The rules of the medium: one access at a time, at the right angle, in the right order.
 
+use drivelab_core::numbers::float;
 use drivelab_core::{Lba, Time};
 use drivelab_model::Access;
 
 use super::plan::Plan;
 use super::rule::{Rule, Tally, Violation};
-use super::surface::{Track, float};
+use super::surface::Track;
 
 /// Whole nanoseconds, and what the model lets a head be late without missing its sector.
 const SLACK_NS: f64 = 5.0;

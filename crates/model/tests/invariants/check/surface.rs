@@ -1,6 +1,7 @@
 //! The platter worked out a second time, from the same profile and by other arithmetic.
 
 use drivelab_core::Time;
+use drivelab_core::numbers::float;
 
 /// A zone: cylinders, sectors per track, and the skews in sectors.
 #[derive(Debug, Clone)]
@@ -138,9 +139,4 @@ impl Surface {
 /// The part of a revolution that is left when whole ones are taken off.
 fn whole(turns: f64) -> f64 {
     turns.rem_euclid(1.0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "all numbers here are below 2^53")]
-pub(crate) fn float(number: u64) -> f64 {
-    number as f64
 }
