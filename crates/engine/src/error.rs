@@ -3,11 +3,11 @@
 use drivelab_core::JOBS_MAX;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::WorkloadError;
+use drivelab_load::LoadError;
 
 use crate::ioengine::IoEngineError;
 use crate::open::OpenError;
 use crate::verify::StateError;
-use drivelab_load::LoadError;
 
 /// Why a run could not be made.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]

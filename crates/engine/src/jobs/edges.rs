@@ -5,9 +5,9 @@ use std::fs::File;
 use drivelab_core::target::TargetError;
 use drivelab_core::units::Span;
 use drivelab_core::{JobSchedule, Target};
+use drivelab_load::{JobOutcome, Watch as _};
 
 use super::watch::JobWatch;
-use drivelab_load::{JobOutcome, Watch as _};
 
 /// Time between two checks of a waiting job for the end of the run.
 const LOOK_UP: Span = Span::from_ms(100);

@@ -19,6 +19,8 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census;
 use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{IoEngine, Target};
+use drivelab_load::marks::TargetFacts;
+use drivelab_load::{self as load, Control, End, Job, JobOutcome, LoadError, Sharing, seed_of};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
@@ -32,8 +34,6 @@ use crate::plan::RunPlan;
 use crate::sys::descriptors;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
-use drivelab_load::marks::TargetFacts;
-use drivelab_load::{self as load, Control, End, Job, JobOutcome, LoadError, Sharing, seed_of};
 
 /// The jobs of a plan whose target is open.
 #[derive(Debug)]

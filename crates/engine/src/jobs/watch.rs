@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, DeviceNumber};
+use drivelab_load::{Control, Phase, Progress, Watch};
 
 use super::gate::Gate;
 use super::process::{process_cpu, waited};
 use crate::conditions::CounterLog;
 use crate::file::Clock;
-use drivelab_load::{Control, Phase, Progress, Watch};
 
 /// The state of a run that every job sees.
 pub(super) struct RunState<'a> {

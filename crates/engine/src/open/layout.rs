@@ -16,12 +16,12 @@ use drivelab_core::Rng;
 use drivelab_core::label::SECTOR;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_files::{Folder, Identity};
+use drivelab_load::{Control, Phase, Progress};
 
 use super::error::OpenError;
 use super::unmade::LayoutError;
 use crate::file::pattern;
 use crate::guard;
-use drivelab_load::{Control, Phase, Progress};
 
 /// Size of one write: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;

@@ -25,6 +25,8 @@ use std::sync::Arc;
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Census, DeviceNumber, Usage};
 use drivelab_core::workload::Workload;
+use drivelab_load::Control;
+use drivelab_load::marks::FileSystem;
 use rustix::fs::{Advice, OFlags};
 
 use self::identity::Identity;
@@ -32,8 +34,6 @@ use self::writing::{has_blocks, length};
 use crate::file::Trim;
 use crate::guard::{self, Disk, GuardError, WritableTarget};
 use crate::plan::RunPlan;
-use drivelab_load::Control;
-use drivelab_load::marks::FileSystem;
 
 #[derive(Debug)]
 pub(crate) struct OpenTarget {

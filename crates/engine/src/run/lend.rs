@@ -6,6 +6,8 @@ use drivelab_core::record::{Mark, Tally};
 use drivelab_core::units::Span;
 use drivelab_core::usage::Census;
 use drivelab_core::{IoEngine, Target};
+use drivelab_load::marks::{self, RunFacts};
+use drivelab_load::{Control, End};
 
 use super::prepare;
 use crate::conditions::{self, CounterLog, OwnTime};
@@ -14,8 +16,6 @@ use crate::file::{Clock, Null, Psync, TargetSetup};
 use crate::jobs::{process_cpu, waited};
 use crate::plan::RunPlan;
 use crate::sys::ring::Ring;
-use drivelab_load::marks::{self, RunFacts};
-use drivelab_load::{Control, End};
 
 /// Opens the target of `plan` after the guard's checks, with buffers for requests of its workload,
 /// and lends it to `user`; returns the user's result, and the marks of the figures.

@@ -11,6 +11,8 @@ use drivelab_core::record::{Mark, MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{Census, Machine};
 use drivelab_core::{IoEngine, Polling};
+use drivelab_load::marks::{self, RunFacts};
+use drivelab_load::{Control, End, JobOutcome};
 
 use crate::conditions::{self, CountersAround};
 use crate::error::RunError;
@@ -22,8 +24,6 @@ use crate::plan::RunPlan;
 use crate::sys::discard::ring_discards;
 use crate::sys::ring;
 use crate::verify::State;
-use drivelab_load::marks::{self, RunFacts};
-use drivelab_load::{Control, End, JobOutcome};
 
 /// The results of a run.
 #[derive(Debug)]

@@ -52,14 +52,14 @@ kinds! {
     Controller = "controller", "disk controller",
 }
 
-/// True for `usb2` with the prefix `usb`.
+/// Returns true for `usb2` with the prefix `usb`.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     let number = name.strip_prefix(prefix).unwrap_or("");
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Kind {
-    /// The kind of the block device in folder `block`, whose hardware is in folder `device`.
+    /// Returns the kind of the block device in folder `block`, whose hardware is in folder `device`.
     pub(crate) fn of(block: &Node<'_>, device: Option<&Node<'_>>) -> Self {
         let name = block.name();
         if block.child("dm").is_some() {
@@ -82,14 +82,14 @@ impl Kind {
             ("xvd", Self::Xen),
             ("vd", Self::Virtio),
         ];
-        // Names of drivers with their own major numbers; `sd` is that of many transports.
+        // These names belong to one driver each; disks of many transports are named `sd`.
         if let Some((_, kind)) = by_name.iter().find(|(start, _)| name.starts_with(start)) {
             return *kind;
         }
         device.map_or(Self::Other, Self::by_path)
     }
 
-    /// By the prefix of a device-mapper device's uuid, which names its owner.
+    /// Returns the kind of a device-mapper device, by the prefix of its uuid, which names its owner.
     fn mapped(block: &Node<'_>) -> Self {
         let uuid = block.text("dm/uuid").unwrap_or_default();
         match uuid.split('-').next() {
@@ -100,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// By the stations on the path to it.
+    /// Returns the kind of a device by the stations on the path to it.
     fn by_path(device: &Node<'_>) -> Self {
         // From the root downwards, so that a station nearer to the disk replaces an earlier one.
         let mut found = Self::Other;

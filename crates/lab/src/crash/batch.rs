@@ -1,5 +1,6 @@
 //! Cuts that are checked in one guest: its disk is exchanged from one to the next.
 
+use drivelab_core::Refusal;
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_guest::boot::{End, Observer, Reaction, RunResult};
 use drivelab_guest::crash::{Mark, Numbered};
@@ -7,7 +8,6 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::store::{Replay, of_outcome};
 
 use super::test::{Test, Worked, memory};
-use drivelab_core::Refusal;
 
 /// Cuts in a row, and what a guest has found of them so far.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use drivelab_core::Refusal;
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_guest::crash::{CheckOutcome, CheckResult};
 use drivelab_report::crash::Disagreement;
@@ -13,7 +14,6 @@ use drivelab_serve::store::{Replay, of_outcome};
 use super::batch::Batch;
 use super::test::{Test, Worked, memory};
 use crate::interrupt;
-use drivelab_core::Refusal;
 
 /// Receives the number of finished steps, and a word on them.
 pub type Progress<'a> = dyn Fn(u64, &str) + Sync + 'a;

@@ -9,12 +9,12 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Mark, RunRecord};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::RunPlan;
 use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
 
 use crate::interrupt;
 use crate::measure::{self, Together};
-use drivelab_core::{AtPath as _, Refusal};
 
 /// The targets of a matrix, which has no arms.
 #[derive(Debug)]

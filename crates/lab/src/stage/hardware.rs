@@ -15,6 +15,7 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 
@@ -25,7 +26,6 @@ use super::shell::{self, Patience};
 use super::suite::{self, Terms};
 use crate::interrupt::{self, Shield};
 use crate::measure;
-use drivelab_core::{AtPath as _, Refusal};
 
 /// The arms of a study on real files or devices.
 #[derive(Debug)]

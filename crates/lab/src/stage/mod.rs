@@ -20,13 +20,13 @@ pub use simulate::Simulator;
 
 use std::path::PathBuf;
 
+use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
 use drivelab_study::file::{Settings, Suite};
 use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
 
 use self::kernel::Has;
-use drivelab_core::Refusal;
 
 /// The settings of modelled drives, and of the guests that stage kernel gives them.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Attached, Mark, MarkId, Phase, RunConfig, RunRecord};
 use drivelab_core::units::Span;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::{Program, ProgramEnd, Ran};
 use drivelab_study::command::{Command, Filling, Printed, Template};
 use drivelab_study::{Request, StudyFile, Task};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::interrupt;
 use crate::measure;
-use drivelab_core::{AtPath as _, Refusal};
 
 /// Characters of a failed command's output that its record and a message show.
 const TAIL: usize = 400;

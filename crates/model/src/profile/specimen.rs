@@ -1,9 +1,9 @@
 //! Known and unknown numbers of a profile, and its specimens.
 
 use drivelab_core::record::Drawn;
+use drivelab_stats::distribution::normal;
 
 use super::raw::{KEYS, Raw};
-use drivelab_stats::distribution::normal;
 
 use crate::unknown::{Nature, OUTERMOST, Posterior, Prior, Value, score};
 

@@ -1,9 +1,10 @@
 //! Known answers, symmetry, and how often it is wrong.
 
-use super::*;
-use crate::Better;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::Better;
 
 fn member(a: &[f64], b: &[f64], better: Better) -> UnpairedMember {
     let criteria = Criteria::new(0.03, better, 1).unwrap();

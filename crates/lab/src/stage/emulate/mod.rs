@@ -10,6 +10,7 @@ use std::path::Path;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, Nature, Phase, RunRecord, Served};
 use drivelab_core::units::Span;
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::RunPlan;
 use drivelab_files::{Marked, Marker};
 use drivelab_serve::server::why_void;
@@ -20,7 +21,6 @@ use super::cells::{self, Region};
 use super::program::Commands;
 use super::suite::{self, Terms};
 use crate::measure;
-use drivelab_core::{AtPath as _, Refusal};
 use server::Server;
 
 static MARKER: Marker = Marker { name: ".drivelab-emulate", text: "" };

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use drivelab_core::Refusal;
 use drivelab_core::matrix::Matrix;
 use drivelab_study::{Arm, Request, StudyFile, Task};
 
 use crate::interrupt;
-use drivelab_core::Refusal;
 
 /// Refuses work that would write to a block device.
 pub(super) fn refuse_writing(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Result<(), Refusal> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use drivelab_core::Refusal;
 use drivelab_core::record::SuiteConfig;
 use drivelab_core::workload::{OPTIONS, Workload, WorkloadOptions};
 use drivelab_guest::initramfs::Initramfs;
@@ -11,7 +12,6 @@ use drivelab_study::file::{Needs, Suite};
 use super::root;
 use crate::input;
 use crate::stage::program::Step;
-use drivelab_core::Refusal;
 
 /// The work of a guest.
 #[derive(Debug, Clone, Copy)]
