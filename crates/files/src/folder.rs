@@ -100,6 +100,7 @@ impl Folder {
     fn behind_own_links(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let (mut at, mut name) = (self.try_clone()?, name.to_owned());
         for _ in 0..LINKS_MAX {
+            debug_assert!(component(&name).is_ok(), "{}", name.display());
             let error = match at.folder(&name) {
                 Ok(folder) => return Ok(folder.fd),
                 Err(error) => error,

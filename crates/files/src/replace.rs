@@ -81,7 +81,7 @@ impl NewFile {
         // The content reaches the disk before the name: after a power cut the name leads to either
         // file, never to an empty one.
         self.file.sync_all()?;
-        // The owner of the folder may have put another file in its place.
+        // The owner of the folder may have replaced it by another file.
         let own = Identity::of(&self.file)?;
         pending.folder.rename_if(&pending.temporary, &pending.target, own)?;
         // Nothing is left for `drop` to remove.

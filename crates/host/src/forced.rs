@@ -72,8 +72,11 @@ impl Forced {
     fn ncq(&self) -> Option<bool> {
         // The kernel ignores the case (`drivers/ata/libata-core.c`, `ata_parse_force_one`). It takes
         // abbreviations too, but one of `noncq` could mean `noncqtrim`, and is refused.
-        let is = |value: &str| self.value.eq_ignore_ascii_case(value);
-        if is("noncq") { Some(false) } else { is("ncq").then_some(true) }
+        match self.value.to_ascii_lowercase().as_str() {
+            "noncq" => Some(false),
+            "ncq" => Some(true),
+            _ => None,
+        }
     }
 
     /// Returns whether it limits the speed of the link: the kernel takes `1.5` and `3.0` for

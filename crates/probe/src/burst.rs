@@ -29,6 +29,7 @@ impl Bursts {
         self,
         session: &mut Session<'_, T>,
     ) -> Result<Option<MeasuredBurst>, ProbeError> {
+        assert!(self.writes > 0, "a burst without a write never ends a measurement");
         let begin = session.now();
         let blocks = (self.capacity.get() / BLOCK.get()).max(1);
         let mut times = Vec::new();

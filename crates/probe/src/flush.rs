@@ -24,6 +24,7 @@ impl Flushes {
         self,
         session: &mut Session<'_, T>,
     ) -> Result<Option<MeasuredFlush>, ProbeError> {
+        assert!(self.writes > 0, "a flush after no write measures nothing");
         // Earlier writes must not count towards the first flush.
         session.one(Request::flush(0))?;
         let begin = session.now();

@@ -72,6 +72,7 @@ impl RandomLoad {
         }
         let is_whole = !session.stopped;
         let elapsed = if is_whole { self.time } else { last.since(start) };
+        debug_assert!(elapsed <= self.time, "nothing is counted after the end");
         session.drain()?;
         Ok(Piece { load: self, times, parts, elapsed, is_whole })
     }

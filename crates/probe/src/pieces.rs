@@ -134,6 +134,7 @@ fn seconds(span: Span) -> f64 {
 /// Returns the standard error of the mean of `counts`, relative to it: batch means, which include
 /// any correlation within a part.
 fn relative_error(counts: &[u32]) -> f64 {
+    debug_assert!(counts.len() > 1, "a variance needs two values");
     let n = float(counts.len() as u64);
     let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / n;
     let deviations = counts.iter().map(|count| f64::from(*count) - mean);

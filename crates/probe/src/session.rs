@@ -93,6 +93,7 @@ impl<'a, T: Target> Session<'a, T> {
 
     /// Begins a step, after `before` of the expected time.
     pub(crate) fn begin(&mut self, what: &str, before: Span) {
+        debug_assert!(before <= self.expected, "a step begins within the plan");
         what.clone_into(&mut self.what);
         self.before = before;
         self.began = self.now();
@@ -122,6 +123,7 @@ impl<'a, T: Target> Session<'a, T> {
         self.outstanding += 1;
         self.requests += 1;
         self.step[0] += 1;
+        debug_assert!(self.outstanding <= self.requests, "what is outstanding was sent");
         if transfers {
             self.bytes += sectors.bytes().get();
         }
@@ -162,6 +164,7 @@ impl<'a, T: Target> Session<'a, T> {
 
     /// Sends nothing for a while; no request may be outstanding.
     pub(crate) fn pause(&mut self, span: Span) -> Result<(), ProbeError> {
+        debug_assert!(self.outstanding == 0 || self.stopped, "a completion would end the pause");
         let until = self.now() + span;
         while self.now() < until && !self.stop() {
             self.wait_once(until)?;

@@ -43,6 +43,7 @@ impl Stream {
                 Some((_, until)) => (counted, *until) = (counted + 1, at),
             }
         }
+        debug_assert!(next <= self.to, "every request lies in the region");
         session.drain()?;
         let elapsed = window.map_or(Span::ZERO, |(since, until)| until.since(since));
         let bytes = float(counted * PIECE.bytes().get());

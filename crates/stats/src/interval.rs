@@ -86,6 +86,7 @@ pub fn hodges_lehmann_interval(sorted: &[f64], confidence: f64) -> Option<RankIn
 /// # Panics
 /// If `sorted` is empty.
 pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
+    debug_assert!(sorted.is_sorted(), "averages are selected by their order");
     let count = walsh_count(sorted.len());
     let upper = walsh_average(sorted, count / 2 + 1);
     if count % 2 == 1 { upper } else { mean(&[walsh_average(sorted, count / 2), upper]) }

@@ -31,9 +31,8 @@ pub(crate) fn file_system_of(file: &File) -> io::Result<FileSystem> {
 
 /// Returns whether the times of an open file are kept by this kernel alone.
 ///
-/// Those of NFS and FUSE are copies that expire, and the server may have rounded them: they change
-/// while nothing is written (`man 5 nfs`, "attribute caching"). Of an unknown file system it is
-/// unknown.
+/// NFS and FUSE return copies that expire, and that the server may have rounded: they change while
+/// nothing is written (`man 5 nfs`, "attribute caching"). An unknown file system may do the same.
 pub(crate) fn keeps_times(file: &File) -> bool {
     file_system_of(file).is_ok_and(|known| keeps_times_of(known.name))
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Census, Usage};
+use drivelab_load::Control;
 
 use super::{OpenError, layout};
 use crate::guard::{self, GuardError, LockHolder, WritableTarget};
-use drivelab_load::Control;
 
 /// Opens a file, or a block device whose name is among `allow_destructive`, for reading and
 /// writing.
@@ -82,10 +82,10 @@ fn open_target(
 
 /// Opens a file or block device to read it, and nothing else. The name is looked up once.
 pub(super) fn open_to_read(path: &Path) -> Result<File, OpenError> {
-    let system = |operation| OpenError::system(operation, path);
-    let found = drivelab_files::look_up(path).map_err(system("open"))?;
-    has_blocks(path, found.metadata().map_err(system("stat"))?.file_type())?;
-    drivelab_files::reopen_to_read(&found).map_err(system("open"))
+    let found = drivelab_files::look_up(path).map_err(OpenError::system("open", path))?;
+    let about = found.metadata().map_err(OpenError::system("stat", path))?;
+    has_blocks(path, about.file_type())?;
+    drivelab_files::reopen_to_read(&found).map_err(OpenError::system("open", path))
 }
 
 /// Excludes every other writer from a `file` that was opened for writing, while it is open.

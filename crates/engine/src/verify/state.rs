@@ -21,10 +21,10 @@ use drivelab_core::verification::{
 use drivelab_core::workload::Workload;
 use drivelab_core::{JobSchedule, Rng};
 use drivelab_files::{Folder, Target};
+use drivelab_load::Sharing;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::RunPlan;
-use drivelab_load::Sharing;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
 /// The beginning of every version.
@@ -77,6 +77,7 @@ impl Header {
 
     /// The job that writes the block with this number; `None` if that is unknown.
     pub(super) fn writer(&self, block: u64) -> Option<u32> {
+        debug_assert!(block < self.blocks, "block {block}");
         let job = (block * self.block_bytes).checked_div(self.part_bytes)?;
         // The rest after the last part belongs to no job.
         u32::try_from(job).ok().filter(|job| *job < self.jobs)
@@ -268,6 +269,7 @@ impl State {
 
     /// The entries of `count` blocks from `first` on.
     pub(super) fn blocks(&self, first: u64, count: usize) -> io::Result<Vec<BlockAccount>> {
+        debug_assert!(first + count as u64 <= self.header.blocks, "{count} blocks from {first}");
         let mut bytes = vec![0; count * ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
         let entries = (first..).zip(bytes.chunks_exact(ENTRY_BYTES));
@@ -289,6 +291,7 @@ impl State {
 
     /// Every write of `job` up to this one is durable.
     pub(super) fn durable(&self, job: u32) -> io::Result<u64> {
+        debug_assert!(job < self.header.jobs, "job {job}");
         let mut bytes = [0; ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, PAGE + u64::from(job) * ENTRY)?;
         let numbers = entry_numbers(of_job(job), &bytes);
@@ -296,6 +299,7 @@ impl State {
     }
 
     pub(super) fn set_durable(&self, job: u32, generation: u64) -> io::Result<()> {
+        debug_assert!(job < self.header.jobs, "job {job}");
         // Entries first: an account that guarantees a flush must know what was flushed.
         self.file.sync_data()?;
         let bytes = entry(of_job(job), [generation, 0]);

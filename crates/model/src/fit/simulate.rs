@@ -54,6 +54,7 @@ impl Seen {
         reason = "an index into a small sample"
     )]
     pub(super) fn quantile(&self, share: f64) -> f64 {
+        debug_assert!((0.0..=1.0).contains(&share), "{share} is not a share");
         let last = self.sorted.len() - 1;
         let position = (share * float(last as u64)).max(0.0);
         let below = (position as usize).min(last);

@@ -175,6 +175,8 @@ impl Column {
 /// The share of `sorted` below `number`, with half of the ties.
 #[expect(clippy::cast_precision_loss, reason = "a share of few draws")]
 fn mid_rank(sorted: &[f64], number: f64) -> f64 {
+    debug_assert!(!sorted.is_empty(), "a rank among no draws is undefined");
+    debug_assert!(sorted.is_sorted(), "ranks are positions in order");
     let below = sorted.partition_point(|other| *other < number);
     let up_to = sorted.partition_point(|other| *other <= number);
     (below + up_to) as f64 / 2.0 / sorted.len() as f64

@@ -41,6 +41,7 @@ pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
         normal::quantile(tail) * model_sigma
     };
     let range95 = [libm::exp(centre - half), libm::exp(centre + half)];
+    debug_assert!(range95[0] <= range95[1], "{range95:?}");
     Some(Prediction { median: libm::exp(centre), range95, sigma })
 }
 

@@ -64,6 +64,8 @@ fn share_within(pairs: &[(f64, f64)], limit: f64) -> f64 {
 
 /// The root mean square distance between the quantiles of two sorted samples.
 fn demerit(left: &[f64], right: &[f64]) -> f64 {
+    debug_assert!(left.is_sorted(), "quantiles are positions in order");
+    debug_assert!(right.is_sorted(), "quantiles are positions in order");
     let squares: f64 = (0..POINTS)
         .map(|point| {
             // Midpoints, so that neither end of a distribution counts twice.

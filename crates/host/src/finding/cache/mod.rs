@@ -118,6 +118,7 @@ fn reported(device: &Device) -> Vec<String> {
 }
 
 fn lost_flushes(findings: &mut Findings, evidence: Vec<String>, remedy: &str) {
+    debug_assert!(!evidence.is_empty(), "an error is shown with what it rests on");
     findings
         .add(FindingId::WriteCacheViewDiffers, Severity::Error)
         .says(

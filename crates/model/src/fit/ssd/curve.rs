@@ -27,6 +27,7 @@ impl Network {
     /// Reads a second with `depth` outstanding.
     pub(super) fn rate(&self, depth: u32) -> f64 {
         debug_assert!(self.dies >= 1.0 && self.pages > 0.0, "{self:?}");
+        debug_assert!(depth > 0, "without a request outstanding nothing completes");
         let visits = self.pages / self.dies;
         let (mut at_die, mut at_wire, mut rate) = (0.0, 0.0, 0.0);
         let most = 1.0 / (visits * self.die).max(self.wire).max(1e-9);

@@ -55,11 +55,13 @@ impl Numbers {
 
     /// Channels: as many as in the class, but at most one for each die.
     pub(super) fn channels(&self) -> f64 {
+        debug_assert!(self.dies >= 1.0, "{self:?}");
         self.dies.min(CHANNELS)
     }
 
     /// Transfer of a unit of 4 KiB over its channel, in us.
     pub(super) fn transfer_us(&self) -> f64 {
+        debug_assert!(self.channel_mb_per_s > 0.0, "{self:?}");
         4096.0 / self.channel_mb_per_s
     }
 }
