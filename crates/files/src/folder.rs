@@ -12,8 +12,6 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::links::LINKS_MAX;
-
 /// The identity of a file, independent of its names: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
@@ -46,6 +44,9 @@ pub struct Folder {
     /// The path that it was opened by, for messages.
     path: PathBuf,
 }
+
+/// Maximum number of links that lead to a file or folder, as the kernel has it.
+pub(crate) const LINKS_MAX: u32 = 40;
 
 /// Opens folders only, and waits for no pipe.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);

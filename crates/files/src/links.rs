@@ -10,9 +10,6 @@ use rustix::io::Errno;
 
 use super::folder::Folder;
 
-/// Maximum number of links that lead to a file or folder, as the kernel has it.
-pub(crate) const LINKS_MAX: u32 = 40;
-
 impl Folder {
     /// Returns what the link of that name leads to; nothing if the name is not that of a link.
     ///

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 
-use super::folder::{ANY, Folder, component};
-use super::links::{LINKS_MAX, refuse_other_owner};
+use super::folder::{ANY, Folder, LINKS_MAX, component};
+use super::links::refuse_other_owner;
 use super::replace::NewFile;
 
 /// A file that will be read, replaced or made, whether it exists or not.
@@ -179,9 +179,9 @@ pub fn create(path: &Path) -> io::Result<NewFile> {
     Target::find(path)?.create()
 }
 
-/// Looks up the file at `path`, through links, to learn its kind before it is opened: opening a pipe
-/// waits for its other end, and opening a tape rewinds it. What is returned can only be asked for
-/// its metadata, and opened by [`reopen_to_read`] and [`reopen_to_write`].
+/// Looks up the file at `path`, through links, to learn its kind before it is opened: opening a
+/// pipe waits for its other end, and opening a tape rewinds it. What is returned has metadata only,
+/// and is opened by [`reopen_to_read`] and [`reopen_to_write`].
 pub fn look_up(path: &Path) -> io::Result<File> {
     Ok(File::from(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?))
 }

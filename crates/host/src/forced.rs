@@ -70,8 +70,8 @@ impl Forced {
 
     /// Returns whether it turns native command queuing on or off; `None` if it does neither.
     fn ncq(&self) -> Option<bool> {
-        // The kernel ignores the case (`drivers/ata/libata-core.c`, `ata_parse_force_one`). It takes
-        // abbreviations too, but one of `noncq` could mean `noncqtrim`, and is refused.
+        // The kernel ignores the case (`drivers/ata/libata-core.c`, `ata_parse_force_one`). It
+        // takes abbreviations too, but one of `noncq` could mean `noncqtrim`, and is refused.
         match self.value.to_ascii_lowercase().as_str() {
             "noncq" => Some(false),
             "ncq" => Some(true),

@@ -16,8 +16,8 @@ pub(crate) struct Identity {
     /// File system and inode of a file, or the number of a device.
     number: (u64, u64),
     length: Bytes,
-    /// The last write to a file, in seconds and nanoseconds. The node of a device has none, and that
-    /// of a file system which does not keep its own times proves nothing.
+    /// The last write to a file, in seconds and nanoseconds. The node of a device has none, and
+    /// that of a file system which does not keep its own times proves nothing.
     modified: Option<(i64, i64)>,
 }
 

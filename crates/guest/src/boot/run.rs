@@ -261,7 +261,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         };
         self.take_outputs()?;
         let [_, results] = &mut self.outputs;
-        let ended_at = self.calendar.now(&self.page)?;
+        let ended_at = self.calendar.checked_now(&self.page)?;
         results.note(ended_at);
         let lines = results.lines();
         let [(console, console_sha256), (results, _)] = self.outputs.map(Output::finish);
@@ -355,7 +355,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             }
             if ready.clock || ready.disk || ready.interrupts {
                 // A guest prints before it sends a message and waits, so the pipe holds all of it.
-                self.outputs[1].note(self.calendar.now(&self.page)?);
+                self.outputs[1].note(self.calendar.checked_now(&self.page)?);
                 self.show_lines()?;
                 return Ok(ready);
             }
@@ -433,7 +433,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         if kicks == 0 {
             return Ok(());
         }
-        let now = self.calendar.now(&self.page)?;
+        let now = self.calendar.checked_now(&self.page)?;
         // In the order of the queues, so that a run can be repeated.
         for index in (0..u64::BITS).filter(|index| kicks & 1 << index != 0) {
             let index = u16::try_from(index).expect("below 64");
@@ -472,7 +472,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             }
             Effect::WriteCache(on) => self.front.set_write_cache(on),
             Effect::Kick(index) => {
-                let now = self.calendar.now(&self.page)?;
+                let now = self.calendar.checked_now(&self.page)?;
                 self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
                 let event = self.next_event();
                 self.calendar.planned(&mut self.page, event)?;

@@ -103,7 +103,7 @@ impl Calendar {
             Op::GetTimeOfDay => self.time_of_day.saturating_add(page.now().ns()),
             Op::Update => {
                 page.set_now(Time::from_ns(message.time));
-                self.now(page)?;
+                self.checked_now(page)?;
                 0
             }
             Op::Broadcast => 0,
@@ -113,7 +113,7 @@ impl Calendar {
     }
 
     /// Returns the time in the page, which the guest writes and may only move forward.
-    pub fn now<M: Memory>(&mut self, page: &Page<M>) -> Result<Time, CalendarError> {
+    pub fn checked_now<M: Memory>(&mut self, page: &Page<M>) -> Result<Time, CalendarError> {
         let now = page.now();
         if now < self.latest {
             return Err(CalendarError::Backwards);
@@ -130,7 +130,7 @@ impl Calendar {
     ) -> Result<(), CalendarError> {
         let Some(event) = event else { return Ok(()) };
         // The new event lies in the past only if the guest ignored its limit.
-        if event < self.now(page)? {
+        if event < self.checked_now(page)? {
             return Err(CalendarError::Overrun);
         }
         page.limit(event);
@@ -144,7 +144,7 @@ impl Calendar {
         page: &mut Page<M>,
         event: Option<Time>,
     ) -> Result<(), CalendarError> {
-        let now = self.now(page)?;
+        let now = self.checked_now(page)?;
         if event.is_some_and(|event| event < now) {
             return Err(CalendarError::Overrun);
         }
@@ -183,7 +183,7 @@ impl Calendar {
             return Ok(Turn::Guest);
         }
         // The guest waits, so neither value can change while the decision is made.
-        let now = self.now(page)?;
+        let now = self.checked_now(page)?;
         // The requested time may have passed before the guest began to wait.
         let request = page.request().map(|request| request.max(now));
         page.set_running(CONTROLLER);

@@ -200,7 +200,7 @@ fn a_guest_that_waits_twice_or_turns_the_time_back_is_refused() {
     let mut guest = Guest::started();
     guest.send(message(Op::Update, 2, 50));
     guest.page.set_now(at(49));
-    assert_eq!(guest.calendar.now(&guest.page), Err(CalendarError::Backwards));
+    assert_eq!(guest.calendar.checked_now(&guest.page), Err(CalendarError::Backwards));
     guest.waits_for(Some(60));
     assert_eq!(guest.turn(None), Err(CalendarError::Backwards));
 }

@@ -59,7 +59,7 @@ fn is_numbered(name: &str, prefix: &str) -> bool {
 }
 
 impl Kind {
-    /// Returns the kind of the block device in folder `block`, whose hardware is in folder `device`.
+    /// Returns the kind of the block device in folder `block`, with its hardware in `device`.
     pub(crate) fn of(block: &Node<'_>, device: Option<&Node<'_>>) -> Self {
         let name = block.name();
         if block.child("dm").is_some() {
@@ -89,7 +89,7 @@ impl Kind {
         device.map_or(Self::Other, Self::by_path)
     }
 
-    /// Returns the kind of a device-mapper device, by the prefix of its uuid, which names its owner.
+    /// Returns the kind of a device-mapper device: the prefix of its uuid names its owner.
     fn mapped(block: &Node<'_>) -> Self {
         let uuid = block.text("dm/uuid").unwrap_or_default();
         match uuid.split('-').next() {

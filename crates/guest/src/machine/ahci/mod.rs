@@ -221,16 +221,14 @@ impl<D: Disk> Ahci<D> {
             sectors: Sectors::ZERO,
             status: 0,
         };
-        // A command that is not queued aborts all queued ones, and so does one with the tag of another
-        // (ATA8-ACS, native command queuing).
-        let mixes = !self.running.is_empty();
-        let is_in_use = self.running.contains_key(&slot);
+        // A command that is not queued, or with a tag in use, aborts all queued ones (ATA8-ACS).
+        let is_new = !self.running.contains_key(&slot);
         let action = match self.ata.decode(&task) {
             Action::Medium(MediumCommand { tag: Some(tag), .. }) if tag != slot => {
                 Action::Refused(ABORTED)
             }
-            action @ Action::Medium(MediumCommand { tag: Some(_), .. }) if !is_in_use => action,
-            _ if mixes => {
+            action @ Action::Medium(MediumCommand { tag: Some(_), .. }) if is_new => action,
+            _ if !self.running.is_empty() => {
                 self.running.clear();
                 self.disk.reset()?;
                 Action::Refused(ABORTED)

@@ -14,8 +14,8 @@ use crate::found::FindingId;
 const PROTECTED: &[&str] = &[
     // Intel and Solidigm data centre drives (product briefs of each series). Client drives share
     // the first letters: `INTEL SSDPEK...` (600p, 660p, 670p), `INTEL SSDPE21D`, `SSDPED1D` and
-    // `SSDPEL1D` (Optane 900P and 905P), `INTEL SSDPE2MW` and `SSDPEDMW` (750), `SOLIDIGM SSDPFK...`
-    // (P41 Plus, P44 Pro).
+    // `SSDPEL1D` (Optane 900P and 905P), `INTEL SSDPE2MW` and `SSDPEDMW` (750),
+    // `SOLIDIGM SSDPFK...` (P41 Plus, P44 Pro).
     "INTEL SSDSC2BA",
     "INTEL SSDSC2BB",
     "INTEL SSDSC2BX",
