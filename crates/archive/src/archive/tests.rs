@@ -516,6 +516,37 @@ fn a_new_archive_waits_for_another_process_that_makes_it() {
 }
 
 #[test]
+fn ids_are_looked_up_while_another_process_keeps_and_deletes_runs() {
+    use std::sync::atomic::AtomicBool;
+    let (folder, archive) = archive();
+    let path = folder.path().join("runs.db");
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|all| {
+        all.spawn(|| {
+            let mut other = open(&path);
+            while !is_done.load(Ordering::Relaxed) {
+                other.keep(&[entry(1), entry(2), entry(3)]).unwrap();
+                other.delete(&[1, 2, 3].map(|number| entry(number).id)).unwrap();
+            }
+        });
+        for _ in 0..2_000 {
+            match archive.find("0000") {
+                Err(ArchiveError::NoSuchRun(_)) => {}
+                // All three or none: no state between has been committed.
+                Err(ArchiveError::Ambiguous { count, first, .. }) => {
+                    if (count, first.len()) != (3, 3) {
+                        is_done.store(true, Ordering::Relaxed);
+                        panic!("{count} of {first:?}");
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn a_reader_does_not_wait_for_a_writer() {
     with_each_kind(|location| {
         let mut archive = open(location);
