@@ -215,6 +215,9 @@ impl Archive {
     /// else: then nothing is deleted.
     pub fn delete(&mut self, ids: &[RunId]) -> Result<(), ArchiveError> {
         self.store.get_mut().transaction(&[], |store, again| {
+            // Before a row is changed: two transactions that lock in another order would wait for
+            // each other.
+            store.lock_commons()?;
             for id in ids {
                 let name = [id.to_string().into()];
                 let of = "SELECT study FROM runs WHERE id = $1 AND study IS NOT NULL";
@@ -230,7 +233,7 @@ impl Archive {
                 // A part refers to its whole by name alone, which no foreign key follows.
                 store.execute("DELETE FROM runs WHERE study = $1", &name)?;
             }
-            Ok(())
+            store.script("DELETE FROM commons WHERE id NOT IN (SELECT common FROM digests)")
         })
     }
 }

@@ -54,6 +54,11 @@ pub(crate) trait Store: fmt::Debug {
     fn begin(&mut self, keys: &[i64]) -> Result<(), ArchiveError>;
     /// Begins to read one state of the database, even if another process writes to it.
     fn begin_reading(&mut self) -> Result<(), ArchiveError>;
+    /// Lets no other transaction add shared texts or refer to them until this one ends: it deletes
+    /// those that nothing refers to. A database with one writer at a time does so anyway.
+    fn lock_commons(&mut self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
     /// Passes each row of the answer to `then`.
     fn each(
         &mut self,

@@ -116,6 +116,11 @@ impl Store for Postgres {
         self.script("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     }
 
+    fn lock_commons(&mut self) -> Result<(), ArchiveError> {
+        // Whoever adds a digest has added to this table before, at least on conflict.
+        self.script("LOCK TABLE commons IN SHARE ROW EXCLUSIVE MODE")
+    }
+
     fn each(
         &mut self,
         text: &str,
