@@ -51,7 +51,7 @@ CREATE TABLE commons (
 -- What comparisons, courses and fleets read of a run.
 CREATE TABLE digests (
     run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
-    -- The drivelab that made the digest out of the record.
+    -- The revision of what is made out of a record; a digest of another revision is not read.
     version TEXT NOT NULL,
     common TEXT NOT NULL REFERENCES commons (id),
     ended_s BIGINT,

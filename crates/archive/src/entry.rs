@@ -232,8 +232,11 @@ impl Columns {
 }
 
 /// Reads a document back: the columns that its row must have, or `None` where none follow from it;
-/// or why it is not a document.
-pub type ReadBack<'a> = &'a dyn Fn(&str) -> Result<Option<Columns>, String>;
+/// or why it is not a document. The digest is of use only where the second argument is true.
+pub type ReadBack<'a> = &'a dyn Fn(&str, bool) -> Result<Option<Columns>, String>;
+
+/// Reads a whole with its parts, or says what is wrong with them together.
+pub type ReadWhole<'a> = &'a dyn Fn(&Whole) -> Result<(), String>;
 
 impl Entry {
     /// The entry of a run of drivelab.

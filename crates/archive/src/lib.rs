@@ -16,10 +16,11 @@ mod schema;
 mod store;
 mod when;
 
-pub use archive::{AT_ONCE, Archive, Checked, Detail, Listed, Merged};
+pub use archive::{AT_ONCE, Archive, Checked, Detail, Listed, Merged, is_digested};
 pub use distrust::Distrust;
 pub use entry::{
-    Columns, Digest, Digested, Entry, Part, Position, ReadBack, RunId, RunIds, Shown, Whole,
+    Columns, Digest, Digested, Entry, Part, Position, ReadBack, ReadWhole, RunId, RunIds, Shown,
+    Whole,
 };
 pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;

@@ -10,7 +10,7 @@ use drivelab_analysis::digest::{Common, CommonRun, Own, RunDigest};
 use drivelab_analysis::run::Dated;
 use drivelab_analysis::{kept, run};
 use drivelab_archive::{
-    Archive, ArchiveError, Detail, Digest, Digested, Filter, Query, RunId, Whole,
+    AT_ONCE, Archive, ArchiveError, Detail, Digest, Digested, Filter, Query, RunId, Whole,
 };
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
@@ -125,19 +125,25 @@ fn labelled(
         return Err(ArchiveError::NoSuchRun(typed.to_owned()).into());
     }
     let (mut reader, mut are_all_own) = (Digests::default(), true);
-    archive.each_digest(&ids, |kept| {
-        if are_all_own {
-            match reader.run(&kept) {
-                Some(digest) => arm.add(digest),
-                None => are_all_own = add_record(arm, archive, kept.id)?,
+    for ids in ids.chunks(AT_ONCE) {
+        archive.each_digest(ids, |kept| {
+            if are_all_own {
+                match reader.run(&kept) {
+                    Some(digest) => arm.add(digest),
+                    None => are_all_own = add_record(arm, archive, kept.id)?,
+                }
             }
+            Ok::<_, Refusal>(())
+        })?;
+        // All of them are read again then, in another way.
+        if !are_all_own {
+            return Ok(None);
         }
-        Ok::<_, Refusal>(())
-    })?;
-    Ok(are_all_own.then_some(()))
+    }
+    Ok(Some(()))
 }
 
-/// Adds a run whose digest is not of this version by its record; returns false for anything else.
+/// Adds a run without a digest by its record; returns false for anything else.
 fn add_record(arm: &mut OwnRuns, archive: &Archive, id: RunId) -> Result<bool, Refusal> {
     let whole = archive.whole(id)?;
     let Content::Runs(mut runs) = kept(&whole).map_err(|why| damaged(&whole, &why))? else {
@@ -171,7 +177,7 @@ pub enum Shared {
 const COMMONS_MAX: usize = 256;
 
 impl Digests {
-    /// The shared part of a digest; `None` for one of another version.
+    /// The shared part of a digest; `None` for one that does not read back.
     pub fn shared(&mut self, digest: &Digest) -> Option<Shared> {
         if let Some(known) = self.commons.get(&digest.common) {
             return known.clone();
@@ -206,19 +212,9 @@ fn damaged(whole: &Whole, why: &str) -> Refusal {
         .hint("see what else is damaged: drivelab archive check")
 }
 
-/// The kept studies whose runs are not those that they were kept with, a sentence each.
-pub fn damaged_studies(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
-    let mut damage = Vec::new();
-    for origin in [Origin::Study, Origin::Matrix] {
-        for id in archive.ids(&Filter { origin: Some(origin), ..Filter::default() })? {
-            // That it cannot be read at all is known by then.
-            let Ok(whole) = archive.find(&id).and_then(|id| archive.whole(id)) else { continue };
-            if let Err(why) = kept(&whole) {
-                damage.push(format!("run {id}: {why}"));
-            }
-        }
-    }
-    Ok(damage)
+/// Reads a whole with its parts; or says why its runs are not those that it was kept with.
+pub fn read_whole(whole: &Whole) -> Result<(), String> {
+    kept(whole).map(drop)
 }
 
 /// Refuses to take runs of different work for one another, which only a time has named.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::record::Figure;
+use drivelab_core::config::Choice as _;
+use drivelab_core::record::{Figure, Origin};
 
-use super::insert::{VERSION, add_digests, is_digested};
+use super::insert::{REVISION, add_digests, is_digested};
+use super::read::whole_with_parts;
 use super::row::{digest, origin, packed, parameters};
 use super::{AT_ONCE, Archive, Checked, runs};
-use crate::entry::{Columns, Digest, ReadBack, RunId};
+use crate::entry::{Columns, Digest, ReadBack, ReadWhole, RunId};
 use crate::error::ArchiveError;
 use crate::store::{Row, Store, Value};
 
@@ -49,22 +51,61 @@ struct Read {
 }
 
 impl Archive {
-    /// Reads everything back.
+    /// Reads everything back, as it is at one moment: other processes may keep and delete runs
+    /// meanwhile.
     ///
     /// # Errors
     /// An archive that cannot be read at all; damage within it is an answer.
-    pub fn check(&self, read_back: ReadBack<'_>) -> Result<Checked, ArchiveError> {
+    pub fn check(
+        &self,
+        read_back: ReadBack<'_>,
+        read_whole: ReadWhole<'_>,
+    ) -> Result<Checked, ArchiveError> {
         self.read(|store| {
-            let all = if self.watch.is_set() { runs(store)? } else { 0 };
-            let mut damage = store.damage()?;
-            let (whole, flaws) = audit(store, read_back, Digests::Compare, &|done: u64| {
-                self.watch.at(done, all);
-                self.go_on()
-            })?;
-            damage.extend(flaws.iter().map(Flaw::sentence));
-            Ok(Checked { whole, damage })
+            store.begin_reading()?;
+            let found = self.check_in(store, read_back, read_whole);
+            // Nothing was written; and what went wrong first is what matters.
+            let _ = store.script("ROLLBACK");
+            found
         })
     }
+
+    /// The same in a transaction.
+    fn check_in(
+        &self,
+        store: &mut dyn Store,
+        read_back: ReadBack<'_>,
+        read_whole: ReadWhole<'_>,
+    ) -> Result<Checked, ArchiveError> {
+        let all = if self.watch.is_set() { runs(store)? } else { 0 };
+        let mut damage = store.damage()?;
+        let (whole, flaws) = audit(store, read_back, Digests::Compare, &|done: u64| {
+            self.watch.at(done, all);
+            self.go_on()
+        })?;
+        damage.extend(flaws.iter().map(Flaw::sentence));
+        for id in studies(store)? {
+            // Its own damage is known, and that of a part.
+            if flaws.iter().any(|flaw| flaw.whole == id) {
+                continue;
+            }
+            let whole = match whole_with_parts(store, &id, &|| self.go_on()) {
+                Err(ArchiveError::Stopped) => return Err(ArchiveError::Stopped),
+                whole => whole.map_err(|error| error.to_string()),
+            };
+            let read = whole.and_then(|whole| read_whole(&whole));
+            damage.extend(read.err().map(|why| format!("run {id}: {why}")));
+        }
+        Ok(Checked { whole, damage })
+    }
+}
+
+/// The wholes that are analysed again from their parts.
+fn studies(store: &mut dyn Store) -> Result<Vec<String>, ArchiveError> {
+    let names = [Origin::Study, Origin::Matrix].map(|origin| Value::from(origin.name().to_owned()));
+    let text = "SELECT id FROM runs \
+                WHERE origin IN ($1, $2) AND study IS NULL AND id IS NOT NULL ORDER BY id";
+    store.rows(text, &names)?.iter().map(|row| row.get(0)).collect()
 }
 
 /// Runs that read back whole, and the damage of the others. `seen` gets the number of runs that
@@ -124,17 +165,25 @@ fn nameless(store: &mut dyn Store) -> Result<Vec<Flaw>, ArchiveError> {
     Ok(if count > 0 { vec![Flaw { run, whole, why }] } else { Vec::new() })
 }
 
-/// Parts whose whole is missing.
+/// Parts whose whole is missing, and digests whose run is.
 fn orphans(store: &mut dyn Store) -> Result<Vec<Flaw>, ArchiveError> {
     let lost = "SELECT id, study FROM runs WHERE study IS NOT NULL \
                 AND NOT EXISTS (SELECT 1 FROM runs whole WHERE whole.id = runs.study)";
     let rows = store.rows(lost, &[])?;
-    let flaws = rows.iter().map(|row| {
+    let parts = rows.iter().map(|row| {
         let (run, whole): (String, String) = (row.get(0)?, row.get(1)?);
         let why = format!("what it is a part of, {whole}, is missing");
         Ok(Flaw { run, whole, why })
     });
-    flaws.collect()
+    let stray = "SELECT run FROM digests \
+                 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = digests.run)";
+    let rows = store.rows(stray, &[])?;
+    let digests = rows.iter().map(|row| {
+        let run: String = row.get(0)?;
+        let why = "it has a digest, but is missing itself".to_owned();
+        Ok(Flaw { whole: run.clone(), run, why })
+    });
+    parts.chain(digests).collect()
 }
 
 /// The figures and the digest that a run must have, where its record says so; or the damage of the
@@ -149,7 +198,10 @@ fn one(
     }
     // The label is not compared: the user may change it, and the record stays as it was.
     let text = packed(row).map_err(|_| "its record is damaged".to_owned())??;
-    let Some(columns) = read_back(&text)? else { return Ok((Vec::new(), None)) };
+    let is_part = row.get::<Option<String>>(3).is_ok_and(|study| study.is_some());
+    // Lists say of an unknown origin what is wrong with it.
+    let is_digested = origin(row, 9).is_ok_and(|origin| is_digested(origin, is_part));
+    let Some(columns) = read_back(&text, is_digested)? else { return Ok((Vec::new(), None)) };
     let Columns { target, host, devices, drive, suite, figures, digest } = columns;
     let expected = [
         ("target", 4, Some(target)),
@@ -166,9 +218,6 @@ fn one(
             return Err(format!("its {what} is {found}, in its record {expected}"));
         }
     }
-    let is_part = row.get::<Option<String>>(3).is_ok_and(|study| study.is_some());
-    // Lists say of an unknown origin what is wrong with it.
-    let is_digested = origin(row, 9).is_ok_and(|origin| is_digested(origin, is_part));
     Ok((figures, digest.filter(|_| is_digested)))
 }
 
@@ -206,8 +255,8 @@ fn odd_figures(
     Ok(odd)
 }
 
-/// Adds the runs whose digest is missing or not that of their record. Another version may have
-/// made another one: its digests are not read here.
+/// Adds the runs whose digest is missing, not that of their record, or one that their record has
+/// none of. A digest of another revision is not read, so it is not compared either.
 fn odd_digests(
     store: &mut dyn Store,
     ids: &[Value],
@@ -222,22 +271,23 @@ fn odd_digests(
     let mut found: BTreeMap<String, Option<Digest>> = BTreeMap::new();
     store.each(&text, ids, &mut |row| {
         let (run, version): (String, String) = (row.get(0)?, row.get(1)?);
-        if version == VERSION {
-            let common: Option<String> = row.get(7)?;
+        if version == REVISION {
+            let common: Option<String> = row.get(7).unwrap_or_default();
             let digest = common.and_then(|common| digest(&row, 2, common.into()).ok());
             found.insert(run, digest);
         } else {
             let known = expected.get(&run).and_then(|read| read.digest.clone());
-            found.insert(run, known);
+            found.extend(known.map(|known| (run, Some(known))));
         }
         Ok(())
     })?;
     for (run, Read { whole, digest, .. }) in expected {
-        let Some(digest) = digest else { continue };
-        let why = match found.get(run) {
-            Some(Some(kept)) if is_same(kept, digest) => continue,
-            Some(_) => "its digest is not that of its record",
-            None => "its digest is missing",
+        let why = match (found.get(run), digest) {
+            (None, None) => continue,
+            (Some(Some(kept)), Some(digest)) if is_same(kept, digest) => continue,
+            (Some(_), Some(_)) => "its digest is not that of its record",
+            (Some(_), None) => "it has a digest, which does not follow from its record",
+            (None, Some(_)) => "its digest is missing",
         };
         let (whole, why) = (whole.clone(), why.to_owned());
         odd.entry(run.clone()).or_insert(Flaw { run: run.clone(), whole, why });

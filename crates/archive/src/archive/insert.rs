@@ -29,8 +29,10 @@ const DIGESTS: [&str; 8] =
 const FIGURES: [&str; 6] = ["run", "position", "name", "unit", "better", "value"];
 const TAGS: [&str; 2] = ["run", "tag"];
 
-/// The version that makes digests.
-pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The revision of the digests that this version makes and reads: another one with every change to
+/// what `drivelab_analysis::digest` says of the same record. A digest of any other revision counts
+/// as none, and the record is read instead.
+pub(super) const REVISION: &str = "1";
 
 /// Entries as rows: those of each table, with the number of the entry.
 pub(super) struct Rows {
@@ -39,8 +41,8 @@ pub(super) struct Rows {
     digests: Vec<(usize, Row)>,
     figures: Vec<(usize, Row)>,
     tags: Vec<(usize, Row)>,
-    /// By their keys.
-    commons: BTreeMap<String, Arc<str>>,
+    /// The shared text of each digest, with its key.
+    commons: Vec<(usize, String, Arc<str>)>,
 }
 
 impl Rows {
@@ -53,7 +55,7 @@ impl Rows {
             digests: Vec::new(),
             figures: Vec::new(),
             tags: Vec::new(),
-            commons: BTreeMap::new(),
+            commons: Vec::new(),
         };
         for (number, entry) in entries.iter().enumerate() {
             // Packing the documents is what takes the time.
@@ -64,7 +66,7 @@ impl Rows {
             if let Some(digest) = entry.digest.as_ref().filter(|_| has_digest(entry)) {
                 let common = key(&digest.common);
                 rows.digests.push((number, digest_row(&entry.id.to_string(), &common, digest)));
-                rows.commons.entry(common).or_insert_with(|| Arc::clone(&digest.common));
+                rows.commons.push((number, common, Arc::clone(&digest.common)));
             }
         }
         debug_assert_eq!(rows.runs.len(), rows.records.len(), "each run has a record");
@@ -86,7 +88,9 @@ impl Rows {
         wanted: impl Fn(usize) -> bool,
     ) -> Result<(), ArchiveError> {
         // First: digests refer to them.
-        add_commons(store, &self.commons)?;
+        let commons = self.commons.iter().filter(|(number, ..)| wanted(*number));
+        let commons = commons.map(|(_, key, common)| (key.clone(), Arc::clone(common)));
+        add_commons(store, &commons.collect())?;
         for (table, columns, rows) in
             [("runs", &RUNS[..], &self.runs), ("records", &RECORDS, &self.records)]
         {
@@ -118,8 +122,8 @@ fn has_digest(entry: &Entry) -> bool {
     is_digested(entry.origin, entry.position.is_some())
 }
 
-/// The same of a run by its origin.
-pub(super) fn is_digested(origin: Origin, is_part: bool) -> bool {
+/// Returns true if a run of this origin is read by its digest.
+pub fn is_digested(origin: Origin, is_part: bool) -> bool {
     !is_part || origin == Origin::Fleet
 }
 
@@ -194,7 +198,7 @@ fn record(entry: &Entry) -> Row {
 /// The digest of a run, in the order of [`DIGESTS`].
 fn digest_row(run: &str, common: &str, digest: &Digest) -> Row {
     let mut row: Vec<Value> =
-        vec![run.to_owned().into(), VERSION.to_owned().into(), common.to_owned().into()];
+        vec![run.to_owned().into(), REVISION.to_owned().into(), common.to_owned().into()];
     row.extend(digest_columns(digest));
     debug_assert_eq!(row.len(), DIGESTS.len(), "a value for each column");
     Row(row)

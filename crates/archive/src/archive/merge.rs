@@ -1,14 +1,16 @@
 //! One archive into another: the other is only read.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::audit::{Digests, Flaw, audit};
-use super::{Archive, Merged, runs};
+use super::row::parameters;
+use super::{AT_ONCE, Archive, Merged, runs};
 use crate::entry::ReadBack;
 use crate::error::ArchiveError;
 use crate::schema::{self, TABLES};
-use crate::store::{self, Present, Row, Sqlite, Stop, Store};
+use crate::store::{self, Present, Row, Sqlite, Stop, Store, Value};
 
 /// Rows that are copied at a time.
 const ROWS: usize = 1000;
@@ -39,10 +41,11 @@ impl Archive {
         leave_out(&mut *copy, &flaws)?;
         copy.script("COMMIT")?;
         let there = runs(&mut *copy)?;
-        let added = store.get_mut().transaction(&[], |store, _| {
+        let (added, odd) = store.get_mut().transaction(&[], |store, _| {
+            let choice = Choice::of(&mut *copy, store)?;
             let mut added = 0;
             for table in TABLES {
-                let copied = copy_rows(&mut *copy, store, table, &|done: u64| {
+                let copied = copy_rows(&mut *copy, store, table, &choice, &|done: u64| {
                     if table == "records" {
                         watch.at(2 * all + done, 3 * all);
                     }
@@ -53,11 +56,13 @@ impl Archive {
                 }
             }
             labels(&mut *copy, store)?;
-            Ok(added)
+            Ok((added, choice.odd_parts))
         })?;
-        assert!(added <= there, "{added} of {there} runs are new");
-        let damage = flaws.iter().map(Flaw::sentence).collect();
-        Ok(Merged { added, present: there - added, damage, ..Merged::default() })
+        let odd: Vec<Flaw> = odd.into_iter().map(odd_part).collect();
+        let taken = there - odd.len() as u64;
+        assert!(added <= taken, "{added} of {taken} runs are new");
+        let damage = flaws.iter().chain(&odd).map(Flaw::sentence).collect();
+        Ok(Merged { added, present: taken - added, damage, ..Merged::default() })
     }
 
     /// All that the other holds in a database of the present schema, which goes with its
@@ -81,7 +86,7 @@ impl Archive {
         copy.begin(&[])?;
         let all = runs(&mut *other)?;
         for table in TAKEN {
-            copy_rows(&mut *other, &mut *copy, table, &|done| {
+            copy_rows(&mut *other, &mut *copy, table, &Choice::default(), &|done| {
                 if table == "records" {
                     self.watch.at(done, 3 * all);
                 }
@@ -95,6 +100,70 @@ impl Archive {
         schema::bring_up_to_date(&mut *copy)?;
         Ok(copy)
     }
+}
+
+/// The rows of another archive that are not taken over.
+#[derive(Default)]
+struct Choice {
+    /// Runs that are present: their records, figures and digests are those of this archive.
+    present: BTreeSet<String>,
+    /// Parts that a present whole does not have here, each with that whole.
+    odd_parts: BTreeMap<String, String>,
+    /// Shared texts of digests that are not taken over.
+    commons: BTreeSet<String>,
+}
+
+impl Choice {
+    /// Compares the runs of `copy` with those of `store`.
+    fn of(copy: &mut dyn Store, store: &mut dyn Store) -> Result<Self, ArchiveError> {
+        let (mut ids, mut wholes) = (Vec::new(), BTreeMap::new());
+        copy.each("SELECT id, study FROM runs", &[], &mut |row| {
+            let id: String = row.get(0)?;
+            wholes.extend(row.get::<Option<String>>(1)?.map(|whole| (id.clone(), whole)));
+            ids.push(id);
+            Ok(())
+        })?;
+        let mut choice = Self::default();
+        for ids in ids.chunks(AT_ONCE) {
+            let text = format!("SELECT id FROM runs WHERE id IN ({})", parameters(1, ids.len()));
+            let ids: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+            store.each(&text, &ids, &mut |row| {
+                choice.present.insert(row.get(0)?);
+                Ok(())
+            })?;
+        }
+        wholes.retain(|id, whole| choice.present.contains(whole) && !choice.present.contains(id));
+        choice.odd_parts = wholes;
+        let mut used = BTreeSet::new();
+        copy.each("SELECT run, common FROM digests", &[], &mut |row| {
+            let (run, common): (String, String) = (row.get(0)?, row.get(1)?);
+            let is_taken = choice.takes("digests", &run);
+            if is_taken {
+                used.insert(common)
+            } else {
+                choice.commons.insert(common)
+            };
+            Ok(())
+        })?;
+        choice.commons.retain(|common| !used.contains(common));
+        Ok(choice)
+    }
+
+    /// Returns true if a row of `table` is taken over; `key` is its run, or the key of a text.
+    fn takes(&self, table: &str, key: &str) -> bool {
+        match table {
+            "commons" => !self.commons.contains(key),
+            _ if self.odd_parts.contains_key(key) => false,
+            "runs" | "tags" => true,
+            _ => !self.present.contains(key),
+        }
+    }
+}
+
+/// The damage of a part that its whole does not have in this archive.
+fn odd_part((run, whole): (String, String)) -> Flaw {
+    let why = format!("it is a part of {whole}, which is present without it");
+    Flaw { run, whole, why }
 }
 
 fn go_on(stop: Option<&Stop>) -> Result<(), ArchiveError> {
@@ -118,16 +187,17 @@ fn leave_out(copy: &mut dyn Store, flaws: &[Flaw]) -> Result<(), ArchiveError> {
     for table in ["records", "digests", "figures", "tags"] {
         copy.script(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)"))?;
     }
-    // A text under the key of another would be taken for that one from then on.
+    // The audit made the digests of these runs before the runs were left out.
     copy.script("DELETE FROM commons WHERE id NOT IN (SELECT common FROM digests)")
 }
 
-/// Copies the rows of a table that are not there, column by name; returns how many. `seen` gets the
-/// number of rows that have been read.
+/// Copies the rows of a table that are chosen and not there, column by name; returns how many.
+/// `seen` gets the number of rows that have been read.
 fn copy_rows(
     from: &mut dyn Store,
     to: &mut dyn Store,
     table: &str,
+    choice: &Choice,
     seen: &dyn Fn(u64) -> Result<(), ArchiveError>,
 ) -> Result<u64, ArchiveError> {
     let columns = from.columns(table)?;
@@ -138,11 +208,16 @@ fn copy_rows(
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let text = format!("SELECT {} FROM {table}", columns.join(", "));
+    let key = columns.iter().position(|name| ["id", "run"].contains(name));
     let (mut added, mut some, mut read) = (0, Vec::new(), 0);
     from.each(&text, &[], &mut |row| {
-        some.push(row);
         read += 1;
         seen(read)?;
+        // The audit finds rows whose key is none.
+        let key = key.and_then(|at| row.get::<Option<String>>(at).ok().flatten());
+        if key.is_none_or(|key| choice.takes(table, &key)) {
+            some.push(row);
+        }
         if some.len() == ROWS {
             let rows: Vec<&Row> = some.iter().collect();
             added += to.add(table, &columns, &rows, Present::Keep)?;

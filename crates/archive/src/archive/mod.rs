@@ -21,6 +21,7 @@ use crate::error::ArchiveError;
 use crate::filter::millis;
 use crate::schema;
 use crate::store::{self, Patience, Stop, Store, Value};
+pub use insert::is_digested;
 use insert::{Rows, same};
 use watch::Watch;
 
@@ -208,7 +209,7 @@ impl Archive {
         })
     }
 
-    /// Deletes runs with their parts.
+    /// Deletes runs with their parts, and the shared texts that no digest refers to any more.
     ///
     /// # Errors
     /// An id that is not there, or that of a part, without which its whole would say something

@@ -5,20 +5,23 @@ use std::sync::Arc;
 
 use drivelab_core::record::Origin;
 
+use super::insert::REVISION;
 use super::row::{digest, document, id, origin, parameters};
 use super::{AT_ONCE, Archive, Detail};
 use crate::entry::{Digested, Part, RunId, Whole};
 use crate::error::ArchiveError;
 use crate::filter::Filter;
 use crate::pack::{unpack, unpack_head};
-use crate::store::{Row, Value};
+use crate::store::{Row, Store, Value};
 
 /// Shared texts that are remembered: neighbouring runs have the same.
 const COMMONS_MAX: usize = 256;
 
-/// The columns of a digest and of the run that it is of, in the order of [`digested`].
+/// The columns of a digest and of the run that it is of, in the order of [`digested`], without the
+/// revision of the digest.
 const DIGESTED: &str = "runs.id, time_ms, origin, study, common, ended_s, seed, content, flaws, \
-                        digests.figures FROM runs LEFT JOIN digests ON digests.run = runs.id";
+                        digests.figures FROM runs LEFT JOIN digests ON digests.run = runs.id \
+                        AND digests.version =";
 
 impl Archive {
     /// A run with its parts.
@@ -52,10 +55,11 @@ impl Archive {
         Ok(count)
     }
 
-    /// Passes the digests of these runs to `then`, in the order of ids. No record is read.
+    /// Passes the digests of these runs to `then`, in the order of ids. No record is read. A digest
+    /// that is damaged or of another revision is none: the record says the same.
     ///
     /// # Errors
-    /// A damaged row, or an error of `then`.
+    /// A damaged row of a run, or an error of `then`.
     pub fn each_digest<E: From<ArchiveError>>(
         &self,
         ids: &[String],
@@ -64,7 +68,9 @@ impl Archive {
         let mut known = BTreeMap::new();
         for ids in ids.chunks(AT_ONCE) {
             let among = parameters(1, ids.len());
-            let text = format!("SELECT {DIGESTED} WHERE runs.id IN ({among}) ORDER BY runs.id");
+            let text = format!(
+                "SELECT {DIGESTED} '{REVISION}' WHERE runs.id IN ({among}) ORDER BY runs.id"
+            );
             // The answer is complete before `then` is called, which may ask the archive itself.
             for one in self.digests(&text, ids, &mut known)? {
                 then(one)?;
@@ -73,11 +79,11 @@ impl Archive {
         Ok(())
     }
 
-    /// The digests of the parts of these wholes, by whole and in the order of ids. No record is
-    /// read.
+    /// The digests of the parts of these wholes, by whole and in the order of ids, as
+    /// [`Self::each_digest`] reads them.
     ///
     /// # Errors
-    /// A damaged row.
+    /// A damaged row of a run.
     pub fn digests_of_parts(
         &self,
         wholes: &[String],
@@ -85,9 +91,13 @@ impl Archive {
         let (mut known, mut parts) = (BTreeMap::new(), BTreeMap::<RunId, Vec<Digested>>::new());
         for wholes in wholes.chunks(AT_ONCE) {
             let among = parameters(1, wholes.len());
-            let text = format!("SELECT {DIGESTED} WHERE study IN ({among}) ORDER BY runs.id");
+            let text =
+                format!("SELECT {DIGESTED} '{REVISION}' WHERE study IN ({among}) ORDER BY runs.id");
             for part in self.digests(&text, wholes, &mut known)? {
-                let whole = part.whole.expect("a part has a whole: it was asked for by that");
+                let Some(whole) = part.whole else {
+                    let why = "the id of what it is a part of is not one".to_owned();
+                    return Err(ArchiveError::Damaged { run: part.id.to_string(), why });
+                };
                 parts.entry(whole).or_default().push(part);
             }
         }
@@ -107,8 +117,7 @@ impl Archive {
             let (mut rows, mut missing) = (Vec::new(), Vec::new());
             store.each(query, &values, &mut |row| {
                 self.go_on()?;
-                let common: Option<String> = row.get(4)?;
-                missing.extend(common.filter(|key| !known.contains_key(key)));
+                missing.extend(common(&row).filter(|key| !known.contains_key(key)));
                 rows.push(row);
                 Ok(())
             })?;
@@ -117,16 +126,19 @@ impl Archive {
             if known.len() + missing.len() > COMMONS_MAX {
                 known.clear();
                 // All that these rows need must be known below.
-                missing = rows.iter().filter_map(|row| row.get(4).ok()).collect();
+                missing = rows.iter().filter_map(common).collect();
                 missing.sort_unstable();
                 missing.dedup();
             }
-            if !missing.is_empty() {
-                let among = parameters(1, missing.len());
+            // A whole may have any number of parts.
+            for keys in missing.chunks(AT_ONCE) {
+                let among = parameters(1, keys.len());
                 let text = format!("SELECT id, text FROM commons WHERE id IN ({among})");
-                let keys: Vec<Value> = missing.into_iter().map(Value::from).collect();
+                let keys: Vec<Value> = keys.iter().cloned().map(Value::from).collect();
                 store.each(&text, &keys, &mut |row| {
-                    known.insert(row.get(0)?, row.get::<String>(1)?.into());
+                    if let Ok(text) = row.get::<String>(1) {
+                        known.insert(row.get(0)?, text.into());
+                    }
                     Ok(())
                 })?;
             }
@@ -158,23 +170,7 @@ impl Archive {
 
     /// The runs with these ids, in the order of ids; whether each has parts.
     fn some(&self, ids: &[String], detail: Detail) -> Result<Vec<(Whole, bool)>, ArchiveError> {
-        let among = parameters(1, ids.len());
-        let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
-        let text = format!(
-            "SELECT record, bytes, id, time_ms, label, origin, \
-             EXISTS (SELECT 1 FROM runs part WHERE part.study = runs.id) \
-             FROM runs LEFT JOIN records ON records.run = runs.id \
-             WHERE id IN ({among}) ORDER BY id"
-        );
-        self.read(|store| {
-            let mut found = Vec::new();
-            store.each(&text, &values, &mut |row| {
-                self.go_on()?;
-                found.push(whole(&row, detail)?);
-                Ok(())
-            })?;
-            Ok(found)
-        })
+        self.read(|store| some(store, ids, detail, &|| self.go_on()))
     }
 
     fn with_parts(&self, (whole, has_parts): (Whole, bool)) -> Result<Whole, ArchiveError> {
@@ -182,22 +178,68 @@ impl Archive {
         if !has_parts {
             return Ok(whole);
         }
-        let text = "SELECT record, bytes, id, position \
-                    FROM runs LEFT JOIN records ON records.run = runs.id \
-                    WHERE study = $1 ORDER BY id";
-        let name: Value = whole.id.to_string().into();
-        let parts = self.read(|store| {
-            let mut parts = Vec::new();
-            store.each(text, std::slice::from_ref(&name), &mut |row| {
-                self.go_on()?;
-                let position = row.get::<Option<String>>(3)?.unwrap_or_default();
-                parts.push(Part { position, document: document(&row, unpack)? });
-                Ok(())
-            })?;
-            Ok(parts)
-        })?;
+        let parts = self.read(|store| parts(store, whole.id, &|| self.go_on()))?;
         Ok(Whole { parts, ..whole })
     }
+}
+
+/// Ends the reading of rows with an error where it is wanted no longer.
+type GoOn<'a> = &'a dyn Fn() -> Result<(), ArchiveError>;
+
+/// The runs with these ids, in the order of ids; whether each has parts.
+fn some(
+    store: &mut dyn Store,
+    ids: &[String],
+    detail: Detail,
+    go_on: GoOn<'_>,
+) -> Result<Vec<(Whole, bool)>, ArchiveError> {
+    let among = parameters(1, ids.len());
+    let values: Vec<Value> = ids.iter().cloned().map(Value::from).collect();
+    let text = format!(
+        "SELECT record, bytes, id, time_ms, label, origin, \
+         EXISTS (SELECT 1 FROM runs part WHERE part.study = runs.id) \
+         FROM runs LEFT JOIN records ON records.run = runs.id \
+         WHERE id IN ({among}) ORDER BY id"
+    );
+    let mut found = Vec::new();
+    store.each(&text, &values, &mut |row| {
+        go_on()?;
+        found.push(whole(&row, detail)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The parts of a whole, in their order.
+fn parts(store: &mut dyn Store, whole: RunId, go_on: GoOn<'_>) -> Result<Vec<Part>, ArchiveError> {
+    let text = "SELECT record, bytes, id, position \
+                FROM runs LEFT JOIN records ON records.run = runs.id \
+                WHERE study = $1 ORDER BY id";
+    let mut parts = Vec::new();
+    store.each(text, &[whole.to_string().into()], &mut |row| {
+        go_on()?;
+        let position = row.get::<Option<String>>(3)?.unwrap_or_default();
+        parts.push(Part { position, document: document(&row, unpack)? });
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+/// A whole with its parts, read where a transaction is under way.
+pub(super) fn whole_with_parts(
+    store: &mut dyn Store,
+    id: &str,
+    go_on: GoOn<'_>,
+) -> Result<Whole, ArchiveError> {
+    let found = some(store, &[id.to_owned()], Detail::All, go_on)?.pop();
+    let (whole, _) = found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_owned()))?;
+    let parts = parts(store, whole.id, go_on)?;
+    Ok(Whole { parts, ..whole })
+}
+
+/// The key of the shared text of a row of [`DIGESTED`].
+fn common(row: &Row) -> Option<String> {
+    row.get::<Option<String>>(4).ok().flatten()
 }
 
 /// A row of record, its length, id, time, label, origin, and whether it has parts.
@@ -218,15 +260,13 @@ fn whole(row: &Row, detail: Detail) -> Result<(Whole, bool), ArchiveError> {
 
 /// A row of [`DIGESTED`].
 fn digested(row: &Row, commons: &BTreeMap<String, Arc<str>>) -> Result<Digested, ArchiveError> {
-    let common = row.get::<Option<String>>(4)?.and_then(|key| commons.get(&key).cloned());
-    let run = id(row, 0)?;
-    let digest = common.map(|common| digest(row, 5, common)).transpose();
+    let common = common(row).and_then(|key| commons.get(&key).cloned());
     Ok(Digested {
-        id: run,
+        id: id(row, 0)?,
         time_ms: row.get::<i64>(1)?.unsigned_abs(),
         origin: known_origin(row, 2, 0)?,
         whole: row.get::<Option<String>>(3)?.and_then(|whole| whole.parse().ok()),
-        digest: digest.map_err(|why| ArchiveError::Damaged { run: run.to_string(), why })?,
+        digest: common.and_then(|common| digest(row, 5, common).ok()),
     })
 }
 

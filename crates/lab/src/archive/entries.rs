@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use drivelab_analysis::digest::{Common, Own, RunDigest};
 use drivelab_analysis::kept;
-use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown};
+use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown, is_digested};
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
 use drivelab_report::run;
@@ -30,12 +30,12 @@ fn id(time_ms: u64) -> RunId {
     ids.next(time_ms, u128::from_le_bytes(bytes))
 }
 
-fn shown(record: &RunRecord) -> Shown {
+fn shown(record: &RunRecord, is_digested: bool) -> Shown {
     let spark = record.total.as_ref().map(|job| run::spark(job, SPARK_MARKS)).unwrap_or_default();
     Shown {
         spark,
         figures: drivelab_analysis::run::metrics(record),
-        digest: Some(digest_of_run(record)),
+        digest: is_digested.then(|| digest_of_run(record)),
     }
 }
 
@@ -65,7 +65,7 @@ fn kept_digest(common: &Common, own: Own) -> Digest {
     }
 }
 
-/// The part of a kept digest that is the run's alone; `None` for one of another version.
+/// The part of a kept digest that is the run's alone; `None` where that does not read back.
 pub fn own(digest: Digest) -> Option<Own> {
     let flaws: Vec<Flaw> = match &digest.flaws {
         Some(text) => serde_json::from_str(text).ok()?,
@@ -83,7 +83,8 @@ pub fn run(record: &RunRecord) -> Entry {
 
 /// A run that ended at `time_ms`.
 pub fn of_record(record: &RunRecord, origin: Origin, time_ms: u64) -> Entry {
-    Entry::of_run(id(time_ms), time_ms, (origin, record), shown(record))
+    let shown = shown(record, is_digested(origin, false));
+    Entry::of_run(id(time_ms), time_ms, (origin, record), shown)
 }
 
 /// The whole that several runs are parts of.
@@ -105,8 +106,8 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
     let (id, time_ms) = (id(about.time_ms), about.time_ms);
     let mut entries = Vec::new();
     for (number, (record, position)) in (0..).zip(parts) {
-        let of_part =
-            Entry::of_run(id.part(number), time_ms, (about.origin, record), shown(record));
+        let shown = shown(record, is_digested(about.origin, true));
+        let of_part = Entry::of_run(id.part(number), time_ms, (about.origin, record), shown);
         entries.push(Entry { label: None, position: Some(position(id)), ..of_part });
     }
     let first = entries.first();
@@ -253,7 +254,7 @@ pub fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entry> {
 
 /// Reads a kept document back: the columns that its row must have, where they follow from it alone.
 /// The result of a study depends on the version that analysed it.
-pub fn read_back(document: &str) -> Result<Option<Columns>, String> {
+pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, String> {
     #[derive(serde::Deserialize)]
     struct Schema {
         schema: String,
@@ -264,7 +265,8 @@ pub fn read_back(document: &str) -> Result<Option<Columns>, String> {
         RUN_SCHEMA => {
             let record: RunRecord = serde_json::from_str(document).map_err(text)?;
             let columns = Columns::of_run(&record, drivelab_analysis::run::metrics(&record));
-            Ok(Some(Columns { digest: Some(digest_of_run(&record)), ..columns }))
+            let digest = is_digested.then(|| digest_of_run(&record));
+            Ok(Some(Columns { digest, ..columns }))
         }
         kept::RESULTS_SCHEMA => {
             let results = kept::read_results(serde_json::from_str(document).map_err(text)?)?;

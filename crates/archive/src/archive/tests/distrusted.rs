@@ -3,7 +3,7 @@
 use super::*;
 
 /// The columns of a record, with one figure.
-fn columns_of(document: &str) -> Result<Option<Columns>, String> {
+fn columns_of(document: &str, _: bool) -> Result<Option<Columns>, String> {
     let record: RunRecord = serde_json::from_str(document).map_err(|it| it.to_string())?;
     let columns = Columns::of_run(&record, vec![Figure::new("iops", 70.0, Better::More)]);
     Ok(Some(Columns { digest: Some(digest(7)), ..columns }))
@@ -14,6 +14,10 @@ fn of_run(number: u32) -> Entry {
     let figures = vec![Figure::new("iops", 70.0, Better::More)];
     let shown = Shown { figures, digest: Some(digest(7)), ..Shown::default() };
     Entry::of_run(entry(number).id, 1_000, (Origin::Run, &record), shown)
+}
+
+fn part_of(number: u32, whole: u32) -> Entry {
+    Entry { position: part(number, whole).position, ..of_run(number) }
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn a_merge_takes_over_only_what_reads_back() {
     // A study without one of its runs would say something else.
     let kept = archive.list(&Filter::default()).unwrap().runs;
     assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [5_000]);
-    assert_eq!(archive.check(&read_back).unwrap(), Checked { whole: 1, damage: Vec::new() });
+    assert_eq!(archive.check(&read_back, &fine).unwrap(), Checked { whole: 1, damage: Vec::new() });
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn a_check_compares_rows_with_their_records() {
     with_each_kind(|location| {
         let mut archive = open(location);
         archive.keep(&[of_run(1), of_run(2), of_run(3)]).unwrap();
-        let checked = |archive: &Archive| archive.check(&columns_of).unwrap();
+        let checked = |archive: &Archive| archive.check(&columns_of, &fine).unwrap();
         assert_eq!(checked(&archive), Checked { whole: 3, damage: Vec::new() });
         let id = |number| entry(number).id;
         let (one, two) = (id(1), id(2));
@@ -116,7 +120,7 @@ fn a_check_compares_digests_with_their_records() {
         // Another version may know other digests.
         digest(4, "version = '2.0', seed = 5");
         sql(&archive, &format!("DELETE FROM digests WHERE run = '{}'", id(5)));
-        let Checked { whole, damage } = archive.check(&columns_of).unwrap();
+        let Checked { whole, damage } = archive.check(&columns_of, &fine).unwrap();
         assert_eq!((whole, damage.len()), (1, 4), "{damage:?}");
         for number in 1..=3 {
             let expected = format!("run {}: its digest is not that of its record", id(number));
@@ -124,6 +128,111 @@ fn a_check_compares_digests_with_their_records() {
         }
         assert!(damage.contains(&format!("run {}: its digest is missing", id(5))), "{damage:?}");
     });
+}
+
+#[test]
+fn a_check_names_digests_that_do_not_belong() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        archive.keep(&[of_run(1), part_of(2, 1)]).unwrap();
+        assert_eq!(archive.check(&columns_of, &fine).unwrap().damage, Vec::<String>::new());
+        let id = entry(2).id;
+        let columns = "version, common, ended_s, seed, content, flaws, figures";
+        let attach = format!(
+            "INSERT INTO digests (run, {columns}) SELECT '{id}', {columns} FROM digests LIMIT 1"
+        );
+        sql(&archive, &attach);
+        let Checked { whole, damage } = archive.check(&columns_of, &fine).unwrap();
+        let why = "it has a digest, which does not follow from its record";
+        assert_eq!((whole, damage), (1, vec![format!("run {id}: {why}")]));
+    });
+}
+
+#[test]
+fn a_check_names_digests_whose_run_is_missing() {
+    let (_folder, mut archive) = archive();
+    archive.keep(&[of_run(1)]).unwrap();
+    sql(&archive, "PRAGMA foreign_keys = off");
+    sql(&archive, "DELETE FROM runs");
+    let damage = archive.check(&columns_of, &fine).unwrap().damage;
+    let id = entry(1).id;
+    assert_eq!(damage, [format!("run {id}: it has a digest, but is missing itself")]);
+}
+
+#[test]
+fn a_check_reads_one_state_while_another_process_writes() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        archive.keep(&[of_run(1), of_run(2)]).unwrap();
+        let other = RefCell::new(open(location));
+        let deleting = |document: &str, is_digested| {
+            // It is gone by the time that its digest is compared.
+            let _ = other.borrow_mut().delete(&[entry(1).id]);
+            columns_of(document, is_digested)
+        };
+        let found = archive.check(&deleting, &fine).unwrap();
+        assert_eq!(found, Checked { whole: 2, damage: Vec::new() });
+        assert_eq!(archive.check(&columns_of, &fine).unwrap().whole, 1);
+    });
+}
+
+#[test]
+fn a_check_reads_studies_with_their_parts() {
+    let (_folder, mut archive) = archive();
+    let study = |number| Entry { origin: Origin::Study, digest: None, ..entry(number) };
+    archive.keep(&[study(1), part(2, 1), study(3)]).unwrap();
+    let has_parts = |whole: &Whole| match whole.parts.len() {
+        0 => Err("it has no runs".to_owned()),
+        _ => Ok(()),
+    };
+    let none = |_: &str, _| Ok(None);
+    let damage = archive.check(&none, &has_parts).unwrap().damage;
+    assert_eq!(damage, [format!("run {}: it has no runs", entry(3).id)]);
+}
+
+#[test]
+fn a_part_of_what_has_no_id_is_damage() {
+    let (_folder, mut archive) = archive();
+    archive.keep(&[entry(1), part(2, 1)]).unwrap();
+    sql(&archive, "UPDATE runs SET study = 'none' WHERE study IS NOT NULL");
+    let refused = archive.digests_of_parts(&["none".to_owned()]).unwrap_err();
+    let part = entry(2).id.to_string();
+    assert!(matches!(&refused, ArchiveError::Damaged { run, .. } if *run == part), "{refused}");
+}
+
+/// The rows of a run in a table.
+fn count(archive: &Archive, table: &str, run: RunId) -> i64 {
+    let rows = sql(archive, &format!("SELECT count(*) FROM {table} WHERE run = '{run}'"));
+    rows[0].get(0).unwrap()
+}
+
+#[test]
+fn a_merge_changes_nothing_of_a_run_that_is_present() {
+    let (folder, mut archive) = archive();
+    archive.keep(&[of_run(1), of_run(2), part_of(3, 2)]).unwrap();
+    // A run whose rows are fewer than its record says: the check says so, and a merge adds none.
+    let one = entry(1).id;
+    sql(&archive, &format!("DELETE FROM digests WHERE run = '{one}'"));
+    sql(&archive, "DELETE FROM commons WHERE id NOT IN (SELECT common FROM digests)");
+    let path = folder.path().join("other.db");
+    let mut other = open(&path);
+    let longer = Entry {
+        figures: vec![
+            Figure::new("iops", 70.0, Better::More),
+            Figure::new("odd", 1.0, Better::More),
+        ],
+        ..of_run(1)
+    };
+    other.keep(&[longer, of_run(2), part_of(3, 2), part_of(4, 2), of_run(5)]).unwrap();
+    assert_eq!((count(&archive, "digests", one), count(&archive, "figures", one)), (0, 1));
+    let merged = archive.merge(&path, &columns_of).unwrap();
+    assert_eq!((merged.added, merged.present), (1, 3), "{merged:?}");
+    let why = format!("it is a part of {}, which is present without it", entry(2).id);
+    assert_eq!(merged.damage, [format!("run {}: {why}", entry(4).id)]);
+    assert_eq!((count(&archive, "digests", one), count(&archive, "figures", one)), (0, 1));
+    assert_eq!(archive.whole(entry(2).id).unwrap().parts.len(), 1);
+    assert_eq!(count(&archive, "records", entry(4).id), 0);
+    assert_eq!(count(&archive, "digests", entry(5).id), 1);
 }
 
 #[test]
@@ -136,7 +245,10 @@ fn a_merge_makes_digests_out_of_records() {
     sql(&other, "INSERT INTO commons VALUES ('0123', 'more')");
     sql(&other, "UPDATE digests SET figures = x'00', content = x'', seed = 1");
     assert_eq!(archive.merge(&path, &columns_of).unwrap(), merged(2, 0));
-    assert_eq!(archive.check(&columns_of).unwrap(), Checked { whole: 2, damage: Vec::new() });
+    assert_eq!(
+        archive.check(&columns_of, &fine).unwrap(),
+        Checked { whole: 2, damage: Vec::new() }
+    );
     let commons = sql(&archive, "SELECT text FROM commons");
     assert_eq!(commons.len(), 1);
     assert_eq!(commons[0].get::<String>(0).unwrap(), *digest(7).common);
@@ -155,7 +267,7 @@ fn a_part_is_deleted_with_its_whole_only() {
         );
         assert_eq!(archive.whole(entry(1).id).unwrap().parts.len(), 2);
         archive.delete(&[entry(1).id]).unwrap();
-        assert_eq!(archive.check(&read_back).unwrap().whole, 0);
+        assert_eq!(archive.check(&read_back, &fine).unwrap().whole, 0);
     });
 }
 
@@ -178,7 +290,7 @@ fn what_a_record_claims_to_be_is_limited() {
     let (_folder, mut archive) = archive();
     archive.keep(&[entry(1)]).unwrap();
     sql(&archive, "UPDATE records SET bytes = 2000000000");
-    let found = archive.check(&read_back).unwrap();
+    let found = archive.check(&read_back, &fine).unwrap();
     assert!(found.damage[0].contains("it claims 2000000000 bytes"), "{found:?}");
     let long = Entry { document: " ".repeat((128 << 20) + 1), ..entry(2) };
     let refused = archive.keep(&[long]).unwrap_err();
@@ -195,7 +307,7 @@ fn reading_ends_when_it_is_wanted_no_longer() {
     let is_stopped = |error: ArchiveError| matches!(error, ArchiveError::Stopped);
     assert!(is_stopped(other.merge(&folder.path().join("runs.db"), &read_back).unwrap_err()));
     archive.stop_when(Arc::new(|| true)).unwrap();
-    assert!(is_stopped(archive.check(&read_back).unwrap_err()));
+    assert!(is_stopped(archive.check(&read_back, &fine).unwrap_err()));
     assert!(is_stopped(archive.list(&Filter::default()).unwrap_err()));
     let none = |_| Ok::<_, ArchiveError>(());
     assert!(is_stopped(archive.each(&Filter::default(), Detail::All, none).unwrap_err()));

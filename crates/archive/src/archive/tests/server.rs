@@ -105,15 +105,15 @@ fn what_is_committed_unheard_is_not_done_again() {
         };
         through(&|archive| archive.keep(&[entry(1), entry(2), part(3, 2)]).unwrap());
         let once = Checked { whole: 3, damage: Vec::new() };
-        assert_eq!(open(&location).check(&read_back).unwrap(), once, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back, &fine).unwrap(), once, "{cut:?}");
         through(&|archive| {
             let known = Entry { id: entry(7).id, ..entry(1) };
             let merged = archive.keep_new(&[known, entry(4), part(5, 4)]).unwrap();
             assert_eq!((merged.added, merged.present), (1, 1), "{cut:?}");
         });
-        assert_eq!(open(&location).check(&read_back).unwrap().whole, 5, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back, &fine).unwrap().whole, 5, "{cut:?}");
         through(&|archive| archive.delete(&[entry(2).id]).unwrap());
-        assert_eq!(open(&location).check(&read_back).unwrap().whole, 3, "{cut:?}");
+        assert_eq!(open(&location).check(&read_back, &fine).unwrap().whole, 3, "{cut:?}");
     }
 }
 

@@ -97,9 +97,7 @@ fn watched<T>(
 fn check(arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open_to_read()?;
     let found = watched(&mut archive, "checking", |archive| {
-        let mut found = archive.check(&entries::read_back)?;
-        found.damage.extend(results::damaged_studies(archive)?);
-        Ok(found)
+        archive.check(&entries::read_back, &results::read_whole)
     })?;
     if ui.json {
         ui.result(&json_text(&serde_json::json!({
