@@ -185,7 +185,11 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 
 /// The kind of the first I/O error in a chain of causes.
 fn io_kind(error: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    causes(error).find_map(|cause| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
+    causes(error).find_map(|cause| match cause.downcast_ref::<Refusal>() {
+        // It may have taken over the message of the error, which is then not among the causes.
+        Some(refusal) => refusal.io,
+        None => cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
+    })
 }
 
 /// What to type next after a failed operation on a file.
@@ -284,6 +288,10 @@ mod tests {
         let plain = Refusal::machine_error(full());
         assert_eq!((format!("{plain:#}"), plain.chain().count()), (full().to_string(), 1));
         assert_eq!(plain.io_kind(), Some(ErrorKind::StorageFull));
+        let nested = Refusal::request("nothing is kept").because(plain);
+        assert_eq!(nested.io_kind(), Some(ErrorKind::StorageFull));
+        let deeper = Refusal::bug("no report").because(nested);
+        assert_eq!(deeper.io_kind(), Some(ErrorKind::StorageFull));
     }
 
     #[test]
