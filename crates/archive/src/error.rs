@@ -123,6 +123,9 @@ pub enum ArchiveError {
     /// Another process writes, and went on for longer than the caller waits.
     #[error("another process is writing to the archive")]
     Busy,
+    /// Another process writes, and the user ended the wait for it.
+    #[error("interrupted while another process was writing to the archive")]
+    Interrupted,
     /// The caller wanted it to end.
     #[error("interrupted while reading the archive")]
     Stopped,
@@ -132,6 +135,15 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
+    /// The same; or that the user ended the wait for another process, where that is so.
+    #[must_use]
+    pub fn unless_interrupted(self, is_interrupted: bool) -> Self {
+        match self {
+            Self::Busy if is_interrupted => Self::Interrupted,
+            other => other,
+        }
+    }
+
     /// The same, where it was met when the archive at `path` was opened.
     pub(crate) fn at(self, path: &Path) -> Self {
         // A store does not know the name that the user gave it.

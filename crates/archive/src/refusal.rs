@@ -1,5 +1,7 @@
 //! Hints for errors of the archive.
 
+use std::path::Path;
+
 use drivelab_core::Refusal;
 
 use crate::error::ArchiveError;
@@ -23,13 +25,14 @@ impl From<ArchiveError> for Refusal {
                 let hint = format!("delete all of it: drivelab delete {whole}");
                 Self::request_error(error).hint(hint)
             }
-            ArchiveError::Stopped => Self::interrupted(error),
+            ArchiveError::Stopped | ArchiveError::Interrupted => Self::interrupted(error),
             ArchiveError::Later { .. } => Self::machine_error(error)
                 .hint("install that version, or name another archive: --archive FILE"),
-            ArchiveError::Unreleased { .. } => {
-                Self::machine_error(error).hint("name another archive: --archive FILE").hint(
-                    "to take its runs over, print them with that version and import the files: \
-                     drivelab show RUN --json > run.json; drivelab archive import run.json",
+            ArchiveError::Unreleased { path } => {
+                let aside = aside(path);
+                Self::machine_error(error).hint(aside).hint(
+                    "to take its runs over, print them with that version first and import the \
+                     files: drivelab show RUN --json > run.json; drivelab archive import run.json",
                 )
             }
             ArchiveError::Busy => Self::machine_error(error)
@@ -70,4 +73,13 @@ impl From<ArchiveError> for Refusal {
                 .hint("check its disk, or its server: drivelab archive check"),
         }
     }
+}
+
+/// What to do about an archive that is too old.
+fn aside(path: &Path) -> String {
+    if is_server(path) {
+        return "name another archive: --archive FILE".to_owned();
+    }
+    let old = path.display();
+    format!("move it away, and the next run makes a new archive: mv {old} {old}.old")
 }

@@ -95,17 +95,12 @@ impl Archive {
         })
     }
 
-    /// The names of all figures, in alphabetical order.
+    /// The names of all figures, those of most runs first.
     ///
     /// # Errors
     /// An archive that cannot be read.
     pub fn figure_names(&self) -> Result<Vec<String>, ArchiveError> {
-        // From each name to the next in the index: a figure is in it once for each run.
-        let text = "WITH RECURSIVE names (name) AS (\
-                    SELECT min(name) FROM figures UNION ALL \
-                    SELECT (SELECT min(name) FROM figures WHERE name > names.name) \
-                    FROM names WHERE name IS NOT NULL) \
-                    SELECT name FROM names WHERE name IS NOT NULL";
+        let text = "SELECT name FROM figures GROUP BY name ORDER BY count(*) DESC, name";
         self.read(|store| store.rows(text, &[])?.iter().map(|row| row.get(0)).collect())
     }
 

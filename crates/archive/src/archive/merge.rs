@@ -30,7 +30,7 @@ impl Archive {
         let copy = self.up_to_date_copy(other);
         let mut copy = copy.map_err(|error| error.at(&store::shown(other)))?;
         let all = runs(&mut *copy)?;
-        let Self { store, watch, .. } = self;
+        let Self { store, watch, is_interrupted, .. } = self;
         let stop = self.stop.as_ref();
         // Each run is read three times: when it is copied, checked and taken over.
         copy.begin(&[])?;
@@ -41,7 +41,7 @@ impl Archive {
         leave_out(&mut *copy, &flaws)?;
         copy.script("COMMIT")?;
         let there = runs(&mut *copy)?;
-        let (added, odd) = store.get_mut().transaction(&[], |store, _| {
+        let taken = store.get_mut().transaction(&[], |store, _| {
             let choice = Choice::of(&mut *copy, store)?;
             let mut added = 0;
             for table in TABLES {
@@ -57,7 +57,8 @@ impl Archive {
             }
             labels(&mut *copy, store)?;
             Ok((added, choice.odd_parts))
-        })?;
+        });
+        let (added, odd) = taken.map_err(|error| error.unless_interrupted(is_interrupted()))?;
         let odd: Vec<Flaw> = odd.into_iter().map(odd_part).collect();
         let taken = there - odd.len() as u64;
         assert!(added <= taken, "{added} of {taken} runs are new");

@@ -35,6 +35,7 @@ pub struct Archive {
     patience: Patience,
     watch: Watch,
     stop: Option<Stop>,
+    is_interrupted: fn() -> bool,
 }
 
 /// The share of records that is read.
@@ -98,7 +99,14 @@ impl Archive {
             Ok(store)
         });
         let store = RefCell::new(opened.map_err(|error| error.at(&named))?);
-        Ok(Self { location: named, store, patience, watch: Watch::default(), stop: None })
+        let (watch, is_interrupted) = (Watch::default(), || false);
+        Ok(Self { location: named, store, patience, watch, stop: None, is_interrupted })
+    }
+
+    /// Says of a wait for another process that it was interrupted, if it ends while
+    /// `is_interrupted`.
+    pub fn interrupted_when(&mut self, is_interrupted: fn() -> bool) {
+        self.is_interrupted = is_interrupted;
     }
 
     /// Calls `seen` while much is read or written, with the runs that are done and all of them.
@@ -116,7 +124,18 @@ impl Archive {
         &self,
         mut work: impl FnMut(&mut dyn Store) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
-        self.store.borrow_mut().persistently(|store, _| work(store))
+        let done = self.store.borrow_mut().persistently(|store, _| work(store));
+        done.map_err(|error| error.unless_interrupted((self.is_interrupted)()))
+    }
+
+    /// Does `work` in one transaction; it gets true where an earlier one may have been committed.
+    fn write<T>(
+        &mut self,
+        keys: &[i64],
+        work: impl FnMut(&mut dyn Store, bool) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let done = self.store.get_mut().transaction(keys, work);
+        done.map_err(|error| error.unless_interrupted((self.is_interrupted)()))
     }
 
     /// Checks that runs can be kept: the file may be one that this user only reads.
@@ -124,7 +143,7 @@ impl Archive {
     /// # Errors
     /// It cannot be written, or is busy.
     pub fn check_writable(&mut self) -> Result<(), ArchiveError> {
-        let done = self.store.get_mut().transaction(&[], |_, _| Ok(()));
+        let done = self.write(&[], |_, _| Ok(()));
         done.map_err(|error| error.at(&self.location))
     }
 
@@ -134,7 +153,7 @@ impl Archive {
     /// A figure that is no number, or a disk that is full.
     pub fn keep(&mut self, entries: &[Entry]) -> Result<(), ArchiveError> {
         let rows = Rows::of(entries, &self.watch)?;
-        self.store.get_mut().transaction(&[], |store, again| {
+        self.write(&[], |store, again| {
             // One is there only if all are.
             if again && rows.first_is_there(store)? {
                 return Ok(());
@@ -152,7 +171,7 @@ impl Archive {
         let rows = Rows::of(entries, &self.watch)?;
         // Documents of one length may be the same.
         let keys: Vec<i64> = entries.iter().map(|it| millis(it.document.len() as u64)).collect();
-        self.store.get_mut().transaction(&keys, |store, again| {
+        self.write(&keys, |store, again| {
             let (mut merged, mut is_new) = (Merged::default(), true);
             let (mut new, mut arriving) = (BTreeSet::new(), BTreeSet::new());
             for (number, entry) in entries.iter().enumerate() {
@@ -198,7 +217,7 @@ impl Archive {
     /// An id that is not there: then nothing is renamed.
     pub fn label(&mut self, ids: &[RunId], label: Option<&str>) -> Result<(), ArchiveError> {
         let label: Value = label.map(str::to_owned).into();
-        self.store.get_mut().transaction(&[], |store, _| {
+        self.write(&[], |store, _| {
             for id in ids {
                 let values = [label.clone(), id.to_string().into()];
                 if store.execute("UPDATE runs SET label = $1 WHERE id = $2", &values)? == 0 {
@@ -215,7 +234,7 @@ impl Archive {
     /// An id that is not there, or that of a part, without which its whole would say something
     /// else: then nothing is deleted.
     pub fn delete(&mut self, ids: &[RunId]) -> Result<(), ArchiveError> {
-        self.store.get_mut().transaction(&[], |store, again| {
+        self.write(&[], |store, again| {
             // Before a row is changed: two transactions that lock in another order would wait for
             // each other.
             store.lock_commons()?;

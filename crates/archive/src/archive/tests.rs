@@ -583,6 +583,44 @@ fn a_writer_waits_for_another_as_long_as_its_caller_does() {
 }
 
 #[test]
+fn a_wait_for_another_process_that_the_user_ends_is_interrupted() {
+    let (folder, mut archive) = archive();
+    let path = folder.path().join("runs.db");
+    let source = folder.path().join("source.db");
+    open(&source).keep(&[entry(3)]).unwrap();
+    archive.keep(&[entry(1)]).unwrap();
+    let mut other = Archive::open(&path, |_| false).unwrap();
+    archive.store.get_mut().begin(&[]).unwrap();
+    type Work = fn(&mut Archive, &Path) -> Result<(), ArchiveError>;
+    let works: [Work; 6] = [
+        |it, _| it.check_writable(),
+        |it, _| it.keep(&[entry(2)]),
+        |it, _| it.keep_new(&[entry(2)]).map(drop),
+        |it, _| it.label(&[entry(1).id], None),
+        |it, _| it.delete(&[entry(1).id]),
+        |it, source| it.merge(source, &read_back).map(drop),
+    ];
+    for work in works {
+        other.interrupted_when(|| false);
+        assert!(matches!(work(&mut other, &source), Err(ArchiveError::Busy)));
+        other.interrupted_when(|| true);
+        assert!(matches!(work(&mut other, &source), Err(ArchiveError::Interrupted)));
+    }
+}
+
+#[test]
+fn the_names_of_figures_begin_with_those_of_most_runs() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        let odd = Figure::new("a.rare", 1.0, Better::More);
+        let both = |number| Entry { figures: entry(number).figures.split_off(1), ..entry(number) };
+        let rare = Entry { figures: vec![odd], ..entry(1) };
+        archive.keep(&[rare, both(2), both(3), entry(4)]).unwrap();
+        assert_eq!(archive.figure_names().unwrap(), ["lat_p99_ns", "a.rare", "iops"]);
+    });
+}
+
+#[test]
 fn a_new_archive_waits_for_another_process_that_makes_it() {
     static MAKER: Mutex<Option<Connection>> = Mutex::new(None);
     let folder = tempfile::tempdir().unwrap();

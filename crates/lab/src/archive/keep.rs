@@ -4,7 +4,7 @@ use drivelab_archive::Entry;
 use drivelab_core::record::Origin;
 use drivelab_core::{Refusal, RefusalKind};
 
-use super::{Location, refused};
+use super::Location;
 use crate::interrupt;
 
 /// The archive that keeps a finished run, and what is said of the run there.
@@ -75,7 +75,7 @@ impl Keep {
                 Some(Origin::Study | Origin::Matrix) => archive.keep_new(&entries).map(drop),
                 _ => archive.keep(&entries),
             }
-            .map_err(refused)
+            .map_err(Refusal::from)
         });
         kept.map_err(|why| NotKept { why, is_asked_for: self.is_asked_for(label.as_deref()) })
     }

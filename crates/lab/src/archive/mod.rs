@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use drivelab_archive::{Archive, ArchiveError, Patience, Query, RunId, is_server};
+use drivelab_archive::{Archive, Patience, Query, RunId, is_server};
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::Folder;
 
@@ -37,7 +37,11 @@ impl Location {
         if let Some(folder) = folder {
             make_folder(folder).at_path("create", folder)?;
         }
-        Archive::open(&path, patience).map_err(refused)
+        let opened = Archive::open(&path, patience);
+        let opened = opened.map_err(|error| error.unless_interrupted(interrupt::requested()));
+        let mut archive = opened?;
+        archive.interrupted_when(interrupt::requested);
+        Ok(archive)
     }
 
     /// Opens it to read what is kept: one that was named must be there.
@@ -46,6 +50,15 @@ impl Location {
         let mut archive = self.open()?;
         archive.stop_when(Arc::new(interrupt::requested))?;
         Ok(archive)
+    }
+
+    /// The same; `None` where no archive was named and none was made yet, and none is made.
+    pub fn open_existing(&self) -> Result<Option<Archive>, Refusal> {
+        let location = self.path()?;
+        if self.0.is_none() && !is_server(&location) && !location.exists() {
+            return Ok(None);
+        }
+        self.open_to_read().map(Some)
     }
 
     fn path(&self) -> Result<PathBuf, Refusal> {
@@ -90,16 +103,6 @@ pub fn millis(time: SystemTime) -> u64 {
 /// The present.
 pub fn now_ms() -> u64 {
     millis(SystemTime::now())
-}
-
-/// An archive that is busy when the user stops waiting is interrupted, not out of reach.
-fn refused(error: ArchiveError) -> Refusal {
-    if matches!(error, ArchiveError::Busy) && interrupt::requested() {
-        return Refusal::interrupted(
-            "interrupted while another process was writing to the archive",
-        );
-    }
-    error.into()
 }
 
 /// Waits for another process that writes to the archive, or for its server.

@@ -79,7 +79,10 @@ impl KeepArgs {
         let Err(NotKept { why, is_asked_for }) = self.request().keep(entries) else {
             return Exit::Done;
         };
-        let why = format!("{why:#}");
+        let hint = why.hints.iter().find(|hint| hint.contains(": mv "));
+        // An archive that is too old stays so until it is moved.
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        let why = format!("{why:#}{hint}");
         ui.warn(&format!("the run was not archived: {why}; use --no-archive to suppress this"));
         if is_asked_for { Exit::CannotHere } else { Exit::Done }
     }
