@@ -427,7 +427,63 @@ fn an_archive_from_before_the_first_release_is_refused_with_a_way_to_keep_its_ru
     )
     .unwrap();
     let refused = drivelab(folder.path(), &["history", "--archive", "old.db"]);
-    refused.failed(3, &["before its first release", "--archive FILE", "archive import"]);
+    refused.failed(3, &["before its first release", "mv old.db old.db.old", "archive import"]);
+    let mut run = command(folder.path(), &RUN[..4]);
+    let printed = said(run.env("DRIVELAB_ARCHIVE", "old.db").output().unwrap());
+    printed.failed(0, &["not archived", "mv old.db old.db.old", "--no-archive"]);
+    fs::rename(folder.path().join("old.db"), folder.path().join("old.db.old")).unwrap();
+    let again = command(folder.path(), &RUN).env("DRIVELAB_ARCHIVE", "old.db").output().unwrap();
+    assert!(!said(again).err.contains("not archived"));
+}
+
+#[test]
+fn the_name_of_no_file_and_no_run_makes_no_archive() {
+    let folder = folder();
+    file(folder.path(), "before.json", "{}");
+    for typed in ["aftr.json", "aftr", "0after", "label:after", "@today"] {
+        for words in [&["compare", "before.json", typed][..], &["show", typed]] {
+            let refused = drivelab(folder.path(), words);
+            assert_ne!(refused.code, 0, "{refused:?}");
+        }
+        let refused = drivelab(folder.path(), &["show", typed]);
+        let is_missing =
+            ["does not exist", "No such file"].iter().any(|it| refused.err.contains(it));
+        assert!(is_missing && refused.code == 2, "{refused:?}");
+    }
+    assert!(!folder.path().join(".kept").exists());
+}
+
+#[test]
+fn a_results_folder_that_cannot_be_read_is_not_called_another_folder() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("results")).unwrap();
+    drivelab(folder.path(), &["show", "results"]).failed(2, &["is not the results folder"]);
+    std::os::unix::fs::symlink("study.toml", folder.path().join("results/study.toml")).unwrap();
+    drivelab(folder.path(), &["show", "results"])
+        .failed(3, &["cannot read `results/study.toml`", "symbolic link"]);
+}
+
+#[test]
+fn runs_whose_digests_are_damaged_or_of_another_version_are_compared_by_their_records() {
+    let folder = folder();
+    for seed in 1..=12 {
+        let label = if seed % 2 == 0 { "even" } else { "odd" };
+        let load = ["--rw=randread", "--number_ios=200", "--label", label, "--archive", "runs.db"];
+        let run = ["run", "drive:generic-5400", "--seed", &seed.to_string()];
+        assert_eq!(drivelab(folder.path(), &[&run[..], &load].concat()).code, 0);
+    }
+    let compare = ["compare", "label:odd", "label:even", "--archive", "runs.db", "--json"];
+    let with_digests = drivelab(folder.path(), &compare);
+    let archive = rusqlite::Connection::open(folder.path().join("runs.db")).unwrap();
+    for (offset, change) in
+        [(0, "content = x'00'"), (4, "version = '0', figures = x''"), (8, "flaws = '['")]
+    {
+        let some = format!("SELECT run FROM digests ORDER BY run LIMIT 4 OFFSET {offset}");
+        let changed = format!("UPDATE digests SET {change} WHERE run IN ({some})");
+        assert_eq!(archive.execute(&changed, []).unwrap(), 4);
+    }
+    let without = drivelab(folder.path(), &compare);
+    assert_eq!((without.code, &without.out), (with_digests.code, &with_digests.out));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! tools.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,9 +71,17 @@ pub fn find(
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
     let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
     match query {
-        Some(query) => find_in(&archive.open_to_read()?, typed, &query, detail),
+        Some(query) => find_in(&opened(archive, typed)?, typed, &query, detail),
         None => Ok(vec![read(what, format)?]),
     }
+}
+
+/// The archive that has what was typed, which may be a file name with a mistake in it: none is made.
+fn opened(archive: &ArchiveArgs, typed: &str) -> Result<Archive, Refusal> {
+    archive.open_existing()?.ok_or_else(|| {
+        Refusal::request(format!("`{typed}` does not exist, and no run has been kept"))
+            .hint("check the file name, or keep a run first: drivelab run")
+    })
 }
 
 /// The content of the kept runs that the typed words name.
@@ -108,7 +117,7 @@ pub fn own_runs(arm: &mut OwnRuns, what: &Path, archive: &Location) -> Result<Op
         return Ok(None);
     }
     match Query::read(typed, now_ms()).map_err(Refusal::request)? {
-        Some(Query::Filter(filter)) => labelled(arm, &archive.open_to_read()?, typed, &filter),
+        Some(Query::Filter(filter)) => labelled(arm, &opened(archive, typed)?, typed, &filter),
         _ => Ok(None),
     }
 }
@@ -382,7 +391,12 @@ fn is_run(text: &str) -> bool {
 
 fn folder(path: &Path) -> Result<KeptStudy, Refusal> {
     let study_path = path.join("study.toml");
-    if !study_path.is_file() {
+    let is_study = match std::fs::metadata(&study_path) {
+        Ok(about) => about.is_file(),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(Refusal::at_path("read", &study_path, error)),
+    };
+    if !is_study {
         let message =
             format!("the directory `{}` is not the results folder of a study", path.display());
         return Err(Refusal::request(message).hint(

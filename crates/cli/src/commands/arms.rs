@@ -48,13 +48,17 @@ pub(crate) fn called_by_content<'a>(
     archive: &ArchiveArgs,
 ) -> Vec<ArmFiles<'a>> {
     let is_id = |arm: &ArmFiles| match arm.files[..] {
-        [file] => !file.exists() && file.to_str().is_some_and(|typed| !typed.contains([':', '@'])),
+        [file] if !file.exists() => {
+            let query = file.to_str().map(|typed| Query::read(typed, now_ms()));
+            matches!(query, Some(Ok(Some(Query::Id(_)))))
+        }
         _ => false,
     };
     if !arms.iter().any(is_id) {
         return arms;
     }
-    let Ok(archive) = archive.open_to_read() else { return arms };
+    // What is wrong with the archive is said when the runs are read.
+    let Ok(Some(archive)) = archive.open_existing() else { return arms };
     let kept: Vec<Option<Kept>> = arms
         .iter()
         .map(|arm| is_id(arm).then(|| kept_run(&archive, arm.files[0])).flatten())
