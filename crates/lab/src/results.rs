@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::archive::{Location, entries, now_ms};
 use crate::fleet::Collected;
-use crate::input;
+use crate::{input, interrupt};
 use crate::stage::{DriveKeys, suite};
 use drivelab_core::Refusal;
 
@@ -77,7 +77,7 @@ pub fn find(
 }
 
 /// The archive that has what was typed, which may be a file name with a mistake in it: none is made.
-fn opened(archive: &ArchiveArgs, typed: &str) -> Result<Archive, Refusal> {
+fn opened(archive: &Location, typed: &str) -> Result<Archive, Refusal> {
     archive.open_existing()?.ok_or_else(|| {
         Refusal::request(format!("`{typed}` does not exist, and no run has been kept"))
             .hint("check the file name, or keep a run first: drivelab run")
@@ -154,16 +154,22 @@ fn labelled(
 
 /// Adds a run without a digest by its record; returns false for anything else.
 fn add_record(arm: &mut OwnRuns, archive: &Archive, id: RunId) -> Result<bool, Refusal> {
-    let whole = archive.whole(id)?;
-    let Content::Runs(mut runs) = kept(&whole).map_err(|why| damaged(&whole, &why))? else {
-        return Ok(false);
-    };
-    for Dated { record, ended_unix_s } in &mut runs {
-        suite::complete(record);
-        let RunDigest { common, own } = RunDigest::of(record);
-        arm.add(RunDigest { common, own: Own { ended_unix_s: *ended_unix_s, ..own } });
-    }
+    let Content::Runs(runs) = content(archive, id)? else { return Ok(false) };
+    runs.into_iter().map(recorded).for_each(|run| arm.add(run));
     Ok(true)
+}
+
+/// The content of a kept run, by its record.
+pub fn content(archive: &Archive, id: RunId) -> Result<Content, Refusal> {
+    let whole = archive.whole(id)?;
+    kept(&whole).map_err(|why| damaged(&whole, &why))
+}
+
+/// The digest of a run whose record was read.
+pub fn recorded(Dated { mut record, ended_unix_s }: Dated) -> RunDigest {
+    suite::complete(&mut record);
+    let RunDigest { common, own } = RunDigest::of(&record);
+    RunDigest { common, own: Own { ended_unix_s, ..own } }
 }
 
 /// Reads digests, and each of their shared parts once.
@@ -403,5 +409,7 @@ fn folder(path: &Path) -> Result<KeptStudy, Refusal> {
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));
     }
+    // Of a journal of many runs it takes a while.
+    let _reading = interrupt::reading();
     KeptStudy::read(path, &DriveKeys)
 }

@@ -16,8 +16,8 @@ const GRACE: Duration = Duration::from_millis(1800);
 /// A shield that is up for longer guards more than one file.
 const FILE_WRITTEN: Duration = Duration::from_millis(100);
 
-/// The end of a verb that only had to analyse its runs.
-const ALL_KEPT: &str = "the finished runs are kept; continue with --resume";
+/// The end of a verb that only had to read or to analyse runs.
+const ALL_KEPT: &str = "the finished runs are kept; repeat the command, of a study with --resume";
 
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 

@@ -309,3 +309,41 @@ pub fn results(results: &Imported, time_ms: u64) -> Vec<Entry> {
     });
     entries.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivelab_core::record::Origin;
+
+    const RECORD: &str = include_str!("../../../../core/tests/records/today.json");
+
+    #[test]
+    fn only_runs_that_are_read_by_their_digests_have_one() {
+        let record: RunRecord = serde_json::from_str(RECORD).unwrap();
+        let about = |origin| Whole {
+            time_ms: 1,
+            origin,
+            target: String::new(),
+            suite: None,
+            label: None,
+            shown: Shown::default(),
+            document: "{}".to_owned(),
+        };
+        let position = |whole| Position {
+            whole,
+            block: 0,
+            arm: String::new(),
+            task: String::new(),
+            json: "{}".to_owned(),
+        };
+        let has_digest = |origin| {
+            let parts: Vec<OnePart<'_>> = vec![(&record, Box::new(position))];
+            whole(about(origin), parts)[1].digest.is_some()
+        };
+        assert!(has_digest(Origin::Fleet));
+        assert!(![Origin::Study, Origin::Matrix, Origin::Jobs].into_iter().any(has_digest));
+        assert!(run(&record).digest.is_some());
+        let columns = |is_digested| read_back(RECORD, is_digested).unwrap().unwrap();
+        assert!(columns(true).digest.is_some() && columns(false).digest.is_none());
+    }
+}

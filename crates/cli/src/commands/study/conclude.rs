@@ -114,9 +114,12 @@ pub(super) fn conclude(
     };
     drop(reading);
     conclusion.publish(progressed, folder, ui, || {
+        // The results folder has all of it by then.
+        let reading = interrupt::reading();
         let figures = drivelab_analysis::study::figures(&result);
-        let about = (keep.label, now_ms());
-        keep.arguments.keep(entries::study(kept, study, about, figures), ui)
+        let entries = entries::study(kept, study, (keep.label, now_ms()), figures);
+        drop(reading);
+        keep.arguments.keep(entries, ui)
     })
 }
 

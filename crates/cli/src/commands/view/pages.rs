@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use drivelab_analysis::digest::Common;
+use drivelab_analysis::digest::{Common, Own};
 use drivelab_analysis::history::Past;
 use drivelab_archive::{Archive, Detail, Digested, Filter, Listed, Query, RunId, since};
-use drivelab_core::record::Kept;
+use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
-use drivelab_core::{Bytes, Refusal};
+use drivelab_core::{Bytes, Refusal, RefusalKind};
 use drivelab_report::comparison;
 use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
@@ -126,11 +126,16 @@ impl Archived {
             let latest = archive.list(&Filter { latest: Some(1), ..filter.clone() })?;
             filter.metric = latest.runs.into_iter().find_map(|run| run.figure).map(|it| it.name);
         }
-        let Listed { runs, damage } = listed(&archive, &filter)?;
+        let Listed { runs, mut damage } = listed(&archive, &filter)?;
         let ids: Vec<String> = runs.iter().map(|kept| kept.id.clone()).collect();
         let (mut reader, mut pasts) = (Digests::default(), BTreeMap::new());
         archive.each_digest(&ids, |kept| {
-            pasts.insert(kept.id.to_string(), past(&mut reader, &kept));
+            let found = past(&mut reader, &archive, &kept)?;
+            let found = found.unwrap_or_else(|why| {
+                damage.push(format!("run {}: {why}", kept.id));
+                Past::default()
+            });
+            pasts.insert(kept.id.to_string(), found);
             Ok::<_, Refusal>(())
         })?;
         let found = runs.into_iter().map(|kept| {
@@ -272,19 +277,44 @@ fn chosen_arms(
     Ok(names.into_iter().zip(arms).map(|(name, (_, _, runs))| (name, runs)).collect())
 }
 
-/// The work of a kept entry, as its digest says.
-fn past(reader: &mut Digests, kept: &Digested) -> Past {
+/// The work of a kept entry, by its digest or else by its record; or why that does not read back.
+fn past(
+    reader: &mut Digests,
+    archive: &Archive,
+    kept: &Digested,
+) -> Result<Result<Past, String>, Refusal> {
     if let Some(run) = reader.run(kept) {
-        return Past::from(run);
+        return Ok(Ok(Past::from(run)));
     }
-    let Some(digest) = &kept.digest else { return Past::default() };
-    let flaws = entries::own(digest.clone()).map(|own| own.flaws).unwrap_or_default();
-    match reader.shared(digest) {
-        Some(Shared::Other(common)) => match &*common {
+    let own = kept.digest.clone().and_then(entries::own);
+    let shared = kept.digest.as_ref().and_then(|digest| reader.shared(digest));
+    match (own, shared) {
+        (Some(Own { flaws, .. }), Some(Shared::Other(common))) => Ok(Ok(match &*common {
             Common::Results { work } => Past { work: work.clone(), flaws, run: None },
             _ => Past::default(),
-        },
-        _ => Past::default(),
+        })),
+        _ => recorded(archive, kept),
+    }
+}
+
+/// The same by the record.
+fn recorded(archive: &Archive, kept: &Digested) -> Result<Result<Past, String>, Refusal> {
+    // Anything else has no digest, and no work of its own.
+    if !matches!(kept.origin, Origin::Run | Origin::Suite | Origin::Import) {
+        return Ok(Ok(Past::default()));
+    }
+    match results::content(archive, kept.id) {
+        Ok(Content::Runs(mut runs)) => {
+            Ok(Ok(runs.pop().map(|run| Past::from(results::recorded(run))).unwrap_or_default()))
+        }
+        Ok(Content::Results(mut results)) => {
+            let run = results.runs.pop();
+            let past = run.map(|it| Past { work: it.work, flaws: it.flaws, run: None });
+            Ok(Ok(past.unwrap_or_default()))
+        }
+        Ok(_) => Ok(Ok(Past::default())),
+        Err(refusal) if refusal.kind == RefusalKind::Interrupted => Err(refusal),
+        Err(refusal) => Ok(Err(format!("{refusal:#}"))),
     }
 }
 
@@ -337,7 +367,32 @@ fn filter(asked: &Asked, latest: u64) -> Result<Filter, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_archive::Digest;
+    use drivelab_core::record::RunRecord;
+
     use super::*;
+
+    #[test]
+    fn the_course_of_a_run_without_a_digest_is_that_of_its_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(&folder.path().join("runs.db"), |_| false).unwrap();
+        let record: RunRecord =
+            serde_json::from_str(include_str!("../../../../core/tests/records/today.json"))
+                .unwrap();
+        let entry = entries::of_record(&record, Origin::Run, 1_000);
+        let (id, digest) = (entry.id, entry.digest.clone());
+        archive.keep(&[entry]).unwrap();
+        let past_of = |digest| {
+            let origin = Origin::Run;
+            let kept = Digested { id, time_ms: 1_000, origin, whole: None, digest };
+            past(&mut Digests::default(), &archive, &kept).unwrap()
+        };
+        let known = past_of(digest.clone()).unwrap();
+        assert!(known.run.is_some());
+        assert_eq!(past_of(None), Ok(known.clone()));
+        let damaged = digest.map(|digest| Digest { flaws: Some("[".to_owned()), ..digest });
+        assert_eq!(past_of(damaged), Ok(known));
+    }
 
     #[test]
     fn a_page_shows_a_limited_number_of_runs() {
