@@ -20,6 +20,14 @@ pub struct Unchanged {
     pub values: String,
 }
 
+impl Unchanged {
+    /// Returns true if these are the two arms, in either order.
+    pub(crate) fn is_of(&self, arms: &[usize]) -> bool {
+        let (one, other) = self.arms;
+        arms == [one, other] || arms == [other, one]
+    }
+}
+
 pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for pair in &question.pairs {

@@ -234,8 +234,8 @@ const TAIL: &str = "lat_p99_ns";
 /// Whatever made the difference, it was not what the comparison is about.
 pub fn withhold(outcomes: &mut [Outcome], unchanged: &[Unchanged]) {
     for outcome in outcomes {
-        let arms = (outcome.from, outcome.to);
-        let Some(found) = unchanged.iter().find(|it| it.arms == arms) else { continue };
+        let arms = [outcome.from, outcome.to];
+        let Some(found) = unchanged.iter().find(|it| it.is_of(&arms)) else { continue };
         let advice = format!(
             "the declared factor did not differ ({} in both arms): the verdict is withheld",
             found.values

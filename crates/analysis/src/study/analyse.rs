@@ -55,7 +55,10 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(&experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
-    let (interactions, unanalysed) = declared::interactions(&experiment, (&series, &sampled), gate);
+    let (interactions, unanalysed) =
+        declared::interactions(&experiment, (&series, &sampled), gate, &|series| {
+            withheld_on(series, &outcomes, &contrasts)
+        });
     let mut notes = notes(&experiment, &blocks, &left_out);
     notes.extend(hosts.iter().flat_map(OnHosts::notes));
     notes.extend(unanalysed);
@@ -72,14 +75,16 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         notes,
         interactions,
         findings: declared::answers(&experiment, &series, &sampled, &|workload, arms| {
-            let factor = attached.unchanged.iter().find(|it| [it.arms.0, it.arms.1] == *arms);
+            let factor = attached.unchanged.iter().find(|it| it.is_of(arms));
             let factor = factor.map(|it| {
                 format!("the declared factor did not differ ({} in both arms)", it.values)
             });
             factor.or_else(|| doubts.about(workload, arms))
         }),
         attached,
-        prices: declared::prices(&experiment, &series, &outcomes),
+        prices: declared::prices(&experiment, &series, &outcomes, &|workload, arms| {
+            doubts.about(workload, arms)
+        }),
         left_out: blocks.finished.len() - blocks.used.len(),
         used: blocks.used,
         series,
@@ -89,6 +94,17 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         contrasts,
         experiment,
     })
+}
+
+/// Why a verdict on a series is withheld, for any of its arms.
+fn withheld_on(
+    series: usize,
+    outcomes: &[Outcome],
+    contrasts: &[ContrastResult],
+) -> Option<String> {
+    let all = outcomes.iter().chain(contrasts.iter().flat_map(|contrast| &contrast.outcomes));
+    let warning = all.filter(|it| it.series == series).find_map(Outcome::withheld);
+    warning.map(|warning| warning.advice.clone())
 }
 
 /// The series compared host by host: the primary metric and the headline of each workload.

@@ -36,6 +36,7 @@ pub(super) fn interactions(result: &StudyResult) -> String {
     let parts = result.interactions.iter().map(|one| {
         let series = &result.series[one.series];
         let verdict = match one.verdict {
+            _ if one.withheld.is_some() => "withheld",
             Interacts::Interact => "the factors interact",
             Interacts::Independent => "no practical interaction",
             Interacts::NotShown => "no interaction shown",
@@ -116,6 +117,9 @@ fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String>
         show(arm.value),
         arm.ci95.map_or_else(none, |limits| escape(&metric::show_range(&price.metric, limits))),
         arm.ratio.map_or_else(none, |(ratio, _)| figures::ratio(ratio)),
-        arm.ratio.and_then(|(_, limits)| limits).map_or_else(none, figures::range),
+        match (&arm.withheld, arm.ratio.and_then(|(_, limits)| limits)) {
+            (Some(why), _) => format!("withheld: {}", inline(why)),
+            (None, limits) => limits.map_or_else(none, figures::range),
+        },
     ]
 }

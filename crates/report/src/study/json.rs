@@ -177,6 +177,7 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
         },
     });
     foreseen(&mut found["interaction"], one.strongest.prediction95);
+    withheld(&mut found["interaction"], one.withheld.as_deref());
     found
 }
 
@@ -184,6 +185,13 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
 fn foreseen(found: &mut Value, prediction95: Option<[f64; 2]>) {
     if let Some(prediction95) = prediction95 {
         found["prediction95"] = json!(prediction95);
+    }
+}
+
+/// Adds why nothing may be concluded although there are figures.
+fn withheld(found: &mut Value, why: Option<&str>) {
+    if let Some(why) = why {
+        found["withheld"] = json!(why);
     }
 }
 
@@ -209,14 +217,16 @@ fn finding(one: &FindingResult) -> Value {
 fn price(result: &StudyResult, price: &Price) -> Value {
     let series = &result.series[price.series];
     let arms = price.arms.iter().map(|arm| {
-        json!({
+        let mut found = json!({
             "arm": result.experiment.arms[arm.arm].name,
             "price_usd": arm.usd,
             "value": arm.value,
             "ci95": arm.ci95,
             "ratio": arm.ratio.map(|(ratio, _)| ratio),
             "ratio_ci95": arm.ratio.and_then(|(_, limits)| limits),
-        })
+        });
+        withheld(&mut found, arm.withheld.as_deref());
+        found
     });
     json!({
         "metric": format!("{}_per_usd", series.name),

@@ -137,7 +137,11 @@ fn prices(result: &StudyResult) -> Option<Table> {
                 show(arm.value),
                 own.unwrap_or_default(),
                 ratio.map(figures::times).unwrap_or_default(),
-                limits.map(figures::range).unwrap_or_default(),
+                match arm.withheld {
+                    // The warnings below say why.
+                    Some(_) => "withheld".to_owned(),
+                    None => limits.map(figures::range).unwrap_or_default(),
+                },
             ]);
         }
     }

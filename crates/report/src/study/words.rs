@@ -171,6 +171,7 @@ fn of_primary(result: &StudyResult) -> impl Iterator<Item = &InteractionResult> 
 
 fn interaction(one: &InteractionResult) -> Sentence {
     let lead = match one.verdict {
+        _ if one.withheld.is_some() => "Interaction withheld:",
         Interacts::Interact => "The factors interact:",
         Interacts::Independent => "No practical interaction:",
         Interacts::NotShown => "No interaction shown:",

@@ -38,6 +38,8 @@ pub struct InteractionResult {
     pub verdict: Interacts,
     /// The value of each combination of levels.
     pub cells: Vec<([usize; 2], f64)>,
+    /// Why there is no conclusion although there are figures.
+    pub withheld: Option<String>,
 }
 
 /// A pair of factors and the layout of the arms.
@@ -49,11 +51,13 @@ struct Layout {
 }
 
 /// The effects of every declared pair of factors on the headline metric of each workload, and why a
-/// pair is left out. Those on the primary metric are one family, all others another.
+/// pair is left out. Those on the primary metric are one family, all others another. `doubt` says
+/// of a series why no verdict may rest on it: every arm is in an interaction.
 pub(crate) fn interactions(
     experiment: &Experiment,
     (series, sampled): (&[Series], &Sampled<'_>),
     gate: usize,
+    doubt: &dyn Fn(usize) -> Option<String>,
 ) -> (Vec<InteractionResult>, Vec<String>) {
     let (mut layouts, mut notes) = (Vec::new(), Vec::new());
     for declared in &experiment.interactions {
@@ -77,6 +81,12 @@ pub(crate) fn interactions(
     let of = |indices: &[usize]| family(experiment, &layouts, (series, sampled), indices);
     let mut results = of(&[gate]);
     results.extend(of(&others));
+    for result in &mut results {
+        result.withheld = doubt(result.series);
+        if result.withheld.is_some() {
+            result.verdict = Interacts::NotShown;
+        }
+    }
     (results, notes)
 }
 
@@ -203,6 +213,7 @@ fn result(
         effects,
         strongest,
         verdict,
+        withheld: None,
     }
 }
 
@@ -228,8 +239,9 @@ impl InteractionResult {
         let drive =
             prediction95.map(|limits| format!("; one such drive: {}", figures::range(limits)));
         let interval = interval + &drive.unwrap_or_default();
+        let withheld = self.withheld.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         format!(
-            "`{}` {} instead of {} {} and {} (interaction {}, {interval})",
+            "`{}` {} instead of {} {} and {} (interaction {}, {interval}){withheld}",
             self.factors[0],
             self.levels[0][to],
             self.levels[0][0],

@@ -2,12 +2,13 @@
 
 use drivelab_core::question::Finding;
 use drivelab_core::record::Flaw;
-use drivelab_stats::Verdict;
+use drivelab_stats::{Interacts, Verdict};
 
 use super::super::{json, text};
 use super::fixture::experiment;
-use super::{PLAIN, small, stalled};
-use drivelab_analysis::study::{Answer, FindingResult, StudyResult, analyse};
+use super::{PLAIN, factorial, small, stalled};
+use drivelab_analysis::attachment::{ArmSettings, Question, Sample};
+use drivelab_analysis::study::{Answer, FindingResult, Price, RunSample, StudyResult, analyse};
 
 #[test]
 fn findings_hold_where_their_whole_interval_does() {
@@ -120,6 +121,74 @@ fn a_finding_from_flawed_runs_cannot_be_told_and_says_why() {
     check(Some(Flaw::Behind { issued: 9, due: 100 }), "did not keep up with the rate");
     let what = "its size went from 2 to 1 bytes".to_owned();
     check(Some(Flaw::Changed { what }), "its size went from 2 to 1 bytes");
+}
+
+#[test]
+fn an_interaction_or_a_price_from_flawed_runs_is_withheld() {
+    let check = |flaw: Option<Flaw>| {
+        let mut it = factorial();
+        it.arms.iter_mut().for_each(|arm| arm.price_usd = Some(50.0));
+        let primary = it.workloads.iter().position(|it| it.name == "random-read-32").unwrap();
+        let of_work = |run: &&mut RunSample| (run.workload, run.arm) == (primary, 3);
+        for run in it.runs.iter_mut().filter(of_work) {
+            run.flaws.extend(flaw.clone());
+        }
+        let result = analyse(it).unwrap();
+        let first = &result.interactions[0];
+        let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
+        let told = text(&result, PLAIN);
+        let is_doubtful = flaw.is_some();
+        assert_eq!(first.withheld.is_some(), is_doubtful, "{flaw:?}");
+        assert_eq!(first.verdict == Interacts::Interact, !is_doubtful, "{flaw:?}");
+        assert_eq!(told.contains("The factors interact:"), !is_doubtful, "{told}");
+        assert_eq!(told.contains("Interaction withheld:"), is_doubtful, "{told}");
+        let of_json = &document["interactions"][0]["interaction"]["withheld"];
+        assert_eq!(of_json.is_string(), is_doubtful, "{of_json}");
+        let series = |price: &&Price| result.series[price.series].workload == primary;
+        let price = result.prices.iter().find(series).unwrap();
+        let withheld: Vec<bool> = price.arms.iter().map(|arm| arm.withheld.is_some()).collect();
+        assert_eq!(withheld, [false, false, false, is_doubtful]);
+        assert!(first.withheld.iter().all(|why| why.contains("`ahci-ncq`")), "{first:?}");
+        // Other workloads are what they were.
+        assert!(result.interactions[1..].iter().all(|one| one.withheld.is_none()));
+    };
+    check(None);
+    check(Some(Flaw::Failed { failed: 94, requests: 100 }));
+    check(Some(Flaw::Behind { issued: 9, due: 100 }));
+}
+
+#[test]
+fn a_finding_about_arms_whose_factor_did_not_differ_cannot_be_told_in_either_order() {
+    let finding = |figure: &str| Finding {
+        name: figure.into(),
+        figure: figure.into(),
+        at_least: Some(0.1),
+        ..Finding::default()
+    };
+    let mut it = small([0, 3], 3);
+    it.findings = vec![
+        finding("random-read-32.iops of ahci-ncq over ide"),
+        finding("random-read-32.iops of ide over ahci-ncq"),
+    ];
+    assert!(analyse(it.clone()).unwrap().findings.iter().all(|it| it.answer == Answer::Holds));
+    let arm = |name: &str| ArmSettings { name: name.into(), declares: Vec::new() };
+    let facts = || [("queue_depth".to_owned(), "1".to_owned())].into_iter().collect();
+    it.attached = Question {
+        arms: vec![arm("ide"), arm("ahci-ncq")],
+        factors: vec!["queue-depth".into()],
+        is_study: true,
+        pairs: vec![(0, 1)],
+        samples: vec![
+            Sample { arm: 0, group: 0, facts: facts() },
+            Sample { arm: 1, group: 0, facts: facts() },
+        ],
+        ..Question::default()
+    };
+    let result = analyse(it).unwrap();
+    for (answer, why) in answers(&result) {
+        assert_eq!(answer, Answer::CannotTell);
+        assert!(why.contains("the declared factor did not differ"), "{why}");
+    }
 }
 
 #[test]
