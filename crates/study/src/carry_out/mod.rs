@@ -252,7 +252,13 @@ fn undo_earlier<S: Stage + ?Sized>(
     let reset = run.map_or(Ok(()), |request| stage.undo_run(request));
     // The arm is undone whether or not its run could be.
     let undone = if is_arm { stage.undo(index) } else { Ok(()) };
-    let undone = reset.and(undone);
+    if reset.is_err() {
+        watch.warn(&format!(
+            "the run of arm `{name}` may still be in force: undo what its `reset` undoes by hand, \
+             remove `{}`, then continue with --resume",
+            out.entered_path().display()
+        ));
+    }
     if undone.is_err() {
         watch.warn(&format!(
             "arm `{name}` may still be in force: undo it by hand, remove `{}`, then continue with \
@@ -260,7 +266,7 @@ fn undo_earlier<S: Stage + ?Sized>(
             out.entered_path().display()
         ));
     }
-    undone?;
+    reset.and(undone)?;
     Ok(out.left()?)
 }
 
@@ -335,6 +341,12 @@ mod tests {
         seeds: Vec<u64>,
         /// No run is like the one before.
         drifts: bool,
+        /// Undoing a run and undoing an arm fail.
+        fails: [bool; 2],
+    }
+
+    fn fail(does: bool) -> Result<(), Refusal> {
+        if does { Err(Refusal::machine("it failed")) } else { Ok(()) }
     }
 
     impl Stage for Machine<'_> {
@@ -379,6 +391,14 @@ mod tests {
             })
         }
 
+        fn undo(&mut self, _: usize) -> Result<(), Refusal> {
+            fail(self.fails[1])
+        }
+
+        fn undo_run(&mut self, _: Request) -> Result<(), Refusal> {
+            fail(self.fails[0])
+        }
+
         fn settings(&self) -> Vec<Vec<(String, String)>> {
             Vec::new()
         }
@@ -416,7 +436,13 @@ mod tests {
             boots += 1;
             assert!(boots < 20, "the study never ends");
             let boot = Some(boots.to_string());
-            let mut machine = Machine { study: &study, boot, seeds: Vec::new(), drifts: false };
+            let mut machine = Machine {
+                study: &study,
+                boot,
+                seeds: Vec::new(),
+                drifts: false,
+                fails: [false; 2],
+            };
             let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
             if let Progressed::Done = go_on() {
                 break;
@@ -433,6 +459,34 @@ mod tests {
     }
 
     #[test]
+    fn only_what_could_not_be_undone_is_said_to_be_in_force() {
+        let text =
+            STUDY.replace("manual = \"set it in the BIOS\"", "apply = \"true\"\nrevert = \"true\"");
+        let study = StudyFile::parse("undo.toml", &text, &TwoKeys).unwrap();
+        let header = header(&study, Design::Interleaved);
+        let check = |fails, expected: [bool; 2]| {
+            let folder = tempfile::tempdir().unwrap();
+            let watch = Quiet::default();
+            let out = Out::create(folder.path(), &text, &header, &watch).unwrap();
+            let request = Request { arm: 1, task: Task::Workload(0), seed: 1, specimen: None };
+            out.entering(&InForce { arm: "two".into(), run: Some(request) }, &watch).unwrap();
+            let mut machine =
+                Machine { study: &study, boot: None, seeds: Vec::new(), drifts: false, fails };
+            let undone = undo_earlier(&study, &mut machine, &out, &watch);
+            assert_eq!(undone.is_ok(), fails == [false; 2]);
+            assert_eq!(out.entered().unwrap().is_none(), undone.is_ok());
+            let warnings = watch.warnings.borrow();
+            let said = |words: &str| warnings.iter().any(|it| it.starts_with(words));
+            let words = ["the run of arm `two` may still be", "arm `two` may still be in force"];
+            assert_eq!(words.map(said), expected, "{warnings:?}");
+        };
+        check([false, false], [false, false]);
+        check([true, false], [true, false]);
+        check([false, true], [false, true]);
+        check([true, true], [true, true]);
+    }
+
+    #[test]
     fn a_workload_has_the_same_seeds_whichever_others_there_are() {
         let two = format!("{STUDY}[[workload]]\nname = \"late\"\nnumber_ios = 3\n");
         let two = two.replace("read.iops", "late.iops");
@@ -444,8 +498,13 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let watch = Quiet::default();
             let mut out = Out::create(folder.path(), &two, &header, &watch).unwrap();
-            let mut machine =
-                Machine { study: &study, boot: None, seeds: Vec::new(), drifts: false };
+            let mut machine = Machine {
+                study: &study,
+                boot: None,
+                seeds: Vec::new(),
+                drifts: false,
+                fails: [false; 2],
+            };
             carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
             machine.seeds
         };
@@ -465,7 +524,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let watch = Quiet::default();
             let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
-            let mut machine = Machine { study: &study, boot: None, seeds: Vec::new(), drifts };
+            let mut machine =
+                Machine { study: &study, boot: None, seeds: Vec::new(), drifts, fails: [false; 2] };
             let done = carry_out(&study, &agenda, &mut machine, &mut out, &watch);
             (done.map(|_| out.done.len()), machine.seeds.len())
         };
