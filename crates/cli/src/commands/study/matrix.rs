@@ -32,7 +32,7 @@ pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
     let name = file.display().to_string();
     let text = input::text(&file, input::MATRIX)?;
     let study = StudyFile::of_matrix(Matrix::parse(&name, &text)?);
-    let mut stage = RealCells::new(&study, overwrite, allow_destructive)?;
+    let stage = RealCells::new(&study, overwrite, allow_destructive)?;
     let asked = Asked { study: name, blocks: study.blocks, overwrite, ..Asked::default() };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let agenda = Agenda::new(&study, &header.plan);
@@ -44,5 +44,5 @@ pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
         Out::create(&folder, &text, &header, &console)?
     };
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
-    session.go_on(&mut stage, ui)
+    session.go_on(Box::new(stage), ui)
 }

@@ -9,12 +9,12 @@ use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
     Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Progressed,
-    Stage, StageName, StudyFile, carry_out,
+    StageName, StudyFile, carry_out,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
-use super::place::{Executor, Wanted};
+use super::place::{AnyStage, Executor, Wanted};
 use super::short::{self, Watching};
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};
@@ -45,7 +45,7 @@ pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) 
     let asked = Asked { ranks: executor.ranks(), ..asked(arguments, name, &study) };
     let set_up = arguments.in_place.as_deref();
     let wanted = Wanted { study: &mut study, text: &text, asked: &asked, set_up };
-    let mut stage = executor.stage(wanted)?;
+    let stage = executor.stage(wanted)?;
     let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
@@ -53,7 +53,7 @@ pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) 
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
     let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
-    session.go_on(stage.as_mut(), ui)
+    session.go_on(stage, ui)
 }
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
@@ -85,13 +85,15 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     let ranks = executor.ranks();
     let set_up = arguments.in_place.as_deref();
     let wanted = Wanted { study: &mut study, text: &text, asked: &again, set_up };
-    let mut stage = executor.stage(wanted)?;
+    let stage = executor.stage(wanted)?;
     // As many as the stage settled, which a damaged plan does not say.
     let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
-    // A journal of many runs takes a while to read, too.
-    let reading = interrupt::reading();
+    // A journal of many runs takes a while to read, too. A guest or a server that is up needs this
+    // process to end it.
+    let is_alone = matches!(study.stage, StageName::Simulate | StageName::Hardware);
+    let reading = is_alone.then(interrupt::reading);
     let going = begun.resume(&text, &header, &console)?;
     let plan = going.header.plan.clone();
     let agenda = Agenda::new(&study, &plan);
@@ -99,7 +101,7 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     drop(reading);
     let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan, agenda, out };
-    session.go_on(stage.as_mut(), ui)
+    session.go_on(stage, ui)
 }
 
 /// Returns the way in which the result of a command is kept and shown.
@@ -139,7 +141,7 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(super) fn go_on(mut self, stage: &mut dyn Stage<Error = Refusal>, ui: Ui) -> Outcome {
+    pub(super) fn go_on(mut self, mut stage: AnyStage<'_>, ui: Ui) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -155,7 +157,7 @@ impl Session<'_> {
         let progress = Progress::rounds(runs, runs / blocks.max(1), &study.title);
         let progress = if known.is_some() { progress.announced() } else { progress };
         let watching = Watching { console: Console::with_progress(ui, progress), study };
-        let made = carry_out(study, &self.agenda, stage, &mut self.out, &watching);
+        let made = carry_out(study, &self.agenda, stage.as_mut(), &mut self.out, &watching);
         drop(watching);
         let how = if study.is_matrix_alone() { "the same command" } else { "--resume" };
         let progressed = made.map_err(|failure| match self.out.done.len() {
@@ -174,6 +176,8 @@ impl Session<'_> {
             reproduce: command(&words(study, &self.asked, stage.size())),
         };
         let header = header(study, stage.target(), self.plan, &self.asked);
+        // Ctrl-C ends a conclusion at once: no guest or server may be left by then.
+        drop(stage);
         let kept = KeptStudy::new(self.text, header, frame, runs);
         conclude::conclude(study, &kept, &progressed, (&folder, self.keep), ui)
     }
