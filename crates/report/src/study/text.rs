@@ -67,16 +67,18 @@ fn headlines(result: &StudyResult) -> Table {
     for (index, workload) in result.experiment.workloads.iter().enumerate() {
         let mut series = result.series.iter().filter(|s| s.workload == index);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
-        let measured = |arm| series.show(series.mean(arm));
         let (name, about, baseline) =
             (&workload.name, &workload.summary, &result.experiment.arms[0].name);
-        let body =
-            format!("{about}; `{baseline}` has {}, {}", measured(0), direction(series.better));
+        let first = result.headline(index, 1);
+        let measured = first.map_or_else(|| series.mean(0), |outcome| outcome.mean(series, 0));
+        let (measured, direction) = (series.show(measured), direction(series.better));
+        let body = format!("{about}; `{baseline}` has {measured}, {direction}");
         table.heading(format!("{name}:"), body);
         for arm in 1..result.experiment.arms.len() {
             let Some(outcome) = result.headline(index, arm) else { continue };
             let name = format!("  {}", result.experiment.arms[arm].name);
-            let mut row = vec![Cell::from(name), measured(arm).into()];
+            let measured = series.show(outcome.mean(series, arm));
+            let mut row = vec![Cell::from(name), measured.into()];
             row.extend(conclusion(outcome, result));
             table.row(row);
         }

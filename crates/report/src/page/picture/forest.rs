@@ -33,7 +33,7 @@ impl Forest<'_> {
             let about = format!(
                 "{about}{sign} <code>{}</code> has {}, {}",
                 escape(self.names[0]),
-                html::micro(&escape(&series.show(series.mean(0)))),
+                html::micro(&escape(&series.show(same[0].mean(series, 0)))),
                 direction(series.better),
             );
             let lines = same.iter().map(|outcome| {

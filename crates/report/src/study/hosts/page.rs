@@ -42,8 +42,8 @@ fn row(
     let series = &judged.series[outcome.series];
     let comparison = &outcome.adjusted.comparison;
     let cells = [
-        escape(&series.show(series.mean(arms.0))),
-        escape(&series.show(series.mean(arms.1))),
+        escape(&series.show(outcome.mean(series, arms.0))),
+        escape(&series.show(outcome.mean(series, arms.1))),
         html::inline(&figures::times(comparison.ratio)),
         comparison.ci95.map(figures::range).unwrap_or_default(),
         escape(&outcome.word()),

@@ -100,8 +100,8 @@ fn row(judged: &Judged, name: &str, arms: (usize, usize)) -> Option<Vec<Cell>> {
     let series = &judged.series[outcome.series];
     let comparison = &outcome.adjusted.comparison;
     Some(vec![
-        series.show(series.mean(arms.0)).into(),
-        series.show(series.mean(arms.1)).into(),
+        series.show(outcome.mean(series, arms.0)).into(),
+        series.show(outcome.mean(series, arms.1)).into(),
         figures::times(comparison.ratio).into(),
         comparison.ci95.map(figures::range).unwrap_or_default().into(),
         (outcome.word(), style(outcome.verdict())).into(),

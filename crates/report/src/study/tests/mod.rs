@@ -376,6 +376,23 @@ To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
 ");
 }
 
+#[test]
+fn means_are_of_the_blocks_that_their_ratio_counts() {
+    let mut result = analyse(small([0, 3], 3)).unwrap();
+    let primary = result.primary;
+    // As where block 1 is a copy of another.
+    result.outcomes[primary].adjusted.copies = vec![0];
+    let index = result.outcomes[primary].series;
+    result.series[index].values.iter_mut().for_each(|values| values[0] *= 100.0);
+    let (series, outcome) = (&result.series[index], &result.outcomes[primary]);
+    let [told, page] = [text(&result, PLAIN), crate::page::of_study(&result, &[])];
+    let all = series.show(series.mean(0));
+    let counted = series.show(outcome.mean(series, 0));
+    assert!(told.contains(&format!("`ide` has {counted}")), "{counted}: {told}");
+    assert!(!told.contains(&all), "{all}: {told}");
+    assert!(page.contains(&format!("<code>ide</code> has {counted}")), "{counted}");
+}
+
 /// The four arms of the fixture as two factors: a controller, and whether something queues.
 fn factorial() -> Experiment {
     let mut it = experiment(1, 10);
