@@ -146,16 +146,19 @@ fn got_better(result: &StudyResult) -> Option<Sentence> {
     Sentence::listing("But better:", parts, Some(Verdict::Faster))
 }
 
-/// Metrics that got worse though the headline of their workload did not.
-fn got_worse(result: &StudyResult) -> Option<Sentence> {
-    let worse = result.outcomes.iter().filter(|outcome| {
-        let series = result.series_of(outcome);
-        let headline = result.headline(series.workload, outcome.to).map(Outcome::verdict);
+/// Metrics of the candidate that got worse though the headline of their workload did not.
+pub(super) fn worse(result: &StudyResult) -> impl Iterator<Item = &Outcome> {
+    result.outcomes.iter().filter(|outcome| {
+        let workload = result.series_of(outcome).workload;
+        let headline = result.headline(workload, outcome.to).map(Outcome::verdict);
         outcome.to == result.candidate
             && outcome.verdict() == Verdict::Slower
             && headline != Some(Verdict::Slower)
-    });
-    let parts = worse.map(|outcome| {
+    })
+}
+
+fn got_worse(result: &StudyResult) -> Option<Sentence> {
+    let parts = worse(result).map(|outcome| {
         let series = result.series_of(outcome);
         let workload = &result.experiment.workloads[series.workload].summary;
         format!("{} for {workload} ({})", metric::label(&series.metric), sized(outcome, series))

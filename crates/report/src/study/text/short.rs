@@ -4,7 +4,7 @@
 use drivelab_core::record::{Doubt, MarkId};
 use drivelab_stats::Verdict;
 
-use super::super::words::{answer, withheld};
+use super::super::words::{answer, withheld, worse};
 use super::{conclusion, settle};
 use crate::outcome::{Sentence, direction};
 use crate::text::{Align, BOLD, Brief, Cell, DOUBT, Look, Table, rest};
@@ -50,7 +50,7 @@ fn matters(result: &StudyResult, look: Look) -> String {
     for note in foreign(result) {
         brief.add(&(look.led("Note:", DOUBT, &note, 2) + "\n"));
     }
-    let sentences = worse(result)
+    let sentences = got_worse(result)
         .into_iter()
         .chain(by_verdict(result, "Slower:", |it| it.verdict() == Verdict::Slower))
         .chain(by_verdict(result, "Depends on the drive:", Outcome::depends))
@@ -110,16 +110,10 @@ fn listed(lead: &str, names: &[String]) -> Option<Sentence> {
     Some(Sentence::new(lead, body, None))
 }
 
-/// Metrics of the candidate that got worse though the headline of their workload did not.
-fn worse(result: &StudyResult) -> Option<Sentence> {
-    let worse = result.outcomes.iter().filter(|it| {
-        let workload = result.series_of(it).workload;
-        let headline = result.headline(workload, it.to).map(Outcome::verdict);
-        let is_worse = it.verdict() == Verdict::Slower && headline != Some(Verdict::Slower);
-        it.to == result.candidate && is_worse
-    });
+/// The metrics that got worse, each with its workloads.
+fn got_worse(result: &StudyResult) -> Option<Sentence> {
     let mut metrics: Vec<(String, Vec<String>)> = Vec::new();
-    for it in worse {
+    for it in worse(result) {
         let series = result.series_of(it);
         let (label, workload) = (
             metric::label(&series.metric),
