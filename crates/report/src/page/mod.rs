@@ -202,7 +202,8 @@ fn blocks(result: &StudyResult) -> String {
     };
     let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, every \
                  block has the same direction; where some rise and some fall, blocks \
-                 disagree. Where arms differ twentyfold or more the scale is logarithmic.";
+                 disagree. The scale is logarithmic where the largest value is at least 20 times the \
+                 smallest.";
     html::section("Block by block", about, &(shown + &others))
 }
 
