@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use drivelab_core::Refusal;
+use drivelab_analysis::outcome::validity;
 use drivelab_core::config::Choice as _;
 use drivelab_formats::export::table::{self, Column, Values};
 use drivelab_report::publish::Format;
@@ -51,6 +52,9 @@ fn rendered(swept: &Swept, format: Option<Format>, file: &Path) -> Option<Result
     }))
 }
 
+/// The column with what is wrong with a row; empty where nothing is.
+const FLAWS: &str = "flaws";
+
 /// All rows by columns, under the names that they have in the files of rows.
 fn columns(modelled: &Modelled, kept: &Kept) -> Vec<Column> {
     let rows = || kept.rows.values();
@@ -86,5 +90,6 @@ fn columns(modelled: &Modelled, kept: &Kept) -> Vec<Column> {
     for name in Figures::NAMES {
         add(name, Values::Numbers(rows().map(|row| row.figures.get(name)).collect()));
     }
+    add(FLAWS, Values::Texts(rows().map(|row| validity::in_words(&row.flaws)).collect()));
     columns
 }

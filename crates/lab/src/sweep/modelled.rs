@@ -174,11 +174,6 @@ impl Modelled {
         // A figure of flawed runs is not that of its settings: it is listed and not ranked.
         let (rows, flawed): (Vec<&Row>, Vec<&Row>) =
             kept.rows.values().partition(|row| validity::counts(&row.flaws));
-        let flawed = flawed.into_iter().map(|row| Flawed {
-            point: row.point,
-            why: validity::in_words(&row.flaws),
-            parameters: self.words_of(row),
-        });
         let parameters = self.sweep.parameters.iter().map(|parameter| {
             let words = rows.iter().map(|row| row.parameters[&parameter.name].clone());
             let words: Vec<String> = words.collect();
@@ -187,11 +182,21 @@ impl Modelled {
         });
         let open =
             kept.rows.values().next().map(|row| row.unknowns.keys().cloned().collect::<Vec<_>>());
-        let unknowns = open.unwrap_or_default().into_iter().map(|name| {
-            let values = rows.iter().map(|row| row.unknowns.get(&name).copied());
-            let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
+        let open = open.unwrap_or_default();
+        let unknown = |row: &Row, name: &str| row.unknowns.get(name).copied().unwrap_or(f64::NAN);
+        let unknowns = open.iter().map(|name| {
+            let values: Vec<f64> = rows.iter().map(|row| unknown(row, name)).collect();
             let words = values.iter().map(f64::to_string).collect();
-            Factor { name, is_unknown: true, values, words }
+            Factor { name: name.clone(), is_unknown: true, values, words }
+        });
+        let flawed = flawed.into_iter().map(|row| {
+            let unknowns = open.iter().map(|name| unknown(row, name).to_string());
+            Flawed {
+                point: row.point,
+                why: validity::in_words(&row.flaws),
+                value: row.figures.get(self.sweep.figure),
+                words: self.words_of(row).into_iter().chain(unknowns).collect(),
+            }
         });
         Swept {
             title: self.sweep.title.clone(),
@@ -204,6 +209,7 @@ impl Modelled {
             points: self.sweep.points,
             factors: parameters.chain(unknowns).collect(),
             made: rows.iter().map(|row| (row.point, row.figures.get(self.sweep.figure))).collect(),
+            remarks: rows.iter().map(|row| validity::in_words(&row.flaws)).collect(),
             flawed: flawed.collect(),
             rows_sha256: kept.sha256(),
         }

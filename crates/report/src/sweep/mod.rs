@@ -6,6 +6,8 @@ mod picture;
 pub use page::page;
 pub use picture::picture;
 
+use std::collections::BTreeMap;
+
 use drivelab_analysis::metric;
 use drivelab_core::counted;
 use drivelab_stats::{MAIN_EFFECTS_MIN, MainEffect, MainEffects, main_effects};
@@ -42,6 +44,8 @@ pub struct Swept {
     pub factors: Vec<Factor>,
     /// Number and figure of each point that is made and counts.
     pub made: Vec<(u32, f64)>,
+    /// The flaws of each of these, with which it still counts, as clauses; mostly none.
+    pub remarks: Vec<String>,
     /// Points that are made and do not count.
     pub flawed: Vec<Flawed>,
     /// The hash of all rows, sorted by point.
@@ -62,14 +66,16 @@ pub struct Factor {
 }
 
 /// A point whose figure is not that of its settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Flawed {
     /// Its number.
     pub point: u32,
     /// The flaws of its run, as clauses.
     pub why: String,
-    /// The value of each parameter, in the order of the factors that are parameters.
-    pub parameters: Vec<String>,
+    /// The figure all the same.
+    pub value: f64,
+    /// The value of each factor, in their order.
+    pub words: Vec<String>,
 }
 
 /// The points that share a value of a factor.
@@ -86,6 +92,13 @@ impl Swept {
     pub fn missing(&self) -> u32 {
         let made = self.made.len() + self.flawed.len();
         self.points.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
+    }
+
+    /// `1 of 211 points is missing`; `None` where none is.
+    fn missing_words(&self) -> Option<String> {
+        let (missing, points) = (self.missing(), counted(u64::from(self.points), "point"));
+        let verb = if missing == 1 { "is" } else { "are" };
+        (missing > 0).then(|| format!("{missing} of {points} {verb} missing"))
     }
 
     /// Splits the variance of the figure's logarithm among the factors.
@@ -144,7 +157,7 @@ impl Swept {
             json!({
                 "point": point,
                 "value": value,
-                "factors": named.collect::<std::collections::BTreeMap<String, String>>(),
+                "factors": named.collect::<BTreeMap<String, String>>(),
             })
         };
         json!({
@@ -163,15 +176,15 @@ impl Swept {
         })
     }
 
-    /// The names of the factors that are parameters, in their order.
-    fn parameters(&self) -> impl Iterator<Item = &str> {
-        self.factors.iter().filter(|it| !it.is_unknown).map(|it| it.name.as_str())
+    /// The parameters of a point with their values.
+    fn settings<'a>(&'a self, flawed: &'a Flawed) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let factors = self.factors.iter().zip(&flawed.words).filter(|(it, _)| !it.is_unknown);
+        factors.map(|(factor, word)| (factor.name.as_str(), word.as_str()))
     }
 
-    fn flawed_json(&self, Flawed { point, why, parameters }: &Flawed) -> Value {
-        let named: std::collections::BTreeMap<&str, &String> =
-            self.parameters().zip(parameters).collect();
-        json!({"point": point, "why": why, "factors": named})
+    fn flawed_json(&self, flawed: &Flawed) -> Value {
+        let named: BTreeMap<&str, &str> = self.settings(flawed).collect();
+        json!({"point": flawed.point, "why": flawed.why, "factors": named})
     }
 
     /// A sentence on each kind of flaw and the points that have it.
@@ -184,10 +197,11 @@ impl Swept {
             }
         }
         let named = |it: &Flawed| {
-            let pairs = self.parameters().zip(&it.parameters);
-            let pairs: Vec<String> =
-                pairs.map(|(name, value)| format!("{name} = {value}")).collect();
-            format!("{} ({})", it.point, pairs.join(", "))
+            let pairs = self.settings(it).map(|(name, value)| format!("{name} = {value}"));
+            let pairs: Vec<String> = pairs.collect();
+            // Points may differ in their drives alone.
+            let settings = if pairs.is_empty() { "" } else { &format!(" ({})", pairs.join(", ")) };
+            format!("{}{settings}", it.point)
         };
         let sentence = |(why, points): (&str, Vec<&Flawed>)| {
             let shown: Vec<String> = points.iter().take(FLAWED_MAX).map(|it| named(it)).collect();
@@ -211,9 +225,8 @@ impl Swept {
         text += "\n";
         text += &self.best_table(look);
         text += &look.each("Left out of the ranking:", DOUBT, &self.flaws());
-        if self.missing() > 0 {
-            let verb = if self.missing() == 1 { "is" } else { "are" };
-            let lead = format!("{} of {} points {verb} missing:", self.missing(), self.points);
+        if let Some(missing) = self.missing_words() {
+            let lead = format!("{missing}:");
             let body = "repeat the command to make them; with --shard, in each shard.";
             text += &(look.led(&lead, DOUBT, body, 2) + "\n");
         }
@@ -331,16 +344,25 @@ impl Swept {
         table.render(look) + "\n"
     }
 
-    /// One line a point, for other programs.
+    /// One line a point that is made, for other programs; those with flaws say so.
     pub fn csv(&self) -> String {
-        let names = self.factors.iter().map(|factor| quoted(&factor.name));
-        let mut text =
-            format!("sweep_point,{},{}\r\n", names.collect::<Vec<_>>().join(","), self.figure);
-        for (index, (point, value)) in self.made.iter().enumerate() {
-            let words = self.factors.iter().map(|factor| quoted(&factor.words[index]));
-            text += &format!("{point},{},{value}\r\n", words.collect::<Vec<_>>().join(","));
-        }
-        text
+        let joined = |words: Vec<&String>| {
+            words.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(",")
+        };
+        let line = |point: u32, words: Vec<&String>, value: f64, flaws: &str| {
+            (point, format!("{point},{},{value},{}\r\n", joined(words), quoted(flaws)))
+        };
+        let made = self.made.iter().zip(&self.remarks).enumerate();
+        let made = made.map(|(index, ((point, value), remark))| {
+            let words = self.factors.iter().map(|factor| &factor.words[index]);
+            line(*point, words.collect(), *value, remark)
+        });
+        let flawed = self.flawed.iter();
+        let flawed = flawed.map(|it| line(it.point, it.words.iter().collect(), it.value, &it.why));
+        let lines: BTreeMap<u32, String> = made.chain(flawed).collect();
+        let names = joined(self.factors.iter().map(|factor| &factor.name).collect());
+        let head = format!("sweep_point,{names},{},flaws\r\n", self.figure);
+        lines.into_values().fold(head, |text, line| text + &line)
     }
 }
 

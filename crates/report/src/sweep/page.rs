@@ -5,6 +5,7 @@ use crate::page::answer;
 use crate::page::html::{escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 use drivelab_analysis::{figures, metric};
+use drivelab_core::counted;
 use drivelab_stats::{MainEffect, MainEffects};
 
 /// The page, with the command that made the points; the same sweep, the same bytes.
@@ -12,10 +13,7 @@ pub fn page(swept: &Swept, reproduce: &str) -> String {
     let facts = [
         swept.drive.clone(),
         format!("{} design", swept.design),
-        match swept.missing() {
-            0 => format!("{} points", swept.points),
-            missing => format!("{missing} of {} points are missing", swept.points),
-        },
+        swept.missing_words().unwrap_or_else(|| counted(u64::from(swept.points), "point")),
         "in virtual time: no real device was involved".to_owned(),
     ];
     let lead = swept.effects().map(|effects| answer::lead(&inline(&swept.lead(&effects))));

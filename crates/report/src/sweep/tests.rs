@@ -30,6 +30,7 @@ fn swept(points: u32) -> Swept {
             },
         ],
         made: made.collect(),
+        remarks: vec![String::new(); points as usize],
         flawed: Vec::new(),
         rows_sha256: "00ff".into(),
     }
@@ -55,7 +56,7 @@ fn a_page_has_shares_values_and_best_points() {
     let page = page(&swept(210), "drivelab sweep a&b.toml");
     for words in [
         "<table class=\"parts\">",
-        "1 of 211 points are missing",
+        "1 of 211 points is missing",
         "a,&quot;depth&quot;</code></h3>",
         "<td>70<td>",
         "left open by the profile",
@@ -78,7 +79,8 @@ fn points_of_flawed_runs_are_named_and_not_ranked() {
         .map(|point| Flawed {
             point,
             why: "no request completed".into(),
-            parameters: vec!["64".into()],
+            value: 7.0,
+            words: vec!["3".into(), "64".into()],
         })
         .collect();
     swept.points += 7;
@@ -126,6 +128,31 @@ fn few_points_tell_nothing() {
 #[test]
 fn a_line_for_each_point() {
     let csv = swept(3).csv();
-    assert_eq!(csv.lines().next().unwrap(), "sweep_point,odd,\"a,\"\"depth\"\"\",iops");
-    assert_eq!(csv.lines().nth(2).unwrap(), "1,1,8,504");
+    assert_eq!(csv.lines().next().unwrap(), "sweep_point,odd,\"a,\"\"depth\"\"\",iops,flaws");
+    assert_eq!(csv.lines().nth(2).unwrap(), "1,1,8,504,");
+}
+
+#[test]
+fn a_line_names_the_flaws_of_its_point() {
+    let mut swept = swept(3);
+    swept.remarks[1] = "other load disturbed the run".into();
+    // The flawed point is between two that count.
+    swept.made[2].0 = 3;
+    let (why, words) = ("a, b".to_owned(), vec!["3".into(), "64".into()]);
+    swept.flawed = vec![Flawed { point: 2, why, value: 7.0, words }];
+    let csv = swept.csv();
+    let lines: Vec<&str> = csv.lines().skip(2).collect();
+    let expected = ["1,1,8,504,other load disturbed the run", "2,3,64,7,\"a, b\""];
+    assert_eq!(lines[..2], expected);
+    assert!(lines[2].starts_with("3,2,32,"), "{csv}");
+}
+
+#[test]
+fn flawed_points_without_parameters_have_no_empty_brackets() {
+    let mut swept = swept(210);
+    swept.factors.pop();
+    let (why, words) = ("no request completed".to_owned(), vec!["3".into()]);
+    swept.flawed = vec![Flawed { point: 300, why, value: 0.0, words }];
+    let text = swept.text(Look { width: 10_000, colour: false });
+    assert!(text.contains("no request completed: point 300."), "{text}");
 }
