@@ -249,7 +249,7 @@ impl Progress {
             let all = self.bar.length().unwrap_or_default();
             print(&match self.unit {
                 Unit::Step => {
-                    format!("about {left} left: {} of {all} are done", self.bar.position())
+                    format!("about {left} left, {} of {all} done", self.bar.position())
                 }
                 Unit::Ms => format!("about {left} left"),
             });
