@@ -86,7 +86,7 @@ enum KernelVerb {
 }
 
 /// The schema of all that `guest` prints.
-const LAB_SCHEMA: &str = "drivelab.guest/1";
+const SCHEMA: &str = "drivelab.guest/1";
 
 /// Carries out a verb of `guest`.
 pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
     };
     let kernel = kernel?;
     if ui.json {
-        let shown = serde_json::json!({ "schema": LAB_SCHEMA, "kernel": kernel });
+        let shown = serde_json::json!({ "schema": SCHEMA, "kernel": kernel });
         return ui.result(&json_text(&shown));
     }
     ui.result(&format!(
@@ -168,7 +168,7 @@ fn setup(cache: &Cache, ui: Ui) -> Outcome {
         });
         let missing: Vec<_> = missing.collect();
         ui.result(&json_text(&serde_json::json!({
-            "schema": LAB_SCHEMA,
+            "schema": SCHEMA,
             "ready": is_ready,
             "missing": missing,
             "install": install,

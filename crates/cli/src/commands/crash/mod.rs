@@ -77,8 +77,8 @@ pub(crate) struct CrashArgs {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// The number of cuts that are checked in one guest, one after the other; what breaks a promise
-    /// there is repeated in a guest of its own [default: 50].
+    /// Check up to N cuts in each guest, one after another. A cut that breaks a promise is checked
+    /// again in a new guest [default: 50].
     #[arg(long, value_name = "N")]
     per_guest: Option<NonZeroUsize>,
 }
