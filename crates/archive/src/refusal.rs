@@ -29,8 +29,8 @@ impl From<ArchiveError> for Refusal {
             ArchiveError::Later { .. } => Self::machine_error(error)
                 .hint("install that version, or name another archive: --archive FILE"),
             ArchiveError::Unreleased { path } => {
-                let aside = aside(path);
-                Self::machine_error(error).hint(aside).hint(
+                let remedy = aside(path);
+                Self::machine_error(error).hint(remedy).hint(
                     "to take its runs over, print them with that version first and import the \
                      files: drivelab show RUN --json > run.json; drivelab archive import run.json",
                 )
@@ -75,7 +75,7 @@ impl From<ArchiveError> for Refusal {
     }
 }
 
-/// What to do about an archive that is too old.
+/// The remedy for an archive that is too old.
 fn aside(path: &Path) -> String {
     if is_server(path) {
         return "name another archive: --archive FILE".to_owned();

@@ -76,7 +76,7 @@ pub fn find(
     }
 }
 
-/// The archive that has what was typed, which may be a file name with a mistake in it: none is made.
+/// The archive that has what was typed, which may be a misspelled file name: none is made.
 fn opened(archive: &Location, typed: &str) -> Result<Archive, Refusal> {
     archive.open_existing()?.ok_or_else(|| {
         Refusal::request(format!("`{typed}` does not exist, and no run has been kept"))

@@ -62,10 +62,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let mut notes = notes(&experiment, &blocks, &left_out);
     notes.extend(hosts.iter().flat_map(OnHosts::notes));
     notes.extend(unanalysed);
-    notes.extend(sampled.is_median().then(|| {
-        let others = if simulated { "--specimens 20" } else { "--stage simulate" };
-        format!("{MEDIAN} `{others}` draws such drives, one a block.")
-    }));
+    notes.extend(sampled.is_median().then(|| of_median(simulated)));
     Ok(StudyResult {
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
@@ -116,6 +113,12 @@ fn shown_series(experiment: &Experiment, series: &[Series], gate: usize) -> Vec<
 /// The limit of an interval where all blocks simulate one drive.
 const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
                       not about other drives of the kind;";
+
+/// The note on intervals that are about one drive.
+fn of_median(simulated: bool) -> String {
+    let others = if simulated { "--specimens 20" } else { "--stage simulate" };
+    format!("{MEDIAN} `{others}` draws such drives, one a block.")
+}
 
 /// The arm that the overall verdict is about.
 fn candidate_arm(experiment: &Experiment) -> Result<usize, Refusal> {

@@ -135,6 +135,7 @@ impl Choice {
         }
         wholes.retain(|id, whole| choice.present.contains(whole) && !choice.present.contains(id));
         choice.odd_parts = wholes;
+        debug_assert!(choice.odd_parts.keys().all(|part| !choice.present.contains(part)));
         let mut used = BTreeSet::new();
         copy.each("SELECT run, common FROM digests", &[], &mut |row| {
             let (run, common): (String, String) = (row.get(0)?, row.get(1)?);

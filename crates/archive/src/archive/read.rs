@@ -130,6 +130,7 @@ impl Archive {
                 missing.sort_unstable();
                 missing.dedup();
             }
+            debug_assert!(missing.is_sorted(), "each text is read once");
             // A whole may have any number of parts.
             for keys in missing.chunks(AT_ONCE) {
                 let among = parameters(1, keys.len());
@@ -233,8 +234,7 @@ pub(super) fn whole_with_parts(
 ) -> Result<Whole, ArchiveError> {
     let found = some(store, &[id.to_owned()], Detail::All, go_on)?.pop();
     let (whole, _) = found.ok_or_else(|| ArchiveError::NoSuchRun(id.to_owned()))?;
-    let parts = parts(store, whole.id, go_on)?;
-    Ok(Whole { parts, ..whole })
+    Ok(Whole { parts: parts(store, whole.id, go_on)?, ..whole })
 }
 
 /// The key of the shared text of a row of [`DIGESTED`].
@@ -260,13 +260,13 @@ fn whole(row: &Row, detail: Detail) -> Result<(Whole, bool), ArchiveError> {
 
 /// A row of [`DIGESTED`].
 fn digested(row: &Row, commons: &BTreeMap<String, Arc<str>>) -> Result<Digested, ArchiveError> {
-    let common = common(row).and_then(|key| commons.get(&key).cloned());
+    let shared = common(row).and_then(|key| commons.get(&key));
     Ok(Digested {
         id: id(row, 0)?,
         time_ms: row.get::<i64>(1)?.unsigned_abs(),
         origin: known_origin(row, 2, 0)?,
         whole: row.get::<Option<String>>(3)?.and_then(|whole| whole.parse().ok()),
-        digest: common.and_then(|common| digest(row, 5, common).ok()),
+        digest: shared.and_then(|common| digest(row, 5, Arc::clone(common)).ok()),
     })
 }
 

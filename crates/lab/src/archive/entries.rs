@@ -83,8 +83,8 @@ pub fn run(record: &RunRecord) -> Entry {
 
 /// A run that ended at `time_ms`.
 pub fn of_record(record: &RunRecord, origin: Origin, time_ms: u64) -> Entry {
-    let shown = shown(record, is_digested(origin, false));
-    Entry::of_run(id(time_ms), time_ms, (origin, record), shown)
+    let row = shown(record, is_digested(origin, false));
+    Entry::of_run(id(time_ms), time_ms, (origin, record), row)
 }
 
 /// The whole that several runs are parts of.
@@ -106,8 +106,8 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
     let (id, time_ms) = (id(about.time_ms), about.time_ms);
     let mut entries = Vec::new();
     for (number, (record, position)) in (0..).zip(parts) {
-        let shown = shown(record, is_digested(about.origin, true));
-        let of_part = Entry::of_run(id.part(number), time_ms, (about.origin, record), shown);
+        let row = shown(record, is_digested(about.origin, true));
+        let of_part = Entry::of_run(id.part(number), time_ms, (about.origin, record), row);
         entries.push(Entry { label: None, position: Some(position(id)), ..of_part });
     }
     let first = entries.first();

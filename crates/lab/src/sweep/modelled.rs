@@ -183,7 +183,6 @@ impl Modelled {
         let open =
             kept.rows.values().next().map(|row| row.unknowns.keys().cloned().collect::<Vec<_>>());
         let open = open.unwrap_or_default();
-        let unknown = |row: &Row, name: &str| row.unknowns.get(name).copied().unwrap_or(f64::NAN);
         let unknowns = open.iter().map(|name| {
             let values: Vec<f64> = rows.iter().map(|row| unknown(row, name)).collect();
             let words = values.iter().map(f64::to_string).collect();
@@ -214,6 +213,11 @@ impl Modelled {
             rows_sha256: kept.sha256(),
         }
     }
+}
+
+/// The number of a row that its profile leaves open.
+fn unknown(row: &Row, name: &str) -> f64 {
+    row.unknowns.get(name).copied().unwrap_or(f64::NAN)
 }
 
 /// Words that differ wherever the drive does, the kernel in front of it, or the sources of the

@@ -106,14 +106,14 @@ fn ratios(outcome: &Outcome, series: &Series) -> Vec<f64> {
 /// inside the picture.
 fn swarm(ratios: &[f64], scale: Scale) -> Vec<(f64, f64)> {
     let across: Vec<f64> = ratios.iter().map(|ratio| scale.across(*ratio)).collect();
-    let levels = levels(&across);
-    let tallest = levels.iter().copied().fold(0.0, f64::max);
+    let piled = levels(&across);
+    let tallest = piled.iter().copied().fold(0.0, f64::max);
     let mut step = 2.0 * RADIUS + 1.0;
     while FLOOR - RADIUS - tallest * step < TOP + RADIUS && step >= STEP_MIN {
         step *= 0.8;
     }
-    let up = |level: f64| (FLOOR - RADIUS - level * step).max(TOP + RADIUS);
-    across.into_iter().zip(levels).map(|(x, level)| (x, up(level))).collect()
+    let dots = across.into_iter().zip(piled);
+    dots.map(|(x, level)| (x, (FLOOR - RADIUS - level * step).max(TOP + RADIUS))).collect()
 }
 
 /// Dots that are closer than this are one.
@@ -135,6 +135,7 @@ fn levels(across: &[f64]) -> Vec<f64> {
             used += 1;
             used - 1
         });
+        debug_assert!(level < used, "a level is one that was made");
         near.push_back((x, level));
         levels[at] = f64::from(level);
     }

@@ -346,24 +346,26 @@ impl Swept {
 
     /// One line a point that is made, for other programs; those with flaws say so.
     pub fn csv(&self) -> String {
-        let joined = |words: Vec<&String>| {
-            words.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(",")
-        };
-        let line = |point: u32, words: Vec<&String>, value: f64, flaws: &str| {
-            (point, format!("{point},{},{value},{}\r\n", joined(words), quoted(flaws)))
-        };
+        debug_assert_eq!(self.made.len(), self.remarks.len(), "a remark for each point");
         let made = self.made.iter().zip(&self.remarks).enumerate();
         let made = made.map(|(index, ((point, value), remark))| {
-            let words = self.factors.iter().map(|factor| &factor.words[index]);
-            line(*point, words.collect(), *value, remark)
+            let words = joined(self.factors.iter().map(|factor| &factor.words[index]));
+            (*point, format!("{point},{words},{value},{}\r\n", quoted(remark)))
         });
-        let flawed = self.flawed.iter();
-        let flawed = flawed.map(|it| line(it.point, it.words.iter().collect(), it.value, &it.why));
+        let flawed = self.flawed.iter().map(|Flawed { point, why, value, words }| {
+            debug_assert_eq!(words.len(), self.factors.len(), "a word for each factor");
+            (*point, format!("{point},{},{value},{}\r\n", joined(words.iter()), quoted(why)))
+        });
         let lines: BTreeMap<u32, String> = made.chain(flawed).collect();
-        let names = joined(self.factors.iter().map(|factor| &factor.name).collect());
+        let names = joined(self.factors.iter().map(|factor| &factor.name));
         let head = format!("sweep_point,{names},{},flaws\r\n", self.figure);
         lines.into_values().fold(head, |text, line| text + &line)
     }
+}
+
+/// Words as the columns of a line.
+fn joined<'a>(words: impl Iterator<Item = &'a String>) -> String {
+    words.map(|word| quoted(word)).collect::<Vec<_>>().join(",")
 }
 
 fn row(name: &str, effect: MainEffect, remark: &str) -> [String; 4] {

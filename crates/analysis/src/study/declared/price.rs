@@ -78,6 +78,7 @@ struct Priced<'a> {
 
 impl Priced<'_> {
     fn value(&self, series: &Series, seed: u64) -> ArmPrice {
+        debug_assert!(self.usd > 0.0, "an arm without a price has none of these");
         let values = series.values[self.arm].iter();
         let logs: Vec<f64> = values.map(|value| libm::log(value / self.usd)).collect();
         let own = effects(&[logs], ALPHA_DEFAULT, seed)[0];

@@ -140,7 +140,7 @@ fn an_interaction_or_a_price_from_flawed_runs_is_withheld() {
         let is_doubtful = flaw.is_some();
         assert_eq!(first.withheld.is_some(), is_doubtful, "{flaw:?}");
         assert_eq!(first.verdict == Interacts::Interact, !is_doubtful, "{flaw:?}");
-        assert_eq!(told.contains("The factors interact:"), !is_doubtful, "{told}");
+        assert_eq!(told.contains("The factors interact: `mode`"), !is_doubtful, "{told}");
         assert_eq!(told.contains("Interaction withheld:"), is_doubtful, "{told}");
         let of_json = &document["interactions"][0]["interaction"]["withheld"];
         assert_eq!(of_json.is_string(), is_doubtful, "{of_json}");
