@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use crate::archive::{Location, entries, now_ms};
 use crate::fleet::Collected;
-use crate::{input, interrupt};
 use crate::stage::{DriveKeys, suite};
+use crate::{input, interrupt};
 use drivelab_core::Refusal;
 
 /// The content of a file, a folder or a kept run.

@@ -58,7 +58,7 @@ pub(crate) fn called_by_content<'a>(
         return arms;
     }
     // What is wrong with the archive is said when the runs are read.
-    let Ok(Some(archive)) = archive.open_existing() else { return arms };
+    let Ok(Some(archive)) = archive.location().open_existing() else { return arms };
     let kept: Vec<Option<Kept>> = arms
         .iter()
         .map(|arm| is_id(arm).then(|| kept_run(&archive, arm.files[0])).flatten())

@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use drivelab_core::record::Origin;
 
-    const RECORD: &str = include_str!("../../../../core/tests/records/today.json");
+    const RECORD: &str = include_str!("../../../core/tests/records/today.json");
 
     #[test]
     fn only_runs_that_are_read_by_their_digests_have_one() {

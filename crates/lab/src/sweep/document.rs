@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use drivelab_core::Refusal;
 use drivelab_analysis::outcome::validity;
+use drivelab_core::Refusal;
 use drivelab_core::config::Choice as _;
 use drivelab_formats::export::table::{self, Column, Values};
 use drivelab_report::publish::Format;
