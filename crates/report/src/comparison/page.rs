@@ -8,7 +8,7 @@ use drivelab_core::counted;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::record::RunRecord;
 
-use super::words::words;
+use super::words::{title, words};
 use crate::page::badge::class;
 use crate::page::data::{Data, latency};
 use crate::page::html::{self, escape, fold, latency_plot, legend, list, section};
@@ -33,8 +33,7 @@ pub struct About<'a> {
 /// The page: the same result, the same bytes; `more` is what else is known of when it was made.
 pub(crate) fn page(result: &CompareResult, about: About<'_>, more: &[String]) -> String {
     let names = result.names();
-    let (baseline, others) = names.split_first().expect("a comparison has arms");
-    let title = format!("{} against {baseline}", others.join(", "));
+    let title = title(&names);
     let first = about.runs.iter().flatten().next();
     let mut facts = first.map(|record| run::when_and_where(record)).unwrap_or_default();
     facts.extend_from_slice(more);

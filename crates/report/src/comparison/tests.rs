@@ -527,3 +527,12 @@ fn runs_of_different_simulated_drives_say_what_one_more_does() {
     assert!(result.primary().foreseen.is_none());
     assert!(result.notes.iter().any(|note| note.contains("median of the drives")));
 }
+
+#[test]
+fn a_title_names_five_arms_and_counts_the_others() {
+    let arms: Vec<String> = (0..8).map(|arm| format!("arm{arm}")).collect();
+    let arms: Vec<&str> = arms.iter().map(String::as_str).collect();
+    let title = super::words::title;
+    assert_eq!(title(&arms), "arm1, arm2, arm3, arm4, arm5 and 2 more against arm0");
+    assert_eq!(title(&arms[..3]), "arm1, arm2 against arm0");
+}

@@ -10,7 +10,7 @@ use drivelab_analysis::outcome::Outcome;
 use drivelab_core::counted;
 use drivelab_stats::Better;
 
-use super::words::words;
+use super::words::{title, words};
 use crate::attachment;
 use crate::outcome::direction;
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
@@ -19,7 +19,7 @@ use drivelab_core::record::{Label, label_names};
 
 /// The result as text.
 pub fn text(result: &CompareResult, look: Look) -> String {
-    let mut text = format!("{}\n\n", look.paint(&look.wrap(&title(result), 0), BOLD));
+    let mut text = format!("{}\n\n", look.paint(&look.wrap(&title(&result.names()), 0), BOLD));
     for sentence in words(result) {
         text += &sentence.text(look);
     }
@@ -32,11 +32,6 @@ pub fn text(result: &CompareResult, look: Look) -> String {
     text += &attachment::text(&result.attached, &result.names(), look);
     text += &footnotes(result, look);
     text
-}
-
-fn title(result: &CompareResult) -> String {
-    let (baseline, others) = result.arms.split_first().expect("a comparison has arms");
-    format!("{} against {baseline}", others.join(", "))
 }
 
 /// The better direction if all metrics of the table share it; otherwise it has a column.

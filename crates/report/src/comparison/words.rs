@@ -10,6 +10,19 @@ use crate::outcome::{Sentence, by_verdict, claim, lead, sized};
 use crate::specimens;
 use drivelab_core::record::{Label, Nature};
 
+/// Arms named in a title; the others are counted.
+const NAMED_MAX: usize = 5;
+
+/// The arms that are compared, the baseline last.
+pub(super) fn title(arms: &[&str]) -> String {
+    let (baseline, others) = arms.split_first().expect("a comparison has arms");
+    let named = others[..others.len().min(NAMED_MAX)].join(", ");
+    match others.len().saturating_sub(NAMED_MAX) {
+        0 => format!("{named} against {baseline}"),
+        more => format!("{named} and {more} more against {baseline}"),
+    }
+}
+
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub(crate) fn words(result: &CompareResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];

@@ -2,8 +2,8 @@
 
 use drivelab_stats::Verdict;
 
-use super::super::words::{answer, natures, other_arms, other_metrics, withheld};
-use super::{one_direction, runs, table, title};
+use super::super::words::{answer, natures, other_arms, other_metrics, title, withheld};
+use super::{one_direction, runs, table};
 use crate::outcome::{Sentence, direction};
 use crate::text::{BOLD, Brief, DOUBT, Look, rest};
 use drivelab_analysis::comparison::CompareResult;
@@ -11,7 +11,7 @@ use drivelab_analysis::figures;
 
 /// The result in short, as text; `more` is what shows the rest.
 pub fn short(result: &CompareResult, look: Look, more: &str) -> String {
-    let title = look.paint(&look.wrap(&title(result), 0), BOLD);
+    let title = look.paint(&look.wrap(&title(&result.names()), 0), BOLD);
     let mut text = format!("{title}\n\n{}", answer(result).text(look));
     text += &matters(result, look);
     text.push('\n');
