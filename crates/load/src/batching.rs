@@ -73,7 +73,11 @@ impl Batching {
             return self.held_back >= size;
         }
         let held_back = self.held_back as usize;
+        // Held-back requests are part of the outstanding ones; the difference is what keeps the
+        // device busy meanwhile.
+        debug_assert!(held_back <= outstanding, "a request that is held back is outstanding");
         let at_device = outstanding - held_back;
+        // An idle device gets even a single request at once: the limit is then 0.
         let most = (at_device / SHARE).clamp(CALL_MIN, CALL_MAX).min(at_device);
         held_back > 0 && !self.at_once && held_back >= most
     }
@@ -96,6 +100,7 @@ impl Batching {
     #[inline]
     pub(super) fn waited(&mut self, unanswered: usize) {
         self.held_back = 0;
+        // One unanswered request shows that there is a queue, which could run dry.
         self.at_once = self.trusted > 0 && unanswered == 0;
         self.trusted = if self.at_once { self.trusted - 1 } else { 0 };
     }

@@ -110,6 +110,7 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
                 Some(last) => self.clock = self.clock.max(last.at),
                 None => self.clock = self.clock.max(self.target.now()),
             }
+            // A wait until zero only looks: what is complete is then processed, however few.
             if self.completed.len() < wanted && until > Time::ZERO {
                 return Ok(());
             }
@@ -186,6 +187,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
 
     fn conclude(&mut self) -> JobOutcome {
         let end = self.draining.expect("the last step drains").end;
+        // The time of the drain does not belong to a run that a number of requests ends.
         if end == End::NumberIos {
             self.meter.cut_at_last();
         }
@@ -215,8 +217,11 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     /// that takes.
     fn drain(&mut self, last: Time) -> Result<Option<Time>, TargetError> {
         let sends = self.clock < last && self.owes();
+        // An arrival that is still owed is sent late rather than dropped: its latency then contains
+        // the stall.
         let wake = if sends { self.send_due()? } else { Time::MAX };
         let done = self.slots.in_use() == 0 && !sends;
+        // Wakes up even while the target is silent, because Ctrl-C is noticed only between waits.
         Ok((!done).then_some(wake.min(self.clock + TICK)))
     }
 
@@ -258,6 +263,8 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             let InFlight { op, intended, issued, .. } = *sent;
             self.meter.enter_undone(UndoneRequest { op, intended, issued: Some(issued) }, now, 1);
         }
+        // A rate far beyond the target may leave billions of arrivals: entries then stand for
+        // several.
         let step = (self.owed / ENTRIES).max(1);
         while self.owes() {
             let flush = self.flush_next();
@@ -381,6 +388,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     }
 
     fn set_phase(&mut self, phase: Phase) {
+        debug_assert!(self.phase != Phase::Drain, "the drain is the last phase");
         self.phase = phase;
         self.watch.enter(phase);
     }

@@ -124,6 +124,7 @@ fn begin<'a, T: Target, W: Watch>(
 ) -> Result<Box<dyn Stepped + 'a>, LoadError> {
     let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
     let pace = job.workload.pace;
+    // Virtual time does not measure the loop, so a call through a pointer distorts no figure.
     Ok(match Arrivals::new(pace, job.seed) {
         Some(arrivals) => {
             Box::new(Cycle::new(target, job, start, Open::new(arrivals, start), requests, watch))
@@ -136,6 +137,8 @@ impl JobOutcome {
     /// Adds the flush after the last request: it adds its time to that of the bytes, and a failed
     /// flush is a failed request. The mean queue depth stays that of the requests before it.
     pub fn flushed(&mut self, took: Span, failed: bool) {
+        // The area below the queue depth grows with the time, so that their quotient stays the
+        // same.
         let queued = self.tally.queued_ns * u128::from(took.ns());
         let meanwhile = queued.checked_div(u128::from(self.tally.elapsed.ns()));
         self.tally.queued_ns += meanwhile.unwrap_or_default();

@@ -129,6 +129,7 @@ fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<String> {
         ));
     }
     let typical = facts.total.service().quantile(Ratio::percent(50))?;
+    // A trim moves no data, so its speed says nothing about the medium.
     let memory = target.direct && !facts.workload.rw.trims() && typical < QUICKEST_DISK;
     memory.then(|| {
         format!(
@@ -190,6 +191,7 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let used = facts.total.cpu? + facts.waited;
     let had = facts.total.elapsed * u64::from(facts.numjobs);
     let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
+    // Nine tenths, divided first: the product of a long run on many processors could overflow.
     (used.ns() / 9 >= had.ns() / 10).then(|| {
         format!("the CPU was busy or unavailable {share} % of the time and may be the bottleneck")
     })

@@ -57,6 +57,7 @@ pub(super) struct Meter {
 impl Meter {
     pub(super) fn new(workload: &Workload, start: Time) -> Self {
         let from = start + workload.ramp_time;
+        // Without a runtime only a number of requests ends the run.
         let end = if workload.runtime.is_zero() { Time::MAX } else { from + workload.runtime };
         let seconds = end.since(from).ns().div_ceil(NS_PER_S).min(SECONDS_MAX);
         let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
@@ -101,6 +102,7 @@ impl Meter {
     /// Ends the measured time at `now`, earlier than planned.
     pub(super) fn cut(&mut self, now: Time) {
         self.settle();
+        // A run that is stopped in its ramp measured for no time, not for a negative one.
         self.end = self.end.min(now).max(self.from);
     }
 
@@ -163,6 +165,7 @@ impl Meter {
             op: sent.op,
             cached: matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache),
         };
+        // Only consecutive equal completions are combined: one entry suffices, and order is kept.
         if self.alike != Some(success) {
             self.settle();
             self.alike = Some(success);
@@ -198,6 +201,7 @@ impl Meter {
         if let Some(issued) = issued {
             of.service.record_times(now.since(issued), times);
         } else if op != Op::Flush {
+            // A flush is not an arrival: it belongs to the write before it.
             self.tally.unsent += times;
         }
         if op != Op::Flush {

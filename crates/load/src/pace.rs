@@ -59,7 +59,8 @@ impl Pacer for Closed {
 
     #[inline]
     fn sent(&mut self, _: bool) {
-        self.due.pop_front();
+        let due = self.due.pop_front();
+        debug_assert!(due.is_some(), "only a request that was due is sent");
     }
 
     #[inline]
@@ -107,6 +108,7 @@ impl Pacer for Open {
         if !flush {
             self.last = self.next;
             self.next = after(self.start, self.arrivals.next_at());
+            debug_assert!(self.next >= self.last, "arrivals are drawn in order of time");
         }
     }
 
@@ -120,6 +122,7 @@ impl Pacer for Open {
         // The next arrival has been drawn already.
         let end = Time::ZERO + end.since(self.start);
         let left = self.arrivals.left_before(end);
+        // Fixed arrivals are equidistant, so their number is a division, however large.
         let drawn = matches!(self.arrivals, Arrivals::Poisson { .. }) && left <= COUNTED;
         if !drawn {
             return 1 + left;

@@ -57,6 +57,8 @@ impl Sharing {
 fn behind(workload: &Workload, capacity: Bytes, step: Bytes, index: u32) -> Workload {
     let offset = workload.offset.get().saturating_add(step.get().saturating_mul(index.into()));
     let rest = Bytes::new(capacity.get().saturating_sub(offset));
+    // The size that the user gave is checked against the target with the first job; it is cut only
+    // for the others, whose offset the user did not give.
     let size = workload.size.map(|size| if index > 0 { size.min(rest) } else { size });
     Workload { offset: Bytes::new(offset), size, ..workload.clone() }
 }

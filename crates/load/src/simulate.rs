@@ -94,6 +94,7 @@ pub fn simulate<D: Device>(
     let simulations = sets.iter().map(|set| {
         let jobs: Vec<JobOutcome> = loaded.by_ref().take(set.numjobs as usize).collect();
         let stopped = jobs.iter().any(|job| job.end == End::Stopped);
+        // One job that was stopped leaves the figures of the whole set incomplete.
         let end = jobs.first().filter(|_| !stopped).map_or(End::Stopped, |job| job.end);
         Simulation { jobs: jobs.into_iter().map(|job| job.tally).collect(), end }
     });
@@ -156,14 +157,14 @@ fn submitter(job: usize) -> u16 {
 }
 
 /// One job's part of a shared device; it never waits, because time moves for all jobs at once.
-struct Seat<'a, 'b, D> {
+struct JobTarget<'a, 'b, D> {
     shared: &'a RefCell<Shared<'b, D>>,
     job: usize,
     first: Sectors,
     capacity: Bytes,
 }
 
-impl<D: Device> Target for Seat<'_, '_, D> {
+impl<D: Device> Target for JobTarget<'_, '_, D> {
     fn now(&mut self) -> Time {
         self.shared.borrow_mut().target.now()
     }
@@ -176,6 +177,7 @@ impl<D: Device> Target for Seat<'_, '_, D> {
         debug_assert!(request.id.0 >> JOB_SHIFT == 0, "the loop names slots");
         let id = RequestId((self.job as u64) << JOB_SHIFT | request.id.0);
         let mut shared = self.shared.borrow_mut();
+        // A flush has no address: it covers the whole device.
         let behind = if request.op == Op::Flush { Sectors::ZERO } else { self.first };
         let (lba, submitter) = (request.lba + behind, submitter(self.job));
         shared.backlog.push_back(Request { id, lba, submitter, ..request });
@@ -190,17 +192,18 @@ impl<D: Device> Target for Seat<'_, '_, D> {
 }
 
 /// One job's part in the progress that all jobs report.
-struct Turn<'a> {
+struct JobWatch<'a> {
     control: &'a Control<'a>,
     /// A job that ends the others has finished.
     over: &'a Cell<bool>,
     /// Requests, bytes and errors of all jobs, as far as reported.
     counts: &'a Cell<[u64; 3]>,
-    told: [u64; 3],
+    /// This job's share of them.
+    reported: [u64; 3],
     job: usize,
 }
 
-impl Watch for Turn<'_> {
+impl Watch for JobWatch<'_> {
     fn stop(&mut self) -> bool {
         self.control.stopped() || self.over.get()
     }
@@ -208,11 +211,13 @@ impl Watch for Turn<'_> {
     fn tick(&mut self, progress: &Progress) {
         let counts = [progress.ios, progress.bytes, progress.errors];
         let mut all = self.counts.get();
-        for ((all, count), told) in all.iter_mut().zip(counts).zip(self.told) {
-            *all += count - told;
+        for ((all, count), reported) in all.iter_mut().zip(counts).zip(self.reported) {
+            debug_assert!(count >= reported, "counts of a job never fall");
+            *all += count - reported;
         }
-        self.told = counts;
+        self.reported = counts;
         self.counts.set(all);
+        // The progress of all jobs is shown once, at the pace of one of them.
         if self.job == 0 {
             let [ios, bytes, errors] = all;
             (self.control.progress)(&Progress { ios, bytes, errors, ..*progress });
@@ -261,24 +266,26 @@ fn take_turns<D: Device>(
     let (backlog, found) = (VecDeque::new(), Vec::new());
     let shared = RefCell::new(Shared { target, inboxes, backlog, found });
     let (over, counts) = (Cell::new(false), Cell::new([0; 3]));
-    let prepare = |(job, planned): (usize, &Planned<'_>)| {
-        let seat =
-            Seat { shared: &shared, job, first: planned.set.first, capacity: planned.capacity };
-        (seat, Turn { control, over: &over, counts: &counts, told: [0; 3], job })
-    };
-    let mut prepared: Vec<_> = plan.iter().enumerate().map(prepare).collect();
+    // The loops borrow these until the end, so all are complete before the first loop begins.
+    let mut prepared = Vec::with_capacity(plan.len());
+    for (job, planned) in plan.iter().enumerate() {
+        let (first, capacity) = (planned.set.first, planned.capacity);
+        let target = JobTarget { shared: &shared, job, first, capacity };
+        let watch = JobWatch { control, over: &over, counts: &counts, reported: [0; 3], job };
+        prepared.push((target, watch));
+    }
     let mut states = Vec::new();
-    for (planned, (seat, turn)) in plan.iter().zip(&mut prepared) {
+    for (planned, (target, watch)) in plan.iter().zip(&mut prepared) {
         let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
         let begins = start + planned.set.schedule.start_delay;
-        states.push(Some(State::Loading(begin(seat, job, begins, turn)?)));
+        states.push(Some(State::Loading(begin(target, job, begins, watch)?)));
     }
     let mut wakes = vec![Time::MAX; plan.len()];
     let mut turns: Vec<usize> = (0..plan.len()).collect();
     loop {
         for job in turns {
-            let state = states[job].take().expect("every job is somewhere");
-            let (state, wake) = go_on(state, job, wakes[job], &plan[job], &shared)?;
+            let state = states[job].take().expect("a state is absent only during its turn");
+            let (state, wake) = resume(state, job, wakes[job], &plan[job], &shared)?;
             if matches!(state, State::Done(_)) {
                 over.set(over.get() || plan[job].set.schedule.exit_all);
             }
@@ -292,6 +299,8 @@ fn take_turns<D: Device>(
         turns = shared.wait(until)?;
         assert!(until < Time::MAX || !turns.is_empty(), "a device answers a flush");
         let now = shared.target.now();
+        // Jobs with completions go first, as a loop that is woken by one would; then those whose
+        // own time has come.
         let due = wakes.iter().enumerate().filter(|(_, wake)| **wake <= now);
         let due: Vec<usize> = due.map(|(job, _)| job).filter(|job| !turns.contains(job)).collect();
         turns.extend(due);
@@ -310,14 +319,13 @@ fn take_turns<D: Device>(
 }
 
 /// Runs a job as far as it can go now; returns when it must continue.
-fn go_on<'a, D: Device>(
+fn resume<'a, D: Device>(
     state: State<'a>,
     job: usize,
     woken: Time,
     planned: &Planned<'_>,
     shared: &RefCell<Shared<'_, D>>,
 ) -> Result<(State<'a>, Time), LoadError> {
-    let now = || shared.borrow_mut().target.now();
     match state {
         State::Loading(mut cycle) => {
             if woken < Time::MAX {
@@ -326,7 +334,7 @@ fn go_on<'a, D: Device>(
             if let Some(until) = cycle.step()? {
                 return Ok((State::Loading(cycle), until));
             }
-            let (loaded, since) = (cycle.finish(), now());
+            let (loaded, since) = (cycle.finish(), shared.borrow_mut().target.now());
             if !(planned.set.schedule.end_fsync && planned.workload.rw.sends()) {
                 return Ok((State::Done(loaded), Time::MAX));
             }

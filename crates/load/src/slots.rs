@@ -28,6 +28,7 @@ impl Slots {
         let (intended, issued, bytes) = (Time::ZERO, Time::ZERO, Bytes::ZERO);
         let nothing = InFlight { intended, issued, op: Op::Flush, bytes, waiting: false };
         let table = vec![nothing; depth as usize];
+        // Reversed, so that slot 0 is on top of the stack and a new run uses the slots in order.
         Self { table, free: (0..depth).rev().collect() }
     }
 
@@ -51,6 +52,8 @@ impl Slots {
     pub(super) fn take(&mut self, sent: InFlight) {
         let slot = self.free.pop().expect("the caller saw a free slot");
         debug_assert!(!self.table[slot as usize].waiting, "a free slot holds no request");
+        debug_assert!(sent.waiting, "a slot is taken for an outstanding request");
+        debug_assert!(sent.intended <= sent.issued, "a request is not sent before it is due");
         self.table[slot as usize] = sent;
     }
 

@@ -48,6 +48,7 @@ impl<D: Device> Target for VirtualTarget<D> {
         let before = completed.len();
         while completed.len() == before {
             match self.device.next_event() {
+                // An event that lies in the past is due now: time does not run backwards.
                 Some(event) if event <= until.max(self.now) => {
                     self.now = self.now.max(event);
                     self.device.advance(self.now, completed);
