@@ -9,11 +9,12 @@ const DAY_S: u64 = 86_400;
 /// Seconds since 1970 of a date with a time; `-` or `/` separate its numbers. `None` before
 /// 1970-01-02: a clock that was not set, or an unknown time.
 pub(crate) fn unix_s(text: &str) -> Option<u64> {
-    let mut numbers = text.trim().split([' ', '-', '/', ':', 'T']).map(str::parse::<u64>);
-    let mut next = || numbers.next()?.ok();
-    let (year, month, day) = (next()?, next()?, next()?);
-    let (hour, minute, second) = (next()?, next()?, next()?);
+    let words = text.trim().split([' ', '-', '/', ':', 'T']);
+    let mut numbers = words.map_while(|word| word.parse::<u64>().ok());
+    let (year, month, day) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    let (hour, minute, second) = (numbers.next()?, numbers.next()?, numbers.next()?);
     let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month);
+    // A leap second is second 60.
     let is_time = (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
     if !is_date || !is_time {
         return None;
@@ -27,14 +28,17 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
     // The year begins in March, so that a leap day is its last.
     let year = if month <= 2 { year.saturating_sub(1) } else { year };
     let (era, of_era) = (year / 400, year % 400);
+    // From March on, the lengths of months repeat every five months, which have 153 days.
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.saturating_sub(1);
     let of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    // 146,097 days in 400 years; 719,468 days from March 1 of the year 0 to 1970.
     (era * 146_097 + of_era).saturating_sub(719_468)
 }
 
 /// A date with its time, `2015-07-01 10:11:12`; the beginning of 1970 if it is unknown.
 pub(crate) fn text(unix_s: Option<u64>) -> String {
     let seconds = unix_s.filter(|it| *it >= DAY_S).unwrap_or(0);
+    // The inverse of `days`, with the same constants.
     let (day, time) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -42,6 +46,8 @@ pub(crate) fn text(unix_s: Option<u64>) -> String {
     let from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * from_march + 2) / 5 + 1;
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    debug_assert!((1..=12).contains(&month), "the months of a year that begins in March");
+    debug_assert!((1..=31).contains(&day), "days of a month count from 1");
     let year = year + era * 400 + u64::from(month <= 2);
     let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")

@@ -173,6 +173,7 @@ impl Found {
 fn label_single_runs(runs: &mut [ImportedRun]) {
     let mut trials: BTreeMap<(String, usize), usize> = BTreeMap::new();
     for run in runs.iter() {
+        // Trials of one call have its name and its line in common.
         *trials.entry((run.arm.clone(), run.line)).or_default() += 1;
     }
     for run in runs {
@@ -209,6 +210,7 @@ pub(crate) fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figu
 /// A time of a tool that counts seconds, in the spelling of drivelab: `10` and `10 s` are `10s`.
 pub(crate) fn seconds(text: &str) -> String {
     let text: String = text.split_whitespace().collect();
+    // `10 sec` without its blank: the unit of a `Span` is `s`.
     let text = text.strip_suffix("ec").unwrap_or(&text).to_owned();
     let with_unit =
         if text.ends_with(|c: char| c.is_ascii_digit()) { format!("{text}s") } else { text };

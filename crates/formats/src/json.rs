@@ -47,6 +47,7 @@ impl<'de, const MAX: usize, T: Deserialize<'de>> Visitor<'de> for Items<MAX, T> 
             let Some(item) = list.next_element()? else { return Ok(first) };
             first.kept.push(item);
         }
+        // Items beyond the limit are parsed, not stored: damage in them is an error all the same.
         while list.next_element::<IgnoredAny>()?.is_some() {
             first.more += 1;
         }

@@ -100,6 +100,7 @@ pub fn is_known(text: &str) -> bool {
 /// # Errors
 /// As [`parse`].
 pub fn parse_file(name: &str, text: &str) -> Result<Imported, ParseError> {
+    // The name alone proves nothing: `notes_bw.log` may be any text.
     match logs::kind_of(name).filter(|_| logs::is_log(text)) {
         Some(kind) => logs::parse(text, kind),
         None => parse(text),

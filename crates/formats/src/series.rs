@@ -25,6 +25,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(results: &Imported) -> Self {
+        // All arms are collected first, because each series has a list for every arm.
         let (mut arms, mut series): (Vec<String>, Vec<Series>) = Default::default();
         let mut indices: BTreeMap<&str, usize> = BTreeMap::new();
         for run in &results.runs {
@@ -48,6 +49,7 @@ impl Table {
                 series[metric].values[arm].push((runs[arm], figure));
             }
         }
+        debug_assert!(series.iter().all(|it| it.values.len() == arms.len()), "a list for each arm");
         Self { arms, series }
     }
 }

@@ -29,9 +29,11 @@ pub(crate) fn walk<'a>(
         add_text(&mut content, &rest[..at], line)?;
         line += newlines(&rest[..at]);
         let (token, after) = token(&rest[at..], line)?;
+        debug_assert!(after.len() < rest.len() - at, "a token takes at least its `<`");
         let raw = &rest[at..rest.len() - after.len()];
         match token {
             Token::Skip => {}
+            // CDATA contains no entities.
             Token::Text(text) => content.push_str(text),
             Token::Open { name, is_empty } => {
                 if path.len() == DEPTH_MAX {
@@ -87,21 +89,21 @@ enum Token<'a> {
 
 /// The markup at the beginning of a text, and the text after it.
 fn token(text: &str, line: usize) -> Result<(Token<'_>, &str), ParseError> {
-    let until = |start: &str, end: &str| {
-        let inside = text.strip_prefix(start)?;
-        Some(inside.split_once(end).ok_or_else(|| unclosed(start, line)))
-    };
-    if let Some(comment) = until("<!--", "-->").or_else(|| until("<?", "?>")) {
-        return comment.map(|(_, after)| (Token::Skip, after));
+    debug_assert!(text.starts_with('<'), "the caller found the beginning of a token");
+    // The longer beginnings first: a comment and CDATA begin like a declaration.
+    for (start, end) in [("<!--", "-->"), ("<?", "?>")] {
+        if let Some(comment) = delimited(text, start, end, line) {
+            return comment.map(|(_, after)| (Token::Skip, after));
+        }
     }
-    if let Some(literal) = until("<![CDATA[", "]]>") {
+    if let Some(literal) = delimited(text, "<![CDATA[", "]]>", line) {
         return literal.map(|(inside, after)| (Token::Text(inside), after));
     }
     if text.starts_with("<!") {
         let what = "a document type or entity declaration";
         return Err(ParseError::new(line, what, "remove it: no known tool writes one"));
     }
-    if let Some(close) = until("</", ">") {
+    if let Some(close) = delimited(text, "</", ">", line) {
         return close.map(|(name, after)| (Token::Close(name.trim()), after));
     }
     let end = tag_end(text).ok_or_else(|| unclosed("<", line))?;
@@ -114,6 +116,17 @@ fn token(text: &str, line: usize) -> Result<(Token<'_>, &str), ParseError> {
         return Err(ParseError::new(line, "`<` without the name of an element", hint));
     }
     Ok((Token::Open { name, is_empty }, after))
+}
+
+/// The text between `start`, if `text` begins with it, and `end`; and the text after `end`.
+fn delimited<'a>(
+    text: &'a str,
+    start: &str,
+    end: &str,
+    line: usize,
+) -> Option<Result<(&'a str, &'a str), ParseError>> {
+    let inside = text.strip_prefix(start)?;
+    Some(inside.split_once(end).ok_or_else(|| unclosed(start, line)))
 }
 
 fn unclosed(start: &str, line: usize) -> ParseError {

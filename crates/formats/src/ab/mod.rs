@@ -76,6 +76,7 @@ fn setting(work: &mut Work, text: &str) {
     match key {
         "Concurrency Level" => {
             work.set("concurrency", value);
+            // ab prints its `Keep-Alive` line only with `-k`.
             if work.get("keepalive").is_none() {
                 work.set_switch("keepalive", false);
             }
@@ -124,6 +125,7 @@ fn row(line: Line) -> Result<Option<Figure>, ParseError> {
             detail("requests_transfer_rate", number(line, first)?, "KiB/s", Better::More)
         }
         "Connect" | "Processing" | "Waiting" | "Total" => {
+            // The columns are minimum, mean, deviation, median and maximum.
             let mean = number(line, words.nth(2).unwrap_or(""))?;
             let name = format!("requests_{}_mean", key.to_lowercase());
             detail(&name, mean, "ms", Better::Less)

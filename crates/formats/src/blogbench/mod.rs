@@ -26,6 +26,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let score = [(WRITES, "writes"), (READS, "reads")]
             .into_iter()
             .find_map(|(start, name)| Some((name, text.strip_prefix(start)?)));
+        // The rows of the table of intervals are numbers alone.
         let is_interval = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace());
         if let Some((name, score)) = score {
             // A second score of one kind belongs to the next run.

@@ -62,10 +62,18 @@ impl Format {
     const fn latencies(self) -> Option<usize> {
         match self {
             Self::V103 => None,
-            Self::V196 | Self::V197 | Self::V198 => Some(self.file_rates() + 12),
+            Self::V196 | Self::V197 | Self::V198 => Some(self.file_rates() + 2 * FILE_PHASES),
         }
     }
 }
+
+// The columns end with the rates of many files, or with a latency for each phase.
+const _: () = {
+    assert!(Format::V103.count() == Format::V103.file_rates() + 2 * FILE_PHASES);
+    assert!(Format::V196.count() == Format::V196.file_rates() + 2 * FILE_PHASES + PHASES.len());
+    assert!(Format::V198.count() == Format::V198.file_rates() + 2 * FILE_PHASES + PHASES.len());
+    assert!(PHASES.len() == 2 * FILE_PHASES);
+};
 
 /// A line with its columns in their positions.
 #[derive(Debug)]

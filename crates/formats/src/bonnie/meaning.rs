@@ -43,12 +43,12 @@ impl Run {
             let rate = row.value(phase, Kind::Rate).number();
             measured.push(Measured { rate, cpu: row.value(phase, Kind::Cpu).number() });
         }
-        let setup = |name: &str| row.setup.get(name).map_or("", String::as_str);
         Self {
             measured,
             // Versions up to 2.00 accept `-c` and start no further process.
-            concurrent: setup("concurrency").parse().is_ok_and(|count: u32| count > 1),
-            filled: !matches!(setup("max_size"), "" | "0" | "-1" | "-2"),
+            concurrent: row.setting("concurrency").parse().is_ok_and(|count: u32| count > 1),
+            // Without a size the files are empty; -1 and -2 create links instead.
+            filled: !matches!(row.setting("max_size"), "" | "0" | "-1" | "-2"),
             counts_seek_cpu_double: row.tool_version.starts_with('2') || row.tool_version == "1.98",
             is_buffered: is_buffered(&row.tool_version),
         }

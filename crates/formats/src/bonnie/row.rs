@@ -11,7 +11,7 @@ pub(super) const TOO_FAST: &str = "too_fast";
 /// All values printed by one run.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Where it begins.
+    /// The line with which it begins.
     pub(super) line: usize,
     pub(super) tool_version: String,
     pub(super) machine: String,
@@ -37,6 +37,11 @@ impl Row {
         if !value.is_empty() {
             self.setup.insert(name.to_owned(), value.to_owned());
         }
+    }
+
+    /// The value of an option; empty if it was not printed.
+    pub(super) fn setting(&self, name: &str) -> &str {
+        self.setup.get(name).map_or("", String::as_str)
     }
 
     pub(super) fn value(&self, phase: usize, kind: Kind) -> Value {

@@ -53,6 +53,7 @@ pub(super) fn read<'a>(
         if text.contains("-Per Chr-") || text.contains("%CP") {
             table.concurrency(text);
         } else if text.contains("-Create--") {
+            // The second table names the machine above its columns, not in its row.
             text.split_whitespace().next().unwrap_or("").clone_into(&mut table.machine);
         } else if let Some(row) = table.row(line, &mut last, found)? {
             add(row, found);
@@ -119,6 +120,7 @@ impl Table {
                 let (size, chunk) = size.split_once(':').unwrap_or((size, ""));
                 row.option("file_size", size);
                 row.option("io_chunk_size", chunk);
+                // Machine and size precede the rates.
                 rates(line, 2, 0, &mut row)?;
                 ended = last.replace(row);
             }
@@ -135,6 +137,7 @@ impl Table {
                         self.version
                     ));
                 } else {
+                    // The number of files precedes the rates.
                     rates(line, 1, FILE_PHASES, row)?;
                 }
             }

@@ -87,6 +87,7 @@ impl Line<'_> {
         }
         let is_seeks = PHASES[index].name == "seeks";
         let rate = self.value(index, Kind::Rate).map_or_else(String::new, |rate| match rate {
+            // Few seeks are lost by rounding, so bonnie++ prints a decimal.
             rate if is_seeks && rate < 1000.0 => format!("{rate:.1}"),
             rate => format!("{rate:.0}"),
         });

@@ -113,6 +113,7 @@ pub(super) struct Rate<'a> {
 impl<'a> Rate<'a> {
     pub(super) fn new(figure: &'a Figure, all: &[Figure]) -> Option<Self> {
         let name = figure.name.as_str();
+        // `seq1m_q8t1_read`: kind and size, depth unless the version had none, direction.
         let mut parts = name.split('_');
         let kind = parts.next()?;
         let is_sequential = kind.starts_with("seq");
@@ -133,9 +134,8 @@ impl<'a> Rate<'a> {
         };
         let is_one = figure.unit == "MB/s" && depth.is_none_or(|_| parts.next().is_none());
         let is_size = matches!((size, unit), ("", "") | (_, "k" | "m"));
-        let figure_of = |name: String| all.iter().find(|figure| figure.name == name);
-        let iops = figure_of(format!("{name}_iops")).map(|figure| figure.value);
-        let latency = figure_of(format!("{name}_latency")).map(|figure| figure.value);
+        let iops = value_of(all, &format!("{name}_iops"));
+        let latency = value_of(all, &format!("{name}_latency"));
         let mb_per_s = figure.value;
         let test = Self {
             name,
@@ -188,4 +188,9 @@ impl<'a> Rate<'a> {
             (Form::V8, Some(queue), Some(threads)) => format!("(Q={queue:3}, T={threads:2})"),
         }
     }
+}
+
+/// The value of the figure with this name.
+fn value_of(figures: &[Figure], name: &str) -> Option<f64> {
+    figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
 }

@@ -61,6 +61,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             run.setup.insert("banner".into(), banner);
             (run.line, section, is_comment) = (line.number, None, false);
         } else if is_comment {
+            // A comment is last and has no end mark: only the next report ends it.
             comment(&mut run, trimmed);
         } else if let Some(rest) = trimmed.strip_prefix("Comment:") {
             is_comment = true;

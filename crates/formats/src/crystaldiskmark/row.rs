@@ -89,7 +89,8 @@ impl Row {
     }
 }
 
-fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+/// The text between the first `start` and the next `end`.
+pub(super) fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     Some(text.split_once(start)?.1.split_once(end)?.0)
 }
 
@@ -106,6 +107,7 @@ impl Test {
         let label: String = label.chars().filter(|c| !c.is_whitespace()).collect();
         let kinds = [("Sequential", "seq"), ("SEQ", "seq"), ("Random", "rnd"), ("RND", "rnd")];
         let (kind, rest) = strip_any(&kinds, &label)?;
+        // Only early versions name the direction in the row; later ones have a section for each.
         let (direction, rest) = match strip_any(&[("Read", ""), ("Write", "")], &rest) {
             Some((_, after)) if rest.starts_with('R') => (Some(Direction::Read), after),
             Some((_, after)) => (Some(Direction::Write), after),

@@ -2,6 +2,7 @@
 
 use drivelab_core::record::{Work, size};
 
+use super::row::between;
 use crate::found::seconds;
 
 /// Takes a setting, if it is about the work: `Test: 1 GiB (x5) [D: 12% (1/8GiB)] <0Fill>`.
@@ -18,13 +19,13 @@ fn test(work: &mut Work, value: &str) {
     let end = value.find(['(', '[', '<']).unwrap_or(value.len());
     let amount: String = value[..end].split_whitespace().collect();
     work.set("size", size(&amount));
-    let inside = |start: &str, end: char| Some(value.split_once(start)?.1.split_once(end)?.0);
-    if let Some(count) = inside("(x", ')') {
+    if let Some(count) = between(value, "(x", ")") {
         work.set("loops", count);
     }
-    if let Some(pause) = inside("[Interval:", ']') {
+    if let Some(pause) = between(value, "[Interval:", "]") {
         work.set("interval", seconds(pause));
     }
+    // Data is random unless the line says `<0Fill>`.
     let zeroes = value.to_lowercase().contains("0fill");
     work.set("data", if zeroes { "zeroes" } else { "random" });
 }

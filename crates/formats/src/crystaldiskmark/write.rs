@@ -27,11 +27,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
         let tests = figures.iter().filter_map(|it| Rate::new(it, &figures));
         let tests: Vec<Rate> = tests.filter(|test| form.holds(test)).collect();
         is_empty &= tests.is_empty();
-        let is_written = |name: &str| {
-            let rate = name.strip_suffix("_iops").or_else(|| name.strip_suffix("_latency"));
-            tests.iter().any(|test| test.name == rate.unwrap_or(name))
-        };
-        for figure in figures.iter().filter(|figure| !is_written(&figure.name)) {
+        for figure in figures.iter().filter(|figure| !is_written(&figure.name, &tests)) {
             exported.leave_out(&figure.name);
         }
         exported.text += &report(results, run, (heading, form), &tests);
@@ -43,6 +39,12 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
         return Err(Refusal::request(message));
     }
     Ok(exported)
+}
+
+/// True if a figure is in the line of one of `tests`: its rate, IOPS or latency.
+fn is_written(name: &str, tests: &[Rate]) -> bool {
+    let rate = name.strip_suffix("_iops").or_else(|| name.strip_suffix("_latency"));
+    tests.iter().any(|test| test.name == rate.unwrap_or(name))
 }
 
 /// The name of the tool that measured.

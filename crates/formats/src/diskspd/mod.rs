@@ -53,6 +53,14 @@ struct Side {
     requests: f64,
 }
 
+impl Side {
+    fn rates(&self, prefix: &str, seconds: f64) -> [Figure; 2] {
+        [("iops", self.requests), ("bytes_per_s", self.bytes)].map(|(name, count)| {
+            figure(&format!("{prefix}{name}"), count / seconds, "", Better::More)
+        })
+    }
+}
+
 /// One measured time span during reading.
 #[derive(Debug, Default)]
 struct Span {
@@ -67,35 +75,26 @@ struct Span {
 
 impl Span {
     fn take(&mut self, path: &[&str], line: usize, text: &str) -> Result<(), ParseError> {
-        let number = || {
-            decimal(text).ok_or_else(|| {
-                let what = format!("{} is not a number", quote(text));
-                let hint = "check whether the file is damaged or edited";
-                ParseError::new(line, what, hint)
-            })
-        };
-        let details = &mut self.details;
-        let mut latency = |name: &str, value: f64| {
-            put(details, detail(&format!("{name}_ms"), value, "ms", Better::Less), line)
-        };
         match path {
-            ["TestTimeSeconds"] => self.seconds = number()?,
-            ["Thread", "Target", "ReadBytes"] => self.reads.bytes += number()?,
-            ["Thread", "Target", "ReadCount"] => self.reads.requests += number()?,
-            ["Thread", "Target", "WriteBytes"] => self.writes.bytes += number()?,
-            ["Thread", "Target", "WriteCount"] => self.writes.requests += number()?,
+            ["TestTimeSeconds"] => self.seconds = number(line, text)?,
+            ["Thread", "Target", "ReadBytes"] => self.reads.bytes += number(line, text)?,
+            ["Thread", "Target", "ReadCount"] => self.reads.requests += number(line, text)?,
+            ["Thread", "Target", "WriteBytes"] => self.writes.bytes += number(line, text)?,
+            ["Thread", "Target", "WriteCount"] => self.writes.requests += number(line, text)?,
             ["CpuUtilization", "Average", "UsagePercent"] => {
-                let load = detail("cpu", number()?, "%", Better::Less);
-                put(details, Figure { nature: Some(Nature::Cpu), ..load }, line)?;
+                let load = detail("cpu", number(line, text)?, "%", Better::Less);
+                put(&mut self.details, Figure { nature: Some(Nature::Cpu), ..load }, line)?;
             }
-            ["Latency", "AverageReadMilliseconds"] => latency("read_lat_mean", number()?)?,
-            ["Latency", "AverageWriteMilliseconds"] => latency("write_lat_mean", number()?)?,
-            ["Latency", "AverageTotalMilliseconds"] => latency("lat_mean", number()?)?,
+            ["Latency", "AverageReadMilliseconds"] => self.latency("read_lat_mean", line, text)?,
+            ["Latency", "AverageWriteMilliseconds"] => {
+                self.latency("write_lat_mean", line, text)?
+            }
+            ["Latency", "AverageTotalMilliseconds"] => self.latency("lat_mean", line, text)?,
             ["Latency", "Bucket", "Percentile"] => text.clone_into(&mut self.percentile),
             ["Latency", "Bucket", "TotalMilliseconds"] => {
                 let known = PERCENTILES.iter().find(|(written, _)| *written == self.percentile);
                 if let Some((_, name)) = known {
-                    latency(&format!("lat_{name}"), number()?)?;
+                    self.latency(&format!("lat_{name}"), line, text)?;
                 }
             }
             _ => {}
@@ -103,23 +102,24 @@ impl Span {
         Ok(())
     }
 
+    /// Adds a latency in milliseconds.
+    fn latency(&mut self, name: &str, line: usize, text: &str) -> Result<(), ParseError> {
+        let latency = detail(&format!("{name}_ms"), number(line, text)?, "ms", Better::Less);
+        put(&mut self.details, latency, line)
+    }
+
     fn finish(self, work: Work, found: &mut Found) {
         let (reads, writes) = (&self.reads, &self.writes);
         if !(self.seconds > 0.0 && reads.requests + writes.requests > 0.0) {
             return found.unknown(self.line, "a time span without requests");
         }
-        let mut figures = Vec::new();
-        let mut rates = |kind: &str, requests: f64, bytes: f64| {
-            for (name, count) in [("iops", requests), ("bytes_per_s", bytes)] {
-                let name = format!("{kind}{name}");
-                figures.push(figure(&name, count / self.seconds, "", Better::More));
-            }
-        };
         let bytes = reads.bytes + writes.bytes;
-        rates("", reads.requests + writes.requests, bytes);
+        let all = Side { bytes, requests: reads.requests + writes.requests };
+        let mut figures = Vec::from(all.rates("", self.seconds));
+        // A run of one kind needs no prefix: its figures then compare with those of other tools.
         if reads.requests > 0.0 && writes.requests > 0.0 {
-            rates("read_", reads.requests, reads.bytes);
-            rates("write_", writes.requests, writes.bytes);
+            figures.extend(reads.rates("read_", self.seconds));
+            figures.extend(writes.rates("write_", self.seconds));
         }
         figures.extend(self.details);
         // A time span of almost no time has no rate.
@@ -127,6 +127,14 @@ impl Span {
         let phase: Phase = transfer("", bytes / self.seconds, figures);
         found.run_of(self.line, "", work, vec![phase]);
     }
+}
+
+fn number(line: usize, text: &str) -> Result<f64, ParseError> {
+    decimal(text).ok_or_else(|| {
+        let what = format!("{} is not a number", quote(text));
+        let hint = "check whether the file is damaged or edited";
+        ParseError::new(line, what, hint)
+    })
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ impl Profile {
         let known = self.current.get(key).unwrap_or_default().to_owned();
         match known.as_str() {
             "" => self.current.set(key, value),
+            // A profile may list thousands of targets: the first values show that they differ.
             known if known.split(", ").any(|one| one == value) || known.len() > 100 => {}
             known => self.current.set(key, format!("{known}, {value}")),
         }

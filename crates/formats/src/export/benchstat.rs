@@ -49,5 +49,6 @@ fn word(text: &str) -> String {
     if text == "1/s" {
         return "op/s".to_owned();
     }
+    // A second `/arm=` in a name would be read as another arm.
     text.replace(|c: char| c.is_whitespace() || c.is_control(), "_").replace("/arm=", "_")
 }

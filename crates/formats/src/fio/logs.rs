@@ -90,20 +90,10 @@ struct Entry {
 impl Entry {
     fn read(line: Line) -> Result<Self, ParseError> {
         let mut fields = line.text.split(',').map(str::trim);
-        let mut number = |what: &str| {
-            let field = fields.next().unwrap_or("");
-            field.parse::<u64>().map_err(|_| {
-                let what = format!("{} is not {what}", quote(field));
-                let hint = format!(
-                    "a log of fio has at least {FIELDS_MIN} whole numbers a line, such as \
-                     `1000, 48211, 0, 0, 0`"
-                );
-                ParseError::new(line.number, what, hint)
-            })
-        };
-        let (at_ms, value) = (number("a time in ms")?, number("a value")?);
-        let direction = number("a direction")?;
-        let bytes = number("a block size")?;
+        let at_ms = number(line, fields.next(), "a time in ms")?;
+        let value = number(line, fields.next(), "a value")?;
+        let direction = number(line, fields.next(), "a direction")?;
+        let bytes = number(line, fields.next(), "a block size")?;
         let direction = usize::try_from(direction).unwrap_or(usize::MAX);
         if direction >= DIRECTIONS.len() {
             let what = format!("{direction} is not a direction");
@@ -115,17 +105,31 @@ impl Entry {
     }
 }
 
+fn number(line: Line, field: Option<&str>, what: &str) -> Result<u64, ParseError> {
+    let field = field.unwrap_or("");
+    field.parse().map_err(|_| {
+        let what = format!("{} is not {what}", quote(field));
+        let hint = format!(
+            "a log of fio has at least {FIELDS_MIN} whole numbers a line, such as \
+             `1000, 48211, 0, 0, 0`"
+        );
+        ParseError::new(line.number, what, hint)
+    })
+}
+
 /// True if only fio 3 writes these fields after the block size.
 ///
 /// fio 2 and the first versions of fio 3 write none, or with `log_offset` the offset, a multiple of
 /// the sector; later versions end each line with the priority.
 fn is_of_fio_3(fifth: Option<&str>, sixth: Option<&str>) -> bool {
-    const SECTOR: u64 = 512;
-    let is_priority = |field: &str| {
-        field.starts_with("0x")
-            || field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR))
-    };
     sixth.is_some() || fifth.is_some_and(is_priority)
+}
+
+/// True if a field is a priority and cannot be an offset; 0 is either, and offsets are rarely all 0.
+fn is_priority(field: &str) -> bool {
+    const SECTOR: u64 = 512;
+    field.starts_with("0x")
+        || field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR))
 }
 
 /// The entries of one direction.
@@ -156,32 +160,37 @@ impl Side {
 
     fn figures(&self, prefix: &str, kind: Kind) -> Vec<Figure> {
         let seconds = self.last_ms as f64 / 1e3;
-        let of = |name: &str, value, better| figure(&format!("{prefix}{name}"), value, "", better);
         let rates = match kind {
             Kind::Latency(name) => return self.latencies(prefix, name),
             // Lines of single requests contain the rate of each, whose mean is not the rate of all.
             Kind::Bandwidth | Kind::Iops if !self.is_averaged => vec![
-                of("iops", self.count as f64 / seconds, Better::More),
-                of("bytes_per_s", self.bytes as f64 / seconds, Better::More),
+                ("iops", self.count as f64 / seconds),
+                ("bytes_per_s", self.bytes as f64 / seconds),
             ],
-            Kind::Bandwidth => vec![of("bytes_per_s", 1024.0 * self.mean(), Better::More)],
-            Kind::Iops => vec![of("iops", self.mean(), Better::More)],
+            Kind::Bandwidth => vec![("bytes_per_s", 1024.0 * self.mean())],
+            Kind::Iops => vec![("iops", self.mean())],
         };
-        rates.into_iter().filter(|figure| figure.value.is_finite()).collect()
+        // A log of the first millisecond has no duration, so no rate.
+        let rates = rates.into_iter().filter(|(_, value)| value.is_finite());
+        rates
+            .map(|(name, value)| figure(&format!("{prefix}{name}"), value, "", Better::More))
+            .collect()
     }
 
     /// Percentiles are those of requests: the means of intervals have none.
     fn latencies(&self, prefix: &str, name: &str) -> Vec<Figure> {
-        let metric = |which: &str| format!("{prefix}{name}_{which}_ns");
-        let mut figures = vec![figure(&metric("mean"), self.mean(), "", Better::Less)];
+        let metric = format!("{prefix}{name}");
+        let mut figures = vec![figure(&format!("{metric}_mean_ns"), self.mean(), "", Better::Less)];
         let shares = [("p50", 500, 200), ("p99", 990, 10_000), ("p99_9", 999, 100_000)];
         for (which, thousandths, needed) in shares {
             let share = Ratio::from_billionths(thousandths * 1_000_000);
             let value = self.values.quantile(share).map(|span| span.ns() as f64);
             let is_known = !self.is_averaged && self.count >= needed;
-            let value = value.filter(|_| is_known);
-            figures.extend(value.map(|ns| figure(&metric(which), ns, "", Better::Less)));
+            if let Some(ns) = value.filter(|_| is_known) {
+                figures.push(figure(&format!("{metric}_{which}_ns"), ns, "", Better::Less));
+            }
         }
+        // Only the whole latency is compared: its parts say where the time went.
         if name != "lat" {
             let details = figures.into_iter().map(|it| detail(&it.name, it.value, "", it.better));
             figures = details.collect();

@@ -48,19 +48,14 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     else {
         return Ok(false);
     };
-    let rate = |name: &str, is_detail: bool| {
-        let value = number(line, value.trim().trim_end_matches("MB/sec"))?;
-        let of_rate = figure(name, value, "MB/s", Better::More);
-        Ok::<Figure, ParseError>(Figure { is_detail, ..of_rate })
-    };
     let figure = match key.trim() {
-        "Transfer Rate Minimum" => rate("transfer_min", true)?,
-        "Transfer Rate Maximum" => rate("transfer_max", true)?,
-        "Transfer Rate Average" => rate("transfer", false)?,
+        "Transfer Rate Minimum" => Figure { is_detail: true, ..rate(line, "transfer_min", value)? },
+        "Transfer Rate Maximum" => Figure { is_detail: true, ..rate(line, "transfer_max", value)? },
+        "Transfer Rate Average" => rate(line, "transfer", value)?,
         "Burst Rate" => {
             let why = "the same small area is read again and again: the cache of the drive or of \
                        the controller answers";
-            let figures = vec![rate("burst_rate", false)?];
+            let figures = vec![rate(line, "burst_rate", value)?];
             put(phases, labelled("burst_rate", Nature::DriveCache, why, figures), line.number)?;
             return Ok(true);
         }
@@ -82,6 +77,11 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
         None => put(phases, phase("transfer", Nature::Disk, vec![figure]), line.number)?,
     }
     Ok(true)
+}
+
+fn rate(line: Line, name: &str, value: &str) -> Result<Figure, ParseError> {
+    let value = number(line, value.trim().trim_end_matches("MB/sec"))?;
+    Ok(figure(name, value, "MB/s", Better::More))
 }
 
 #[cfg(test)]

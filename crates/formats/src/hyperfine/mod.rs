@@ -124,6 +124,7 @@ impl Command {
         let mut has_failed = false;
         found.drop_runs(times.more);
         for (index, time) in times.kept.iter().enumerate() {
+            // A command that a signal ended has no exit code (null).
             if self.exit_codes.kept.get(index).is_some_and(|code| *code != Some(0)) {
                 has_failed = true;
             } else if is_time(*time) {

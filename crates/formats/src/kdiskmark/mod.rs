@@ -127,17 +127,17 @@ Profile: Default
         assert_eq!(imported.notes, ["Profile Default: the figures are the mean of its runs."]);
     }
 
+    fn has_defect(figure: &Figure) -> bool {
+        figure.remarks.iter().any(|remark| remark.label == Label::ToolDefect)
+    }
+
     #[test]
     fn the_unit_slip_is_a_defect_where_a_row_shows_it() {
         let all = metrics(&parse(RUN).unwrap());
-        let is_wrong = |index: usize| {
-            let figure: &Figure = &all[index];
-            figure.remarks.iter().any(|remark| remark.label == Label::ToolDefect)
-        };
-        assert!(is_wrong(0) && is_wrong(6));
-        assert!(!is_wrong(1), "IOPS are right");
+        assert!(has_defect(&all[0]) && has_defect(&all[6]));
+        assert!(!has_defect(&all[1]), "IOPS are right");
         // 100,000 requests of 4 KiB are 409.6 MB.
-        assert!(!is_wrong(3));
+        assert!(!has_defect(&all[3]));
     }
 
     #[test]

@@ -105,6 +105,7 @@ impl Run {
             "tps" => {
                 let (value, how) = value.split_once('(').unwrap_or((value, ""));
                 let value = number(line, value)?;
+                // Up to version 13 there are two rates; one contains the time to connect.
                 if how.starts_with("including") {
                     detail("with_connections", value, "1/s", Better::More)
                 } else {

@@ -169,6 +169,7 @@ impl Test {
         if name.is_empty() {
             name = "test".into();
         }
+        // Two tests may have the same profile and description: the later ones are numbered.
         let count = names.entry(name.clone()).or_default();
         *count += 1;
         if *count > 1 { format!("{name}-{count}") } else { name }

@@ -38,6 +38,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let text = line.text.trim();
         let is_frame = text.starts_with(['+', ',', '`'])
             || ["|-", "| Item ", "Tiotest latency results:"].iter().any(|it| text.starts_with(it));
+        // Totals only add up the rows above them.
         let is_total = text.starts_with("| Total ") || text.starts_with("total:");
         if is_banner(text) {
             std::mem::take(&mut run).finish(&mut found);
@@ -134,21 +135,25 @@ impl Run {
         let (Some((long, _, name)), 5, true) = (kind, cells.len(), self.line > 0) else {
             return Ok(false);
         };
-        let value = |index: usize, unit: &str| number(line, cells[index].trim_end_matches(unit));
         let size = cells[0][long.len()..].trim();
         if size.is_empty() {
-            let latencies = [value(1, "ms")?, value(2, "ms")?, value(3, "%")?, value(4, "%")?];
+            let latencies = [
+                quantity(line, cells[1], "ms")?,
+                quantity(line, cells[2], "ms")?,
+                quantity(line, cells[3], "%")?,
+                quantity(line, cells[4], "%")?,
+            ];
             // Each phase has one row of latencies, after its two loads.
             let known = self.access(name).filter(|access| access.details.len() == 2);
             let Some(known) = known else { return Ok(false) };
             known.latencies(latencies);
             return Ok(true);
         }
-        let mib = number(line, size.trim_end_matches("MBs"))?;
-        let mib_per_s = value(2, "MB/s")?;
+        let mib = quantity(line, size, "MBs")?;
+        let mib_per_s = quantity(line, cells[2], "MB/s")?;
         let mut access = Access { name, mib, mib_per_s, details: Vec::new() };
-        access.percent("usr", value(3, "%")?);
-        access.percent("sys", value(4, "%")?);
+        access.percent("usr", quantity(line, cells[3], "%")?);
+        access.percent("sys", quantity(line, cells[4], "%")?);
         put(&mut self.accesses, access, line.number)?;
         Ok(true)
     }
@@ -190,6 +195,11 @@ impl Access {
         }
         phase
     }
+}
+
+/// The number of a cell, without its unit.
+fn quantity(line: Line, cell: &str, unit: &str) -> Result<f64, ParseError> {
+    number(line, cell.trim_end_matches(unit))
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ pub enum Events {
     /// `Q`: requests of programs to the device, before the kernel merged and sorted them.
     Queued,
     /// `D`: requests that the drive received, with the times until their completion (`C`), which
-    /// are the
-    /// service times of the drive.
+    /// are the service times of the drive.
     Issued,
 }
 

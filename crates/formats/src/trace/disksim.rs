@@ -11,6 +11,7 @@ pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
         Some("W") => Op::Write,
         other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
     };
+    // The action (`Hit`, `Miss`) is what the recorded drive did: the replayed one decides itself.
     words.next();
     let lba = whole(words.next(), "first sector")?;
     let sectors = whole(words.next(), "number of sectors")?;

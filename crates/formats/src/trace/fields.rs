@@ -47,15 +47,18 @@ pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span,
     let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
     let whole: u64 = whole.parse().map_err(|_| not_a_time(word, what))?;
+    // Digits beyond the ninth are less than a nanosecond in every unit of a trace.
     let digits = &fraction.as_bytes()[..fraction.len().min(9)];
     if !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(not_a_time(word, what));
     }
     let value = digits.iter().fold(0_u64, |value, digit| value * 10 + u64::from(digit - b'0'));
     let scale = digits.iter().fold(1_u64, |scale, _| scale * 10);
+    // Rounded to the nearest nanosecond.
     let part =
         (u128::from(value) * u128::from(unit_ns) + u128::from(scale / 2)) / u128::from(scale);
     let part = u64::try_from(part).map_err(|_| not_a_time(word, what))?;
+    debug_assert!(part <= unit_ns, "a fraction of a unit");
     let ns = whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part));
     let ns = ns.ok_or_else(|| not_a_time(word, what))?;
     Ok(Span::from_ns(ns))

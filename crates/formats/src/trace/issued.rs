@@ -105,6 +105,7 @@ impl Issued {
         while self.waiting.front()?.state != State::Open {
             let Waiting { parsed, state, .. } = self.waiting.pop_front()?;
             self.first += 1;
+            // A requeued request is issued again later, under another number.
             if state == State::Completed {
                 return Some(parsed);
             }
@@ -129,6 +130,7 @@ impl Issued {
     }
 
     fn at(&mut self, number: u64) -> &mut Waiting {
+        debug_assert!(number >= self.first, "an incomplete request was not yet returned");
         let index = usize::try_from(number - self.first).expect("it waits in memory");
         &mut self.waiting[index]
     }

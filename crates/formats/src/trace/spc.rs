@@ -20,6 +20,7 @@ pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, St
         other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
     };
     let arrival = time(parts.next(), 1_000_000_000, "time in seconds")?;
+    // A drive transfers whole sectors.
     let request = transfer(op, lba, bytes.div_ceil(512))?;
     let entry = Entry { request, at: None, think: None, measured: None };
     Ok(Some(Parsed { entry, flushes_before: false, arrival_ns: Some(arrival.ns()) }))

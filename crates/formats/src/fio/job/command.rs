@@ -80,6 +80,7 @@ fn split_words(line: &str) -> Result<Vec<String>, Refusal> {
 fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
     let first = words.first().map_or(1, |(number, _)| *number);
     let mut lines = vec![(first, "[global]".to_owned())];
+    // Words before the call, such as `sudo`, are not options of fio.
     let call = words.iter().position(|(_, word)| word.ends_with("fio")).map_or(0, |at| at + 1);
     let mut words = words.into_iter().skip(call).peekable();
     while let Some((number, word)) = words.next() {
@@ -90,6 +91,7 @@ fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
         };
         let (key, value) = match option.split_once('=') {
             Some((key, value)) => (key, Some(value.to_owned())),
+            // `--name value`: fio accepts a blank for the equals sign.
             None => (option, words.next_if(|(_, next)| !next.starts_with('-')).map(|next| next.1)),
         };
         match (key, value) {

@@ -8,7 +8,7 @@ use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extent {
     pub(super) offset: Option<Part>,
-    /// How much later a copy of the job begins.
+    /// Bytes by which the region of a copy of the job begins later.
     pub(super) shift: u64,
     pub(super) size: Option<Part>,
     /// The size of each of `files` files.
@@ -155,6 +155,7 @@ impl Pass {
     fn of(workload: &Workload, files: u32, region: u64, rest: Option<u64>) -> Self {
         debug_assert!(files > 0);
         let block = workload.blocks.mean().get();
+        debug_assert!(block > 0, "a block has at least one sector");
         let is_alike = workload.blocks.smallest() == workload.blocks.largest();
         let files = u64::from(files);
         if files > 1 && is_alike {
@@ -174,6 +175,7 @@ impl Pass {
         let room = rest.unwrap_or(region).max(region);
         let stride = workload.stride.map_or(block, Bytes::get);
         let requests = region.div_ceil(stride).min((room - block) / stride + 1);
+        debug_assert!(requests > 0, "the region holds at least one block");
         let end = (requests - 1) * stride + block;
         if end < room && requests * stride >= room {
             // A gap reaches the end of the file: fio begins again until it has moved `size` bytes.

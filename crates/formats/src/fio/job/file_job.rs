@@ -50,8 +50,7 @@ impl FileJob {
     }
 
     /// The workload for copy `copy` of the job, whose region begins `offset_increment` behind that
-    /// of
-    /// the previous one, and ends at the latest at the end of the target.
+    /// of the previous one, and ends at the latest at the end of the target.
     ///
     /// # Errors
     /// As [`FileJob::workload`].

@@ -154,6 +154,7 @@ impl<'a> Reader<'a> {
         let job = section.job(number, self.begun).map_err(at)?;
         self.begun = self.begun.saturating_add(job.numjobs);
         self.jobs.push(job);
+        // Only the first job of a command begins a group; its others run together.
         self.apart = false;
         Ok(())
     }

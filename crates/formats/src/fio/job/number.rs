@@ -35,11 +35,9 @@ impl Base {
 
     /// A number with fio's suffix. Only `ib` changes the base: `Ki` is the same as `k`.
     pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, Scale), Refusal> {
-        let wrong =
-            || Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"));
         let lower = value.to_ascii_lowercase();
         if let Some(digits) = lower.strip_prefix("0x") {
-            let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
+            let number = u64::from_str_radix(digits, 16).map_err(|_| not_a_number(key, value))?;
             return Ok((number, Scale::Expected));
         }
         let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
@@ -55,12 +53,13 @@ impl Base {
             "g" => 3,
             "t" => 4,
             "p" => 5,
-            _ => return Err(wrong()),
+            _ => return Err(not_a_number(key, value)),
         };
         let is_thousands = is_swapped == (self == Self::Swapped);
         let kilo: u64 = if is_thousands { 1000 } else { 1024 };
-        let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
-        let number = number.checked_mul(kilo.pow(power)).ok_or_else(wrong)?;
+        let number: u64 = digits.trim().parse().map_err(|_| not_a_number(key, value))?;
+        let number = number.checked_mul(kilo.pow(power));
+        let number = number.ok_or_else(|| not_a_number(key, value))?;
         let scale = match (marked && is_thousands, self) {
             (false, _) => Scale::Expected,
             (true, Self::Swapped) => Scale::SwappedToTen,
@@ -68,6 +67,10 @@ impl Base {
         };
         Ok((number, scale))
     }
+}
+
+fn not_a_number(key: &str, value: &str) -> Refusal {
+    Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"))
 }
 
 /// The largest offset of a file (`off_t`, 63 bits): the sum of two still fits.
@@ -87,15 +90,18 @@ impl<T: Copy> Sided<T> {
         value: &str,
         mut read: impl FnMut(&str) -> Result<T, Refusal>,
     ) -> Result<Self, Refusal> {
-        let mut sides = value.split(',').map(str::trim);
-        let mut side = |before: Option<T>| match sides.next() {
-            Some("") => Ok(None),
-            Some(text) => read(text).map(Some),
-            None => Ok(before),
-        };
-        let first = side(None)?;
-        let second = side(first)?;
-        Ok(Self { read: first, write: second, trim: side(second)? })
+        let mut given = value.split(',').map(str::trim);
+        let (mut sides, mut last) = ([None; 3], None);
+        for side in &mut sides {
+            last = match given.next() {
+                Some("") => None,
+                Some(text) => Some(read(text)?),
+                None => last,
+            };
+            *side = last;
+        }
+        let [read, write, trim] = sides;
+        Ok(Self { read, write, trim })
     }
 }
 
@@ -147,27 +153,24 @@ pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
 /// hours.
 pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Refusal> {
     let lower = value.to_ascii_lowercase();
-    let wrong = |what: &str| Refusal::request(format!("`{key}`: `{value}` is {what}"));
-    let too_long = || wrong("longer than 584 years, the maximum");
     if lower.contains(':') {
         let parts: Result<Vec<u64>, _> = lower.split(':').map(str::parse).collect();
         let factors = [1_u64, 60, 3_600, 86_400];
         let parts = parts.ok().filter(|parts| parts.len() <= factors.len());
-        let parts = parts.ok_or_else(|| wrong("not a time such as `1:30:00`"))?;
+        let parts = parts.ok_or_else(|| {
+            Refusal::request(format!("`{key}`: `{value}` is not a time such as `1:30:00`"))
+        })?;
         let seconds = parts
             .iter()
             .rev()
             .zip(factors)
             .try_fold(0_u64, |sum, (part, factor)| sum.checked_add(part.checked_mul(factor)?));
-        return seconds.and_then(Span::checked_from_secs).ok_or_else(too_long);
+        return span_of(key, value, seconds);
     }
     let bare = lower.bytes().all(|byte| byte.is_ascii_digit());
     let days = lower.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days {
-        Some(days) => {
-            let seconds = days.checked_mul(86_400);
-            seconds.and_then(Span::checked_from_secs).ok_or_else(too_long)
-        }
+        Some(days) => span_of(key, value, days.checked_mul(86_400)),
         None if bare => read(key, &format!("{lower}{unit}")),
         None => read(key, &lower),
     }
@@ -217,4 +220,11 @@ mod tests {
             assert_eq!(time("runtime", wrong, "s").ok(), None, "{wrong}");
         }
     }
+}
+
+/// A number of seconds as a span; `None` is more than 64 bits hold.
+fn span_of(key: &str, value: &str, seconds: Option<u64>) -> Result<Span, Refusal> {
+    seconds.and_then(Span::checked_from_secs).ok_or_else(|| {
+        Refusal::request(format!("`{key}`: `{value}` is longer than 584 years, the maximum"))
+    })
 }

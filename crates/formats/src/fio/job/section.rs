@@ -119,6 +119,7 @@ impl Section {
             group,
             workload: self.workload,
             extent: self.extent,
+            // The default engine of fio on Linux.
             ioengine: self.ioengine.unwrap_or("psync"),
             polling: self.polling,
             direct: self.direct,
@@ -294,6 +295,7 @@ impl Section {
                 .hint("give reads and writes separate sections: they start together"));
         };
         let sum = read.saturating_add(write);
+        debug_assert!(sum > 0, "rates of 0 were left out");
         let share = u128::from(read) * u128::from(Ratio::ONE.billionths()) / u128::from(sum.max(1));
         let share = Ratio::from_billionths(u64::try_from(share).unwrap_or(0));
         self.workload.read_share = Some(share);
@@ -363,6 +365,8 @@ impl Section {
             }
             targets.push(name);
         }
+        debug_assert!(!targets.is_empty(), "a job has at least one copy");
+        // A format without the number of the copy: all copies share one file.
         if targets.iter().all(|name| *name == targets[0]) {
             targets.truncate(1);
         }

@@ -108,6 +108,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     let mut work = Work::default();
     for (name, jobs) in &sections {
         let prefix = if sections.len() > 1 { format!("{name}.") } else { String::new() };
+        // Copies of a job (`numjobs`) have its options.
         work.add(&prefix, &work::of(jobs[0], output));
     }
     let ended_unix_s = output.timestamp;
@@ -207,18 +208,17 @@ struct Section<'a> {
 
 impl Section<'_> {
     fn read(&mut self, jobs: &[&Job]) {
+        debug_assert!(!jobs.is_empty(), "a section begins with a job");
         let name = &jobs[0].jobname;
-        let of = |side: fn(&Job) -> &Side| -> Vec<&Side> {
-            jobs.iter().map(|job| side(job)).filter(|side| side.total_ios > 0).collect()
-        };
         let kinds = [
-            ("read_", of(|job| &job.read)),
-            ("write_", of(|job| &job.write)),
-            ("trim_", of(|job| &job.trim)),
+            ("read_", busy_sides(jobs, |job| &job.read)),
+            ("write_", busy_sides(jobs, |job| &job.write)),
+            ("trim_", busy_sides(jobs, |job| &job.trim)),
         ];
-        let mixed = of(|job| &job.mixed);
+        let mixed = busy_sides(jobs, |job| &job.mixed);
         let kinds: Vec<_> = kinds.into_iter().filter(|(_, sides)| !sides.is_empty()).collect();
         let apart: Vec<&Side> = kinds.iter().flat_map(|(_, sides)| sides).copied().collect();
+        // fio prints the mixture in addition to its parts, or alone (`unified_rw_reporting`).
         let all = if apart.is_empty() { &mixed } else { &apart };
         if all.is_empty() {
             self.unknown(name, "made no requests");
@@ -254,6 +254,7 @@ impl Section<'_> {
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
         let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
         let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
+        // Percentiles of two kinds cannot be combined: `lat` counts if every job has it.
         let in_all = responses.iter().all(|latency| latency.percentile.is_measured);
         let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
         let count: f64 = latencies.iter().map(|latency| latency.count).sum();
@@ -296,6 +297,11 @@ impl Section<'_> {
         let name = format!("{}{dot}{metric}", self.name);
         self.figures.push(Figure { is_detail, ..Figure::new(name, value, better) });
     }
+}
+
+/// One side of each job, if it made requests.
+fn busy_sides<'a>(jobs: &[&'a Job], side: fn(&Job) -> &Side) -> Vec<&'a Side> {
+    jobs.iter().map(|job| side(job)).filter(|side| side.total_ios > 0).collect()
 }
 
 /// The mean over all requests, weighted by their numbers.

@@ -167,6 +167,7 @@ impl Output {
             let hint = "check whether the file is damaged, or add `group_reporting` to the jobs";
             return Err(ParseError::new(line, what, hint));
         }
+        // The summary repeats the jobs of the servers; a client with a single one prints it alone.
         if jobs.iter().any(|job| job.jobname != SUMMARY) {
             jobs.retain(|job| job.jobname != SUMMARY);
         }
@@ -207,6 +208,7 @@ impl Latency {
             }
             bins.extend(&latency.bins);
         }
+        // By latency: the bins of several jobs interleave.
         bins.sort_unstable();
         let count_all: u64 = bins.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
         let mut below = 0_u64;
