@@ -60,6 +60,7 @@ pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
 
 /// A time split into its number and its factor to microseconds.
 fn microseconds(text: &str) -> Option<(&str, f64)> {
+    // Seconds last: the other two end with the same letter.
     let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
     units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))
 }

@@ -67,6 +67,7 @@ impl Form {
             Self::V3 => format!("{:>25}", rate.long("KB", &rate.depth(self))),
             Self::V5 => format!("{:>32}", rate.long("KiB", &rate.depth(self))),
         };
+        // Widths and blanks are those of each version, which other programs rely on.
         let colon = if self == Self::V8 { ":" } else { " :" };
         let width = if self == Self::V2 { 8 } else { 9 };
         let value = format!("{:width$.3} MB/s", rate.mb_per_s);

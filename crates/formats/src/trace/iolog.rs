@@ -40,6 +40,7 @@ impl State {
         };
         let action = rest.get(1).copied().ok_or("expected a file and an action")?;
         let op = match action {
+            // They are about files, not requests.
             "add" | "open" | "close" => return Ok(None),
             "read" => Op::Read,
             "write" => Op::Write,

@@ -277,6 +277,7 @@ fn guess(first: &str) -> Result<Format, String> {
         ("fio", Some("version")) => Ok(Format::Iolog),
         ("R" | "W", Some(_)) => Ok(Format::DiskSim),
         (device, Some(_)) if is_device(device) => Ok(Format::Blkparse),
+        // SPC has no signature, so it is tried last.
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
         _ => {
             Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \

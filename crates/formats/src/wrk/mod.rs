@@ -7,6 +7,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Remark, Work};
 use crate::found::{Found, decimal, detail, figure, labelled, put, seconds};
 use crate::sign::in_a_line;
 
+// Units that end with the letter of another come before it.
 /// Units of time in milliseconds, and of amounts, which are binary.
 const TIMES: [(&str, f64); 5] =
     [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3_600e3)];

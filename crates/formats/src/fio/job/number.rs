@@ -133,6 +133,7 @@ impl Part {
         match self {
             Self::Bytes(bytes) => Some(bytes),
             Self::Percent(percent) => {
+                // In 128 bits: a percentage of a large device overflows 64.
                 let part = u128::from(length?.get()) * u128::from(percent) / 100;
                 u64::try_from(part).ok().map(Bytes::new)
             }

@@ -217,6 +217,7 @@ impl Section {
 
     /// Notes where the number of requests, or the blocks that they use, differ from fio.
     fn counts(&mut self, rw: Rw) {
+        // As in fio, 0 is no limit.
         self.workload.number_ios = self.workload.number_ios.filter(|asked| *asked > 0);
         let ramp = self.workload.ramp_time.is_some_and(|time| time > Span::ZERO);
         if ramp && !self.extent.time_based {

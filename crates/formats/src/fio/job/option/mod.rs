@@ -252,6 +252,7 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
             section.note("ioengine", "io_uring replaces asynchronous engines");
             "io_uring"
         }
+        // They differ in the system call, not in how requests are issued.
         "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => "psync",
         "null" => "null",
         _ => {
