@@ -109,6 +109,7 @@ impl Scene<'_> {
         if *kind != FileSystemKind::Ext4 || !matches!(fsck, Fsck::Before | Fsck::Both) {
             return String::new();
         }
+        // 0 is clean and 1 corrected (e2fsck(8)); anything above stops a boot.
         format!(
             "/bin/e2fsck -p $DISK >&2\n\
              [ $? -le 1 ] || fail {DAMAGED} \"the file system cannot be repaired at boot\"\n"
@@ -132,6 +133,7 @@ impl Scene<'_> {
         let (lead, make, mount) = (self.lead(), self.make(), self.mount());
         let end = self.unmount();
         let (strace, show) = if self.strace { (STRACE, SHOW_CALLS) } else { ("", "") };
+        // Synced before the workload, so that a cut can only break what the workload wrote.
         format!(
             "{lead}{make}{mount}\
              sh /crash/prepare >&2 || fail {NOT_PREPARED} \"\\`prepare\\` ended with exit code $?\"\n\
@@ -153,6 +155,7 @@ impl Scene<'_> {
     pub fn check_script(&self) -> String {
         let (lead, mount, unmount) = (self.lead(), self.mount(), self.unmount());
         let (repair, verify) = (self.repair(), self.verify());
+        // The code of the check is kept, because the commands after it return others.
         format!(
             "{lead}{repair}{mount}\
              sh /crash/check\n\

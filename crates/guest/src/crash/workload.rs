@@ -105,6 +105,7 @@ pub fn workload_run(ended: &RunResult) -> Result<Option<WorkloadRun>, WorkloadEr
         return Err(WorkloadError::new(format!("the workload ended with exit code {code}"), ended));
     }
     let window = (ended.lines[begin].at, ended.lines[end].at);
+    // Printed after the workload, so that printing them is no part of it.
     let calls = ended.lines[end + 1..].iter().filter_map(|line| call(&line.text)).collect();
     Ok(Some(WorkloadRun { window, lines: ended.lines[begin + 1..end].to_vec(), calls }))
 }

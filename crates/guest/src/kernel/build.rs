@@ -308,6 +308,7 @@ impl Steps<'_> {
         // Its own process group, so that Ctrl-C reaches drivelab alone and the compilers can be
         // killed.
         command.args(arguments).current_dir(folder).process_group(0).stdin(Stdio::null());
+        // English messages, in which `last` looks for errors.
         command.stdout(out).stderr(err).envs(IDENTITY).env("LC_ALL", "C");
         let mut child = Group(command.spawn().map_err(at("start a step of the build"))?);
         let mut compiled = Compiled::new(&self.log.path);

@@ -100,8 +100,9 @@ impl Cache {
     /// path, so no other user may be able to change what the path leads to.
     pub(super) fn folder(&self) -> Result<PathBuf, CacheError> {
         Folder::make(&self.folder).map_err(CacheError::at("create", &self.folder))?;
-        let missing = || CacheError::at("read", &self.folder)(io::ErrorKind::NotFound.into());
-        self.trusted(&self.folder)?.ok_or_else(missing)
+        // It was just made: another process may have removed it since.
+        self.trusted(&self.folder)?
+            .ok_or_else(|| CacheError::at("read", &self.folder)(io::ErrorKind::NotFound.into()))
     }
 
     /// `folder` without links, if it exists: only this user and root can change what is in it.

@@ -98,6 +98,7 @@ impl<F: Function> PciDevice<F> {
         queue: &mut Queue,
         memory: &mut impl Memory,
     ) -> Result<(), BlockError> {
+        // The other queue only offers buffers, which are taken when an interrupt needs one.
         if index != COMMANDS {
             return Ok(());
         }

@@ -131,6 +131,7 @@ impl Session {
             wire::VRING_KICK => Effect::Kick(of_queue(request, payload)?.0),
             wire::SET_SLAVE_REQ_FD if files == 1 => Effect::Interrupts,
             wire::SET_SLAVE_REQ_FD => return Err(VhostError::Short(request)),
+            // The device works as soon as its queues are set, with all that it offered.
             wire::SET_FEATURES
             | wire::SET_PROTOCOL_FEATURES
             | wire::SET_OWNER

@@ -38,6 +38,7 @@ pub(super) fn from_host(fis: &[u8; REGISTER_BYTES]) -> FromHost {
     if fis[1] & IS_COMMAND == 0 {
         return FromHost::Control { reset: fis[15] & SRST != 0 };
     }
+    // The device register, byte 7, divides the address in two halves.
     let lba = [fis[4], fis[5], fis[6], fis[8], fis[9], fis[10], 0, 0];
     FromHost::Command(TaskFile {
         command: fis[2],
@@ -61,6 +62,7 @@ fn registers(kind: u8, flags: u8, of: Registers) -> [u8; REGISTER_BYTES] {
     let [l0, l1, l2, l3, l4, l5, ..] = of.lba.to_le_bytes();
     let [c0, c1] = of.count.to_le_bytes();
     let mut fis = [0; REGISTER_BYTES];
+    // 0x40 in the device register: the address is an LBA.
     fis[..14].copy_from_slice(&[
         kind, flags, of.status, of.error, l0, l1, l2, 0x40, l3, l4, l5, 0, c0, c1,
     ]);

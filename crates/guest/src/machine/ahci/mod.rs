@@ -109,6 +109,7 @@ impl<D: Disk> Ahci<D> {
     /// Reads the register at `offset` for the processor.
     pub fn read_register(&mut self, now: Time, offset: u64) -> u32 {
         self.processor = self.processor.max(now) + REGISTER_READ;
+        // Registers have 32 bits; a narrower access reads the one that contains it.
         self.port.read(offset & !3)
     }
 
@@ -136,6 +137,7 @@ impl<D: Disk> Ahci<D> {
     fn drop_commands(&mut self) -> io::Result<()> {
         self.issued.clear();
         (self.alone, self.halted, self.finished) = (None, false, 0);
+        // A drive without a command has nothing to abort, and keeps its state.
         if self.running.is_empty() {
             return Ok(());
         }
@@ -162,6 +164,7 @@ impl<D: Disk> Ahci<D> {
         }
         self.answers = answers;
         self.report_finished(memory);
+        // A command that has just completed may be the one that kept others waiting.
         self.start_due(now, memory, done)?;
         self.port.interrupt_if_pending(now, false);
         let is_due = self.port.interrupt.is_some_and(|at| at <= now);
@@ -224,6 +227,7 @@ impl<D: Disk> Ahci<D> {
         // A command that is not queued, or with a tag in use, aborts all queued ones (ATA8-ACS).
         let is_new = !self.running.contains_key(&slot);
         let action = match self.ata.decode(&task) {
+            // Software must give a queued command the number of its slot as tag (AHCI 1.3.1).
             Action::Medium(MediumCommand { tag: Some(tag), .. }) if tag != slot => {
                 Action::Refused(ABORTED)
             }
@@ -410,6 +414,7 @@ impl<D: Disk> Ahci<D> {
         chain::scatter(memory, segments, 0, data)?;
         list::set_moved(memory, self.port.command_list, slot, data.len() as u64)?;
         let bytes = u16::try_from(data.len()).unwrap_or(0);
+        // 8 is DRQ: data follows the frame.
         let before = Registers { status: READY | 8, ..Registers::default() };
         self.receive(memory, fis::PIO_SETUP_AT, &fis::pio_setup(before, READY, bytes));
         self.port.task_file = u32::from(READY);
@@ -441,6 +446,7 @@ impl<D: Disk> Ahci<D> {
             self.disk.reset()?;
         }
         self.ata.reset();
+        // A soft reset takes two frames: one sets SRST, and the other clears it.
         if reset {
             self.port.task_file = u32::from(BUSY);
         } else {

@@ -59,6 +59,7 @@ impl Port {
             enabled: 0,
             cmd: at::POWERED,
             task_file: at::NO_DRIVE,
+            // All ones until the drive has sent its signature (section 3.3.9).
             signature: u32::MAX,
             link: 0,
             control: 0,
@@ -147,10 +148,12 @@ impl Port {
     fn write_port(&mut self, now: Time, offset: u64, value: u32) -> PortRequest {
         let wide = u64::from(value);
         match offset {
+            // Command lists are aligned to 1 KiB, and received frames to 256 bytes.
             at::CLB => self.command_list = self.command_list & !LOW | wide & !0x3FF,
             at::CLBU => self.command_list = self.command_list & LOW | wide << 32,
             at::FB => self.frames = self.frames & !LOW | wide & !0xFF,
             at::FBU => self.frames = self.frames & LOW | wide << 32,
+            // Writing 1 clears a bit.
             at::PXIS => self.status &= !value,
             at::IE => {
                 self.enabled = value;
@@ -159,6 +162,7 @@ impl Port {
             at::CMD => return self.write_command(value),
             at::SCTL => return self.write_control(now, value),
             at::SERR => self.errors &= !value,
+            // While the port is stopped these two ignore writes (sections 3.3.13 and 3.3.14).
             at::SACT if self.cmd & at::START != 0 => self.active |= value,
             at::CI if self.cmd & at::START != 0 => {
                 // Software can only set bits; the adapter clears them.
@@ -185,6 +189,7 @@ impl Port {
         if !stops {
             return PortRequest::Nothing;
         }
+        // The adapter forgets all commands when ST is cleared (section 3.3.14).
         (self.issued, self.active) = (0, 0);
         PortRequest::Stop
     }

@@ -117,6 +117,7 @@ impl Ata {
             READ_LOG => self.read_log(task),
             SET_FEATURES => self.set_features(task),
             SMART => self.smart(task),
+            // 0xFF is active or idle.
             CHECK_POWER => Action::Done { lba: task.lba, count: 0xFF },
             power if POWER.contains(&power) => done,
             _ => Action::Refused(ABORTED),
@@ -127,6 +128,7 @@ impl Ata {
         let op = if task.command == READ_QUEUED { Op::Read } else { Op::Write };
         // A count of 0 means the maximum, in this and the other commands.
         let sectors = if task.features == 0 { 1 << 16 } else { u64::from(task.features) };
+        // A queued command has its count in the features, and its tag in the count.
         let tag = u8::try_from(task.count >> 3 & 31).expect("five bits");
         self.medium(op, task.lba, sectors, task.device & FUA != 0, Some(tag))
     }
@@ -176,6 +178,7 @@ impl Ata {
         let mut log = match task.lba.to_le_bytes()[0] {
             0 => {
                 let mut directory = vec![0; SECTOR_BYTES];
+                // The version, and then for each log a word with its number of pages.
                 directory[0] = 1;
                 directory[2 * usize::from(ERROR_LOG)] = 1;
                 directory

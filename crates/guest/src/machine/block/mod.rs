@@ -285,6 +285,7 @@ impl<D: Disk> Block<D> {
         }
         // The status is the last byte of the last buffer.
         chain::scatter(memory, &pending.chain.writable, wanted, &[status])?;
+        // The status counts as written, too.
         let written = u32::try_from(written + 1).expect("at most the largest request");
         queue.push(memory, head, written)?;
         Ok(TraceEntry { at: now, ..pending.done })

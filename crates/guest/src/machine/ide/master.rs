@@ -75,6 +75,7 @@ impl Master {
             COMMAND => {
                 let (before, after) = (self.is_started(), value & START != 0);
                 self.command = value & (START | TO_MEMORY);
+                // Setting the bit again does not restart a transfer.
                 if after && !before {
                     self.status |= ACTIVE;
                 } else if !after {
@@ -89,6 +90,7 @@ impl Master {
             at @ TABLE..8 => {
                 let mut bytes = self.table.to_le_bytes();
                 bytes[usize::try_from(at - TABLE).expect("below 4")] = value;
+                // The two lowest bits are reserved: tables are aligned to four bytes.
                 self.table = u32::from_le_bytes(bytes) & !3;
             }
             _ => {}

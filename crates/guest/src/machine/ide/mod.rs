@@ -195,6 +195,7 @@ impl<D: Disk> Ide<D> {
 
     /// Reads the status for the processor, which clears the interrupt.
     fn status(&mut self) -> u8 {
+        // The status of the second drive, which does not exist, clears nothing.
         if !self.registers.is_absent() {
             (self.line, self.interrupt) = (false, None);
         }

@@ -41,6 +41,7 @@ struct Pair {
 
 impl Pair {
     fn push(&mut self, value: u8) {
+        // A 48-bit command writes each register twice, its upper byte first.
         *self = Self { last: value, before: self.last };
     }
 
@@ -97,6 +98,7 @@ impl Registers {
         let is_before = self.control & BEFORE != 0;
         match offset {
             DEVICE => self.device | ALWAYS,
+            // The first drive answers for a missing second one, with zeros.
             _ if self.is_absent() => 0,
             ERROR => self.error,
             COUNT => self.count.shown(is_before),
