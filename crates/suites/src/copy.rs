@@ -142,6 +142,7 @@ impl Copy {
         }
         // The clock goes on: the first end is that of a file manager, the second that of the disk.
         let closed = clock.stop();
+        // All files at once, as a user waits for them who unmounts the disk.
         rustix::fs::syncfs(open_folder(to, Path::new(""))?).at("sync", to.path())?;
         let took = clock.stop();
         let copied = float(tree.bytes());

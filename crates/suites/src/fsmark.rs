@@ -22,7 +22,7 @@ use crate::bench::{
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
-    /// What `fs_mark` does.
+    /// The files of `fs_mark` and how they are synced.
     FsMark {
         /// Files that each thread makes in a loop (-n).
         files: u32 = "1000",

@@ -44,6 +44,7 @@ impl Plan for Metadata {
     }
 
     fn needs(&self, _: Bytes) -> Bytes {
+        // The mean of 24 KiB, and what blocks and folders add to it.
         Bytes::new(u64::from(self.files) * 32 * 1024)
     }
 

@@ -19,7 +19,7 @@ use crate::bench::{
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
-    /// What `tiotest` does.
+    /// The phases of `tiotest` and their sizes.
     Tiobench {
         /// Bytes of each thread's file (-f).
         size: Bytes = "10M",

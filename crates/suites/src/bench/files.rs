@@ -28,8 +28,10 @@ impl Content {
     pub(crate) fn block(&self, number: u64, length: usize) -> &[u8] {
         debug_assert!(length > 0, "blocks hold something");
         let length = length.min(CONTENT_BYTES);
+        // Blocks follow one another in the content, and begin again at its end.
         let from = usize::try_from(number % (CONTENT_BYTES / length) as u64).expect("below 1 MiB");
         let from = from * length;
+        debug_assert!(from + length <= CONTENT_BYTES, "a block lies within the content");
         &self.0[from..from + length]
     }
 }

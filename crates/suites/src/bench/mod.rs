@@ -77,6 +77,8 @@ impl Bench<'_> {
 
     /// Returns the nature of a phase that reads `bytes` which were written before.
     pub(crate) fn reading(&self, bytes: Bytes) -> Nature {
+        // Only a drop directly before the phase counts: with `run`, earlier phases filled the
+        // cache.
         let is_dropped = self.drop == CacheDrop::Phases && self.dropped != Some(Dropped::Nothing);
         ReadBack { is_dropped, bytes: Some(bytes), memory: Some(self.memory) }.nature()
     }

@@ -11,7 +11,7 @@ use super::halt::{Done, Halt};
 /// Starts `count` threads, has each `prepare`, and then lets them `work`: they are woken in the
 /// order of their numbers. Returns what they came to, in that order.
 ///
-/// Where others already work, the last one of a hundred began up to half a second after the
+/// If others already work, the last one of a hundred begins up to half a second after the
 /// first, which may be most of what a phase measures: a thread maps memory when it begins, for
 /// which it needs a lock that all of the process share.
 pub(crate) fn in_order<P, T: Send>(
@@ -23,11 +23,11 @@ pub(crate) fn in_order<P, T: Send>(
     thread::scope(|scope| {
         let (gate, prepare, work) = (&gate, &prepare, &work);
         let started = (0..count).map(|number| {
-            let work = move || {
+            let thread = Builder::new().spawn_scoped(scope, move || {
                 let prepared = prepare();
                 if gate.wait() { work(number, prepared) } else { Err(Halt::Interrupted) }
-            };
-            Builder::new().spawn_scoped(scope, work).map_err(|error| cannot_start(count, error))
+            });
+            thread.map_err(|error| cannot_start(count, error))
         });
         let started: Vec<Done<_>> = started.collect();
         assert_eq!(started.len(), count as usize, "one handle for each thread");

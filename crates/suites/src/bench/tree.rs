@@ -59,6 +59,11 @@ impl Tree {
             debug_assert!(low <= SMALLEST_BYTES << DOUBLINGS, "{low}");
             entries.push(Entry { path: names[folder].join(name), bytes: Some(bytes) });
         }
+        debug_assert_eq!(
+            entries.len() as u64 + 1,
+            files + names.len() as u64,
+            "the top is no entry"
+        );
         Self { entries }
     }
 

@@ -185,6 +185,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     pub(crate) fn start() -> Self {
+        // The clock of the wall last, so that reading the other is no part of the work.
         Self { cpu: process_cpu(), begin: Instant::now() }
     }
 

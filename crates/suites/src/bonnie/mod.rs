@@ -20,7 +20,7 @@ use crate::bench::{Auto, Bench, CacheDrop, Done, Measured, Took, rate, suite_opt
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
-    /// What bonnie++ does.
+    /// The phases of bonnie++ and their sizes.
     Bonnie {
         /// Bytes of the large file (-s; auto: twice the memory, as in the original; 0: no large
         /// file).
