@@ -127,6 +127,7 @@ impl Arrivals {
     fn delivered_without_pause(&self, ready: Time, sector: Span, spindle: &Spindle) -> Time {
         let mut done = ready + sector * self.total;
         for run in &self.runs {
+            debug_assert!(run.before + run.count <= self.total, "runs are parts of the request");
             let first = run.begin + spindle.time_for(u128::from(run.sector));
             let last = run.begin + spindle.time_for(u128::from(run.count) * u128::from(run.sector));
             done = done.max(first + sector * (self.total - run.before));

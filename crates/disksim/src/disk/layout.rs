@@ -63,6 +63,7 @@ impl Layout {
         let physical = zone.physical(lba - zone.first);
         let (track, sector) = (physical / zone.per_track, physical % zone.per_track);
         let heads = u64::from(self.heads);
+        // Addresses fill a cylinder before the next, so the heads change faster.
         let (cylinder, logical_head) = (track / heads, track % heads);
         let cylinder_number = zone.first_cylinder + narrow(cylinder);
         let turned = match self.order {

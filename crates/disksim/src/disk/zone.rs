@@ -224,6 +224,7 @@ impl Zone {
         while end > index + 1 && !self.is_on_track(end - 1, track) {
             end -= 1;
         }
+        debug_assert!(first <= index && index < end, "a track contains its own address");
         (first, end)
     }
 

@@ -81,6 +81,7 @@ impl Rules {
             return Err(at.error("`defects`: expected pairs of a bad place and its spare"));
         }
         let mut spares = fields.number("Number of spares", 0..=1 << 32)?;
+        // Scheme 10 adds the slipped sectors to the spares of the zone; otherwise it is scheme 9.
         if self.scheme == 10 {
             spares += slips.len() as u64;
         }

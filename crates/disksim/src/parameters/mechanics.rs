@@ -124,6 +124,7 @@ impl ThreePoints {
 
     /// Straight lines; a random seek covers a third of the stroke on average.
     fn line(&self, cylinders: u32) -> Points {
+        // Ascending even for a disk of a few cylinders.
         let (third, last) = ((cylinders / 3).max(2), (cylinders - 1).max(3));
         let points = [(1, self.single), (third, self.average), (last, self.full)];
         points.map(|(distance, time)| (distance, milliseconds(time))).into()
@@ -176,6 +177,7 @@ impl Equation {
             line_from,
             root: (root_at, root_by),
             line: (line_at, line_by),
+            // -1 is no separate time; with ten separate times it is the first of them.
             single: (single >= 0.0 && !ten_more).then_some(single),
         })
     }

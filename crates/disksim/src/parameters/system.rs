@@ -65,6 +65,7 @@ impl System {
         for item in items {
             match item {
                 Item::Block(block) => {
+                    // Blocks that nothing names are kept too: a library of drives may be included.
                     if !WITHOUT_EFFECT.contains(&block.what.as_str()) {
                         system.blocks.push(block);
                     }

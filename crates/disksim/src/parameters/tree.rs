@@ -130,6 +130,7 @@ impl<'a> Reader<'a> {
         let list: Vec<_> = tokens(text).collect();
         let file: Rc<str> = file.into();
         let start = At { file: Rc::clone(&file), line: 1 };
+        // Counted over all files: files that include one another could multiply without a limit.
         self.words += list.len();
         if self.words > MAX_WORDS {
             return Err(start.error(format!("more than {MAX_WORDS} words in all files together")));
@@ -243,12 +244,14 @@ impl<'a> Reader<'a> {
             return Err(source.at().error("expected a value after `=`"));
         }
         if source.takes('{') {
+            // An inline block: its kind, and optionally its name.
             let (what, name) = words.split_once(' ').unwrap_or((&words, ""));
             let kind = Kind::Block(self.block(source, what.to_owned(), name.to_owned())?);
             return Ok(Value { at, kind });
         }
         if let Some(name) = words.strip_prefix("source ") {
             let mut items = self.file(&at, name)?;
+            // A value may be in another file, which then holds exactly this block.
             return match (items.pop(), items.is_empty()) {
                 (Some(Item::Block(block)), true) => Ok(Value { at, kind: Kind::Block(block) }),
                 _ => Err(at.error(format!("expected one block in `{name}`, and nothing else"))),
@@ -271,6 +274,7 @@ fn instance(source: &mut Source<'_>) -> DiskSimResult<Item> {
             names.push(name);
         }
     }
+    // No sign ends the statement: the words behind these two belong to the next one.
     let words = source.words_up_to(2);
     match words.strip_prefix("as ") {
         Some(of) => Ok(Item::Instance { at, names, of: of.to_owned() }),
