@@ -174,6 +174,7 @@ impl ModelledTarget {
             self.now = next.max(self.now);
             self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
         }
+        debug_assert_eq!(answers.len(), 1, "one command was in flight");
         // The time of a program between two requests.
         self.now += Span::from_us(10);
         let operation = if flush { "a flush" } else { "writing a page" };

@@ -65,6 +65,7 @@ impl Plan {
 
     /// Multiplies by a factor; the product is at most the largest single factor.
     fn add_factor(&mut self, factor: u64) {
+        debug_assert!(factor >= SLOW_PARTS, "no fault makes a drive faster");
         let product = self.slow.saturating_mul(factor) / SLOW_PARTS;
         self.slow = product.min(FACTOR_MAX * SLOW_PARTS);
     }

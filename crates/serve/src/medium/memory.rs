@@ -62,6 +62,7 @@ impl Memory {
     /// The extents of a range in which most pages were never written: derived from those that were.
     fn few_extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> Vec<Extent> {
         let (from, end) = (lba.get(), (lba + sectors).get());
+        // The pages of a table are in no order; the few in the range are sorted.
         let touched = self.pages.keys().copied();
         let mut pages: Vec<u64> =
             touched.filter(|page| page * PAGE < end && (page + 1) * PAGE > from).collect();
@@ -92,6 +93,7 @@ impl Medium for Memory {
     }
 
     fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        debug_assert!(data.len().is_multiple_of(SECTOR), "a medium has whole sectors");
         let mut rest = data;
         for (page, offset, length) in Self::pieces(lba, (rest.len() / SECTOR) as u64) {
             let (piece, after) = rest.split_at_mut(length);
@@ -105,6 +107,7 @@ impl Medium for Memory {
     }
 
     fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        debug_assert!(data.len().is_multiple_of(SECTOR), "a medium has whole sectors");
         let mut rest = data;
         for (page, offset, length) in Self::pieces(lba, (data.len() / SECTOR) as u64) {
             let (piece, after) = rest.split_at(length);

@@ -145,7 +145,10 @@ impl Client {
             self.moved = true;
             match &mut self.protocol {
                 Protocol::Nbd(session) => session.sent(count),
-                Protocol::Http { sent, .. } => *sent += count,
+                Protocol::Http { output, sent, .. } => {
+                    *sent += count;
+                    debug_assert!(*sent <= output.len(), "a socket accepts at most its input");
+                }
             }
         }
         Ok(())

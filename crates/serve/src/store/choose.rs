@@ -91,6 +91,8 @@ impl Choose for LoseOnly<'_> {
     }
 
     fn point(&mut self, writes: &[u64]) -> usize {
+        // A write that must not be lost also keeps the earlier ones: a sector receives them in
+        // order.
         let newest = writes.iter().rposition(|write| !self.writes.contains(write));
         self.of.point(writes).max(newest.map_or(0, |index| index + 1))
     }
@@ -102,6 +104,7 @@ pub(super) struct Count(pub(super) u64);
 
 impl Choose for Count {
     fn choose(&mut self, options: usize) -> usize {
+        debug_assert!(options > 0, "the durable value is always possible");
         self.0 = self.0.saturating_mul(options as u64);
         options - 1
     }
@@ -123,6 +126,7 @@ pub struct KeepAll;
 
 impl Choose for KeepAll {
     fn choose(&mut self, options: usize) -> usize {
+        debug_assert!(options > 0, "the durable value is always possible");
         options - 1
     }
 }

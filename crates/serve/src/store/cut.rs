@@ -117,7 +117,9 @@ impl Store {
         let mut points: Vec<u64> = versions.map(|write| write.sequence).collect();
         points.sort_unstable();
         points.dedup();
-        match choose.point(&points) {
+        let chosen = choose.point(&points);
+        debug_assert!(chosen <= points.len(), "a choice among the values, or the durable one");
+        match chosen {
             0 => 0,
             chosen => points[chosen - 1],
         }

@@ -124,6 +124,7 @@ impl<'a> Replay<'a> {
             Step::Destaged(record) => store.destaged(record)?,
             Step::Flushed => store.flushed()?,
             Step::Trim { lba, sectors } => drop(store.begin_trim(*lba, *sectors)?),
+            // A trim that a flush carried out is not completed again.
             Step::Trimmed(trim) if store.trims.iter().any(|it| it.sequence == trim.0) => {
                 store.complete_trim(*trim)?;
             }

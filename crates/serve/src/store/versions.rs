@@ -23,6 +23,10 @@ pub struct Write {
 
 impl Write {
     pub(super) fn new(sequence: u64, submitted: Time, lba: Lba, data: Data) -> Self {
+        debug_assert!(
+            !matches!(&data, Data::Bytes(bytes) if !bytes.len().is_multiple_of(SECTOR)),
+            "a write consists of whole sectors"
+        );
         Self { sequence, submitted, lba, data, completed: Cell::new(false) }
     }
 
@@ -123,6 +127,7 @@ impl Versions {
     }
 
     pub(super) fn drop_up_to(&mut self, sequence: u64) {
+        // Ascending, so that the newest is dropped only if all are.
         self.older.retain(|write| write.sequence > sequence);
         if self.newest.as_ref().is_some_and(|newest| newest.sequence <= sequence) {
             self.newest = None;
