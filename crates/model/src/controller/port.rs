@@ -27,6 +27,7 @@ impl Pace {
 
     #[inline]
     pub(crate) fn time(self, sectors: Sectors) -> Span {
+        // Rounded up: no transfer is faster than the wire.
         Span::from_ns(sectors.get().saturating_mul(self.0).div_ceil(1 << 16))
     }
 }

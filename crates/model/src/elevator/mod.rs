@@ -142,6 +142,7 @@ impl HostQueue {
     #[inline]
     pub(crate) fn waiting(&self) -> Waiting {
         if !self.unordered.is_empty() {
+            // The dispatcher knows reads and writes only; a flush waits like a write.
             return Waiting { reads: 0, writes: 1, head: Some(Class::Write) };
         }
         match &self.elevator {

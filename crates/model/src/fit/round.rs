@@ -94,8 +94,8 @@ pub(super) fn bounds(design: &[Vec<f64>]) -> Vec<[f64; 2]> {
     for unknown in 0..width {
         let low = design.iter().map(|row| row[unknown]).fold(f64::INFINITY, f64::min);
         let high = design.iter().map(|row| row[unknown]).fold(f64::NEG_INFINITY, f64::max);
-        let room = 0.1 * (high - low);
-        bounds.push([low - room, high + room]);
+        let margin = 0.1 * (high - low);
+        bounds.push([low - margin, high + margin]);
     }
     bounds
 }
@@ -114,11 +114,13 @@ pub(super) fn middle(draws: &[Vec<f64>]) -> Vec<f64> {
 
 /// The draws for a profile.
 pub(super) fn kept(draws: &[Vec<f64>]) -> impl Iterator<Item = &Vec<f64>> {
+    debug_assert!(!draws.is_empty(), "a posterior has draws");
     draws.iter().step_by(draws.len().div_ceil(DRAWS))
 }
 
 /// The posterior range of each unknown, from drawn numbers.
 pub(super) fn left_open(unknowns: &[Unknown], drawn: &[Vec<f64>]) -> Vec<LeftOpen> {
+    debug_assert!(drawn.iter().all(|draw| draw.len() == unknowns.len()), "a number each");
     let mut ranges = Vec::with_capacity(unknowns.len());
     for (index, unknown) in unknowns.iter().enumerate() {
         let mut values: Vec<f64> = drawn.iter().map(|draw| draw[index]).collect();

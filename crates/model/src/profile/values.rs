@@ -225,6 +225,7 @@ impl Value for Memory {
         if bytes > Bytes::gib(1) {
             return Err(format!("`{text}` is more than 1 GiB, the limit for a drive buffer"));
         }
+        // A buffer holds whole sectors: the rest has no use.
         Ok(Self(Sectors::new(bytes.get() / 512)))
     }
 }

@@ -52,6 +52,7 @@ impl Buffer {
     pub(super) fn take(&mut self, unit: Unit, accepted: Time) -> bool {
         let (word, bit) = Self::bit(unit);
         if self.waits[word] & bit != 0 {
+            // A search, but only for a unit that is written again while it waits.
             let waits = self.waiting.iter_mut().find(|(waiting, _)| *waiting == unit);
             waits.expect("the unit waits").1 = accepted;
             return true;
@@ -86,6 +87,7 @@ impl Buffer {
     pub(super) fn assigned(&mut self) {
         let (unit, _) = self.waiting.pop_front().expect("a unit was first");
         let (word, bit) = Self::bit(unit);
+        debug_assert!(self.waits[word] & bit != 0, "{unit:?} waits without its mark");
         self.waits[word] &= !bit;
         self.prefetched = self.prefetched.saturating_sub(1);
     }

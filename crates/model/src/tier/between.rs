@@ -105,6 +105,7 @@ impl<P: Policy> Device for Tiered<P> {
             debug_assert!(at >= front.clock, "an event before the last call");
             front.clock = at;
             front.host.pop_answers(at, completed);
+            // The policy needs all of the front meanwhile; put back below, it keeps its allocation.
             let mut all_done = std::mem::take(&mut front.done);
             front.pair.advance(at, &mut all_done);
             for done in all_done.drain(..) {

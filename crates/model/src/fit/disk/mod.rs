@@ -121,11 +121,15 @@ impl Search<'_> {
             let terms: Vec<Vec<f64>> = design.iter().map(|scores| self.terms(scores)).collect();
             let emulator = Emulator::new(&terms, &figures);
             let covariance = self.wanted.covariance(&seen);
-            let emulated = |scores: &[f64]| emulator.figures(&self.terms(scores));
             let measured = self.wanted.figures.iter().map(|figure| figure.measured).collect();
             let groups = self.figure_groups(&covariance, emulator.variances());
-            let posterior = Posterior::new(&emulated, measured, round::bounds(&design), groups);
-            let draws = posterior.draws(&round.centre, 2 * round::DRAWS, self.seed + number);
+            let draws = Posterior::new(
+                &|scores| emulator.figures(&self.terms(scores)),
+                measured,
+                round::bounds(&design),
+                groups,
+            )
+            .draws(&round.centre, 2 * round::DRAWS, self.seed + number);
             let is_found = round.covers(&draws);
             if number + 1 >= *ROUNDS.end() || number + 1 >= *ROUNDS.start() && is_found {
                 return Ok(draws);

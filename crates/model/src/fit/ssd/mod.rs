@@ -165,15 +165,15 @@ impl Search<'_> {
             simulations += design.len();
             let terms: Vec<Vec<f64>> = design.iter().map(|scores| self.terms(scores)).collect();
             let emulator = Emulator::new(&terms, &off);
-            let emulated = |scores: &[f64]| {
-                let off = emulator.figures(&self.terms(scores));
-                let guess = self.approximation(&self.numbers_at(scores));
-                guess.iter().zip(off).map(|(guess, off)| guess + off).collect()
-            };
             let measured = self.wanted.figures.iter().map(|figure| figure.measured).collect();
             let groups = vec![self.group(emulator.variances())];
-            let posterior = Posterior::new(&emulated, measured, round::bounds(&design), groups);
-            let draws = posterior.draws(&round.centre, 2 * round::DRAWS, self.seed + number);
+            let draws = Posterior::new(
+                &|scores| self.emulated(&emulator, scores),
+                measured,
+                round::bounds(&design),
+                groups,
+            )
+            .draws(&round.centre, 2 * round::DRAWS, self.seed + number);
             let is_found = round.covers(&draws);
             if number + 1 >= *ROUNDS.end() || number + 1 >= *ROUNDS.start() && is_found {
                 return Ok((draws, simulations));
@@ -181,6 +181,13 @@ impl Search<'_> {
             round = Round::around(&draws);
         }
         unreachable!("the last round returns")
+    }
+
+    /// The figures of a drive with these scores: the approximation, corrected by the emulator.
+    fn emulated(&self, emulator: &Emulator, scores: &[f64]) -> Vec<f64> {
+        let off = emulator.figures(&self.terms(scores));
+        let guess = self.approximation(&self.numbers_at(scores));
+        guess.iter().zip(off).map(|(guess, off)| guess + off).collect()
     }
 
     /// The prior, with the time of a page estimated from the time of a single read.

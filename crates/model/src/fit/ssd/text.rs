@@ -131,6 +131,7 @@ impl Text<'_> {
             if found.middle.is_some() { "and writes" } else { "alone" },
         );
         for note in notes {
+            // A line break would end the comment in the profile.
             let _ = writeln!(text, "# Note: {}.", note.replace('\n', " "));
         }
         let _ = writeln!(text, "base = \"{}\"", base(self.interface));
@@ -213,7 +214,9 @@ impl Text<'_> {
     /// The denominator of the scale: small enough to build quickly, with whole pages.
     pub(super) fn parts(&self) -> u64 {
         let wanted = self.measurements.capacity_bytes.div_ceil(self.modelled).next_power_of_two();
-        wanted.min(self.block_pages() / 4)
+        let parts = wanted.min(self.block_pages() / 4);
+        debug_assert!(parts.is_power_of_two(), "1/{parts} of a block is not whole pages");
+        parts
     }
 
     fn scale(&self) -> String {
@@ -251,6 +254,7 @@ impl Text<'_> {
                 "  [{}, {}, {:.4}, \"{:.3}us\", \"{:.3}us\", {}",
                 draw.dies,
                 draw.channels(),
+                // The times in the profile include the factor of the median drive.
                 draw.page_read_factor / middle.page_read_factor,
                 draw.read_processing_us,
                 draw.command_processing_us,

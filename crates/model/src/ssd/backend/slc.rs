@@ -85,6 +85,7 @@ impl Slc {
 
     /// The slot at `offset` from the beginning of the log.
     fn at(&self, die: Die, offset: u32) -> Slot {
+        debug_assert!(offset < self.per_die(), "a log does not overlap itself");
         let first = self.logs[die.0 as usize].first * self.rules.slots_per_block;
         Slot(self.base + die.0 * self.per_die() + (first + offset) % self.per_die())
     }
@@ -95,6 +96,7 @@ impl Slc {
         let slot = self.at(die, self.logs[die.0 as usize].used);
         self.logs[die.0 as usize].used += 1;
         if let Some(unit) = unit {
+            // An older copy in these blocks is no longer valid.
             self.forget(unit);
             self.to_slot[unit.0 as usize] = slot.0;
             let (own, block) = (self.own(slot), self.block_of(slot));
@@ -118,6 +120,8 @@ impl Slc {
         let Some(slot) = self.slot_of(unit) else { return false };
         self.to_slot[unit.0 as usize] = NONE;
         let (own, block) = (self.own(slot), self.block_of(slot));
+        debug_assert_eq!(self.to_unit[own], unit.0, "the mapping is the same both ways");
+        debug_assert!(self.valid[block] > 0, "a mapped slot is valid");
         self.to_unit[own] = NONE;
         self.valid[block] -= 1;
         true
@@ -137,6 +141,7 @@ impl Slc {
         if used < self.rules.slots_per_block {
             return false;
         }
+        // Pages without a valid unit are passed over: they cost no read.
         while units.is_empty() && read < self.rules.slots_per_block {
             let page = (read..read + page_slots).map(|offset| self.at(die, offset));
             let held = page.filter_map(|slot| {
@@ -158,6 +163,7 @@ impl Slc {
 
     /// Removes the erased oldest block of `die` from its log.
     pub(super) fn erased(&mut self, die: Die) {
+        debug_assert!(self.is_folded(die), "an erase loses no valid unit");
         let blocks = self.rules.blocks;
         let log = &mut self.logs[die.0 as usize];
         debug_assert!(log.used >= self.rules.slots_per_block, "only full blocks are erased");

@@ -109,6 +109,7 @@ impl Ftl {
         }
         let written = self.written.host + self.written.copied + self.written.padded;
         let erased = total * u64::from(self.shape.slots_per_block);
+        // Every slot that was ever written has been erased since, or is still written.
         if written != erased + present {
             return Err(Broken::Balance { written, erased, present });
         }

@@ -95,6 +95,7 @@ impl Map {
     #[inline]
     pub(super) fn release(&mut self, unit: Unit) -> Option<Slot> {
         let slot = self.slot_of(unit)?;
+        debug_assert!(self.is_valid(slot), "{slot:?} of {unit:?} is not valid");
         self.to_slot[unit.index()] = NONE;
         self.is_valid[slot.index() / 64] &= !(1 << (slot.0 % 64));
         Some(slot)

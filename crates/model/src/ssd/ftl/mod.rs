@@ -200,6 +200,7 @@ impl Ftl {
         let Some(Collection { victim, had, .. }) = self.dies[die.index()].collection else {
             return all;
         };
+        // Rounded up: the last slot of the yield is earned with the last copy.
         (u64::from(self.map.valid(victim)) * all).div_ceil(u64::from(had.max(1)))
     }
 
@@ -227,6 +228,7 @@ impl Ftl {
     #[inline]
     pub fn is_low(&self, die: Die) -> bool {
         let low = u64::from(self.low_water) * u64::from(self.shape.slots_per_block);
+        // A page that was begun may have to be padded.
         self.room(die) < low + u64::from(self.page_slots)
     }
 

@@ -66,6 +66,7 @@ impl Cache {
     /// Marks the bucket of a slot as recently used.
     pub(super) fn touch(&mut self, slot: u32) {
         let bucket = slot / BUCKET;
+        // The open bucket is in no list, and cannot be reused yet.
         if self.used.holder(bucket).is_some() {
             self.used.remove(bucket);
             self.used.push(USED, bucket);
@@ -77,6 +78,7 @@ impl Cache {
         let (bucket, offset) = self.open.or_else(|| Some((self.empty_bucket()?, 0)))?;
         // Never overwritten in its old slot: the cache is a log, like bcache's buckets.
         self.drop_unit(unit);
+        debug_assert!(offset < BUCKET, "the open bucket has a free slot");
         let slot = bucket * BUCKET + offset;
         debug_assert_eq!(self.unit_in[slot as usize], NONE, "slot {slot} holds newest data");
         self.unit_in[slot as usize] = unit;
@@ -97,6 +99,7 @@ impl Cache {
     fn empty_bucket(&mut self) -> Option<u32> {
         let fresh = u32::try_from(self.dirty_in.len()).expect("at most the buckets");
         if fresh < self.buckets {
+            // The arrays grow with use: a large cache costs memory only for what a run fills.
             self.dirty_in.push(0);
             self.unit_in.resize(self.unit_in.len() + BUCKET as usize, NONE);
             return Some(fresh);
@@ -150,6 +153,7 @@ impl Cache {
             }
             end += 1;
         }
+        debug_assert!(end - first <= most.max(1), "a run is not longer than requested");
         Some(first..end)
     }
 
@@ -157,8 +161,9 @@ impl Cache {
     #[cfg(test)]
     pub(super) fn check(&self) -> Result<(), String> {
         let held = self.unit_in.iter().filter(|unit| **unit != NONE).count();
-        let both = |(unit, slot): (&u64, &u32)| self.unit_in[*slot as usize] == *unit;
-        if held != self.slots.len() || !self.slots.iter().all(both) {
+        let mut slots = self.slots.iter();
+        let is_mutual = slots.all(|(unit, slot)| self.unit_in[*slot as usize] == *unit);
+        if held != self.slots.len() || !is_mutual {
             return Err("the map is not the same both ways".into());
         }
         let mut counted = vec![0; self.dirty_in.len()];
