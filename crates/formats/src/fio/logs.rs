@@ -125,7 +125,8 @@ fn is_of_fio_3(fifth: Option<&str>, sixth: Option<&str>) -> bool {
     sixth.is_some() || fifth.is_some_and(is_priority)
 }
 
-/// True if a field is a priority and cannot be an offset; 0 is either, and offsets are rarely all 0.
+/// True if a field is a priority and cannot be an offset; 0 may be either, but offsets are rarely
+/// all 0.
 fn is_priority(field: &str) -> bool {
     const SECTOR: u64 = 512;
     field.starts_with("0x")
