@@ -29,9 +29,9 @@ const HABITS: &[(&str, &str, Scope, usize)] = &[
         "documentation that opens with a question word",
         r"^\s*//[/!] (What|Whether|How|Who|Where|When|Which)\b",
         Scope::All,
-        55,
+        49,
     ),
-    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 425),
+    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 398),
     ("opening word", r"^\s*//[/!] (One that|Something|Those|That|Such)\b", Scope::All, 1),
 ];
 
@@ -40,9 +40,9 @@ const PLACES_MAX: usize = 67;
 /// Variables that hide the function that made them.
 const HIDDEN_FUNCTIONS_MAX: usize = 31;
 /// Comments that say why, for each 1,000 lines of product code, at least.
-const COMMENTS_PER_1000: usize = 15;
+const COMMENTS_PER_1000: usize = 16;
 /// Asserted invariants, for each 1,000 functions, at least.
-const ASSERTS_PER_1000: usize = 72;
+const ASSERTS_PER_1000: usize = 78;
 
 /// The lines of product code: without tests.
 fn product() -> Vec<String> {
