@@ -115,7 +115,7 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     while lo < hi && up_to - below > most {
         // Halving the values first takes fewer counts; halving the bit patterns always ends.
         let halfway = to_ordered(0.5 * from_ordered(lo) + 0.5 * from_ordered(hi));
-        let middle = if counts < 32 { halfway.clamp(lo, hi - 1) } else { middle(lo, hi) };
+        let middle = if counts < 32 { halfway.clamp(lo, hi - 1) } else { midpoint(lo, hi) };
         counts += 1;
         let count = averages_up_to(sorted, from_ordered(middle));
         if count >= k {
@@ -128,7 +128,7 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
         // Adding zero turns -0 into 0.
         return from_ordered(lo) + 0.0;
     }
-    // The same comparison as in the counts, which does not tell -0 from 0.
+    // The same comparison as in the counts, which does not distinguish -0 from 0.
     let mut left = averages_between(sorted, from_ordered(lo - 1), from_ordered(hi));
     debug_assert_eq!(left.len() as u64, up_to - below);
     let rank = usize::try_from(k - below - 1).expect("a rank among as many as there are values");
@@ -143,7 +143,7 @@ pub(crate) fn select(limits: Interval, k: u64, up_to: impl Fn(f64) -> u64) -> f6
     debug_assert!(k > 0 && up_to(limits.hi) >= k, "there are fewer than {k} numbers");
     let (mut lo, mut hi) = (to_ordered(limits.lo), to_ordered(limits.hi));
     while lo < hi {
-        let middle = middle(lo, hi);
+        let middle = midpoint(lo, hi);
         if up_to(from_ordered(middle)) >= k {
             hi = middle;
         } else {
@@ -155,7 +155,7 @@ pub(crate) fn select(limits: Interval, k: u64, up_to: impl Fn(f64) -> u64) -> f6
 }
 
 /// Returns the midpoint without overflow, rounded down.
-fn middle(lo: i64, hi: i64) -> i64 {
+fn midpoint(lo: i64, hi: i64) -> i64 {
     (lo & hi) + ((lo ^ hi) >> 1)
 }
 

@@ -227,7 +227,6 @@ impl<D: Disk> Ahci<D> {
         // A command that is not queued, or with a tag in use, aborts all queued ones (ATA8-ACS).
         let is_new = !self.running.contains_key(&slot);
         let action = match self.ata.decode(&task) {
-            // Software must give a queued command the number of its slot as tag (AHCI 1.3.1).
             Action::Medium(MediumCommand { tag: Some(tag), .. }) if tag != slot => {
                 Action::Refused(ABORTED)
             }
