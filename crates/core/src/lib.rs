@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod control;
 pub mod crash;
 pub mod device;
 pub mod disk;
@@ -30,6 +31,7 @@ pub mod verification;
 mod words;
 pub mod workload;
 
+pub use control::Control;
 pub use device::{Destaged, Device};
 pub use disk::Disk;
 pub use foreign::{TraceEntry, csv};

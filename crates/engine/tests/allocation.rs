@@ -7,13 +7,14 @@ use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::sync::Arc;
 
+use drivelab_core::control::{Phase, Progress};
 use drivelab_core::record::Stamp;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{Polling, Target};
 use drivelab_engine::file::Clock;
 use drivelab_engine::{Null, Psync, Ring, TargetSetup};
-use drivelab_load::{Job, Phase, Progress, Watch};
+use drivelab_load::{Job, Watch};
 
 #[path = "../src/testing.rs"]
 mod scratch;

@@ -1,46 +1,45 @@
-//! The user's request to stop, and shields around work that must not be cut in two.
+//! The user's request to stop this process, and the shields around work that must not be cut in
+//! two.
 //!
-//! A verb looks at [`flag`] between two steps and ends by itself; `ui::signals` ends one that
-//! cannot. Whatever must stay whole holds a [`shield`] meanwhile: a line of a journal, a file while
-//! it is written, the time between a command that switches a machine and the one that switches it
-//! back.
+//! A verb looks at [`flag`] between two steps and ends by itself; the command line's handler of
+//! signals ends one that cannot. Whatever must stay whole holds a [`shield`] meanwhile: a line of a
+//! journal, a file while it is written, the time between a command that switches a machine and the
+//! one that switches it back.
 
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+
+use drivelab_core::control::{Control, Observer, Shields};
+
+/// A shield of this process.
+pub type Shield = drivelab_core::control::Shield<'static>;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Shields that are up.
-static SHIELDS: Mutex<u32> = Mutex::new(0);
-static LOWERED: Condvar = Condvar::new();
-const HELD: &str = "no code panics while it holds the lock";
+static SHIELDS: Shields = Shields::new();
 
-/// Keeps the process from being ended by a first signal as long as it lives.
-#[derive(Debug)]
-#[must_use]
-pub struct Shield(());
+/// The control of work of this process, which reports to `observer`.
+pub const fn control(observer: &dyn Observer) -> Control<'_> {
+    Control::new(&STOP, observer).shielded_by(&SHIELDS)
+}
+
+/// The same for work that reports nothing.
+pub const fn silent() -> Control<'static> {
+    Control::silent(&STOP).shielded_by(&SHIELDS)
+}
 
 /// Raises a shield.
 pub fn shield() -> Shield {
-    *SHIELDS.lock().expect(HELD) += 1;
-    Shield(())
-}
-
-impl Drop for Shield {
-    fn drop(&mut self) {
-        *SHIELDS.lock().expect(HELD) -= 1;
-        LOWERED.notify_all();
-    }
+    SHIELDS.raise()
 }
 
 /// True if a shield is up.
 pub fn shielded() -> bool {
-    *SHIELDS.lock().expect(HELD) > 0
+    SHIELDS.is_any_up()
 }
 
 /// Waits until no shield is up, and lets no thread raise one while the guard lives.
 pub fn no_more_shields() -> MutexGuard<'static, u32> {
-    let shields = SHIELDS.lock().expect(HELD);
-    LOWERED.wait_while(shields, |shields| *shields > 0).expect(HELD)
+    SHIELDS.wait_until_lowered()
 }
 
 /// Work that makes nothing but a text: all that it reads is kept already. As long as it lives, the

@@ -15,6 +15,7 @@ pub mod interrupt;
 pub mod kernel_log;
 pub mod measure;
 pub mod paths;
+pub mod request;
 pub mod results;
 pub mod stage;
 pub mod sweep;

@@ -13,14 +13,14 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
-use drivelab_core::{Refusal, path_hint};
+use drivelab_core::{Control, Refusal, path_hint};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     GuardError, IoEngineError, LaidOut, LayoutError, OpenError, Room, RunError, RunPlan,
     with_own_descriptors,
 };
 use drivelab_host::Linux;
-use drivelab_load::{Control, LoadError, Progress};
+use drivelab_load::LoadError;
 
 use crate::attached;
 use crate::interrupt;
@@ -110,7 +110,7 @@ pub fn suite(
     suite: &drivelab_suites::Suite,
     dir: &Path,
     seed: u64,
-    progress: &(dyn Fn(&drivelab_suites::Step<'_>) + Sync),
+    control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
     let attached = attached::to_path(dir);
     let file_system = attached.machine.get("file_system").map(ToString::to_string);
@@ -120,11 +120,10 @@ pub fn suite(
         memory: LINUX.machine().memory,
         in_memory: file_system.is_some_and(|name| matches!(&*name, "tmpfs" | "ramfs")),
     };
-    let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
     // It looks at the flag at each step; then it needs the time to remove what it made.
     let whole = interrupt::shield();
     // As in the original tools: the thread that waits for signals shares none of its files.
-    let outcome = with_own_descriptors(|| drivelab_suites::run(suite, setting, control));
+    let outcome = with_own_descriptors(|| drivelab_suites::run(suite, setting, *control));
     drop(whole);
     let outcome = outcome?;
     let config = RunConfig {
@@ -141,8 +140,8 @@ pub fn suite(
 }
 
 /// Measures a file or a block device.
-pub fn file(plan: &RunPlan, progress: &(dyn Fn(&Progress) + Sync)) -> Result<RunRecord, Refusal> {
-    let mut together = together(std::slice::from_ref(plan), progress)?;
+pub fn file(plan: &RunPlan, control: &Control<'_>) -> Result<RunRecord, Refusal> {
+    let mut together = together(std::slice::from_ref(plan), control)?;
     Ok(together.records.pop().expect("one record a plan"))
 }
 
@@ -151,13 +150,12 @@ pub fn file(plan: &RunPlan, progress: &(dyn Fn(&Progress) + Sync)) -> Result<Run
 #[cfg(feature = "mpi")]
 pub fn file_from(
     plan: &RunPlan,
-    progress: &(dyn Fn(&Progress) + Sync),
+    control: &Control<'_>,
     line: &mut dyn drivelab_engine::StartLine,
 ) -> Result<Option<(RunRecord, Tally, drivelab_core::Span)>, Refusal> {
-    let control = Control { stop: interrupt::flag(), progress };
     fits(std::slice::from_ref(plan))?;
     let attached = attached::to_path(&plan.path);
-    let begun = drivelab_engine::run_from(plan, &*LINUX, &control, line).map_err(failure)?;
+    let begun = drivelab_engine::run_from(plan, &*LINUX, control, line).map_err(failure)?;
     Ok(begun.map(|(outcome, late)| {
         let made = Made {
             jobs: outcome.jobs,
@@ -203,27 +201,20 @@ impl Together {
 }
 
 /// Makes several measurements at the same time, started together.
-pub fn together(
-    plans: &[RunPlan],
-    progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Together, Refusal> {
-    Ok(Together::new(plans, on_this_machine(plans, progress)?, &vec![1; plans.len()]))
+pub fn together(plans: &[RunPlan], control: &Control<'_>) -> Result<Together, Refusal> {
+    Ok(Together::new(plans, on_this_machine(plans, control)?, &vec![1; plans.len()]))
 }
 
 /// Carries plans out at the same time, started together.
-pub fn on_this_machine(
-    plans: &[RunPlan],
-    progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Vec<Made>, Refusal> {
+pub fn on_this_machine(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<Made>, Refusal> {
     // What takes no look at the targets comes first: a look takes some milliseconds.
     fits(plans)?;
-    let control = Control { stop: interrupt::flag(), progress };
     // Before the run: during it, the run itself is what keeps the disk busy. One look a target.
     let mut seen: BTreeMap<&Path, Attached> = BTreeMap::new();
     for plan in plans {
         seen.entry(&plan.path).or_insert_with(|| attached::to_path(&plan.path));
     }
-    let outcomes = drivelab_engine::run_together(plans, &*LINUX, &control).map_err(failure)?;
+    let outcomes = drivelab_engine::run_together(plans, &*LINUX, control).map_err(failure)?;
     let host = LINUX.host();
     let made = plans.iter().zip(outcomes).map(|(plan, outcome)| Made {
         jobs: outcome.jobs,
@@ -270,7 +261,7 @@ pub fn fits(plans: &[RunPlan]) -> Result<(), Refusal> {
 
 /// Refuses measurements that would be refused when their turn comes; lays out what is missing.
 pub fn try_out(plans: &[RunPlan]) -> Result<(), Refusal> {
-    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    let control = interrupt::silent();
     drivelab_engine::try_out(plans, &*LINUX, &control).map_err(failure)
 }
 
@@ -282,7 +273,7 @@ pub fn lay_out_if_missing(
     seed: u64,
     direct: bool,
 ) -> Result<Option<LaidOut>, Refusal> {
-    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    let control = interrupt::silent();
     drivelab_engine::lay_out(path, size, seed, direct, &control)
         .map_err(|error| failure(error.into()))
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Ratio, Refusal, Target as _};
+use drivelab_core::{Control, Ratio, Refusal, Target as _};
 use drivelab_engine::RunPlan;
-use drivelab_load::{Control, LoadError, Progress, VirtualJobs, VirtualTarget};
+use drivelab_load::{LoadError, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
@@ -16,7 +16,6 @@ use drivelab_serve::drive::Attributes;
 
 use crate::attached;
 use crate::input;
-use crate::interrupt;
 use crate::measure::{self, Made, Together};
 
 /// The prefix that makes a TARGET a modelled drive.
@@ -185,11 +184,7 @@ impl ModelledDrive {
     }
 
     /// Carries plans out at the same time, started together; the next ones meet what they left.
-    pub fn run(
-        &mut self,
-        plans: &[&RunPlan],
-        progress: &(dyn Fn(&Progress) + Sync),
-    ) -> Result<Vec<Made>, Refusal> {
+    pub fn run(&mut self, plans: &[&RunPlan], control: &Control<'_>) -> Result<Vec<Made>, Refusal> {
         plans.iter().try_for_each(|plan| {
             drivelab_engine::fits(std::slice::from_ref(*plan), Bytes::ZERO)
                 .map_err(measure::failure)
@@ -199,9 +194,8 @@ impl ModelledDrive {
             schedule: plan.conduct,
             ..VirtualJobs::one(&plan.workload, plan.seed)
         });
-        let control = Control { stop: interrupt::flag(), progress };
         let before = self.target.device().counters().flash_written;
-        let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
+        let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), control);
         let done = done.map_err(not_made)?;
         // `zip` below would drop a plan without a simulation, and its figures with it.
         debug_assert_eq!(done.len(), plans.len(), "one simulation for each plan");
@@ -231,9 +225,9 @@ pub fn simulate(
     spec: &DriveSpec,
     profile: &Profile,
     plan: &RunPlan,
-    progress: &(dyn Fn(&Progress) + Sync),
+    control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
-    let made = ModelledDrive::new(spec, profile, plan.seed)?.run(&[plan], progress)?;
+    let made = ModelledDrive::new(spec, profile, plan.seed)?.run(&[plan], control)?;
     let mut records = Together::new(std::slice::from_ref(plan), made, &[1]).records;
     let record = records.pop().expect("one record a plan");
     Ok(RunRecord { target: spec.to_string(), ..record })
@@ -263,13 +257,13 @@ impl ModelledDrives {
     pub fn run(
         &mut self,
         plans: &[RunPlan],
-        progress: &(dyn Fn(&Progress) + Sync),
+        control: &Control<'_>,
     ) -> Result<Option<Vec<Made>>, Refusal> {
         let mut made: Vec<Option<Made>> = plans.iter().map(|_| None).collect();
         for (name, drive) in &mut self.0 {
             let own = plans.iter().enumerate().filter(|(_, plan)| plan.path == *name);
             let (indices, own): (Vec<usize>, Vec<&RunPlan>) = own.unzip();
-            for (index, one) in indices.into_iter().zip(drive.run(&own, progress)?) {
+            for (index, one) in indices.into_iter().zip(drive.run(&own, control)?) {
                 made[index] = Some(one);
             }
         }

@@ -6,11 +6,12 @@
 use std::io::Write as _;
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::Control;
 use drivelab_core::Device;
 use drivelab_core::request::{Completion, Request, ServedBy};
 use drivelab_core::units::{Bytes, Sectors, Span, Time};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_load::{Control, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{VirtualJobs, VirtualTarget, simulate};
 
 /// Requests of one measurement.
 const REQUESTS: u64 = 5_000_000;
@@ -61,7 +62,7 @@ fn million_per_s(iodepth: u32) -> f64 {
     let empty = (Time::ZERO, Request::flush(0));
     let device = Idle { at: vec![empty; 1024], first: 0, end: 0 };
     let stop = AtomicBool::new(false);
-    let control = Control { stop: &stop, progress: &|_| {} };
+    let control = Control::silent(&stop);
     let began = std::time::Instant::now();
     let (mut target, jobs) = (VirtualTarget::new(device), [VirtualJobs::one(&workload, 1)]);
     let done = simulate(&mut target, &jobs, &control).expect("the workload fits the drive");

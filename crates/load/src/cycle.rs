@@ -1,5 +1,6 @@
 //! The loop itself.
 
+use drivelab_core::control::{Phase, Progress};
 use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, Op, RequestId};
 use drivelab_core::target::{Rejected, TargetError};
@@ -11,7 +12,7 @@ use super::batching::Batching;
 use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
 use super::slots::{InFlight, Slots};
-use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch};
+use super::{End, Job, JobOutcome, LoadError, Watch};
 
 /// The interval between reports of progress, in the target's time.
 const TICK: Span = Span::from_ms(100);

@@ -27,7 +27,7 @@ pub use marks::few_requests;
 pub use sharing::{Sharing, seed_of};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use virtual_target::VirtualTarget;
-pub use watch::{Control, Phase, Progress, Watch};
+pub use watch::Watch;
 
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::target::TargetError;

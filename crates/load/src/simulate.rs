@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+use drivelab_core::control::{Control, Event, Progress};
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::request::{Completion, Op, RequestId};
 use drivelab_core::target::{Rejected, TargetError};
@@ -16,7 +17,7 @@ use drivelab_core::{Device, JobSchedule, Request, Target};
 use crate::marks::{self, RunFacts};
 use crate::sharing::{Sharing, seed_of};
 use crate::virtual_target::VirtualTarget;
-use crate::{Control, End, Job, JobOutcome, LoadError, Progress, Stepped, Watch, begin};
+use crate::{End, Job, JobOutcome, LoadError, Stepped, Watch, begin};
 
 /// Copies of a job over a modelled drive, or over a part of it.
 #[derive(Debug, Clone, Copy)]
@@ -220,7 +221,8 @@ impl Watch for JobWatch<'_> {
         // The progress of all jobs is shown once, at the pace of one of them.
         if self.job == 0 {
             let [ios, bytes, errors] = all;
-            (self.control.progress)(&Progress { ios, bytes, errors, ..*progress });
+            let progress = Progress { ios, bytes, errors, ..*progress };
+            self.control.report(Event::Load(progress));
         }
     }
 }
@@ -417,7 +419,7 @@ mod tests {
     static STOP: AtomicBool = AtomicBool::new(false);
 
     fn control() -> Control<'static> {
-        Control { stop: &STOP, progress: &|_| () }
+        Control::silent(&STOP)
     }
 
     fn workload(rw: Rw, iodepth: u32, runtime_ms: u64) -> Workload {

@@ -15,4 +15,4 @@ mod session;
 mod stream;
 
 pub use measure::{Measured, Settings, Step, measure, steps};
-pub use session::{ProbeError, Watch};
+pub use session::ProbeError;

@@ -1,5 +1,6 @@
 //! The measurement of a drive for `drive fit`: its steps, their durations and their order.
 
+use drivelab_core::Control;
 use drivelab_core::Target;
 use drivelab_core::measurements::{DriveKind, FlashState, MeasuredStream, Measurements, Position};
 use drivelab_core::record::Mark;
@@ -10,7 +11,7 @@ use crate::flush::Flushes;
 use crate::load::RandomLoad;
 use crate::pieces::Pieces;
 use crate::rotation;
-use crate::session::{ProbeError, Session, Watch};
+use crate::session::{ProbeError, Session};
 use crate::stream::Stream;
 
 /// The settings of a measurement.
@@ -223,7 +224,7 @@ impl Kind {
 pub fn measure<T: Target>(
     target: &mut T,
     settings: Settings,
-    watch: &mut dyn Watch,
+    control: &Control<'_>,
 ) -> Result<Measured, ProbeError> {
     let capacity = target.capacity();
     if capacity.get() < CAPACITY_MIN {
@@ -236,7 +237,7 @@ pub fn measure<T: Target>(
     // Of the plan, not of the clock: progress must not jump when a step takes longer.
     let expected = plan.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
     let begin = target.now();
-    let mut session = Session::new(target, watch, settings.seed, expected);
+    let mut session = Session::new(target, control, settings.seed, expected);
     let (mut before, mut pieces) = (Span::ZERO, Pieces::default());
     for step in &plan {
         if session.stop() {

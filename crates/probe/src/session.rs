@@ -1,17 +1,9 @@
 //! The requests of a measurement: submission, completion and counts.
 
+use drivelab_core::control::{Control, Event};
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Completion, IoError, Request, Rng, Target};
-
-/// Observes a measurement, and can stop it.
-pub trait Watch {
-    /// Returns whether to stop and keep the results so far.
-    fn stop(&mut self) -> bool;
-
-    /// Reports that `done` of the expected time `of` has passed and `what` is being measured.
-    fn at(&mut self, what: &str, done: Span, of: Span);
-}
 
 /// The reason why a measurement cannot continue.
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
@@ -35,7 +27,7 @@ pub enum ProbeError {
     Drive(String),
 }
 
-/// Longest wait before the [`Watch`] is asked again.
+/// Longest wait before the request to stop is looked at again.
 const POLL_INTERVAL: Span = Span::from_ms(100);
 /// Time limit of a request: retries of a bad sector take long (7 s with TLER, more on desktop
 /// drives).
@@ -48,7 +40,7 @@ const FAILURES: u64 = 20;
 /// The state of a measurement of a target.
 pub(crate) struct Session<'a, T> {
     target: &'a mut T,
-    watch: &'a mut dyn Watch,
+    control: &'a Control<'a>,
     pub(crate) rng: Rng,
     what: String,
     began: Time,
@@ -67,14 +59,14 @@ pub(crate) struct Session<'a, T> {
 impl<'a, T: Target> Session<'a, T> {
     pub(crate) fn new(
         target: &'a mut T,
-        watch: &'a mut dyn Watch,
+        control: &'a Control<'a>,
         seed: u64,
         expected: Span,
     ) -> Self {
         let now = target.now();
         Self {
             target,
-            watch,
+            control,
             rng: Rng::for_part(seed, 0),
             what: String::new(),
             began: now,
@@ -186,7 +178,7 @@ impl<'a, T: Target> Session<'a, T> {
     }
 
     pub(crate) fn stop(&mut self) -> bool {
-        self.stopped |= self.watch.stop();
+        self.stopped |= self.control.stopped();
         self.stopped
     }
 
@@ -195,7 +187,8 @@ impl<'a, T: Target> Session<'a, T> {
         self.target.wait(until, &mut self.inbox)?;
         let time = self.now();
         let done = self.before + time.since(self.began);
-        self.watch.at(&self.what, done.min(self.expected), self.expected);
+        let (done, of) = (done.min(self.expected), self.expected);
+        self.control.report(Event::Time { what: &self.what, done, of });
         let new = &self.inbox[before..];
         self.outstanding = self.outstanding.saturating_sub(new.len() as u64);
         debug_assert!(self.step[1] <= self.step[0], "failures are requests");

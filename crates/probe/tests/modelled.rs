@@ -1,5 +1,9 @@
 //! Modelled drives, measured through nothing but a target.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drivelab_core::control::{Control, Event};
 use drivelab_core::measurements::{DriveKind, FlashState, Position};
 use drivelab_core::record::MarkId;
 use drivelab_core::target::{Rejected, TargetError};
@@ -8,7 +12,7 @@ use drivelab_core::{Completion, Device, IoError, Op, Request, Target};
 use drivelab_model::Drive;
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
-use drivelab_probe::{Measured, ProbeError, Settings, Watch, measure, steps};
+use drivelab_probe::{Measured, ProbeError, Settings, measure, steps};
 
 /// A device in virtual time, which counts what it is asked and may fail.
 struct Jumping {
@@ -62,23 +66,6 @@ impl Target for Jumping {
     }
 }
 
-/// Stops after so many looks, and keeps what was reported.
-struct Looks {
-    left: u64,
-    seen: Vec<(String, Span, Span)>,
-}
-
-impl Watch for Looks {
-    fn stop(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
-        self.left == 0
-    }
-
-    fn at(&mut self, what: &str, done: Span, of: Span) {
-        self.seen.push((what.to_owned(), done, of));
-    }
-}
-
 fn target(profile: &str) -> Jumping {
     let text = profile.to_owned();
     let profile = Profile::parse("t.toml", &text, &|_| None).expect("a profile");
@@ -100,11 +87,17 @@ const READ: Settings =
 
 fn whole(profile: &str, settings: Settings) -> (Measured, Jumping) {
     let mut target = target(profile);
-    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
-    let measured = measure(&mut target, settings, &mut watch).expect("nothing fails");
+    let (stop, seen) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let observer = |event: Event<'_>| {
+        let Event::Time { done, of, .. } = event else { panic!("{event:?}") };
+        seen.lock().unwrap().push((done, of));
+    };
+    let measured = measure(&mut target, settings, &Control::new(&stop, &observer));
+    let measured = measured.expect("nothing fails");
     // Progress never runs back or beyond its estimate.
-    let at: Vec<Span> = watch.seen.iter().map(|(_, done, _)| *done).collect();
-    assert!(watch.seen.iter().all(|(_, done, of)| done <= of));
+    let seen = seen.into_inner().unwrap();
+    let at: Vec<Span> = seen.iter().map(|(done, _)| *done).collect();
+    assert!(seen.iter().all(|(done, of)| done <= of));
     assert!(at.is_sorted_by(|left, right| left <= right || left.saturating_sub(*right) < SLACK));
     (measured, target)
 }
@@ -223,8 +216,13 @@ fn a_drive_that_is_not_in_its_state_is_marked() {
 #[test]
 fn what_was_measured_before_an_interruption_is_kept() {
     let mut target = target("base = \"seagate-st31000333as\"\n");
-    let mut watch = Looks { left: 20_000, seen: Vec::new() };
-    let measured = measure(&mut target, READ, &mut watch).expect("nothing fails");
+    let stop = AtomicBool::new(false);
+    let observer = |event: Event<'_>| {
+        let Event::Time { done, of, .. } = event else { panic!("{event:?}") };
+        stop.store(done.ns() > of.ns() / 2, Ordering::Relaxed);
+    };
+    let measured = measure(&mut target, READ, &Control::new(&stop, &observer));
+    let measured = measured.expect("nothing fails");
     assert!(measured.stopped);
     let loads = measured.measurements.loads.len();
     assert!((1..7).contains(&loads), "{loads}");
@@ -256,8 +254,7 @@ fn a_measurement_that_something_disturbs_is_marked() {
     // From the middle on, every answer is 4 ms late.
     let mut target = target("base = \"seagate-st31000333as\"\n");
     target.late = (Time::ZERO + Span::from_secs(60), Span::from_ms(4));
-    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
-    let measured = measure(&mut target, READ, &mut watch).expect("nothing fails");
+    let measured = measure(&mut target, READ, &Control::unattended()).expect("nothing fails");
     let [mark] = &measured.marks[..] else { panic!("{:?}", measured.marks) };
     assert_eq!(mark.id, MarkId::Unsteady);
     assert!(mark.message.contains("depth 1") && mark.message.contains("IOPS"), "{mark:?}");
@@ -270,15 +267,13 @@ fn a_measurement_that_something_disturbs_is_marked() {
 fn a_failing_drive_ends_the_measurement() {
     let mut target = target("base = \"seagate-st31000333as\"\n");
     target.fails = |asked| asked > 2000;
-    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
-    let error = measure(&mut target, READ, &mut watch).unwrap_err();
+    let error = measure(&mut target, READ, &Control::unattended()).unwrap_err();
     assert!(matches!(error, ProbeError::Failing { failed: 20.., .. }), "{error}");
 }
 
 #[test]
 fn a_target_too_small_for_spans_is_refused() {
     let profile = "base = \"fixed\"\ncapacity_bytes = 33554432\n";
-    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
-    let error = measure(&mut target(profile), READ, &mut watch).unwrap_err();
+    let error = measure(&mut target(profile), READ, &Control::unattended()).unwrap_err();
     assert!(matches!(error, ProbeError::Small { .. }), "{error}");
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use drivelab_core::control::{Control, Event};
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, WrittenFiles};
 use drivelab_core::{Bytes, Histogram, Rng, Span};
@@ -16,8 +17,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, Buffer, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch,
-    merged, suite_options,
+    At as _, Bench, Buffer, CacheDrop, Done, Laps, Measured, Stopwatch, Watch, merged,
+    suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
 
@@ -109,7 +110,7 @@ impl Plan for Blogbench {
             read: AtomicU64::new(0),
         };
         // Only the clock knows how much is left.
-        let quiet = Control { progress: &|_| (), ..bench.control };
+        let quiet = Control::silent(bench.control.flag());
         let watch = Watch::new(quiet, "blogs", 0);
         let scores = [AtomicU64::new(0), AtomicU64::new(0)];
         let clock = Stopwatch::start();
@@ -164,7 +165,8 @@ impl Blogbench {
         loop {
             laps.check()?;
             let elapsed = begin.elapsed();
-            (control.progress)(&Step { phase: "blogs", done: in_ms(elapsed), of: in_ms(all) });
+            let (done, of) = (in_ms(elapsed), in_ms(all));
+            control.report(Event::Steps { what: "blogs", done, of });
             let Some(left) = all.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
             std::thread::sleep(left.min(SLICE));
         }

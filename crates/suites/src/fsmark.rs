@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use drivelab_core::Control;
 use drivelab_core::numbers::float;
 use drivelab_core::record::WrittenFiles;
 use drivelab_core::{Bytes, Histogram, Rng};
@@ -16,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Stopwatch, Took, Watch, merged,
+    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Took, Watch, check, merged,
     open_folder, rate, suite_options,
 };
 use crate::plan::{Plan, named_alike, within};
@@ -191,7 +192,7 @@ impl FsMark {
         let mut left = usize::try_from(self.size.get()).unwrap_or(usize::MAX);
         // An empty file has one write, of no bytes.
         loop {
-            control.check()?;
+            check(control)?;
             let length = left.min(zeros.len());
             let written = rustix::io::write(file.as_fd(), &zeros[..length]);
             left -= written.at_path("write", || folder.join(name))?;

@@ -16,7 +16,7 @@ mod sqlite;
 mod suite;
 mod tiobench;
 
-pub use bench::{Control, Step, SuiteOption};
+pub use bench::SuiteOption;
 pub use suite::{About, Outcome, SUITES, Setting, Suite, help, run};
 
 #[cfg(test)]

@@ -6,14 +6,13 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use drivelab_core::Control;
 use drivelab_core::config::{Value as _, nearest};
 use drivelab_core::outline::{Line, Tone};
 use drivelab_core::record::{Mark, MarkId, Phase, SUITE, Work, metric_name, size};
 use drivelab_core::{Bytes, Refusal, Span};
 
-use crate::bench::{
-    Bench, CacheDrop, Control, Halt, SuiteOption, Workspace, drops_everything, has_space,
-};
+use crate::bench::{Bench, CacheDrop, Halt, SuiteOption, Workspace, drops_everything, has_space};
 use crate::blogbench::Blogbench;
 use crate::bonnie::Bonnie;
 use crate::copy::Copy;

@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use drivelab_core::control::{Control, Event};
 use drivelab_core::record::{MarkId, Nature, Phase};
 use drivelab_core::{Bytes, RefusalKind};
 
-use crate::{Control, Outcome, SUITES, Setting, Suite, run};
+use crate::{Outcome, SUITES, Setting, Suite, run};
 
 /// Each suite at a size that takes a moment; one of them drops the page cache, which as root is
 /// that of the machine.
@@ -38,12 +39,12 @@ fn carry_out(text: &str, dir: &Path, stop: &AtomicBool, at: u64) -> Outcome {
     let setting = Setting { dir, seed: 1, memory: Bytes::gib(1), in_memory: false };
     let shown = AtomicU64::new(0);
     // Stops at so many signs of progress.
-    let progress = |_: &crate::Step<'_>| {
+    let progress = |_: Event<'_>| {
         if shown.fetch_add(1, Ordering::Relaxed) + 1 == at {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    run(&suite, setting, Control { stop, progress: &progress }).unwrap()
+    run(&suite, setting, Control::new(stop, &progress)).unwrap()
 }
 
 fn is_empty(dir: &Path) -> bool {
@@ -61,7 +62,7 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_written() {
         let dir = dir.path();
         let setting = Setting { dir, seed: 1, memory: Bytes::gib(1), in_memory: false };
         let stop = AtomicBool::new(true);
-        let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| {} }).unwrap_err();
+        let refusal = run(&suite, setting, Control::silent(&stop)).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Machine, "{text}: {refusal}");
         assert!(is_empty(dir), "{text}");
     }
@@ -149,7 +150,7 @@ fn a_link_in_the_place_of_a_suite_s_folder_leads_it_nowhere() {
             fs::create_dir(&bench).unwrap();
             let before = tree(&victim);
             let (stop, shown) = (AtomicBool::new(false), AtomicU64::new(0));
-            let swap = |_: &crate::Step<'_>| {
+            let swap = |_: Event<'_>| {
                 if shown.fetch_add(1, Ordering::Relaxed) + 1 == at {
                     let own = bench.join("drivelab-suite-1");
                     fs::rename(&own, bench.join("moved")).unwrap();
@@ -158,7 +159,7 @@ fn a_link_in_the_place_of_a_suite_s_folder_leads_it_nowhere() {
             };
             let setting = Setting { dir: &bench, seed: 1, memory: Bytes::gib(1), in_memory: false };
             let suite: Suite = text.parse().unwrap();
-            let ended = run(&suite, setting, Control { stop: &stop, progress: &swap });
+            let ended = run(&suite, setting, Control::new(&stop, &swap));
             if text.starts_with("sqlite") {
                 // It opens its files by name, and works only where no other user may do this.
                 continue;
@@ -182,7 +183,7 @@ fn a_suite_that_opens_by_name_is_refused_where_others_may_move_its_folder() {
     let suite: Suite = "sqlite,repeat=1,rows=1,drop=never".parse().unwrap();
     let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: false };
     let stop = AtomicBool::new(false);
-    let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap_err();
+    let refusal = run(&suite, setting, Control::silent(&stop)).unwrap_err();
     assert!(refusal.message.contains("other users may rename files"), "{refusal:?}");
     assert!(is_empty(dir.path()));
 }
@@ -193,7 +194,7 @@ fn what_is_in_memory_is_no_disk() {
     let suite: Suite = "tiobench,size=64k,random_ops=2,drop=never".parse().unwrap();
     let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: true };
     let stop = AtomicBool::new(false);
-    let outcome = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap();
+    let outcome = run(&suite, setting, Control::silent(&stop)).unwrap();
     assert!(outcome.phases.iter().all(|phase| phase.nature == Nature::PageCache));
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::NotDisk));
 }
@@ -204,7 +205,7 @@ fn too_large_a_suite_is_refused_and_leaves_nothing() {
     let suite: Suite = "tiobench,size=1024T".parse().unwrap();
     let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: false };
     let stop = AtomicBool::new(false);
-    let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap_err();
+    let refusal = run(&suite, setting, Control::silent(&stop)).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::Machine);
     assert!(is_empty(dir.path()));
 }

@@ -2,17 +2,18 @@
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::Control;
 use drivelab_core::Rng;
 use drivelab_core::measurements::Measurements;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_load::{Control, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};
 use drivelab_probe::Settings;
 
-use crate::score::{Score, Unwatched, in_parallel, normal};
+use crate::score::{Score, in_parallel, normal};
 
 /// Drives that the fit knows nothing of but their kind.
 const DRIVES: &str = "seagate-st31000333as";
@@ -49,7 +50,7 @@ fn run(profile: &Profile, options: &str, load: WorkloadOptions, seed: u64) -> (f
     let drive = drivelab_model::build(profile, &options, seed).unwrap();
     let workload = load.check().unwrap();
     let stop = AtomicBool::new(false);
-    let control = Control { stop: &stop, progress: &|_| () };
+    let control = Control::silent(&stop);
     let jobs = [VirtualJobs::one(&workload, seed)];
     let made = simulate(&mut VirtualTarget::new(drive), &jobs, &control).unwrap();
     let record = made[0].total().record();
@@ -84,7 +85,7 @@ fn measured(drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
     let settings = Settings { seed, writes: false, rpm: None, solid_state: false, state: None };
     let mut target = VirtualTarget::new(device);
-    let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
+    let measured = drivelab_probe::measure(&mut target, settings, &Control::unattended()).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");
     measured.measurements
 }

@@ -4,8 +4,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use drivelab_core::Rng;
-use drivelab_core::units::Span;
-use drivelab_probe::Watch;
 use drivelab_stats::predict;
 
 /// How often ranges held the truth.
@@ -68,14 +66,4 @@ pub(crate) fn in_parallel<T: Send>(count: u32, ask: impl Fn(u32) -> T + Sync) ->
 /// A standard normal deviate (Box and Muller 1958).
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
-}
-
-pub(crate) struct Unwatched;
-
-impl Watch for Unwatched {
-    fn stop(&mut self) -> bool {
-        false
-    }
-
-    fn at(&mut self, _: &str, _: Span, _: Span) {}
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use drivelab_core::Control;
 use drivelab_core::measurements::Measurements;
 use drivelab_core::{Device as _, Lba, Request, Rng, Sectors, Time};
 use drivelab_load::VirtualTarget;
@@ -10,7 +11,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};
 use drivelab_probe::Settings;
 
-use crate::score::{Score, Unwatched, in_parallel, normal};
+use crate::score::{Score, in_parallel, normal};
 
 /// What the fit sees, and what it must predict.
 const MEASURED: [u32; 4] = [1, 2, 8, 32];
@@ -57,7 +58,7 @@ fn measured(class: &str, drive: &Profile, seed: u64) -> Measurements {
     let device = drivelab_model::build(drive, &Options::default(), seed).unwrap();
     let settings = Settings { seed, writes: false, rpm: None, solid_state: true, state: None };
     let mut target = VirtualTarget::new(device);
-    let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
+    let measured = drivelab_probe::measure(&mut target, settings, &Control::unattended()).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");
     let mut measured = measured.measurements;
     measured.interface = Some(class.parse().unwrap());

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use drivelab_core::Control;
 use drivelab_core::measurements::{FlashState, Measurements};
 use drivelab_core::{Device as _, Lba, Request, Rng, Sectors, Time};
 use drivelab_load::VirtualTarget;
@@ -10,7 +11,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{Specimens, fit};
 use drivelab_probe::Settings;
 
-use crate::score::{Score, Unwatched, in_parallel};
+use crate::score::{Score, in_parallel};
 
 /// Specimens behind each prediction: half of those of `drive predict`.
 const SPECIMENS: u32 = 20;
@@ -93,7 +94,7 @@ fn measured(class: &str, drive: &Profile, state: Precondition, seed: u64) -> Mea
     let (solid_state, state) = (true, Some(said));
     let settings = Settings { seed, writes: true, rpm: None, solid_state, state };
     let mut target = VirtualTarget::new(device);
-    let measured = drivelab_probe::measure(&mut target, settings, &mut Unwatched).unwrap();
+    let measured = drivelab_probe::measure(&mut target, settings, &Control::unattended()).unwrap();
     assert_eq!(measured.marks, [], "nothing disturbs virtual time");
     let mut measured = measured.measurements;
     measured.interface = Some(class.parse().unwrap());

@@ -86,7 +86,7 @@ fn write_pages(
 ) -> Result<(), Refusal> {
     let name = format!("{}.1", command.get_display_name().unwrap_or(command.get_name()));
     let page = man_page(command)?;
-    keep::write(&folder.join(&name), page.as_bytes(), &Console::new(ui))?;
+    keep::write(&folder.join(&name), page.as_bytes(), &Console::new(ui).control())?;
     names.push(name);
     command
         .get_subcommands()

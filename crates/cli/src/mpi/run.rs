@@ -8,7 +8,6 @@ use drivelab_core::record::{HostOutcome, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_core::{Refusal, Rng};
 use drivelab_engine::RunPlan;
-use drivelab_load::Progress as Step;
 use drivelab_study::keep::{make_folder, write};
 use drivelab_study::ranks::{Crew, Gathered, Line, Measured, Own, Ranks as _, make, together};
 use serde::{Deserialize, Serialize};
@@ -139,7 +138,7 @@ fn one(
     let time = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(time, &load.path.display().to_string());
     let progress = if rank == 0 { progress } else { progress.silent() };
-    let made = measured(load, &|step: &Step| progress.step(step), line)?;
+    let made = measured(load, &progress.control(), line)?;
     Ok(made.map(|made| Measured { record: RunRecord { label, ..made.record }, ..made }))
 }
 
@@ -147,5 +146,5 @@ fn one(
 fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
     let path = folder.join(format!("rank-{}.json", own.host.rank));
     let text = serde_json::to_string(own).expect("plain data is always JSON");
-    write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui))
+    write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui).control())
 }

@@ -67,7 +67,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
         let made: Vec<_> = made.into_iter().collect::<Result<_, _>>()?;
         // What was made while it was interrupted may be cut short.
         if !interrupt::requested() {
-            rows.append(&made, &console)?;
+            rows.append(&made, &console.control())?;
         }
         Ok::<(), Refusal>(())
     })?;

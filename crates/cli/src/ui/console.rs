@@ -1,6 +1,7 @@
-//! The user of this process, as a study sees them.
+//! The user of this process, as long work sees them.
 
-use drivelab_study::{Shield, Watch};
+use drivelab_core::Control;
+use drivelab_core::control::{Event, Observer};
 
 use super::{Progress, Ui};
 use drivelab_lab::interrupt;
@@ -22,30 +23,20 @@ impl Console {
     pub(crate) fn with_progress(ui: Ui, progress: Progress) -> Self {
         Self { ui, progress: Some(progress) }
     }
+
+    /// The control of work that the user sees and may stop.
+    pub(crate) fn control(&self) -> Control<'_> {
+        interrupt::control(self)
+    }
 }
 
-impl Watch for Console {
-    fn is_stopping(&self) -> bool {
-        interrupt::requested()
-    }
-
-    fn shield(&self) -> Shield {
-        Shield::new(interrupt::shield())
-    }
-
-    fn warn(&self, warning: &str) {
-        self.ui.warn(warning);
-    }
-
-    fn begins(&self, done: usize, run: &str) {
-        if let Some(progress) = &self.progress {
-            progress.at(done as u64, run);
-        }
-    }
-
-    fn finished(&self, done: usize, all: usize, run: &str) {
-        if let Some(progress) = &self.progress {
-            progress.done(done, all, run);
+impl Observer for Console {
+    fn observe(&self, event: Event<'_>) {
+        match (event, &self.progress) {
+            (Event::Warning(warning), _) => self.ui.warn(warning),
+            (Event::Note(note), _) => self.ui.note(note),
+            (event, Some(progress)) => progress.observe(event),
+            (_, None) => {}
         }
     }
 }

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use drivelab_core::control::{Control, Event, Observer, Phase, Progress as Load};
 use drivelab_core::numbers::float;
 use drivelab_core::{Span, shown_in_line, shown_json};
-use drivelab_load::Phase;
+use drivelab_lab::interrupt;
 use drivelab_study::in_words as in_time;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
@@ -112,12 +113,6 @@ impl Progress {
         self.at(position, &format!("{least} to {most} are needed"));
     }
 
-    /// Moves to `position` of `all` steps, of which the number was not known before.
-    pub(crate) fn at_one(&self, position: u64, all: u64) {
-        self.bar.set_length(all);
-        self.at(position, "");
-    }
-
     /// A bar over a stretch of time, in milliseconds.
     pub(crate) fn time(total: Duration, what: &str) -> Self {
         let length = u64::try_from(total.as_millis()).unwrap_or(u64::MAX);
@@ -165,10 +160,10 @@ impl Progress {
     }
 
     /// Says that a run is finished and on the disk, as `count` of `all`.
-    pub(crate) fn done(&self, count: usize, all: usize, what: &str) {
+    fn done(&self, count: u64, all: u64, what: &str) {
         let mut course = self.course.lock().expect(HELD);
         course.is_exact = true;
-        self.move_to(&mut course, count as u64, what);
+        self.move_to(&mut course, count, what);
         if self.show == Show::Lines {
             print(&format!("done {count} of {all}: {}", shown_in_line(what)));
         }
@@ -293,30 +288,40 @@ fn print(line: &str) {
 }
 
 impl Progress {
-    /// Moves to where one of several runs is, all of which began with this.
-    pub(crate) fn within(&self, name: &str, step: &drivelab_load::Progress) {
-        let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.at(passed, &format!("{name}: {}", Self::message(step)));
+    /// The control of work whose progress is shown.
+    pub(crate) fn control(&self) -> Control<'_> {
+        interrupt::control(self)
     }
+}
 
-    /// Moves to where a suite of files is.
-    pub(crate) fn phase(&self, step: &drivelab_suites::Step<'_>) {
-        self.bar.set_length(step.of);
-        self.at(step.done, step.phase);
-    }
-
-    /// Moves to where a run is.
-    pub(crate) fn step(&self, step: &drivelab_load::Progress) {
-        self.at(step.elapsed.ns() / 1_000_000, &Self::message(step));
-    }
-
-    fn message(step: &drivelab_load::Progress) -> String {
-        match step.phase {
-            Phase::LayOut => format!("laying out, {} MiB written", step.bytes >> 20),
-            Phase::Ramp => "warming up".into(),
-            Phase::Measure => format!("{} requests", step.ios),
-            Phase::Drain => "waiting for outstanding requests".into(),
+impl Observer for Progress {
+    fn observe(&self, event: Event<'_>) {
+        match event {
+            Event::Load(load) => self.at(load.elapsed.ns() / 1_000_000, &message(&load)),
+            Event::Test { name, progress } => {
+                let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.at(passed, &format!("{name}: {}", message(&progress)));
+            }
+            Event::Steps { what, done, of } => {
+                self.bar.set_length(of);
+                self.at(done, what);
+            }
+            Event::Time { what, done, .. } => self.at(done.ns() / 1_000_000, what),
+            Event::Begins { run, done } => self.at(done, run),
+            Event::Finished { run, done, of } => self.done(done, of, run),
+            // Only whoever may talk to the user has these shown.
+            Event::Note(_) | Event::Warning(_) => {}
         }
+    }
+}
+
+/// The progress of a load in words.
+fn message(load: &Load) -> String {
+    match load.phase {
+        Phase::LayOut => format!("laying out, {} MiB written", load.bytes >> 20),
+        Phase::Ramp => "warming up".into(),
+        Phase::Measure => format!("{} requests", load.ios),
+        Phase::Drain => "waiting for outstanding requests".into(),
     }
 }
 

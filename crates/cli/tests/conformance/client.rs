@@ -163,7 +163,7 @@ impl Arm for Client {
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
         let job = Job { workload, seed, stamp: Stamp::Io };
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut control = drivelab_load::Control { stop: &stop, progress: &|_| () };
+        let mut control = drivelab_core::Control::silent(&stop);
         load::run(self, job, &mut control).expect("the server lives").tally
     }
 }

@@ -164,7 +164,7 @@ fn a_served_drive_in_virtual_time_is_the_simulated_one_to_the_last_count() {
         let workload = random_reads(depth, Bytes::gib(900), 2000);
         let served = VirtualTime::new(kind.build(3)).load(&workload, 5);
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let control = drivelab_load::Control { stop: &stop, progress: &|_| () };
+        let control = drivelab_core::Control::silent(&stop);
         let mut drive = drivelab_load::VirtualTarget::new(kind.device(3));
         let jobs = [drivelab_load::VirtualJobs::one(&workload, 5)];
         let alone = drivelab_load::simulate(&mut drive, &jobs, &control).unwrap()[0].total();

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
+use drivelab_core::Control;
 use drivelab_core::record::Tally;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Bytes, Disk as _, Span};
 use drivelab_engine::RunPlan;
-use drivelab_load::Control;
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{Endpoint, Server, Settings, Spin, Summary};
 use tempfile::TempDir;
@@ -140,7 +140,7 @@ impl Arm for Mounted {
 
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| () };
+        let control = Control::silent(&stop);
         let linux = drivelab_host::Linux::below("/");
         let plan = RunPlan { seed, ..RunPlan::new(self.path.clone(), workload.clone()) };
         let outcome =

@@ -5,12 +5,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::Control;
 use drivelab_core::IoEngine;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run};
 use drivelab_host::Linux;
-use drivelab_load::Control;
 
 use super::scratch::Scratch;
 use super::{Loop, command, left_out};
@@ -32,7 +32,7 @@ fn trim(disk: &Loop, ioengine: IoEngine) -> Result<RunOutcome, RunError> {
         ..RunPlan::new(disk.device.clone(), options.check().unwrap())
     };
     let stop = AtomicBool::new(false);
-    run(&plan, &Linux::below("/"), &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Linux::below("/"), &Control::silent(&stop))
 }
 
 /// Linux, `Documentation/block/stat.rst`: write I/Os, and bytes discarded; discards themselves are

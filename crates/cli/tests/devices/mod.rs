@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use drivelab_core::Control;
 use drivelab_core::record::MarkId;
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{GuardError, OpenError, RunError, RunOutcome, RunPlan, Use, run};
 use drivelab_host::Linux;
-use drivelab_load::Control;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -140,7 +140,7 @@ fn write(target: &Path, allowed: &[&Path]) -> Result<RunOutcome, RunError> {
         ..RunPlan::new(target.into(), options.check().unwrap())
     };
     let stop = AtomicBool::new(false);
-    run(&plan, &Linux::below("/"), &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Linux::below("/"), &Control::silent(&stop))
 }
 
 /// Writing `target` is refused because `by` uses `device`, and changes nothing on `disk`.
@@ -408,8 +408,7 @@ fn a_file_or_partition_on_a_loop_device_is_no_disk_of_its_own() {
         let workload = options.check().unwrap();
         let plan = RunPlan { direct: false, ..RunPlan::new(target.into(), workload) };
         let stop = AtomicBool::new(false);
-        let outcome =
-            run(&plan, &Linux::below("/"), &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        let outcome = run(&plan, &Linux::below("/"), &Control::silent(&stop)).unwrap();
         let marks = outcome.marks.iter().filter(|mark| mark.id == MarkId::NotDisk);
         marks.map(|mark| mark.message.clone()).collect::<String>()
     };
@@ -454,11 +453,11 @@ fn a_run_has_the_device_to_itself() {
     let stop = AtomicBool::new(false);
     let claim = || OpenOptions::new().read(true).custom_flags(exclusive()).open(&disk.device);
     let errors = Mutex::new(Vec::new());
-    let progress = |_: &drivelab_load::Progress| {
+    let progress = |_: drivelab_core::control::Event<'_>| {
         errors.lock().unwrap().push(claim().map(|_: File| ()).map_err(|e| e.raw_os_error()));
         stop.store(true, Ordering::Relaxed);
     };
-    run(&plan, &Linux::below("/"), &Control { stop: &stop, progress: &progress }).unwrap();
+    run(&plan, &Linux::below("/"), &Control::new(&stop, &progress)).unwrap();
     let errors = errors.into_inner().unwrap();
     assert!(!errors.is_empty());
     assert!(

@@ -14,13 +14,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
+use drivelab_core::Control;
 use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census;
 use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{IoEngine, Target};
 use drivelab_load::marks::TargetFacts;
-use drivelab_load::{self as load, Control, End, Job, JobOutcome, LoadError, Sharing, seed_of};
+use drivelab_load::{self as load, End, Job, JobOutcome, LoadError, Sharing, seed_of};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
@@ -314,7 +315,7 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let stop = AtomicBool::new(false);
-            let control = Control { stop: &stop, progress: &|_| () };
+            let control = Control::silent(&stop);
             let quiet = Quiet(Vec::new());
             let shared = RunState::new(&control, &quiet, 3, 1);
             let work = |number| {

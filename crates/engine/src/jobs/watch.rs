@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use drivelab_core::control::{Control, Event, Phase, Progress};
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, DeviceNumber};
-use drivelab_load::{Control, Phase, Progress, Watch};
+use drivelab_load::Watch;
 
 use super::gate::Gate;
 use super::process::{process_cpu, waited};
@@ -115,7 +116,8 @@ impl Watch for JobWatch<'_> {
             let [ios, bytes, errors] = &self.shared.counts;
             let (ios, bytes) = (ios.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
             let errors = errors.load(Ordering::Relaxed);
-            (self.shared.control.progress)(&Progress { ios, bytes, errors, ..*progress });
+            let progress = Progress { ios, bytes, errors, ..*progress };
+            self.shared.control.report(Event::Load(progress));
         }
     }
 }

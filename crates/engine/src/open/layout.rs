@@ -13,10 +13,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use drivelab_core::Rng;
+use drivelab_core::control::{Control, Event, Phase, Progress};
 use drivelab_core::label::SECTOR;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_files::{Folder, Identity};
-use drivelab_load::{Control, Phase, Progress};
 
 use super::error::OpenError;
 use super::unmade::LayoutError;
@@ -245,14 +245,14 @@ fn write_all(
         file.write_all(&chunk[..left])
             .map_err(|source| full_or_system(path, size, Bytes::new(written), source))?;
         written += left as u64;
-        (control.progress)(&Progress {
+        control.report(Event::Load(Progress {
             phase: Phase::LayOut,
             elapsed: Span::ZERO,
             whole: None,
             ios: 0,
             bytes: written,
             errors: 0,
-        });
+        }));
     }
     Ok(())
 }
@@ -278,7 +278,7 @@ mod tests {
 
     fn lay_out_with(stop: bool, path: &Path, size: Bytes) -> Result<(), LayoutError> {
         let stop = AtomicBool::new(stop);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         match lay_out(path, size, 1, &|_| Ok(()), &control) {
             Ok(made) => {
                 made.expect("nothing was there").keep();
@@ -293,7 +293,7 @@ mod tests {
     fn what_was_laid_out_for_a_refused_run_is_removed_and_what_took_its_name_is_not() {
         let scratch = Scratch::new("layout");
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         let lay_out = |path: &Path| lay_out(path, Bytes::mib(1), 1, &|_| Ok(()), &control).unwrap();
         let path = scratch.path("refused");
         drop(lay_out(&path));
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn nothing_is_laid_out_among_the_devices() {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         let path = Path::new("/dev/drivelab-no-such-disk");
         let refused = lay_out(path, Bytes::mib(1), 1, &|_| Ok(()), &control).unwrap_err();
         assert!(matches!(refused, OpenError::AmongDevices { .. }), "{refused}");
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn a_disk_that_fills_up_midway_is_said_to_be_full() {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         let path = Path::new("full");
         let mut disk = Filling(5 << 19);
         let error = write_all(&mut disk, path, 0..8 << 20, 1, &control).unwrap_err();

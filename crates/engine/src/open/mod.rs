@@ -22,10 +22,10 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use drivelab_core::Control;
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Census, DeviceNumber, Usage};
 use drivelab_core::workload::Workload;
-use drivelab_load::Control;
 use drivelab_load::marks::FileSystem;
 use rustix::fs::{Advice, OFlags};
 
@@ -301,7 +301,7 @@ mod tests {
             conduct: JobSchedule { keep_cache, ..JobSchedule::default() },
             ..RunPlan::new(path, workload)
         };
-        let control = Control { stop: &stop, progress: &|_| () };
+        let control = Control::silent(&stop);
         let opened = open(&plan, &Quiet(Vec::new()), &control).unwrap();
         let mut found = 0;
         for block in 0..BLOCKS {

@@ -5,9 +5,9 @@ use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::Control;
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Census, Usage};
-use drivelab_load::Control;
 
 use super::{OpenError, layout};
 use crate::guard::{self, GuardError, LockHolder, WritableTarget};

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use drivelab_core::Control;
 use drivelab_core::record::{Mark, Tally};
 use drivelab_core::units::Span;
 use drivelab_core::usage::Census;
 use drivelab_core::{IoEngine, Target};
+use drivelab_load::End;
 use drivelab_load::marks::{self, RunFacts};
-use drivelab_load::{Control, End};
 
 use super::prepare;
 use crate::conditions::{self, CounterLog, OwnTime};

@@ -6,13 +6,14 @@ pub use lend::lend;
 
 use std::sync::Arc;
 
+use drivelab_core::Control;
 use drivelab_core::JOBS_MAX;
 use drivelab_core::record::{Mark, MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{Census, Machine};
 use drivelab_core::{IoEngine, Polling};
 use drivelab_load::marks::{self, RunFacts};
-use drivelab_load::{Control, End, JobOutcome};
+use drivelab_load::{End, JobOutcome};
 
 use crate::conditions::{self, CountersAround};
 use crate::error::RunError;

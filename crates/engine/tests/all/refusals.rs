@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::Control;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{RunError, RunOutcome, RunPlan, run, try_out};
-use drivelab_load::Control;
 
 use crate::left_out;
 use crate::quiet::Quiet;
@@ -20,7 +20,7 @@ fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOut
     let workload = WorkloadOptions { number_ios: Some(1), ..options }.check().unwrap();
     let plan = RunPlan { direct, ..RunPlan::new(path.into(), workload) };
     let stop = AtomicBool::new(false);
-    run(&plan, &Quiet(Vec::new()), &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Quiet(Vec::new()), &Control::silent(&stop))
 }
 
 fn check(refused: Result<RunOutcome, RunError>, message: &str, hint: &str) {
@@ -118,7 +118,7 @@ fn nothing_stays_of_plans_of_which_a_later_one_is_refused() {
         RunPlan { direct: false, ..RunPlan::new(scratch.path(name), workload) }
     };
     let stop = AtomicBool::new(false);
-    let control = Control { stop: &stop, progress: &|_| {} };
+    let control = Control::silent(&stop);
     let tried = |plans: &[RunPlan]| try_out(plans, &Quiet(Vec::new()), &control);
     tried(&[plan("new", &sized), plan("none", &reading())]).unwrap_err();
     assert!(!scratch.path("new").exists());

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use drivelab_core::control::{Control, Event, Phase};
 use drivelab_core::record::{MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{
@@ -12,7 +13,7 @@ use drivelab_core::usage::{
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{IoEngine, JobSchedule, Op};
 use drivelab_engine::{OpenError, RunError, RunOutcome, RunPlan, run, run_together};
-use drivelab_load::{Control, End, Phase, Progress};
+use drivelab_load::End;
 
 use crate::left_out;
 use crate::quiet::Quiet;
@@ -36,7 +37,7 @@ fn requests(rw: Rw, number: u64) -> WorkloadOptions {
 
 fn quietly(plan: &RunPlan) -> Result<RunOutcome, RunError> {
     let stop = AtomicBool::new(false);
-    run(plan, &QUIET, &Control { stop: &stop, progress: &|_| {} })
+    run(plan, &QUIET, &Control::silent(&stop))
 }
 
 /// Whether a run was refused because this machine has no direct I/O or no ring; anything else is a
@@ -136,12 +137,13 @@ fn stopping_a_run_keeps_what_is_done() {
     };
     let stop = AtomicBool::new(false);
     let ticks = AtomicU64::new(0);
-    let stop_soon = |progress: &Progress| {
+    let stop_soon = |event: Event<'_>| {
+        let Event::Load(progress) = event else { return };
         let measured = progress.phase == Phase::Measure && progress.ios > 0;
         ticks.fetch_add(1, Ordering::Relaxed);
         stop.store(measured, Ordering::Relaxed);
     };
-    let control = Control { stop: &stop, progress: &stop_soon };
+    let control = Control::new(&stop, &stop_soon);
     let outcome = run(&plan(scratch.path("new"), endless), &QUIET, &control).unwrap();
     assert_eq!(outcome.end, End::Stopped);
     assert!(outcome.total.ios() > 0 && ticks.load(Ordering::Relaxed) > 1);
@@ -189,7 +191,7 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
             left_out("a verified run", error);
             continue;
         }
-        run(&plan, &QUIET, &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        run(&plan, &QUIET, &Control::silent(&stop)).unwrap();
         let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
         assert!(found.is_good() && found.good == found.promised, "{ioengine}: {found:?}");
         assert_eq!(found.promised > 1000, !stopped, "{found:?}");
@@ -219,7 +221,7 @@ fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
         ..plan(scratch.path("data"), requests(Rw::RandRead, number))
     };
     let stop = AtomicBool::new(false);
-    let control = Control { stop: &stop, progress: &|_| {} };
+    let control = Control::silent(&stop);
     let plans = [job(100, true), job(u64::MAX, false)];
     let outcomes = run_together(&plans, &QUIET, &control).unwrap();
     assert_eq!((outcomes[0].total.ios(), outcomes[0].end), (100, End::NumberIos));
@@ -273,7 +275,7 @@ fn who_uses_the_disks_is_looked_up_once_before_a_write_and_never_before_a_read()
     let check = |rw, expected| {
         let census = Counted::default();
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         run(&plan(scratch.path("data"), requests(rw, 1)), &census, &control).unwrap();
         assert_eq!(census.0.into_inner(), expected, "{rw}");
     };
@@ -320,7 +322,7 @@ fn a_target_that_changes_under_a_run_is_marked() {
     let path = scratch.path("data");
     let check = |rw, cut: bool, expected: Option<&str>| {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| {} };
+        let control = Control::silent(&stop);
         let census = Cutting(cut.then(|| path.clone()));
         let outcome = run(&plan(path.clone(), requests(rw, 20)), &census, &control);
         let marks = outcome.unwrap().marks;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use drivelab_core::Refusal;
+use drivelab_core::control::{Control, Event};
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_guest::crash::{CheckOutcome, CheckResult};
 use drivelab_report::crash::Disagreement;
@@ -14,9 +15,6 @@ use drivelab_serve::store::{Replay, of_outcome};
 use super::batch::Batch;
 use super::test::{Test, Worked, memory};
 use crate::interrupt;
-
-/// Receives the number of finished steps, and a word on them.
-pub type Progress<'a> = dyn Fn(u64, &str) + Sync + 'a;
 
 /// One of this many cuts is always checked in a separate guest as well.
 const CONTROL_EVERY: usize = 50;
@@ -57,18 +55,18 @@ pub struct Found {
 const HELD: &str = "no thread panics while it holds the findings";
 
 impl Campaign<'_> {
-    /// Makes the cuts; `progress` receives how many are done, and a word on them.
+    /// Makes the cuts; `control` receives how many are done, and a word on them.
     ///
     /// # Errors
     /// A guest cannot be had, or the memory for its disk.
-    pub fn carry_out(&self, progress: &Progress<'_>) -> Result<Found, Refusal> {
+    pub fn carry_out(&self, control: &Control<'_>) -> Result<Found, Refusal> {
         let checked = self.plan.iter().map(|_| None).collect();
         let found = Mutex::new(Found { checked, ..Found::default() });
         let next = AtomicUsize::new(0);
         let jobs = self.test.jobs.min(self.plan.len());
         // No batch is larger than a thread's share, so that none is idle while another has work.
         let size = self.per_guest.min(self.plan.len().div_ceil(jobs.max(1)));
-        let work = || Worker::new(self, &found, progress).work(&next, size);
+        let work = || Worker::new(self, &found, control).work(&next, size);
         thread::scope(|scope| {
             // This thread works, too.
             for _ in 1..jobs {
@@ -87,7 +85,7 @@ impl Campaign<'_> {
 struct Worker<'a> {
     campaign: &'a Campaign<'a>,
     found: &'a Mutex<Found>,
-    progress: &'a Progress<'a>,
+    control: &'a Control<'a>,
     /// For guests of several cuts.
     shared: Replay<'a>,
     /// For guests of one cut.
@@ -95,14 +93,10 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(
-        campaign: &'a Campaign<'a>,
-        found: &'a Mutex<Found>,
-        progress: &'a Progress<'a>,
-    ) -> Self {
+    fn new(campaign: &'a Campaign<'a>, found: &'a Mutex<Found>, control: &'a Control<'a>) -> Self {
         let Campaign { test, worked, .. } = campaign;
         let (shared, alone) = (test.replay(worked), test.replay(worked));
-        Self { campaign, found, progress, shared, alone }
+        Self { campaign, found, control, shared, alone }
     }
 
     /// Takes the next `size` cuts, as long as there are any.
@@ -191,7 +185,7 @@ impl<'a> Worker<'a> {
         found.broken += usize::from(checked.finding != Finding::Whole);
         found.checked[index] = Some(checked);
         let words = format!("{} broke a promise", found.broken);
-        (self.progress)(found.done as u64, &words);
+        self.control.report(Event::Begins { run: &words, done: found.done as u64 });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use drivelab_core::control::{Control, Event};
 use drivelab_core::crash::Cut;
 use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Refusal, Sectors, Time};
@@ -10,7 +11,6 @@ use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
 use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
 use drivelab_study::crash::{Minimal, minimise};
 
-use super::campaign::Progress;
 use super::test::{Test, Worked, memory};
 
 /// Guests that may be booted to find the smallest loss.
@@ -19,7 +19,7 @@ pub const TRIALS: usize = 100;
 const LINES: usize = 3;
 const REQUESTS: usize = 12;
 
-/// Explains a failure; `progress` receives the number of guests that were booted.
+/// Explains a failure; `control` receives the number of guests that were booted.
 ///
 /// # Errors
 /// A guest cannot be had, or the memory for its disk.
@@ -27,14 +27,14 @@ pub fn explain(
     test: &Test,
     worked: &Worked,
     found: &Found,
-    progress: &Progress<'_>,
+    control: &Control<'_>,
 ) -> Result<Explanation, Refusal> {
     let Cut { at, outcome } = found.cut;
     let mut replay = test.replay(worked);
     replay.advance(at).map_err(memory)?;
     let (_, fates) = replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
     let layout = test.layout(&replay, at)?;
-    let minimal = smallest(test, worked, &replay, (found, &fates), progress)?;
+    let minimal = smallest(test, worked, &replay, (found, &fates), control)?;
     let mut least = lose_only(&minimal.lost, of_outcome(outcome));
     let (_, least) = replay.cut(at, &mut least).map_err(memory)?;
     let lost = |fates: &[Fate]| {
@@ -59,14 +59,15 @@ fn smallest(
     worked: &Worked,
     replay: &Replay<'_>,
     (found, fates): (&Found, &[Fate]),
-    progress: &Progress<'_>,
+    control: &Control<'_>,
 ) -> Result<Minimal, Refusal> {
     let Cut { at, outcome } = found.cut;
     let mut trials = 0;
     let mut is_known = true;
     let mut fails = |writes: &BTreeSet<u64>| -> Result<bool, Refusal> {
         trials += 1;
-        progress(trials, &format!("{} lost writes", writes.len()));
+        let run = format!("{} lost writes", writes.len());
+        control.report(Event::Begins { run: &run, done: trials });
         let choose = &mut lose_only(writes, of_outcome(outcome));
         Ok(match test.check(replay, worked, at, choose)? {
             CheckOutcome::Found(checked) => checked.finding == found.finding,

@@ -5,6 +5,6 @@ mod campaign;
 mod explain;
 mod test;
 
-pub use campaign::{Campaign, Found, Progress};
+pub use campaign::{Campaign, Found};
 pub use explain::{TRIALS, explain};
 pub use test::{Test, Worked};

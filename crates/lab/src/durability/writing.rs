@@ -7,7 +7,6 @@ use std::path::Path;
 use drivelab_core::verification::PromiseRate;
 use drivelab_core::{Refusal, RefusalKind, Time};
 use drivelab_engine::Room;
-use drivelab_load::Control;
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
 use drivelab_serve::durability::{
     self, Ended, Ledger, LedgerSink, PAGE_BYTES, Progress, RealFile, TargetError, Writing,
@@ -108,7 +107,7 @@ fn write_pages(
         seed: config.seed,
         census: &*LINUX,
     };
-    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    let control = interrupt::silent();
     let (file, size) = measure::make_room(room, &control)?;
     // The ledger may be another name of a target that was only made now.
     refuse_target(path, &config.keeper)?;

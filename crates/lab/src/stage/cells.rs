@@ -152,7 +152,7 @@ impl Stage for RealCells {
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         let Task::Cell(index) = request.task else { unreachable!("a matrix has cells alone") };
-        let made = measure::together(&self.plans(index, request.seed), &|_| ())?;
+        let made = measure::together(&self.plans(index, request.seed), &interrupt::silent())?;
         Ok(record(made))
     }
 

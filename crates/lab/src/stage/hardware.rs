@@ -23,9 +23,10 @@ use super::cells::{self, Region};
 use super::confirm::Confirm;
 use super::program::{self, Commands};
 use super::shell::{self, Patience};
-use super::suite::{self, Terms};
+use super::suite;
 use crate::interrupt::{self, Shield};
 use crate::measure;
+use crate::request::Permissions;
 
 /// The arms of a study on real files or devices.
 #[derive(Debug)]
@@ -185,7 +186,10 @@ impl Hardware {
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
     fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
-        Ok(cells::record(measure::together(&self.cell_plans(index, request)?, &|_| ())?))
+        Ok(cells::record(measure::together(
+            &self.cell_plans(index, request)?,
+            &interrupt::silent(),
+        )?))
     }
 
     /// The runs of a cell of the matrix, one for each of its targets.
@@ -279,8 +283,8 @@ impl Hardware {
             match self.study.work(request.task) {
                 Work::Load(workload) => measure::try_out(&[self.plan(request, *workload)?]),
                 Work::Suite(suite) => {
-                    let terms = Terms::of_study(self.overwrite);
-                    suite::try_out(&suite, &self.found(arm), request.seed, terms)
+                    let permissions = Permissions::of_study(self.overwrite);
+                    suite::try_out(&suite, &self.found(arm), request.seed, &permissions)
                 }
                 Work::Command(_) => Ok(()),
             }
@@ -436,15 +440,17 @@ impl Stage for Hardware {
             return self.cell(index, request);
         }
         match self.study.work(request.task) {
-            Work::Load(workload) => measure::file(&self.plan(request, *workload)?, &|_| ()),
+            Work::Load(workload) => {
+                measure::file(&self.plan(request, *workload)?, &interrupt::silent())
+            }
             Work::Command(command) => {
                 let path = self.found(request.arm);
                 self.commands.run(&self.study, &command, request, &path, &mut || Ok(()))
             }
             Work::Suite(suite) => {
                 let path = self.found(request.arm);
-                let terms = Terms::of_study(self.overwrite);
-                suite::on_path(&suite, &path, request.seed, terms)
+                let permissions = Permissions::of_study(self.overwrite);
+                suite::on_path(&suite, &path, request.seed, &permissions, &interrupt::silent())
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Suites by name: which there are, what each declares, and how each is run.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
+use drivelab_core::control::{Control, Event};
 use drivelab_core::recipe::embedded::{self, RECIPES};
 use drivelab_core::recipe::{Adjust, LoadCounts, LoadTarget, Outcome, Part, Recipe, Test};
 use drivelab_core::record::{
@@ -16,7 +16,6 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Shape;
 use drivelab_core::{AtPath as _, Device as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
-use drivelab_load::Progress;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
@@ -27,34 +26,8 @@ use crate::attached;
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Made};
+use crate::request::Permissions;
 use crate::target::{self, ModelledDrive};
-
-/// The permissions of a suite on its target, and its progress callback.
-#[derive(Clone, Copy)]
-pub struct Terms<'a> {
-    /// A file's contents may be destroyed, no matter who wrote them.
-    pub overwrite: bool,
-    /// Block devices whose contents may be destroyed.
-    pub allow_destructive: &'a [PathBuf],
-    /// Receives the name of the test and how far its run is.
-    pub progress: &'a (dyn Fn(&str, &Progress) + Sync),
-}
-
-impl fmt::Debug for Terms<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Terms")
-            .field("overwrite", &self.overwrite)
-            .field("allow_destructive", &self.allow_destructive)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Terms<'_> {
-    /// The terms of a study.
-    pub const fn of_study(overwrite: bool) -> Self {
-        Terms { overwrite, allow_destructive: &[], progress: &|_, _| () }
-    }
-}
 
 /// The suite called `name` with the options that it takes out of `section`.
 pub fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
@@ -220,7 +193,7 @@ pub fn on_model(
     let target = LoadTarget { capacity: drive.capacity(), seed };
     let (mut attached, mut specimen) = (None, None);
     let outcome = recipe.carry_out(target, &mut |_, part| {
-        let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
+        let made = drive.run(&[&plan(Path::new(""), part)], &interrupt::silent())?.pop();
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             specimen.clone_from(&made.specimen);
@@ -270,7 +243,12 @@ fn shaped(
 }
 
 /// Refuses what a run of a suite on a file would be refused for; lays out what is missing.
-pub fn try_out(suite: &Suite, path: &Path, seed: u64, terms: Terms<'_>) -> Result<(), Refusal> {
+pub fn try_out(
+    suite: &Suite,
+    path: &Path,
+    seed: u64,
+    permissions: &Permissions,
+) -> Result<(), Refusal> {
     // One of files looks at its folder itself, before it makes anything there.
     if matches!(suite.needs, Needs::Tree) || path.is_dir() {
         return Ok(());
@@ -278,8 +256,8 @@ pub fn try_out(suite: &Suite, path: &Path, seed: u64, terms: Terms<'_>) -> Resul
     let recipe = recipe_of(suite)?;
     let mut laid_out = measure::lay_out_if_missing(path, recipe.end().unwrap_or(SIZE), seed, true)?;
     let plans = recipe.workloads().map(|workload| RunPlan {
-        allow_overwrite: terms.overwrite,
-        allow_destructive: terms.allow_destructive.to_vec(),
+        allow_overwrite: permissions.overwrite,
+        allow_destructive: permissions.allow_destructive.clone(),
         ..RunPlan::new(path.to_owned(), workload.clone())
     });
     measure::try_out(&plans.collect::<Vec<_>>())?;
@@ -295,11 +273,12 @@ pub fn on_path(
     suite: &Suite,
     path: &Path,
     seed: u64,
-    terms: Terms<'_>,
+    permissions: &Permissions,
+    control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
     if matches!(suite.needs, Needs::Tree) {
         let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
-        return measure::suite(&suite.map_err(Refusal::request)?, path, seed, &|_| ());
+        return measure::suite(&suite.map_err(Refusal::request)?, path, seed, control);
     }
     let recipe = recipe_of(suite)?;
     if path.is_dir() {
@@ -315,12 +294,16 @@ pub fn on_path(
     let (mut attached, mut ioengine) = (None, String::new());
     let outcome = recipe.carry_out(target, &mut |test: &Test, part| {
         let plan = RunPlan {
-            allow_overwrite: terms.overwrite,
-            allow_destructive: terms.allow_destructive.to_vec(),
+            allow_overwrite: permissions.overwrite,
+            allow_destructive: permissions.allow_destructive.clone(),
             ..plan(path, part)
         };
-        let progress = |step: &Progress| (terms.progress)(&test.name, step);
-        let made = measure::on_this_machine(std::slice::from_ref(&plan), &progress)?.pop();
+        let of_test = |event: Event<'_>| match event {
+            Event::Load(progress) => control.report(Event::Test { name: &test.name, progress }),
+            other => control.report(other),
+        };
+        let control = control.observed_by(&of_test);
+        let made = measure::on_this_machine(std::slice::from_ref(&plan), &control)?.pop();
         laid_out.iter_mut().for_each(LaidOut::keep);
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());

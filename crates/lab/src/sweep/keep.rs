@@ -2,8 +2,8 @@
 
 use drivelab_archive::{Archive, Entry};
 use drivelab_core::Refusal;
+use drivelab_core::control::{Control, Event};
 use drivelab_core::record::{JobRecord, Origin, RunRecord};
-use drivelab_study::Watch;
 use drivelab_study::sweep::{Figures, Kept, Point, Row};
 
 use super::{Modelled, processors};
@@ -23,7 +23,7 @@ pub fn keep(
     kept: &Kept,
     best: Option<usize>,
     label: &str,
-    (archive, watch): (&mut Archive, &dyn Watch),
+    (archive, control): (&mut Archive, &Control<'_>),
 ) -> Result<[u64; 2], Refusal> {
     let points = modelled.points()?;
     let rows = modelled.chosen(kept, best);
@@ -45,7 +45,7 @@ pub fn keep(
         let merged = archive.keep_new(&entries)?;
         added += merged.added;
         present += merged.present;
-        watch.begins(usize::try_from(added + present).unwrap_or(usize::MAX), "points");
+        control.report(Event::Begins { run: "points", done: added + present });
     }
     Ok([added, present])
 }

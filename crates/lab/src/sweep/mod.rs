@@ -14,8 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 
-use drivelab_core::Refusal;
-use drivelab_study::Watch;
+use drivelab_core::{Control, Refusal};
 use drivelab_study::sweep::{Kept, Row, Rows, Shard, carry_out};
 
 use crate::stage::parallel;
@@ -25,14 +24,19 @@ impl Modelled {
     ///
     /// # Errors
     /// Points whose options exclude one another, before any is made; or a run that failed.
-    pub fn make(&self, shard: Shard, folder: &Path, watch: &dyn Watch) -> Result<Kept, Refusal> {
+    pub fn make(
+        &self,
+        shard: Shard,
+        folder: &Path,
+        control: &Control<'_>,
+    ) -> Result<Kept, Refusal> {
         let all = self.points()?;
         self.check(&all)?;
         let mut rows = Rows::open(folder, &shard.file())?;
         let mut kept = self.rows(folder, &all)?;
         let threads = processors();
         let batch = threads.get() * self.points_a_thread(usize::MAX);
-        carry_out(&all, shard, &mut rows, &mut kept, batch, watch, |batch| {
+        carry_out(&all, shard, &mut rows, &mut kept, batch, control, |batch| {
             parallel::map(threads, batch, |point| self.row(point)).into_iter().collect()
         })?;
         Ok(kept)

@@ -15,7 +15,7 @@ use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sw
 
 use crate::stage::kernel::{self, Has, Inside, Job};
 use crate::stage::{self, DriveKeys};
-use crate::{input, target};
+use crate::{input, interrupt, target};
 use drivelab_core::Refusal;
 
 /// A sweep on its drive.
@@ -138,7 +138,7 @@ impl Modelled {
             .run()
         } else {
             let plan = RunPlan { seed: point.seed, ..RunPlan::new(PathBuf::new(), workload) };
-            target::simulate(&spec, &profile, &plan, &|_| ())
+            target::simulate(&spec, &profile, &plan, &interrupt::silent())
         };
         let record = record.map_err(|failure| {
             let context = format!("point {} ({})", point.number, self.words(point));

@@ -6,6 +6,7 @@ mod due;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
+use drivelab_core::control::{Phase, Progress};
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
@@ -13,7 +14,7 @@ use drivelab_core::units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 use drivelab_core::workload::{Batches, Rw, Workload, WorkloadOptions};
 use drivelab_core::{Device, Histogram};
 
-use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch, run};
+use super::{End, Job, JobOutcome, LoadError, Watch, run};
 use crate::virtual_target::VirtualTarget;
 
 /// A drive that takes the same time for every request, one at a time or in parallel.

@@ -10,7 +10,7 @@ use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
 use crate::folder::{InForce, Out};
 use crate::stage::{Entered, Request, Stage, StageName, StoredRun, Task};
-use crate::watch::Watch;
+use drivelab_core::control::{Control, Event};
 use twice::make_twice;
 
 /// The end of a session of a study.
@@ -28,6 +28,9 @@ pub enum Progressed {
     Useless(Refusal),
 }
 
+/// Returns the reason why more runs like this one would be useless.
+pub type Refuses<'a> = &'a dyn Fn(&StoredRun) -> Option<Refusal>;
+
 /// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
 ///
 /// # Errors
@@ -37,9 +40,10 @@ pub fn carry_out<S: Stage + ?Sized>(
     agenda: &Agenda,
     stage: &mut S,
     out: &mut Out,
-    watch: &dyn Watch,
+    control: &Control<'_>,
+    refuses: Refuses<'_>,
 ) -> Result<Progressed, S::Error> {
-    undo_earlier(study, stage, out, watch)?;
+    undo_earlier(study, stage, out, control)?;
     // The step whose stay is under way.
     let mut active: Option<Step> = None;
     let boot = stage.boot();
@@ -56,8 +60,8 @@ pub fn carry_out<S: Stage + ?Sized>(
             if boot.is_some() && finished.any(|run| shares_boot(run, step, arm, boot.as_deref())) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
-            let entered = enter(study, stage, out, step, watch);
-            if let Some(ended) = ended(stage, watch) {
+            let entered = enter(study, stage, out, step, control);
+            if let Some(ended) = ended(stage, control) {
                 let is_ready = matches!(entered, Ok(Entered::Ready));
                 leave(stage, out, is_ready.then_some(*step))?;
                 return Ok(ended);
@@ -69,8 +73,9 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         // A stage may make several runs at once; each batch is durable before the next begins.
         for runs in missing.chunks(stage.at_once().max(1)) {
-            watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            match make(study, stage, out, (step, runs), watch) {
+            let run = describe(study, step, runs[0].1);
+            control.report(Event::Begins { run: &run, done: out.done.len() as u64 });
+            match make(study, stage, out, (step, runs), control, refuses) {
                 Ok(None) => {}
                 Ok(Some(ended)) => {
                     leave(stage, out, active)?;
@@ -78,13 +83,15 @@ pub fn carry_out<S: Stage + ?Sized>(
                 }
                 Err(failure) => {
                     if let Err(second) = leave(stage, out, active) {
-                        watch.warn(&format!("reverting the arm failed, too: {second}"));
+                        control.warn(&format!("reverting the arm failed, too: {second}"));
                     }
                     return Err(failure);
                 }
             }
             for (done, (_, task)) in (out.done.len() + 1 - runs.len()..).zip(runs) {
-                watch.finished(done, agenda.count(), &describe(study, step, *task));
+                let run = &describe(study, step, *task);
+                let (done, of) = (done as u64, agenda.count() as u64);
+                control.report(Event::Finished { run, done, of });
             }
         }
     }
@@ -98,10 +105,11 @@ fn make<S: Stage + ?Sized>(
     stage: &mut S,
     out: &mut Out,
     (step, runs): (&Step, &[(usize, Task)]),
-    watch: &dyn Watch,
+    control: &Control<'_>,
+    refuses: Refuses<'_>,
 ) -> Result<Option<Progressed>, S::Error> {
     let requests: Vec<Request> = runs.iter().map(|(_, task)| request(study, step, *task)).collect();
-    let has_reset = keep_reset(study, out, &requests, watch)?;
+    let has_reset = keep_reset(study, out, &requests, control)?;
     let made = if study.checks_determinism {
         make_twice(stage, &requests)
     } else {
@@ -110,15 +118,15 @@ fn make<S: Stage + ?Sized>(
     if has_reset && stage.is_run_undone() {
         let arm = &study.arms[step.arm];
         match arm.revert {
-            Some(_) => out.entering(&InForce { arm: arm.name.clone(), run: None }, watch)?,
+            Some(_) => out.entering(&InForce { arm: arm.name.clone(), run: None }, control)?,
             None => out.left()?,
         }
     }
     if let Some(printed) = stage.printed() {
-        out.keep_output(runs[0].0, &printed, watch)?;
+        out.keep_output(runs[0].0, &printed, control)?;
     }
     // A run that was cut short is no run: it is made again at the next --resume.
-    if let Some(ended) = ended(stage, watch) {
+    if let Some(ended) = ended(stage, control) {
         return Ok(Some(ended));
     }
     let boot = stage.boot();
@@ -127,10 +135,10 @@ fn make<S: Stage + ?Sized>(
         stored.push((index, StoredRun { step: *step, task, boot: boot.clone(), record }));
     }
     debug_assert_eq!(stored.len(), runs.len(), "a stage returns a record for each request");
-    if let Some(refusal) = stored.iter().find_map(|(_, run)| watch.refuses(run)) {
+    if let Some(refusal) = stored.iter().find_map(|(_, run)| refuses(run)) {
         return Ok(Some(Progressed::Useless(refusal)));
     }
-    out.keep(stored, watch)?;
+    out.keep(stored, control)?;
     Ok(None)
 }
 
@@ -140,7 +148,7 @@ fn keep_reset(
     study: &StudyFile,
     out: &Out,
     requests: &[Request],
-    watch: &dyn Watch,
+    control: &Control<'_>,
 ) -> Result<bool, Refusal> {
     let [request] = requests else { return Ok(false) };
     let Task::Workload(number) = request.task else { return Ok(false) };
@@ -150,13 +158,13 @@ fn keep_reset(
         return Ok(false);
     }
     let arm = study.arms[request.arm].name.clone();
-    out.entering(&InForce { arm, run: Some(*request) }, watch)?;
+    out.entering(&InForce { arm, run: Some(*request) }, control)?;
     Ok(true)
 }
 
 /// The reason why the session is over before all runs are made.
-fn ended<S: Stage + ?Sized>(stage: &S, watch: &dyn Watch) -> Option<Progressed> {
-    if watch.is_stopping() {
+fn ended<S: Stage + ?Sized>(stage: &S, control: &Control<'_>) -> Option<Progressed> {
+    if control.stopped() {
         return Some(Progressed::Interrupted);
     }
     stage.lost().map(Progressed::Lost)
@@ -202,11 +210,11 @@ fn enter<S: Stage + ?Sized>(
     stage: &mut S,
     out: &Out,
     step: &Step,
-    watch: &dyn Watch,
+    control: &Control<'_>,
 ) -> Result<Entered, S::Error> {
     let arm = &study.arms[step.arm];
     if arm.revert.is_some() && study.stage == StageName::Hardware {
-        out.entering(&InForce { arm: arm.name.clone(), run: None }, watch)?;
+        out.entering(&InForce { arm: arm.name.clone(), run: None }, control)?;
     }
     let entered = stage.enter(step.arm);
     // Where it fails nothing of the arm remains, so there is nothing to undo later.
@@ -235,17 +243,17 @@ fn undo_earlier<S: Stage + ?Sized>(
     study: &StudyFile,
     stage: &mut S,
     out: &Out,
-    watch: &dyn Watch,
+    control: &Control<'_>,
 ) -> Result<(), S::Error> {
     let Some(InForce { arm: name, run }) = out.entered()? else { return Ok(()) };
     let index = study.arms.iter().position(|arm| arm.name == name);
     let index = index.expect("the file is sealed with the study, which has this arm");
     let is_arm = study.arms[index].revert.is_some();
     if run.is_some() {
-        watch.warn("an earlier session ended in the middle of a run: its `reset` is made first");
+        control.warn("an earlier session ended in the middle of a run: its `reset` is made first");
     }
     if is_arm {
-        watch.warn(&format!(
+        control.warn(&format!(
             "an earlier session ended while arm `{name}` was in force: it is reverted first"
         ));
     }
@@ -260,7 +268,7 @@ fn undo_earlier<S: Stage + ?Sized>(
         ));
     }
     if undone.is_err() {
-        watch.warn(&format!(
+        control.warn(&format!(
             "arm `{name}` may still be in force: undo it by hand, remove `{}`, then continue with \
              --resume",
             out.entered_path().display()
@@ -313,7 +321,6 @@ mod tests {
     use crate::file::Choices;
     use crate::file::tests::TwoKeys;
     use crate::folder::{Header, PLAN_SCHEMA};
-    use crate::watch::tests::Quiet;
 
     const STUDY: &str = r#"
         title = "Is it worth a reboot?"
@@ -429,8 +436,8 @@ mod tests {
         let header = header(&study, Design::Grouped);
         let agenda = Agenda::new(&study, &header.plan);
         let folder = tempfile::tempdir().unwrap();
-        let watch = Quiet::default();
-        let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
+        let control = Control::unattended();
+        let mut out = Out::create(folder.path(), STUDY, &header, &control).unwrap();
         let mut boots = 0;
         loop {
             boots += 1;
@@ -443,7 +450,8 @@ mod tests {
                 drifts: false,
                 fails: [false; 2],
             };
-            let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
+            let mut go_on =
+                || carry_out(&study, &agenda, &mut machine, &mut out, &control, &|_| None).unwrap();
             if let Progressed::Done = go_on() {
                 break;
             }
@@ -466,13 +474,13 @@ mod tests {
         let header = header(&study, Design::Interleaved);
         let check = |fails, expected: [bool; 2]| {
             let folder = tempfile::tempdir().unwrap();
-            let watch = Quiet::default();
-            let out = Out::create(folder.path(), &text, &header, &watch).unwrap();
+            let control = Control::unattended();
+            let out = Out::create(folder.path(), &text, &header, &control).unwrap();
             let request = Request { arm: 1, task: Task::Workload(0), seed: 1, specimen: None };
-            out.entering(&InForce { arm: "two".into(), run: Some(request) }, &watch).unwrap();
+            out.entering(&InForce { arm: "two".into(), run: Some(request) }, &control).unwrap();
             let mut machine =
                 Machine { study: &study, boot: None, seeds: Vec::new(), drifts: false, fails };
-            let undone = undo_earlier(&study, &mut machine, &out, &watch);
+            let undone = undo_earlier(&study, &mut machine, &out, &control);
             assert_eq!(undone.is_ok(), fails == [false; 2]);
             assert_eq!(out.entered().unwrap().is_none(), undone.is_ok());
             let warnings = watch.warnings.borrow();
@@ -496,8 +504,8 @@ mod tests {
             let header = header(&study, Design::Interleaved);
             let agenda = Agenda::new(&study, &header.plan);
             let folder = tempfile::tempdir().unwrap();
-            let watch = Quiet::default();
-            let mut out = Out::create(folder.path(), &two, &header, &watch).unwrap();
+            let control = Control::unattended();
+            let mut out = Out::create(folder.path(), &two, &header, &control).unwrap();
             let mut machine = Machine {
                 study: &study,
                 boot: None,
@@ -505,7 +513,7 @@ mod tests {
                 drifts: false,
                 fails: [false; 2],
             };
-            carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
+            carry_out(&study, &agenda, &mut machine, &mut out, &control, &|_| None).unwrap();
             machine.seeds
         };
         let (all, late) = (seeds(&[]), seeds(&["late".into()]));
@@ -522,11 +530,11 @@ mod tests {
             let header = header(&study, Design::Interleaved);
             let agenda = Agenda::new(&study, &header.plan);
             let folder = tempfile::tempdir().unwrap();
-            let watch = Quiet::default();
-            let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
+            let control = Control::unattended();
+            let mut out = Out::create(folder.path(), STUDY, &header, &control).unwrap();
             let mut machine =
                 Machine { study: &study, boot: None, seeds: Vec::new(), drifts, fails: [false; 2] };
-            let done = carry_out(&study, &agenda, &mut machine, &mut out, &watch);
+            let done = carry_out(&study, &agenda, &mut machine, &mut out, &control, &|_| None);
             (done.map(|_| out.done.len()), machine.seeds.len())
         };
         let (same, made) = carried_out(false);

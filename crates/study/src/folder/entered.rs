@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::keep::{AtPath as _, KeptFolder, Owner, Seal};
 use crate::stage::Request;
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 const NAME: &str = "entered.json";
 
@@ -27,10 +27,10 @@ pub(super) fn keep(
     folder: &KeptFolder,
     owner: &Owner,
     in_force: &InForce,
-    watch: &dyn Watch,
+    control: &Control<'_>,
 ) -> Result<(), Refusal> {
     let object = serde_json::to_string(in_force).expect("plain data is always JSON");
-    folder.write(NAME, owner.seal(&object).as_bytes(), watch).map(drop)
+    folder.write(NAME, owner.seal(&object).as_bytes(), control).map(drop)
 }
 
 /// Records that no arm is in force.

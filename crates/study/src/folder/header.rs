@@ -8,7 +8,7 @@ use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::keep::{KeptFolder, Owner, Seal, read};
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 /// The study that a results folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,10 +114,10 @@ impl Header {
     }
 
     /// Writes it into the folder, which thereby counts as begun.
-    pub(super) fn write(&self, folder: &KeptFolder, watch: &dyn Watch) -> Result<(), Refusal> {
+    pub(super) fn write(&self, folder: &KeptFolder, control: &Control<'_>) -> Result<(), Refusal> {
         let json = serde_json::to_string(self).expect("plain data is always JSON");
         let line = own_owner().seal(&json) + "\n";
-        folder.write("plan.json", line.as_bytes(), watch).map(drop)
+        folder.write("plan.json", line.as_bytes(), control).map(drop)
     }
 
     /// Reads it out of the folder.

@@ -27,7 +27,7 @@ use crate::agenda::Agenda;
 use crate::file::StudyFile;
 use crate::keep::{self, Journal, KeptFolder, Line, Owner, Seal, read};
 use crate::stage::{StageName, StoredRun, Task};
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 /// An open results folder.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Out {
         folder: &Path,
         study: &str,
         header: &Header,
-        watch: &dyn Watch,
+        control: &Control<'_>,
     ) -> Result<Self, Refusal> {
         let kept = keep::make_folder(folder)?;
         let mut journal = Journal::open(&kept, "runs.jsonl")?;
@@ -61,8 +61,8 @@ impl Out {
         for old in ["report.html", "plan.json"] {
             kept.remove(old)?;
         }
-        kept.write("study.toml", study.as_bytes(), watch)?;
-        header.write(&kept, watch)?;
+        kept.write("study.toml", study.as_bytes(), control)?;
+        header.write(&kept, control)?;
         let owner = header.owner(study);
         Ok(Self { folder: kept, journal, owner, done: BTreeMap::new() })
     }
@@ -72,14 +72,14 @@ impl Out {
     pub fn keep(
         &mut self,
         runs: Vec<(usize, StoredRun)>,
-        watch: &dyn Watch,
+        control: &Control<'_>,
     ) -> Result<(), Refusal> {
         let mut lines = Vec::with_capacity(runs.len());
         for (_, run) in &runs {
             let object = serde_json::to_string(run).expect("plain data is always JSON");
             lines.push(self.owner.seal(&object));
         }
-        self.journal.append(&lines.join("\n"), watch)?;
+        self.journal.append(&lines.join("\n"), control)?;
         // A study may have 100,000 runs, and they stay in memory until its end.
         self.done.extend(runs.into_iter().map(|(number, mut run)| {
             let record = &mut run.record;
@@ -94,16 +94,16 @@ impl Out {
         &self,
         index: usize,
         printed: &str,
-        watch: &dyn Watch,
+        control: &Control<'_>,
     ) -> Result<(), Refusal> {
         let file = format!("run-{:04}.txt", index + 1);
-        self.folder.folder("output")?.write(&file, printed.as_bytes(), watch).map(drop)
+        self.folder.folder("output")?.write(&file, printed.as_bytes(), control).map(drop)
     }
 
     /// Records what is about to be put in force, until [`Out::left`]: a later session undoes it
     /// where this one is killed.
-    pub(crate) fn entering(&self, it: &InForce, watch: &dyn Watch) -> Result<(), Refusal> {
-        entered::keep(&self.folder, &self.owner, it, watch)
+    pub(crate) fn entering(&self, it: &InForce, control: &Control<'_>) -> Result<(), Refusal> {
+        entered::keep(&self.folder, &self.owner, it, control)
     }
 
     /// Records that no arm is in force.
@@ -142,8 +142,13 @@ impl Folder {
     }
 
     /// Writes a result into the folder and returns its path.
-    pub fn write(&self, name: &str, content: &str, watch: &dyn Watch) -> Result<PathBuf, Refusal> {
-        self.folder.write(name, content.as_bytes(), watch)
+    pub fn write(
+        &self,
+        name: &str,
+        content: &str,
+        control: &Control<'_>,
+    ) -> Result<PathBuf, Refusal> {
+        self.folder.write(name, content.as_bytes(), control)
     }
 }
 
@@ -199,7 +204,12 @@ impl Begun {
     }
 
     /// Goes on with the study in `text`, which would begin with `header` today.
-    pub fn resume(self, text: &str, header: &Header, watch: &dyn Watch) -> Result<Going, Refusal> {
+    pub fn resume(
+        self,
+        text: &str,
+        header: &Header,
+        control: &Control<'_>,
+    ) -> Result<Going, Refusal> {
         let folder = self.folder.display();
         let header = match &self.header {
             Some(kept) => {
@@ -227,14 +237,14 @@ impl Begun {
             ("study.toml", self.study.as_deref() != Some(text)),
         ] {
             if damaged {
-                watch.warn(&format!("`{folder}/{name}` is damaged and is written again"));
+                control.warn(&format!("`{folder}/{name}` is damaged and is written again"));
             }
         }
         if self.header.is_none() {
-            header.write(&self.kept, watch)?;
+            header.write(&self.kept, control)?;
         }
         if self.study.as_deref() != Some(text) {
-            self.kept.write("study.toml", text.as_bytes(), watch)?;
+            self.kept.write("study.toml", text.as_bytes(), control)?;
         }
         let header = header.clone();
         Ok(Going { begun: self, header, owner })
@@ -309,7 +319,7 @@ pub struct Going {
 
 impl Going {
     /// Reads the finished runs; names unreadable lines, whose runs are made again.
-    pub fn out(self, agenda: &Agenda, watch: &dyn Watch) -> Out {
+    pub fn out(self, agenda: &Agenda, control: &Control<'_>) -> Out {
         let Self { begun, header, owner } = self;
         let path = begun.journal.path().display().to_string();
         let mut done = BTreeMap::new();
@@ -324,7 +334,7 @@ impl Going {
                 done.entry(index).or_insert(run);
             } else {
                 let how = if line.ended { "is damaged" } else { "is truncated" };
-                watch.warn(&format!(
+                control.warn(&format!(
                     "{path}:{} {how} and ignored: its run is repeated",
                     line.number
                 ));

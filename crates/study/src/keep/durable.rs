@@ -8,7 +8,7 @@ use drivelab_core::Refusal;
 use drivelab_files::Folder;
 
 use super::AtPath as _;
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 /// Opens `folder`, which is made if it is missing, with those above it; none by the name of a
 /// modelled drive.
@@ -39,10 +39,15 @@ impl KeptFolder {
     }
 
     /// Replaces a file in it, or leaves it as it was; returns its path.
-    pub fn write(&self, name: &str, content: &[u8], watch: &dyn Watch) -> Result<PathBuf, Refusal> {
+    pub fn write(
+        &self,
+        name: &str,
+        content: &[u8],
+        control: &Control<'_>,
+    ) -> Result<PathBuf, Refusal> {
         let named = self.path().join(name);
         // A signal between writing and renaming would leave a temporary file.
-        let _whole = watch.shield();
+        let _whole = control.shield();
         self.0.replace(name, content).at_path("write", &named)?;
         Ok(named)
     }
@@ -75,7 +80,7 @@ impl KeptFolder {
 }
 
 /// Replaces the file at `path`, or leaves it as it was.
-pub fn write(path: &Path, content: &[u8], watch: &dyn Watch) -> Result<(), Refusal> {
-    let _whole = watch.shield();
+pub fn write(path: &Path, content: &[u8], control: &Control<'_>) -> Result<(), Refusal> {
+    let _whole = control.shield();
     drivelab_files::replace(path, content).at_path("write", path)
 }

@@ -13,7 +13,7 @@ use drivelab_core::Refusal;
 
 use super::AtPath as _;
 use super::durable::KeptFolder;
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 /// The text between a line's content and its checksum.
 const KEY: &str = ",\"crc32\":\"";
@@ -141,8 +141,8 @@ impl Journal {
 
     /// Adds a line, or several with a break between each two; all are on the disk when this
     /// returns.
-    pub fn append(&mut self, line: &str, watch: &dyn Watch) -> Result<(), Refusal> {
-        let _whole = watch.shield();
+    pub fn append(&mut self, line: &str, control: &Control<'_>) -> Result<(), Refusal> {
+        let _whole = control.shield();
         // What a killed process left of a line is cut off first, so that ours begins a line.
         let mut write = || {
             if self.file.metadata()?.len() > self.end {
@@ -166,7 +166,6 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::tests::Quiet;
 
     #[test]
     fn every_flipped_bit_breaks_the_seal() {
@@ -202,8 +201,8 @@ mod tests {
         let ended: Vec<bool> = lines.iter().map(|line| line.ended).collect();
         assert_eq!(ended, [true, true, false]);
         assert_eq!(std::fs::read(&path).unwrap().len(), 16, "reading changes nothing");
-        journal.append("{\"a\":2}", &Quiet::default()).unwrap();
-        journal.append("{\"a\":3}", &Quiet::default()).unwrap();
+        journal.append("{\"a\":2}", &Control::unattended()).unwrap();
+        journal.append("{\"a\":3}", &Control::unattended()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"a\":1}\nXX\n{\"a\":2}\n{\"a\":3}\n");
         assert!(open().is_err(), "one process at a time");
         drop(journal);

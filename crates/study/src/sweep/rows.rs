@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Point, Sweep};
 use crate::keep::{AtPath as _, Journal, Owner, Seal, make_folder, read};
-use crate::watch::Watch;
+use drivelab_core::Control;
 
 /// Prefix and suffix of the name of a file of rows.
 const BEGIN: &str = "rows-";
@@ -158,12 +158,12 @@ impl Rows {
     }
 
     /// Adds rows; they are on the disk when this returns.
-    pub fn append(&mut self, rows: &[Row], watch: &dyn Watch) -> Result<(), Refusal> {
+    pub fn append(&mut self, rows: &[Row], control: &Control<'_>) -> Result<(), Refusal> {
         let mut lines = Vec::with_capacity(rows.len());
         for row in rows {
             lines.push(owner().seal(&row.line()));
         }
-        self.journal.append(&lines.join("\n"), watch)
+        self.journal.append(&lines.join("\n"), control)
     }
 }
 

@@ -7,7 +7,7 @@ use drivelab_core::Refusal;
 
 use super::rows::{Kept, Row, Rows};
 use super::{Point, Points};
-use crate::watch::Watch;
+use drivelab_core::control::{Control, Event};
 
 /// Most shards.
 const SHARDS_MAX: u32 = 1_000_000;
@@ -65,7 +65,7 @@ pub fn carry_out<E: From<Refusal>>(
     rows: &mut Rows,
     kept: &mut Kept,
     batch: usize,
-    watch: &dyn Watch,
+    control: &Control<'_>,
     mut make: impl FnMut(&[Point]) -> Result<Vec<Row>, E>,
 ) -> Result<(), E> {
     let all: Vec<u32> = (0..points.len()).filter(|number| shard.holds(*number)).collect();
@@ -74,20 +74,21 @@ pub fn carry_out<E: From<Refusal>>(
     let mut done = all.len() - missing.len();
     for numbers in missing.chunks(batch.max(1)) {
         // Asked again: the batch may have been interrupted half way.
-        if watch.is_stopping() {
+        if control.stopped() {
             return Ok(());
         }
-        watch.begins(done, "points");
+        control.report(Event::Begins { run: "points", done: done as u64 });
         let batch: Vec<Point> = numbers.iter().map(|number| points.point(*number)).collect();
         let finished = make(&batch)?;
         // A batch that was cut short is made again.
-        if watch.is_stopping() {
+        if control.stopped() {
             return Ok(());
         }
-        rows.append(&finished, watch)?;
+        rows.append(&finished, control)?;
         kept.rows.extend(finished.into_iter().map(|row| (row.point, row)));
         done += numbers.len();
-        watch.finished(done, all.len(), "points");
+        let (done, of) = (done as u64, all.len() as u64);
+        control.report(Event::Finished { run: "points", done, of });
     }
     Ok(())
 }

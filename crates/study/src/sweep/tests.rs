@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::file::tests::TwoKeys;
-use crate::watch::tests::Quiet;
+use drivelab_core::Control;
 
 const FILE: &str = "title = \"Which setting decides?\"\n\
                     drive = \"some-drive\"\n\
@@ -113,13 +113,14 @@ fn run(sweep: &Sweep, folder: &TempDir, shard: &str, most: usize) -> usize {
     let mut kept = kept(sweep, folder);
     let mut rows = Rows::open(folder.path(), &shard.file()).unwrap();
     let mut count = 0;
-    let result = carry_out(&points, shard, &mut rows, &mut kept, 7, &Quiet::default(), |batch| {
-        if count >= most {
-            return Err(Refusal::request("killed"));
-        }
-        count += batch.len();
-        Ok(made(sweep, batch))
-    });
+    let result =
+        carry_out(&points, shard, &mut rows, &mut kept, 7, &Control::unattended(), |batch| {
+            if count >= most {
+                return Err(Refusal::request("killed"));
+            }
+            count += batch.len();
+            Ok(made(sweep, batch))
+        });
     assert!(result.is_ok() || most < 100, "{result:?}");
     count
 }

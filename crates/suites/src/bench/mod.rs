@@ -19,10 +19,10 @@ pub(crate) use halt::{At, Done, Halt};
 pub use options::SuiteOption;
 pub(crate) use options::{Auto, suite_options};
 pub(crate) use tree::{Entry, Tree, random_letters};
-pub use watch::{Control, Step};
-pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
+pub(crate) use watch::{Laps, Stopwatch, Took, Watch, check, merged};
 pub(crate) use workspace::{Workspace, has_space};
 
+use drivelab_core::Control;
 use drivelab_core::numbers::float;
 use drivelab_core::record::{
     Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, ReadBack, Remark,
@@ -62,7 +62,7 @@ impl Bench<'_> {
     /// Drops the page cache where that is due before a phase; what was made before it lies on the
     /// disk only.
     pub(crate) fn begin(&mut self) -> Done {
-        self.control.check()?;
+        check(self.control)?;
         let is_due = match self.drop {
             CacheDrop::Never => false,
             CacheDrop::Run => self.dropped.is_none(),
@@ -72,7 +72,7 @@ impl Bench<'_> {
             let folder = self.workspace.folder();
             self.dropped = Some(cache::drop_below(folder).at("drop from memory", folder.path())?);
         }
-        self.control.check()
+        check(self.control)
     }
 
     /// Returns the nature of a phase that reads `bytes` which were written before.

@@ -7,7 +7,8 @@ use drivelab_files::Folder;
 
 use super::files::{Content, make_below, write_file};
 use super::halt::Done;
-use super::watch::{Control, Step};
+use super::watch::check;
+use drivelab_core::control::{Control, Event};
 
 /// One file or folder of a tree; a folder comes before what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +78,9 @@ impl Tree {
     pub(crate) fn make(&self, control: Control<'_>, top: &Folder, content: &Content) -> Done {
         let of = self.entries.len() as u64;
         for (done, entry) in (0..).zip(&self.entries) {
-            control.check()?;
+            check(control)?;
             if done % 256 == 0 {
-                (control.progress)(&Step { phase: "writing the tree", done, of });
+                control.report(Event::Steps { what: "writing the tree", done, of });
             }
             match entry.bytes {
                 None => make_below(top, &entry.path)?,

@@ -1,46 +1,18 @@
 //! The steps of a phase: each is timed and counted, and ends the phase if the user asked to stop.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use drivelab_core::control::{Control, Event};
 use drivelab_core::{Histogram, Span};
 use rustix::time::ClockId;
 
 use super::halt::{Done, Halt};
 use super::threads;
 
-/// The progress of a suite.
-#[derive(Debug, Clone, Copy)]
-pub struct Step<'a> {
-    /// The phase under way.
-    pub phase: &'a str,
-    /// Steps of it that are done.
-    pub done: u64,
-    /// Steps that it has.
-    pub of: u64,
-}
-
-/// The means by which a caller stops a suite and watches it.
-#[derive(Clone, Copy)]
-pub struct Control<'a> {
-    /// Ends the suite as soon as it is set.
-    pub stop: &'a AtomicBool,
-    /// Called now and then, from any thread.
-    pub progress: &'a (dyn Fn(&Step<'_>) + Sync),
-}
-
-impl fmt::Debug for Control<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Control").field("stop", self.stop).finish_non_exhaustive()
-    }
-}
-
-impl Control<'_> {
-    /// Ends a suite that the user asked to stop.
-    pub(crate) fn check(&self) -> Done {
-        if self.stop.load(Ordering::Relaxed) { Err(Halt::Interrupted) } else { Ok(()) }
-    }
+/// Ends a suite that the user asked to stop.
+pub(crate) fn check(control: Control<'_>) -> Done {
+    if control.stopped() { Err(Halt::Interrupted) } else { Ok(()) }
 }
 
 /// Time between two views of the progress: short enough that it is seen to move.
@@ -71,7 +43,7 @@ impl<'a> Watch<'a> {
     fn show(&self) {
         // A phase that only the clock ends has no number of steps.
         let done = self.done.load(Ordering::Relaxed).min(self.of);
-        (self.control.progress)(&Step { phase: self.phase, done, of: self.of });
+        self.control.report(Event::Steps { what: self.phase, done, of: self.of });
     }
 
     /// Ends a thread that the user asked to stop, or another of which failed.
@@ -80,7 +52,7 @@ impl<'a> Watch<'a> {
         if self.failed.load(Ordering::Relaxed) {
             return Err(Halt::Interrupted);
         }
-        self.control.check()
+        check(self.control)
     }
 
     /// The steps of one thread.
@@ -213,7 +185,7 @@ mod tests {
     #[test]
     fn threads_add_up_and_the_reason_of_a_failure_wins() {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &|_| () };
+        let control = Control::silent(&stop);
         let watch = Watch::new(control, "phase", 400);
         let lat = watch.threads(4, |_, laps| (0..100).try_for_each(|_| laps.time(|| Ok(()))));
         assert_eq!(merged(&lat.unwrap()).n(), 400);

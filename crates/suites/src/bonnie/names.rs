@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::Control;
 use drivelab_core::Rng;
 use drivelab_core::record::Nature;
 use drivelab_files::Folder;
@@ -12,8 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{Bonnie, Ended, Filling};
 use crate::bench::{
-    At as _, Bench, Buffer, Control, Done, Laps, Stopwatch, Watch, each_name, make_below,
-    open_folder,
+    At as _, Bench, Buffer, Done, Laps, Stopwatch, Watch, check, each_name, make_below, open_folder,
 };
 
 /// Most random characters of a name.
@@ -206,7 +206,7 @@ impl Bonnie {
         debug_assert!(!zeros.is_empty(), "a write moves bytes");
         let mut left = name.bytes;
         while left > 0 {
-            control.check()?;
+            check(control)?;
             let part = &zeros[..part_of(left, zeros.len())];
             let written = rustix::io::write(&file, part);
             left -= written.at_path("write", || join(top, &name.path))? as u64;
@@ -284,7 +284,7 @@ fn stat_one(
     let file = file.at_path("open", || join(folder, name))?;
     let mut left = u64::try_from(about.st_size).unwrap_or(0);
     while left > 0 {
-        control.check()?;
+        check(control)?;
         let length = part_of(left, buffer.len());
         let read = rustix::io::read(&file, &mut buffer[..length]);
         match read.at_path("read", || join(folder, name))? {
@@ -347,7 +347,7 @@ mod tests {
         let folder = std::fs::File::open(dir.path()).unwrap();
         let read = |is_stopped: bool| {
             let stop = std::sync::atomic::AtomicBool::new(is_stopped);
-            let control = Control { stop: &stop, progress: &|_| {} };
+            let control = Control::silent(&stop);
             stat_one(&folder, dir.path(), c"large", &mut [0; 10], control)
         };
         read(false).unwrap();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use drivelab_archive::{AT_ONCE, Archive, ArchiveError, Entry, Filter, Merged, RunId};
+use drivelab_core::control::{Event, Observer as _};
 use drivelab_core::counted;
 use drivelab_core::record::Origin;
 
@@ -88,7 +89,7 @@ fn watched<T>(
     work: impl FnOnce(&mut Archive) -> Result<T, ArchiveError>,
 ) -> Result<T, Refusal> {
     let progress = Progress::steps(0, what);
-    archive.watch(move |done, all| progress.at_one(done, all));
+    archive.watch(move |done, of| progress.observe(Event::Steps { what: "", done, of }));
     let result = work(archive);
     archive.watch(|_, _| ());
     Ok(result?)

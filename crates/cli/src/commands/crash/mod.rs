@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let per_guest = arguments.per_guest.map_or(PER_GUEST, NonZeroUsize::get);
     let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts, per_guest };
     let progress = Progress::steps(plan.cuts.len() as u64, "cuts");
-    let made = campaign.carry_out(&|done, words| progress.at(done, words))?;
+    let made = campaign.carry_out(&progress.control())?;
     drop(progress);
     if let Some(left) = &made.left_behind {
         ui.warn(&format!("the check leaves {left} behind: each cut had a guest of its own"));
@@ -137,8 +137,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     }
     if let Some(worst) = report.worst().filter(|_| arguments.explain && !interrupt::requested()) {
         let progress = Progress::steps(crash::TRIALS as u64, "trials");
-        let trial = |trials, words: &str| progress.at(trials, words);
-        report.explanation = Some(crash::explain(&test, &worked, worst, &trial)?);
+        report.explanation = Some(crash::explain(&test, &worked, worst, &progress.control())?);
     }
     report.took = span(begun.elapsed());
     conclude(&report, ui)

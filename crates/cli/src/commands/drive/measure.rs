@@ -10,7 +10,7 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{Refusal, Target as _};
 use drivelab_engine::RunPlan;
-use drivelab_load::{Control, VirtualTarget};
+use drivelab_load::VirtualTarget;
 use drivelab_probe::{Measured, ProbeError, Settings};
 use drivelab_report::drive::{self, MeasuredDrive};
 use drivelab_report::text::json_text;
@@ -88,8 +88,8 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
             let medium = Medium::of_model(built.about());
             let settings = settings(&medium, medium::state(built.about()))?;
             let mut drive = VirtualTarget::new(built);
-            let mut watch = Watch::new(profile.capacity().bytes(), settings);
-            let measured = drivelab_probe::measure(&mut drive, settings, &mut watch);
+            let shown = progress(profile.capacity().bytes(), settings);
+            let measured = drivelab_probe::measure(&mut drive, settings, &shown.control());
             let mut measured = measured.map_err(failure)?;
             let sector = u32::try_from(profile.physical_sector.bytes().get());
             measured.measurements.sector_bytes = sector.ok();
@@ -209,10 +209,10 @@ fn on_this_machine(
     if let Some(warning) = measure::unseen_warning(&plan.allow_destructive) {
         ui.warn(warning);
     }
-    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    let control = interrupt::silent();
     let lent = drivelab_engine::lend(&plan, &*LINUX, &control, |target| {
-        let mut watch = Watch::new(target.capacity(), settings);
-        let made = drivelab_probe::measure(target, settings, &mut watch);
+        let shown = progress(target.capacity(), settings);
+        let made = drivelab_probe::measure(target, settings, &shown.control());
         let bytes = made.as_ref().map_or(0, |made| made.bytes);
         (made, bytes)
     });
@@ -231,23 +231,9 @@ fn failure(error: ProbeError) -> Refusal {
     }
 }
 
-/// Shows progress, and passes Ctrl-C on.
-struct Watch(Progress);
-
-impl Watch {
-    fn new(capacity: Bytes, settings: Settings) -> Self {
-        let steps = drivelab_probe::steps(capacity, settings);
-        let all = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
-        Self(Progress::time(Duration::from_nanos(all.ns()), "measuring"))
-    }
-}
-
-impl drivelab_probe::Watch for Watch {
-    fn stop(&mut self) -> bool {
-        interrupt::requested()
-    }
-
-    fn at(&mut self, what: &str, done: Span, _: Span) {
-        self.0.at(done.ns() / 1_000_000, what);
-    }
+/// The progress of a measurement of a target of this capacity.
+fn progress(capacity: Bytes, settings: Settings) -> Progress {
+    let steps = drivelab_probe::steps(capacity, settings);
+    let all = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
+    Progress::time(Duration::from_nanos(all.ns()), "measuring")
 }

@@ -226,7 +226,7 @@ impl<'a> Drives<'a> {
     ) -> Result<JobRecord, Refusal> {
         let workload = options.clone().check()?;
         let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload) };
-        let record = target::simulate(self.spec, profile, &plan, &|_| {})?;
+        let record = target::simulate(self.spec, profile, &plan, &interrupt::silent())?;
         Ok(record.total.expect("a load has a total"))
     }
 

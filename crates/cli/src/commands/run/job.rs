@@ -14,7 +14,7 @@ use drivelab_core::usage::Census as _;
 use drivelab_core::{IoEngine, Polling, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_formats::fio::job::{self, FileJob};
-use drivelab_load::{Progress as Step, seed_of};
+use drivelab_load::seed_of;
 use drivelab_report::publish::Subject;
 use serde_json::{Value, json};
 
@@ -74,10 +74,10 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
             .map(|plan| plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime);
         let longest = times.max().unwrap_or_default();
         let progress = Progress::time(Duration::from_nanos(longest.ns()), &group[0].name);
-        let show = |step: &Step| progress.step(step);
-        let made = match drives.run(&plans, &show)? {
+        let control = progress.control();
+        let made = match drives.run(&plans, &control)? {
             Some(made) => made,
-            None => measure::on_this_machine(&plans, &show)?,
+            None => measure::on_this_machine(&plans, &control)?,
         };
         laid_out.iter_mut().for_each(LaidOut::keep);
         let mut done = Together::new(&plans, made, &lengths);

@@ -16,7 +16,6 @@ use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_engine::RunPlan;
-use drivelab_load::Progress as Step;
 use drivelab_report::publish::Subject;
 
 use self::job::JobArgs;
@@ -271,7 +270,6 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(runtime, &target);
-    let show = |step: &Step| progress.step(step);
     let mut unverified = false;
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
@@ -280,11 +278,11 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
                 seed: arguments.seed,
                 ..RunPlan::new(target.into(), workload)
             };
-            target::simulate(&spec, &target::profile(&spec)?, &plan, &show)?
+            target::simulate(&spec, &target::profile(&spec)?, &plan, &progress.control())?
         }
         Target::Path(path) => {
             let plan = on_path(&arguments, path, workload);
-            let mut record = measure::file(&plan, &show)?;
+            let mut record = measure::file(&plan, &progress.control())?;
             // After an interruption there is no time to read everything back: the account is kept.
             unverified = plan.verify_state.is_some() && interrupt::requested();
             if plan.verify_state.is_some() && !unverified {

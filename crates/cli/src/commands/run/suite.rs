@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 use drivelab_core::recipe::Adjust;
 use drivelab_core::record::RunRecord;
-use drivelab_load::Progress as Step;
 use drivelab_report::publish::{Format, Subject};
 use drivelab_study::file::Suite;
 use drivelab_study::keep;
@@ -16,7 +15,8 @@ use crate::commands::completion::{self, Offer};
 use crate::output::made_now;
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
-use drivelab_lab::stage::suite::{self, Terms};
+use drivelab_lab::request::Permissions;
+use drivelab_lab::stage::suite;
 use drivelab_lab::target::{self, Target};
 
 /// The options of a workload that a suite takes too.
@@ -97,13 +97,11 @@ pub(super) fn run(
             let time = suite.time.unwrap_or_default();
             ui.note(&format!("{}: about {}", suite.summary, drivelab_study::in_words(time)));
             let progress = Progress::time(Duration::from_nanos(time.ns()), &suite.name);
-            let show = |test: &str, step: &Step| progress.within(test, step);
-            let terms = Terms {
+            let permissions = Permissions {
                 overwrite: around.overwrite,
-                allow_destructive: &around.allow_destructive,
-                progress: &show,
+                allow_destructive: around.allow_destructive,
             };
-            suite::on_path(&suite, &path, around.seed, terms)?
+            suite::on_path(&suite, &path, around.seed, &permissions, &progress.control())?
         }
     };
     record.label = around.label;
@@ -115,10 +113,10 @@ pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), R
     let console = Console::new(ui);
     let kept = keep::make_folder(folder)?;
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-    kept.write("run.json", json.as_bytes(), &console)?;
+    kept.write("run.json", json.as_bytes(), &console.control())?;
     let subject = Subject::Run(record);
     let html = subject.render(Format::Html, &made_now(&subject))?;
-    let page = kept.write("report.html", html.as_bytes(), &console)?;
+    let page = kept.write("report.html", html.as_bytes(), &console.control())?;
     ui.note(&format!("report: {}", page.display()));
     Ok(())
 }

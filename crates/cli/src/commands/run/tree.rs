@@ -4,7 +4,7 @@ use std::path::Path;
 
 use drivelab_core::record::RunRecord;
 use drivelab_report::text::outline;
-use drivelab_suites::{SUITES, Step, Suite};
+use drivelab_suites::{SUITES, Suite};
 
 use super::suite::Around;
 use crate::exit::Outcome;
@@ -59,8 +59,7 @@ pub(super) fn run(
             .hint("on a file system of a guest: --in kernel --filesystem ext4"));
     }
     let progress = Progress::steps(1, name);
-    let show = |step: &Step<'_>| progress.phase(step);
-    let mut record = measure::suite(&suite, Path::new(target), around.seed, &show)?;
+    let mut record = measure::suite(&suite, Path::new(target), around.seed, &progress.control())?;
     drop(progress);
     if suite.drops_everything() {
         ui.note("the page cache of the whole machine was dropped; to keep it: `drop=never`");

@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
         ("articles.html", again::html(&again)),
     ];
     for (name, text) in pages {
-        write(&arguments.out.join(name), text.as_bytes(), &console)?;
+        write(&arguments.out.join(name), text.as_bytes(), &console.control())?;
     }
     ui.result(&if ui.json { again.json() } else { again.text(ui.look()) })?;
     ui.note(&format!("pages: {}", arguments.out.join("articles.html").display()));

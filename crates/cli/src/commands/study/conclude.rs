@@ -160,14 +160,14 @@ impl Conclusion {
     ) -> Outcome {
         let cut = Cut::of(progressed);
         let console = Console::new(ui);
-        let page = folder.write("report.html", &self.page, &console)?;
+        let page = folder.write("report.html", &self.page, &console.control())?;
         if let Some(drives) = &self.drives {
-            folder.write("drives.svg", drives, &console)?;
+            folder.write("drives.svg", drives, &console.control())?;
         }
         let mut kept = Exit::Done;
         if cut.is_none() {
             // Its presence says that the study is finished.
-            folder.write("result.json", &self.json, &console)?;
+            folder.write("result.json", &self.json, &console.control())?;
             kept = keep();
         }
         ui.result(if ui.json { &self.json } else { &self.text })?;

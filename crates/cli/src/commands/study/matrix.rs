@@ -39,9 +39,11 @@ pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
     let folder = request.out.unwrap_or_else(|| file.with_extension("matrix"));
     let console = Console::new(ui);
     let out = if Begun::is_in(&folder)? {
-        Begun::open(&folder)?.resume(&text, &header, &console)?.out(&agenda, &console)
+        Begun::open(&folder)?
+            .resume(&text, &header, &console.control())?
+            .out(&agenda, &console.control())
     } else {
-        Out::create(&folder, &text, &header, &console)?
+        Out::create(&folder, &text, &header, &console.control())?
     };
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
     session.go_on(Box::new(stage), ui)

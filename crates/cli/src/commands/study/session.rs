@@ -15,7 +15,7 @@ use drivelab_study::{
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
 use super::place::{AnyStage, Executor, Wanted};
-use super::short::{self, Watching};
+use super::short;
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
@@ -50,7 +50,7 @@ pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) 
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
-    let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
+    let out = Out::create(&folder(arguments, name, ui), &text, &header, &console.control())?;
     let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan: header.plan, agenda, out };
     session.go_on(stage, ui)
@@ -94,10 +94,10 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     // process to end it.
     let is_alone = matches!(study.stage, StageName::Simulate | StageName::Hardware);
     let reading = is_alone.then(interrupt::reading);
-    let going = begun.resume(&text, &header, &console)?;
+    let going = begun.resume(&text, &header, &console.control())?;
     let plan = going.header.plan.clone();
     let agenda = Agenda::new(&study, &plan);
-    let out = going.out(&agenda, &console);
+    let out = going.out(&agenda, &console.control());
     drop(reading);
     let keep = kept(arguments);
     let session = Session { study, text, keep, asked, plan, agenda, out };
@@ -156,9 +156,11 @@ impl Session<'_> {
         // The runs of a block differ; blocks do not.
         let progress = Progress::rounds(runs, runs / blocks.max(1), &study.title);
         let progress = if known.is_some() { progress.announced() } else { progress };
-        let watching = Watching { console: Console::with_progress(ui, progress), study };
-        let made = carry_out(study, &self.agenda, stage.as_mut(), &mut self.out, &watching);
-        drop(watching);
+        let console = Console::with_progress(ui, progress);
+        let (control, refuses) = (console.control(), |run: &_| short::too_short(study, run));
+        let made =
+            carry_out(study, &self.agenda, stage.as_mut(), &mut self.out, &control, &refuses);
+        drop(console);
         let how = if study.is_matrix_alone() { "the same command" } else { "--resume" };
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,

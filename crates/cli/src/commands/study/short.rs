@@ -7,9 +7,7 @@ use drivelab_core::Refusal;
 use drivelab_core::record::{Figure, JobRecord};
 use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
-use drivelab_study::{Shield, StoredRun, StudyFile, Task, Watch, in_words};
-
-use crate::ui::Console;
+use drivelab_study::{StoredRun, StudyFile, Task, in_words};
 
 /// Refuses a study of whose primary metric the file says that no run can have it.
 pub(super) fn refuse(study: &StudyFile) -> Result<(), Refusal> {
@@ -49,7 +47,7 @@ fn primary(study: &StudyFile, task: Task) -> Option<Primary<'_>> {
 }
 
 /// Refuses a first run of an arm that is too short for the primary metric.
-fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
+pub(super) fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
     let Primary { metric, load, needs: Needed { requests, kind } } = primary(study, run.task)?;
     let total = run.record.total.as_ref()?;
     let figures = metrics(&run.record);
@@ -115,37 +113,4 @@ fn possible(figures: &[Figure], metric: &str) -> Option<String> {
     let furthest = names().rfind(|name| name.starts_with(&quantile));
     let mean = format!("{kind}lat_mean_ns");
     furthest.or_else(|| names().find(|name| *name == mean)).map(str::to_owned)
-}
-
-/// The user, and what the study needs of its runs.
-#[derive(Debug)]
-pub(super) struct Watching<'a> {
-    pub(super) console: Console,
-    pub(super) study: &'a StudyFile,
-}
-
-impl Watch for Watching<'_> {
-    fn is_stopping(&self) -> bool {
-        self.console.is_stopping()
-    }
-
-    fn shield(&self) -> Shield {
-        self.console.shield()
-    }
-
-    fn warn(&self, warning: &str) {
-        self.console.warn(warning);
-    }
-
-    fn begins(&self, done: usize, run: &str) {
-        self.console.begins(done, run);
-    }
-
-    fn finished(&self, done: usize, all: usize, run: &str) {
-        self.console.finished(done, all, run);
-    }
-
-    fn refuses(&self, run: &StoredRun) -> Option<Refusal> {
-        too_short(self.study, run)
-    }
 }

@@ -52,7 +52,8 @@ pub(super) fn run(arguments: &SweepKeepArgs, ui: Ui) -> Outcome {
     let mut archive = arguments.archive.open()?;
     let all = best.map_or(kept.rows.len(), |best| best.min(kept.rows.len()));
     let console = Console::with_progress(ui, Progress::steps(all as u64, "points"));
-    let [added, present] = sweep::keep(&modelled, &kept, best, &label, (&mut archive, &console))?;
+    let [added, present] =
+        sweep::keep(&modelled, &kept, best, &label, (&mut archive, &console.control()))?;
     drop(console);
     if ui.json {
         ui.result(&json_text(&json!({

@@ -69,7 +69,7 @@ fn make(file: &Path, shard: Shard, rows: &RowsArgs, ui: Ui) -> Outcome {
     let own = (0..modelled.points()?.len()).filter(|number| shard.holds(*number)).count();
     let progress = Progress::steps(own as u64, "points");
     let console = Console::with_progress(ui, progress);
-    let kept = modelled.make(shard, &rows.folder(file), &console)?;
+    let kept = modelled.make(shard, &rows.folder(file), &console.control())?;
     drop(console);
     if interrupt::requested() {
         ui.note("interrupted: repeat the command to continue");

@@ -19,8 +19,10 @@ use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 use super::Simulator;
 use super::cells::{self, Region};
 use super::program::Commands;
-use super::suite::{self, Terms};
+use super::suite;
+use crate::interrupt;
 use crate::measure;
+use crate::request::Permissions;
 use server::Server;
 
 static MARKER: Marker = Marker { name: ".drivelab-emulate", text: "" };
@@ -76,7 +78,7 @@ impl Emulator {
             plan.seed = *seed;
             plan.allow_overwrite = true;
         }
-        Ok(cells::record(measure::together(&plans, &|_| ())?))
+        Ok(cells::record(measure::together(&plans, &interrupt::silent())?))
     }
 
     /// The record of a drive that this host served, with the lateness of the answers.
@@ -124,7 +126,7 @@ impl Stage for Emulator {
                     allow_overwrite: true,
                     ..RunPlan::new(drive.path().to_owned(), *workload)
                 },
-                &|_| (),
+                &interrupt::silent(),
             ),
             Work::Command(command) => {
                 // Its file system and its data are made by the same drive, which may be late then.
@@ -132,7 +134,10 @@ impl Stage for Emulator {
                     || drive.reset_stats().map(|served| of_command = Some(served));
                 self.commands.run(&self.study, &command, request, drive.path(), &mut count_again)
             }
-            Work::Suite(suite) => suite::on_path(&suite, drive.path(), seed, Terms::of_study(true)),
+            Work::Suite(suite) => {
+                let permissions = Permissions::of_study(true);
+                suite::on_path(&suite, drive.path(), seed, &permissions, &interrupt::silent())
+            }
         };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use drivelab_core::Refusal;
 use drivelab_core::record::HostStart;
 use drivelab_core::units::{Bytes, Time};
+use drivelab_core::{Control, Refusal};
 use drivelab_engine::{RunPlan, StartLine};
-use drivelab_load::Progress;
 use drivelab_study::ranks::{Line, Measured, Member};
 use drivelab_study::{Request, Work};
 use rustix::time::{ClockId, clock_gettime};
@@ -23,7 +22,7 @@ impl Member for Hardware {
         let Work::Load(workload) = self.work(request) else {
             return Err(Refusal::request("hosts begin nothing but loads together"));
         };
-        measured(&self.plan(request, *workload)?, &|_| (), line)
+        measured(&self.plan(request, *workload)?, &interrupt::silent(), line)
     }
 
     fn use_size(&mut self, size: Bytes) {
@@ -37,11 +36,11 @@ impl Member for Hardware {
 /// The run is refused.
 pub fn measured(
     plan: &RunPlan,
-    progress: &(dyn Fn(&Progress) + Sync),
+    control: &Control<'_>,
     line: &mut Line<'_>,
 ) -> Result<Option<Measured>, Refusal> {
     let mut line = Gate { line, wall: None };
-    let made = measure::file_from(plan, progress, &mut line)?;
+    let made = measure::file_from(plan, control, &mut line)?;
     Ok(made.zip(line.wall).map(|((record, tally, late), wall)| {
         let began = wall + Duration::from_nanos(late.ns());
         let unix = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

@@ -6,7 +6,7 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Workload};
 use drivelab_core::{Device as _, Refusal};
-use drivelab_load::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
+use drivelab_load::{Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
 
@@ -139,7 +139,7 @@ impl CellRun {
             capacity: Some(Bytes::new(capacity)),
             ..VirtualJobs::one(&workload, *seed)
         });
-        let control = Control { stop: interrupt::flag(), progress: &|_| () };
+        let control = interrupt::silent();
         let mut device = VirtualTarget::new(device);
         let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
         let of_drives = made.map_err(target::not_made)?;

@@ -24,6 +24,7 @@ use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work
 
 use super::{options, parallel, suite};
 use crate::attached;
+use crate::interrupt;
 use crate::measure::{self, Made};
 use crate::target;
 use arm::{ModelledArm, rest, shared_capacity};
@@ -214,7 +215,7 @@ impl Simulator {
             Work::Command(_) => unreachable!("commands were refused"),
         };
         let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), (**workload).clone()) };
-        let record = target::simulate(&spec, profile, &plan, &|_| ())?;
+        let record = target::simulate(&spec, profile, &plan, &interrupt::silent())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }

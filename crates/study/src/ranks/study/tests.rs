@@ -18,8 +18,8 @@ use crate::file::StudyFile;
 use crate::file::tests::TwoKeys;
 use crate::folder::{Begun as Opened, Header, Out, PLAN_SCHEMA};
 use crate::stage::{Entered, StoredRun, Task};
-use crate::watch::tests::Quiet;
 use crate::{Agenda, Progressed, carry_out};
+use drivelab_core::Control;
 
 const STUDY: &str = r#"
     title = "Does it help all hosts?"
@@ -220,14 +220,14 @@ fn carry_out_here(
         plan: Plan::new(Design::Interleaved, 2, 3, study.seed),
         asked: None,
     };
-    let (watch, agenda) = (Quiet::default(), Agenda::new(&study, &header.plan));
+    let (control, agenda) = (Control::unattended(), Agenda::new(&study, &header.plan));
     let mut out = if Opened::is_in(folder).unwrap() {
-        let going = Opened::open(folder).unwrap().resume(STUDY, &header, &watch).unwrap();
-        going.out(&agenda, &watch)
+        let going = Opened::open(folder).unwrap().resume(STUDY, &header, &control).unwrap();
+        going.out(&agenda, &control)
     } else {
-        Out::create(folder, STUDY, &header, &watch).unwrap()
+        Out::create(folder, STUDY, &header, &control).unwrap()
     };
-    let progressed = carry_out(&study, &agenda, &mut leader, &mut out, &watch);
+    let progressed = carry_out(&study, &agenda, &mut leader, &mut out, &control, &|_| None);
     crew.dismiss();
     let mut seen = seen.lock().unwrap();
     seen.progressed = Some(progressed);
