@@ -1,8 +1,8 @@
 //! Experiments: the study file, its plan, its runs on any stage, and its results on disk.
 //!
 //! This crate knows no stage and prints nothing. The caller gives three things: a [`Stage`] that
-//! makes the runs, a [`drivelab_core::Control`] that talks to the user, and a [`Vocabulary`] of the settings that
-//! modelled drives have.
+//! makes the runs, a [`drivelab_core::Control`] that talks to the user, and a [`Vocabulary`] of the
+//! settings that modelled drives have.
 #![forbid(unsafe_code)]
 
 mod agenda;

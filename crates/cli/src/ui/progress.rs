@@ -309,7 +309,7 @@ impl Observer for Progress {
             Event::Time { what, done, .. } => self.at(done.ns() / 1_000_000, what),
             Event::Begins { run, done } => self.at(done, run),
             Event::Finished { run, done, of } => self.done(done, of, run),
-            // Only whoever may talk to the user has these shown.
+            // A console shows these.
             Event::Note(_) | Event::Warning(_) => {}
         }
     }
