@@ -261,7 +261,7 @@ fn undo_earlier<S: Stage + ?Sized>(
     // The arm is undone whether or not its run could be.
     let undone = if is_arm { stage.undo(index) } else { Ok(()) };
     if reset.is_err() {
-        watch.warn(&format!(
+        control.warn(&format!(
             "the run of arm `{name}` may still be in force: undo what its `reset` undoes by hand, \
              remove `{}`, then continue with --resume",
             out.entered_path().display()
@@ -314,6 +314,9 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
     use drivelab_core::plan::{Design, Plan};
     use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
 
@@ -474,7 +477,13 @@ mod tests {
         let header = header(&study, Design::Interleaved);
         let check = |fails, expected: [bool; 2]| {
             let folder = tempfile::tempdir().unwrap();
-            let control = Control::unattended();
+            let (stop, warnings) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+            let observer = |event: Event<'_>| {
+                if let Event::Warning(warning) = event {
+                    warnings.lock().unwrap().push(warning.to_owned());
+                }
+            };
+            let control = Control::new(&stop, &observer);
             let out = Out::create(folder.path(), &text, &header, &control).unwrap();
             let request = Request { arm: 1, task: Task::Workload(0), seed: 1, specimen: None };
             out.entering(&InForce { arm: "two".into(), run: Some(request) }, &control).unwrap();
@@ -483,8 +492,8 @@ mod tests {
             let undone = undo_earlier(&study, &mut machine, &out, &control);
             assert_eq!(undone.is_ok(), fails == [false; 2]);
             assert_eq!(out.entered().unwrap().is_none(), undone.is_ok());
-            let warnings = watch.warnings.borrow();
-            let said = |words: &str| warnings.iter().any(|it| it.starts_with(words));
+            let warnings = warnings.lock().unwrap();
+            let said = |words: &str| warnings.iter().any(|it: &String| it.starts_with(words));
             let words = ["the run of arm `two` may still be", "arm `two` may still be in force"];
             assert_eq!(words.map(said), expected, "{warnings:?}");
         };
