@@ -1,7 +1,7 @@
 //! Modelled drives, measured through nothing but a target.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use drivelab_core::control::{Control, Event};
 use drivelab_core::measurements::{DriveKind, FlashState, Position};
@@ -24,6 +24,19 @@ struct Jumping {
     late: (Time, Span),
     held: Vec<(Time, Completion)>,
     asked: u64,
+    /// Requests and waits so far, and the one that asks the measurement to stop.
+    steps: u64,
+    stops_at: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Jumping {
+    fn step(&mut self) {
+        self.steps += 1;
+        if self.steps == self.stops_at {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Target for Jumping {
@@ -36,12 +49,14 @@ impl Target for Jumping {
     }
 
     fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        self.step();
         self.asked += 1;
         self.writes += u64::from(request.op == Op::Write);
         self.drive.submit(self.now, request).map_err(Rejected::Full)
     }
 
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        self.step();
         let event = self.drive.next_event().unwrap_or(Time::MAX);
         let held = self.held.first().map_or(Time::MAX, |(at, _)| *at);
         self.now = self.now.max(event.min(held).min(until));
@@ -79,6 +94,9 @@ fn target(profile: &str) -> Jumping {
         late,
         held: Vec::new(),
         asked: 0,
+        steps: 0,
+        stops_at: u64::MAX,
+        stop: Arc::default(),
     }
 }
 
@@ -231,16 +249,17 @@ fn what_was_measured_before_an_interruption_is_kept() {
 #[test]
 fn a_measurement_can_be_stopped_at_any_request() {
     let slow = "base = \"fixed\"\nservice = \"50ms\"\n";
-    let run = |settings: Settings, left: u64| {
-        let mut watch = Looks { left, seen: Vec::new() };
-        let measured = measure(&mut target(slow), settings, &mut watch).expect("nothing fails");
-        (measured.stopped, left - watch.left)
+    let run = |settings: Settings, stops_at: u64| {
+        let mut target = Jumping { stops_at, ..target(slow) };
+        let stop = Arc::clone(&target.stop);
+        let measured = measure(&mut target, settings, &Control::silent(&stop));
+        (measured.expect("nothing fails").stopped, target.steps)
     };
     let check = |settings: Settings| {
-        let (_, looks) = run(settings, u64::MAX);
+        let (_, steps) = run(settings, u64::MAX);
         // Each request of the first stream, also the first one that is counted, and some of all.
-        for left in (1..100).chain((100..looks).step_by(looks as usize / 50)) {
-            assert!(run(settings, left).0, "{settings:?} after {left} of {looks} looks");
+        for at in (1..100).chain((100..steps).step_by(steps as usize / 50)) {
+            assert!(run(settings, at).0, "{settings:?} at step {at} of {steps}");
         }
     };
     check(READ);
