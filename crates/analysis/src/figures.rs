@@ -25,6 +25,7 @@ pub fn significant(value: f64) -> String {
 /// A number as it was written: whole where it is, else as short as it is exact.
 pub fn plain(value: f64) -> String {
     let text = format!("{value}");
+    // More digits than this are those of a calculation, not of a measurement.
     if text.len() <= 16 { text } else { significant(value) }
 }
 
@@ -41,6 +42,7 @@ pub fn times(value: f64) -> String {
 /// The limits of a ratio, `1.48 to 1.58`; both with as many decimals where one is near one, and a
 /// single number where both read the same.
 pub fn range([lo, hi]: [f64; 2]) -> String {
+    // Near 1 both limits have the same number of decimals.
     let [lo, hi] = if lo < 1.1 && hi >= 0.9 && hi < 1.5 * lo {
         [lo, hi].map(|limit| format!("{limit:.3}"))
     } else {
@@ -53,6 +55,7 @@ pub fn range([lo, hi]: [f64; 2]) -> String {
 /// `100 %`, is said only where the ratio is 0.
 pub fn percent_change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0).abs();
+    // A loss of nearly all must not read as one of all.
     if ratio > 0.0 && ratio < 1.0 && percent >= 99.5 {
         return match percent {
             99.995.. => "more than 99.99 %".to_owned(),

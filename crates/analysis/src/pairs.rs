@@ -106,6 +106,7 @@ fn separator_hint(text: &str) -> String {
 /// The columns by name, or `None` where the first line already holds values.
 fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError> {
     let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    // A single word may be the name of an arm or a block.
     let is_header = lower.iter().filter(|name| NAMES.contains(&name.as_str())).count() >= 2;
     if !is_header {
         return Ok(None);
@@ -121,21 +122,21 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
             return error(format!("the column `{name}` occurs twice"), "remove one".to_owned());
         }
     }
-    let find = |name: &str| lower.iter().position(|it| it == name);
-    let needed = |name: &str| {
-        find(name).ok_or_else(|| {
-            let hint = format!("the columns are `{HEADER}`");
-            ParseError::new(number, format!("the column `{name}` is missing"), hint)
-        })
-    };
     Ok(Some(Columns {
-        block: needed("block")?,
-        arm: needed("arm")?,
-        value: needed("value")?,
-        metric: find("metric"),
-        better: find("better"),
+        block: needed_column(number, &lower, "block")?,
+        arm: needed_column(number, &lower, "arm")?,
+        value: needed_column(number, &lower, "value")?,
+        metric: lower.iter().position(|name| name == "metric"),
+        better: lower.iter().position(|name| name == "better"),
         count: names.len(),
     }))
+}
+
+fn needed_column(number: usize, names: &[String], name: &str) -> Result<usize, ParseError> {
+    names.iter().position(|it| it == name).ok_or_else(|| {
+        let hint = format!("the columns are `{HEADER}`");
+        ParseError::new(number, format!("the column `{name}` is missing"), hint)
+    })
 }
 
 fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
@@ -149,22 +150,15 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
         };
         return Err(ParseError::new(line.number, what, hint));
     }
-    let named = |index: usize, what: &str| match texts[index].as_str() {
-        "" => {
-            let hint = format!("every line needs its {what}");
-            Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(index + 1))
-        }
-        name => Ok(name.to_owned()),
-    };
     Ok(PairRow {
         line: line.number,
-        block: named(columns.block, "block")?,
-        arm: named(columns.arm, "arm")?,
+        block: named(line, &texts, columns.block, "block")?,
+        arm: named(line, &texts, columns.arm, "arm")?,
         value: value(&texts[columns.value]).map_err(|(what, hint)| {
             ParseError::new(line.number, what, hint).at(columns.value + 1)
         })?,
         metric: match columns.metric {
-            Some(index) => named(index, "metric")?,
+            Some(index) => named(line, &texts, index, "metric")?,
             None => METRIC_DEFAULT.to_owned(),
         },
         better: match columns.better {
@@ -173,6 +167,17 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
             None => None,
         },
     })
+}
+
+/// The name in a field, which must not be empty.
+fn named(line: Line, texts: &[String], index: usize, what: &str) -> Result<String, ParseError> {
+    match texts[index].as_str() {
+        "" => {
+            let hint = format!("every line needs its {what}");
+            Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(index + 1))
+        }
+        name => Ok(name.to_owned()),
+    }
 }
 
 /// A direction, or what is wrong with it and a hint; nothing says nothing.

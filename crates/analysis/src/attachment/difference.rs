@@ -74,10 +74,9 @@ pub fn difference(question: &Question) -> Difference {
 
 /// Sort key of a setting: the declared come first, then those known to matter.
 fn rank(name: &str, declared: &[&Factor]) -> (usize, String) {
-    let own = |factor: &&Factor| factor.own.contains(&name);
     let rank = match name {
         "findings" => 3,
-        _ if declared.iter().any(own) => 0,
+        _ if declared.iter().any(|factor| factor.own.contains(&name)) => 0,
         _ if factor::all().iter().any(|factor| factor.own.contains(&name)) => 1,
         _ => 2,
     };

@@ -50,6 +50,12 @@ pub(super) struct Declared {
     pub(super) vague: bool,
 }
 
+impl Declared {
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        self.factors.iter().any(|factor| factor.name == name)
+    }
+}
+
 impl Question {
     pub(super) fn declared(&self, (from, to): (usize, usize)) -> Declared {
         if !self.factors.is_empty() {
@@ -57,16 +63,19 @@ impl Question {
             return Declared { factors, vague: false };
         }
         let (from, to) = (&self.arms[from].declares, &self.arms[to].declares);
-        let of = |arm: &[(String, String)], name: &str| {
-            let values = arm.iter().filter(|(known, _)| known == name);
-            values.map(|(_, value)| value.clone()).collect::<Vec<_>>()
-        };
         let mut names: Vec<&str> = from.iter().chain(to).map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        names.retain(|name| of(from, name) != of(to, name));
+        // A setting that both arms declare alike is no difference.
+        names.retain(|name| values_of(from, name) != values_of(to, name));
         let factors: Vec<&Factor> = names.iter().filter_map(|name| factor::find(name)).collect();
         let vague = !self.is_study || (factors.is_empty() && !names.is_empty());
         Declared { factors, vague }
     }
+}
+
+/// The values that an arm declares for a factor.
+fn values_of<'a>(declares: &'a [(String, String)], name: &str) -> Vec<&'a str> {
+    let values = declares.iter().filter(|(known, _)| known == name);
+    values.map(|(_, value)| value.as_str()).collect()
 }

@@ -40,14 +40,17 @@ impl Seen {
     }
 
     /// The settings that are known of both arms and were not the same in both.
-    pub(super) fn differing(&self, (from, to): (usize, usize)) -> Vec<String> {
-        let differs = |name: &String| {
-            self.groups.iter().any(|group| {
-                let of = |arm| self.cells.get(&(arm, *group)).and_then(|cell| cell.get(name));
-                of(from).zip(of(to)).is_some_and(|(from, to)| from != to)
-            })
-        };
-        self.names().into_iter().filter(|name| name != "findings" && differs(name)).collect()
+    pub(super) fn differing(&self, arms: (usize, usize)) -> Vec<String> {
+        let all = self.names().into_iter();
+        all.filter(|name| name != "findings" && self.differs(arms, name)).collect()
+    }
+
+    fn differs(&self, (from, to): (usize, usize), name: &str) -> bool {
+        // Only runs that did the same are compared: other work may need other settings.
+        self.groups.iter().any(|group| {
+            let [from, to] = [from, to].map(|arm| self.cells.get(&(arm, *group))?.get(name));
+            from.zip(to).is_some_and(|(from, to)| from != to)
+        })
     }
 
     /// True if any inspection saw how the arm's drive is attached.

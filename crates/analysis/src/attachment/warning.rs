@@ -103,7 +103,7 @@ impl Pair<'_> {
             all.extend(causes(&extra));
             warnings.push(format!(
                 "{} differ in {}; {} only {}: the effect cannot be attributed to it.",
-                self.told("The arms"),
+                self.subject("The arms"),
                 listed(&all),
                 self.who(),
                 listed(&factors.iter().map(|factor| factor.name).collect::<Vec<_>>()),
@@ -120,13 +120,13 @@ impl Pair<'_> {
     /// The declared factors that were seen in both and were the same: `scheduler none`.
     fn unchanged(&self) -> Option<String> {
         // Two drives of one model are two drives.
-        if self.declared.factors.iter().any(|factor| factor.name == "drive") {
+        if self.declared.is_about("drive") {
             return None;
         }
-        let own = || self.declared.factors.iter().flat_map(|factor| factor.own);
+        let mut own = self.declared.factors.iter().flat_map(|factor| factor.own);
         let differing = self.seen.differing(self.arms);
-        let values: Vec<String> = own().filter_map(|name| self.both(name)).collect();
-        let same = own().all(|name| !differing.iter().any(|other| other == name));
+        let values: Vec<String> = own.clone().filter_map(|name| self.both(name)).collect();
+        let same = own.all(|name| !differing.iter().any(|other| other == name));
         (same && !values.is_empty()).then(|| values.join(", "))
     }
 
@@ -149,22 +149,25 @@ impl Pair<'_> {
             "{} {}, but {} ran with {}.",
             capital(self.who()),
             listed(&names),
-            self.told("both arms"),
+            self.subject("both arms"),
             values.join(", "),
         ))
     }
 
     /// Controllers that differ, and a queue of one command in both.
     fn no_queue(&self) -> Option<String> {
-        let is_about = |name: &str| self.declared.factors.iter().any(|factor| factor.name == name);
-        if !is_about("controller") || is_about("ncq") || is_about("queue-depth") {
+        let declared = &self.declared;
+        if !declared.is_about("controller")
+            || declared.is_about("ncq")
+            || declared.is_about("queue-depth")
+        {
             return None;
         }
         let depth = self.both("queue_depth").filter(|text| text == "queue depth 1")?;
         Some(format!(
             "{} ran with {depth}: neither used command queuing, which this change is meant to \
              improve.",
-            capital(&self.told("both arms")),
+            capital(&self.subject("both arms")),
         ))
     }
 
@@ -175,7 +178,7 @@ impl Pair<'_> {
             return (!separate.is_empty()).then(|| {
                 format!(
                     "{} differ in {}, and the study declares no difference.",
-                    self.told("The arms"),
+                    self.subject("The arms"),
                     listed(&separate)
                 )
             });
@@ -185,7 +188,7 @@ impl Pair<'_> {
             1 => None,
             _ => Some(format!(
                 "{} differ in {}: the effect cannot be attributed to one of them. {}",
-                self.told("The arms"),
+                self.subject("The arms"),
                 listed(&separate),
                 if self.question.is_study {
                     "Declare the intended one in the study: `factor = \"NAME\"`."
@@ -201,7 +204,10 @@ impl Pair<'_> {
         let values: Vec<String> = names.iter().filter_map(|name| self.both(name)).collect();
         let values =
             if values.is_empty() { "the same settings".to_owned() } else { values.join(", ") };
-        format!("An inspection sees no difference: {} ran with {values}.", self.told("both arms"))
+        format!(
+            "An inspection sees no difference: {} ran with {values}.",
+            self.subject("both arms")
+        )
     }
 
     /// `queue depth 1`, where that is so in both.
@@ -212,11 +218,11 @@ impl Pair<'_> {
     }
 
     /// The two by name where there are others.
-    fn told(&self, both: &str) -> String {
-        let name = |index: usize| &self.question.arms[index].name;
-        match self.question.arms.len() {
+    fn subject(&self, both: &str) -> String {
+        let arms = &self.question.arms;
+        match arms.len() {
             2 => both.to_owned(),
-            _ => format!("`{}` and `{}`", name(self.arms.0), name(self.arms.1)),
+            _ => format!("`{}` and `{}`", arms[self.arms.0].name, arms[self.arms.1].name),
         }
     }
 

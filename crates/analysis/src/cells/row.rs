@@ -54,6 +54,11 @@ impl Row {
         mean(self.alone.iter().flatten().copied())
     }
 
+    /// The cell that it measures, in every block.
+    fn cell(&self) -> (usize, usize, Group, usize) {
+        (self.arm, self.cursor, self.group, self.size)
+    }
+
     /// All drives together against the sum of each alone; none where nothing moved, or for one
     /// drive.
     pub fn scaling(&self) -> Option<f64> {
@@ -90,6 +95,7 @@ pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
         match cell.target {
             Some(target) => {
                 row.alone[target] = rates.next().flatten();
+                // A single target alone is all targets at once.
                 if targets == 1 {
                     row.together.clone_from(&row.alone);
                 }
@@ -114,8 +120,8 @@ pub fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
 
 /// The figures that a list of kept runs shows of it: the highest rate of any cell, and the lowest.
 pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
-    let rates = || runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
-    let (most, least) = (rates().reduce(f64::max), rates().reduce(f64::min));
+    let rates = runs.iter().filter_map(|run| Some(run.record.total.as_ref()?.bytes_per_s));
+    let (most, least) = (rates.clone().reduce(f64::max), rates.reduce(f64::min));
     [("best_bytes_per_s", most), ("worst_bytes_per_s", least)]
         .into_iter()
         .filter_map(|(name, value)| Some(Figure::new(name, value?, Better::More)))
@@ -136,9 +142,8 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The mean over blocks of each cell, in the order in which cells first occur.
 pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
     let mut cells: Vec<Vec<&Row>> = Vec::new();
-    let key = |row: &Row| (row.arm, row.cursor, row.group, row.size);
     for row in rows {
-        match cells.iter_mut().find(|same| key(same[0]) == key(row)) {
+        match cells.iter_mut().find(|same| same[0].cell() == row.cell()) {
             Some(same) => same.push(row),
             None => cells.push(vec![row]),
         }
@@ -148,15 +153,18 @@ pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
 
 /// The mean of rows of one cell, drive by drive.
 fn average(same: &[&Row]) -> Row {
-    let of = |rates: fn(&Row) -> &Vec<Option<f64>>| -> Vec<Option<f64>> {
-        let drives = 0..rates(same[0]).len();
-        drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
-    };
+    debug_assert!(!same.is_empty(), "a cell begins with a row");
     // A mean over blocks belongs to none of them.
     Row {
         block: 0,
-        alone: of(|row| &row.alone),
-        together: of(|row| &row.together),
+        alone: mean_rates(same, |row| &row.alone),
+        together: mean_rates(same, |row| &row.together),
         ..same[0].clone()
     }
+}
+
+/// The mean rate of each drive over rows of one cell.
+fn mean_rates(same: &[&Row], rates: fn(&Row) -> &[Option<f64>]) -> Vec<Option<f64>> {
+    let drives = 0..rates(same[0]).len();
+    drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
 }

@@ -40,8 +40,9 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
             });
             let rows: Vec<&Row> = rows.collect();
             // Those of an interrupted study are made later.
-            let is_open = |row: &&Row| row.alone.contains(&None) || row.together.contains(&None);
-            if rows.len() < cells.matrix.bs.len() || rows.iter().any(is_open) {
+            let is_open =
+                rows.iter().any(|row| row.alone.contains(&None) || row.together.contains(&None));
+            if rows.len() < cells.matrix.bs.len() || is_open {
                 continue;
             }
             let (metrics, latency) = (metrics(&rows), Histogram::empty());
@@ -67,19 +68,29 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
 }
 
 fn metrics(rows: &[&Row]) -> Vec<Figure> {
-    let all = |value: fn(&Row) -> Option<f64>| -> Option<Vec<f64>> {
-        rows.iter().map(|row| value(row)).collect()
-    };
-    let least = |values: &Vec<f64>| values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = |values: &Vec<f64>| values.iter().copied().fold(0.0, f64::max);
-    let sums = all(Row::sum);
+    let sums = of_each(rows, Row::sum);
     let values = [
         sums.as_deref().map(geometric_mean),
-        all(Row::scaling).as_deref().map(geometric_mean),
-        sums.as_ref().map(least),
-        sums.as_ref().map(most),
-        all(Row::mean_alone).as_ref().filter(|_| rows[0].alone.len() > 1).map(most),
+        of_each(rows, Row::scaling).as_deref().map(geometric_mean),
+        sums.as_deref().map(least),
+        sums.as_deref().map(most),
+        // Of one drive it would only repeat the highest rate.
+        of_each(rows, Row::mean_alone).as_deref().filter(|_| rows[0].alone.len() > 1).map(most),
     ];
+    debug_assert_eq!(METRICS.len(), values.len(), "a name for each value");
     let found = METRICS.iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
     found.map(|(name, value)| Figure::new(*name, value, Better::More)).collect()
+}
+
+/// A figure of each row; `None` if a row lacks it.
+fn of_each(rows: &[&Row], value: fn(&Row) -> Option<f64>) -> Option<Vec<f64>> {
+    rows.iter().map(|row| value(row)).collect()
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
 }

@@ -24,24 +24,32 @@ pub struct Line {
 
 /// Each target alone, their mean, and all at once; `rows` holds the row of each block size.
 pub fn lines(matrix: &Matrix, rows: &[Option<&Row>]) -> Vec<Line> {
-    let line = |name: &str, class, value: &dyn Fn(&Row) -> Option<f64>| Line {
-        name: name.to_owned(),
-        class,
-        points: rows.iter().map(|row| Some(value((*row)?)? / 1e6)).collect(),
-    };
     let targets = matrix.targets.len();
     let mut lines: Vec<Line> = matrix
         .targets
         .iter()
         .enumerate()
-        .map(|(index, name)| line(name, "single", &|row| row.alone.get(index).copied().flatten()))
+        .map(|(index, name)| {
+            line(rows, name, "single", |row| row.alone.get(index).copied().flatten())
+        })
         .collect();
     if targets > 1 {
-        lines.push(line(MEAN, "mean", &Row::mean_alone));
+        lines.push(line(rows, MEAN, "mean", Row::mean_alone));
         if matrix.together {
-            lines.push(line(EACH, "each", &|row| mean(row.together.iter().flatten().copied())));
-            lines.push(line(SUM, "sum", &Row::sum));
+            lines
+                .push(line(rows, EACH, "each", |row| mean(row.together.iter().flatten().copied())));
+            lines.push(line(rows, SUM, "sum", Row::sum));
         }
     }
     lines
+}
+
+fn line(
+    rows: &[Option<&Row>],
+    name: &str,
+    class: &'static str,
+    value: impl Fn(&Row) -> Option<f64>,
+) -> Line {
+    let points = rows.iter().map(|row| Some(value((*row)?)? / 1e6)).collect();
+    Line { name: name.to_owned(), class, points }
 }

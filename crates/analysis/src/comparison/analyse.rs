@@ -179,32 +179,24 @@ fn primary(
     options: &CompareOptions,
     is_paired: bool,
 ) -> Result<usize, Refusal> {
-    let usable = |column: &Column| column.is_usable(is_paired);
-    let refused = |column: &Column| {
-        let why = column.difference()?.why(input);
-        Some(Refusal::request(format!("`{}` is not comparable: {why}", column.metric)))
-    };
-    let find = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
+    let usable = columns.iter().filter(|column| column.is_usable(is_paired));
     if let Some(name) = &options.primary {
         let named = columns.iter().find(|column| column.metric == name);
-        if let Some(refusal) = named.and_then(refused) {
+        if let Some(refusal) = named.and_then(|column| not_comparable(column, input)) {
             return Err(refusal);
         }
-        let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
-        return find(name).ok_or_else(|| {
+        return usable_index(columns, name, is_paired).ok_or_else(|| {
+            let known: Vec<&str> = usable.map(|column| column.metric).collect();
             let hint = suggest::among(name, &known);
             Refusal::request(format!("the arms have no metric `{name}` in common; {hint}"))
         });
     }
     let usual = match &input.source {
-        Source::Runs => find("iops"),
+        Source::Runs => usable_index(columns, "iops", is_paired),
         Source::Pairs { leading } => {
-            let names: Vec<&str> = columns
-                .iter()
-                .filter(|column| usable(column))
-                .map(|column| column.metric)
-                .collect();
-            let leading = leading.as_deref().and_then(find);
+            let names: Vec<&str> = usable.map(|column| column.metric).collect();
+            let leading = leading.as_deref();
+            let leading = leading.and_then(|name| usable_index(columns, name, is_paired));
             if names.len() > 1 && leading.is_none() {
                 return Err(no_primary(&names));
             }
@@ -212,28 +204,41 @@ fn primary(
         }
         Source::Foreign { .. } => {
             // Jobs of one call of fio: none of them decides unasked.
-            let of_job = |metric: &str| metric.rsplit_once('.').is_some_and(|(_, of)| of == "iops");
-            let of_jobs = columns.iter().filter(|c| usable(c) && of_job(c.metric));
-            let of_jobs: Vec<&str> = of_jobs.map(|c| c.metric).collect();
+            let names = usable.map(|column| column.metric);
+            let of_jobs =
+                names.filter(|name| name.rsplit_once('.').is_some_and(|it| it.1 == "iops"));
+            let of_jobs: Vec<&str> = of_jobs.collect();
             if !of_jobs.is_empty() {
                 return Err(no_primary(&of_jobs));
             }
-            find("seeks").or_else(|| find("iops"))
+            usable_index(columns, "seeks", is_paired)
+                .or_else(|| usable_index(columns, "iops", is_paired))
         }
     };
-    let is_of_disk = |column: &Column| {
-        let is_not = column.remarks.iter().any(|remark| remark.label == Label::NotDisk);
-        !column.first.is_detail && !is_not
-    };
     usual
-        .or_else(|| columns.iter().position(|column| usable(column) && is_of_disk(column)))
-        .or_else(|| columns.iter().position(usable))
+        .or_else(|| columns.iter().position(|it| it.is_usable(is_paired) && is_of_disk(it)))
+        .or_else(|| columns.iter().position(|it| it.is_usable(is_paired)))
         .ok_or_else(|| {
-            if let Some(refusal) = columns.iter().find_map(refused) {
-                return refusal;
-            }
-            nothing_in_common(input, columns)
+            let refusal = columns.iter().find_map(|column| not_comparable(column, input));
+            refusal.unwrap_or_else(|| nothing_in_common(input, columns))
         })
+}
+
+/// The refusal of a metric that is something else in one of the arms.
+fn not_comparable(column: &Column, input: &Input) -> Option<Refusal> {
+    let why = column.difference()?.why(input);
+    Some(Refusal::request(format!("`{}` is not comparable: {why}", column.metric)))
+}
+
+/// The column of a metric, if it can be compared.
+fn usable_index(columns: &[Column], metric: &str, is_paired: bool) -> Option<usize> {
+    columns.iter().position(|it| it.metric == metric && it.is_usable(is_paired))
+}
+
+/// True if a metric may be about a disk, and is more than a detail of another.
+fn is_of_disk(column: &Column) -> bool {
+    let is_not = column.remarks.iter().any(|remark| remark.label == Label::NotDisk);
+    !column.first.is_detail && !is_not
 }
 
 /// Why no metric can be compared: the arms have none in common, or it is in no block of all.

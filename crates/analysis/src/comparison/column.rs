@@ -24,20 +24,22 @@ pub(super) enum Difference<'a> {
 
 impl Difference<'_> {
     pub(super) fn why(&self, input: &Input) -> String {
-        let name = |arm: usize| &input.arms[arm].name;
+        let (Self::Unit { arm, .. } | Self::Direction { arm, .. } | Self::Defect { arm, .. }) =
+            self;
+        let name = &input.arms[*arm].name;
         match self {
-            Self::Unit { arm, unit, first } => {
-                format!("it is in `{unit}` in `{}`, elsewhere in `{first}`", name(*arm))
+            Self::Unit { unit, first, .. } => {
+                format!("it is in `{unit}` in `{name}`, elsewhere in `{first}`")
             }
-            Self::Direction { arm, better } => {
+            Self::Direction { better, .. } => {
                 let [this, other] = match better {
                     Better::Less => ["less", "more"],
                     Better::More | Better::Neither => ["more", "less"],
                 };
-                format!("{this} is better in `{}`, elsewhere {other}", name(*arm))
+                format!("{this} is better in `{name}`, elsewhere {other}")
             }
-            Self::Defect { arm, remark } => {
-                format!("in `{}` alone the tool gets it wrong ({})", name(*arm), remark.why)
+            Self::Defect { remark, .. } => {
+                format!("in `{name}` alone the tool gets it wrong ({})", remark.why)
             }
         }
     }
@@ -224,8 +226,8 @@ impl<'a> Column<'a> {
             cells.sort();
         }
         let Some((first, others)) = self.cells.split_first() else { return };
-        let has_all = |block: &usize| others.iter().all(|arm| arm.has(*block));
-        self.complete = first.blocks().filter(has_all).collect();
+        let blocks = first.blocks();
+        self.complete = blocks.filter(|block| others.iter().all(|arm| arm.has(*block))).collect();
     }
 
     /// True if its figures are of one kind, and there are values to compare.
@@ -262,13 +264,17 @@ impl<'a> Column<'a> {
             .collect()
     }
 
+    fn is_in_another_arm(&self, block: usize, arm: usize) -> bool {
+        let mut others = self.cells.iter().enumerate().filter(|(index, _)| *index != arm);
+        others.any(|(_, cells)| cells.has(block))
+    }
+
     /// Pairs leave out a block that no arm has a value of.
     fn not_above_zero(&self, arm: usize, input: &Input, is_paired: bool) -> Option<Reason> {
-        let others = |block: usize| {
-            let mut others = self.cells.iter().enumerate().filter(|(index, _)| *index != arm);
-            others.any(|(_, cells)| cells.has(block))
-        };
-        let mut alone = self.unusable[arm].iter().filter(|(block, _)| !is_paired || others(*block));
+        // A block that no other arm has is in no ratio.
+        let mut alone = self.unusable[arm]
+            .iter()
+            .filter(|(block, _)| !is_paired || self.is_in_another_arm(*block, arm));
         let (_, value) = alone.next()?;
         let count = 1 + alone.count();
         let all = self.all[arm].len() + self.unusable[arm].len();

@@ -65,21 +65,20 @@ pub fn by_name(name: &str) -> Option<Better> {
         return Some(More);
     }
     let words = split_words(name);
-    let has = |list: &str| words.iter().any(|word| is_one_of(word, list));
-    if is_one_of(&lower, NAMES_NEITHER) || has(NEITHER) {
+    if is_one_of(&lower, NAMES_NEITHER) || has_any(&words, NEITHER) {
         return None;
     }
-    if has(FAULTS) {
+    if has_any(&words, FAULTS) {
         return Some(Less);
     }
-    let is_wait = has(WAITS) || is_time(name, &words);
+    let is_wait = has_any(&words, WAITS) || is_time(name, &words);
     match (is_rate(&words)?, is_wait) {
         (true, true) => None,
-        (true, false) => (!has(SCATTER)).then_some(More),
+        (true, false) => (!has_any(&words, SCATTER)).then_some(More),
         (false, true) => Some(Less),
         (false, false) => {
             let is_tail = words.iter().any(|word| is_quantile(word));
-            (is_tail || has("cpu percentile")).then_some(Less)
+            (is_tail || has_any(&words, "cpu percentile")).then_some(Less)
         }
     }
 }
@@ -115,14 +114,13 @@ fn split_words(name: &str) -> Vec<String> {
 
 /// True if it counts something in a time; `None` if it does, but the thing it counts is not known.
 fn is_rate(words: &[String]) -> Option<bool> {
-    let in_any = |word: &String, lists: &[&str]| lists.iter().any(|list| is_one_of(word, list));
     if words.iter().any(|word| is_one_of(word, RATES)) {
         return Some(true);
     }
     let per = words.iter().position(|word| word == "per");
     if let Some(index) = per {
         let in_time = words[index..].iter().any(|w| w == "s" || is_one_of(w, TIMES));
-        let counts = words[..index].iter().any(|w| in_any(w, &[DATA, COUNTS, WORK]));
+        let counts = words[..index].iter().any(|w| is_in_any(w, &[DATA, COUNTS, WORK]));
         return match (in_time, counts) {
             (false, _) => Some(false),
             (true, true) => Some(true),
@@ -131,25 +129,24 @@ fn is_rate(words: &[String]) -> Option<bool> {
     }
     let bare: Vec<&String> = words
         .iter()
-        .filter(|word| !in_any(word, &[STATISTICS, SCATTER]) && !is_quantile(word))
+        .filter(|word| !is_in_any(word, &[STATISTICS, SCATTER]) && !is_quantile(word))
         .collect();
     Some(match bare[..] {
-        [.., what, unit] if unit == "s" || unit == "sec" => in_any(what, &[DATA, COUNTS]),
+        [.., what, unit] if unit == "s" || unit == "sec" => is_in_any(what, &[DATA, COUNTS]),
         _ => false,
     })
 }
 
 /// True if its unit is a time: `fsync_ms`, `fsync(s)`, `ns per op`; a mere `_s` says nothing.
 fn is_time(name: &str, words: &[String]) -> bool {
-    let is_unit = |word: &String| is_one_of(word, TIMES);
     if let Some(index) = words.iter().position(|word| word == "per") {
-        return index > 0 && (is_unit(&words[index - 1]) || words[index - 1] == "s");
+        return index > 0 && (is_one_of(&words[index - 1], TIMES) || words[index - 1] == "s");
     }
     if is_rate(words) == Some(true) {
-        return words.iter().any(|word| is_unit(word) && word != "sec" && word != "s");
+        return words.iter().any(|word| is_one_of(word, TIMES) && word != "sec" && word != "s");
     }
     let bracketed = ["(s)", "[s]"].iter().any(|unit| name.contains(unit));
-    bracketed || words.iter().any(is_unit)
+    bracketed || has_any(words, TIMES)
 }
 
 /// `p99`, `p999`, `99th`: of what, is usually a latency.
@@ -158,6 +155,14 @@ fn is_quantile(word: &str) -> bool {
     digits.is_some_and(|digits| {
         (2..=5).contains(&digits.len()) && digits.chars().all(|c| c.is_ascii_digit())
     })
+}
+
+fn has_any(words: &[String], list: &str) -> bool {
+    words.iter().any(|word| is_one_of(word, list))
+}
+
+fn is_in_any(word: &str, lists: &[&str]) -> bool {
+    lists.iter().any(|list| is_one_of(word, list))
 }
 
 #[cfg(test)]

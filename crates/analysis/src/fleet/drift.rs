@@ -73,6 +73,7 @@ fn of_peers(disks: &[&Disk]) -> Vec<(String, Vec<DriftedValue>)> {
         let values = values.into_iter();
         let mut values: Vec<DriftedValue> =
             values.map(|(value, disks)| DriftedValue { value: value.to_owned(), disks }).collect();
+        // The usual value comes first.
         values.sort_by_key(|value| std::cmp::Reverse(value.disks.len()));
         (setting.to_owned(), values)
     });

@@ -138,6 +138,7 @@ impl Fleet {
         let boot_id = boot(collection);
         let latest = (collection.time_ms, boot_id.clone());
         let known = self.boots.entry(collection.host.clone()).or_default();
+        // At equal times the identifier decides, so that the order of the files does not.
         *known = latest.max(known.clone());
         for drive in &collection.drives {
             self.see(collection, &boot_id, drive);
@@ -149,6 +150,7 @@ impl Fleet {
 
     fn see(&mut self, collection: &Collection, boot: &str, drive: &AttachedDevice) -> &mut Disk {
         let disk = self.disks.entry(key(collection, boot, drive)).or_default();
+        // The facts are those of the latest collection, in any order of the files.
         if disk.facts.is_empty() || collection.time_ms >= disk.seen_ms {
             let (host, device) = (collection.host.clone(), drive.name.clone());
             disk.name = DiskName { host, device };
@@ -197,8 +199,8 @@ impl Fleet {
 
     /// Disks of the hosts; a modelled drive that was measured there is none of them.
     pub(super) fn disks_seen(&self) -> usize {
-        let is_disk = |disk: &Disk| disk.facts.get("kind").is_none_or(|kind| kind != MODELLED);
-        self.current().filter(|(_, disk)| is_disk(disk)).count()
+        let kinds = self.current().map(|(_, disk)| disk.facts.get("kind"));
+        kinds.filter(|kind| kind.is_none_or(|kind| kind != MODELLED)).count()
     }
 
     /// Runs that say nothing of one disk.
@@ -238,26 +240,25 @@ const MODELLED: &str = "model";
 
 /// The boot of a collection; where that is unknown each collection may be of another.
 fn boot(collection: &Collection) -> String {
+    // Without an identifier, names of devices hold only within this collection.
     collection.boot.clone().unwrap_or_else(|| format!("at {}", collection.time_ms))
 }
 
 /// Identifies the disk. An identity that two drives of one host share identifies neither.
 fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
     let host = collection.host.clone();
-    let is_own = |identity: &&String| {
+    if let Some(identity) = &drive.identity {
+        // Some makers give all drives of a series one number, which then distinguishes none.
         let drives = collection.drives.iter();
-        let same = drives.filter(|it| it.identity.as_ref() == Some(*identity));
-        same.count() < 2
-    };
-    if let Some(identity) = drive.identity.as_ref().filter(is_own) {
-        return DiskKey::Known { host, identity: identity.clone() };
+        if drives.filter(|it| it.identity.as_ref() == Some(identity)).count() < 2 {
+            return DiskKey::Known { host, identity: identity.clone() };
+        }
     }
-    let fact = |name: &str| drive.facts.get(name).map(ToString::to_string).unwrap_or_default();
     DiskKey::Position {
         host,
         boot: boot.to_owned(),
-        model: fact("model"),
-        bytes: fact("capacity_bytes"),
+        model: fact(drive, "model"),
+        bytes: fact(drive, "capacity_bytes"),
         device: drive.name.clone(),
     }
 }
@@ -278,4 +279,8 @@ fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
         work: run.options.clone(),
         keys: run.work.clone(),
     })
+}
+
+fn fact(drive: &AttachedDevice, name: &str) -> String {
+    drive.facts.get(name).map(ToString::to_string).unwrap_or_default()
 }

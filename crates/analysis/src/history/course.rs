@@ -68,8 +68,10 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
     for (kept, Past { run, flaws, work }) in kept {
         let figure = kept.figure.filter(|figure| figure.value.is_finite());
         let Some(figure) = figure else { continue };
-        let named = || [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" ");
-        let what = run.as_ref().map_or_else(named, |run| run.title.clone());
+        let what = match &run {
+            Some(run) => run.title.clone(),
+            None => [kept.suite.as_deref().unwrap_or_default(), &kept.target].join(" "),
+        };
         let moment = Moment {
             id: kept.id,
             time_ms: kept.time_ms,
@@ -104,6 +106,7 @@ pub fn courses(kept: impl Iterator<Item = (Kept, Past)>) -> Vec<Course> {
     for (course, what) in all.iter_mut().zip(named) {
         course.what = what;
     }
+    // A stable sort: courses of one length keep the order of their first runs.
     all.sort_by_key(|course| std::cmp::Reverse(course.moments.len()));
     all
 }

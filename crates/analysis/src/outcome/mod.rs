@@ -121,6 +121,7 @@ impl Outcome {
     pub fn withhold(&mut self, warning: Warning) {
         let comparison = &mut self.adjusted.comparison;
         comparison.verdict = Verdict::Inconclusive;
+        // More runs of the same kind would not settle it.
         comparison.runs_needed = None;
         comparison.warnings.retain(|known| known.id != WarningId::Depends);
         comparison.warnings.push(warning);
@@ -161,6 +162,8 @@ pub(crate) fn judge(
         let name = &series[questions[source.index].series].name;
         Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
+    // `zip` would silently drop the results of a longer list.
+    debug_assert_eq!(members.len(), questions.len(), "one result for each question");
     Ok(questions
         .iter()
         .zip(&asked)
@@ -168,8 +171,8 @@ pub(crate) fn judge(
         .map(|((question, asked), mut adjusted)| {
             let Question { series: index, from, to, .. } = *question;
             let arms = (series[index].workload, from, to);
-            let of_work = || effects(series, index, &[from, to]);
-            let effects = if rules.sampled.is_any() { of_work() } else { Vec::new() };
+            let is_sampled = rules.sampled.is_any();
+            let effects = if is_sampled { effects(series, index, &[from, to]) } else { Vec::new() };
             let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
             if let Some(foreseen) = &foreseen {
                 foreseen.forecast.judge(&mut adjusted);
@@ -192,12 +195,13 @@ pub(crate) fn judge_unpaired(
         .map(|question| {
             let series = &series[question.series];
             let criteria = Criteria::new(series.margin, series.better, seed)?;
-            let values = |arm: usize| series.values[arm].clone();
-            let groups = Groups { a: values(question.from), b: values(question.to) };
+            let [a, b] = [question.from, question.to].map(|arm| series.values[arm].clone());
+            let groups = Groups { a, b };
             Ok(UnpairedMember { role: question.role, groups, criteria })
         })
         .collect();
     let Family { members, .. } = compare_unpaired(&members.map_err(Refusal::request)?);
+    debug_assert_eq!(members.len(), questions.len(), "one result for each question");
     Ok(questions
         .iter()
         .zip(members)
@@ -265,6 +269,7 @@ fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, 
 pub fn geometric_mean(values: &[f64]) -> f64 {
     match values {
         [] => 0.0,
+        // Equal values give that value exactly, which a sum of logarithms does not.
         [first, rest @ ..] if rest.iter().all(|v| v.total_cmp(first).is_eq()) => *first,
         _ => {
             let logs: f64 = values.iter().map(|value| libm::log(*value)).sum();

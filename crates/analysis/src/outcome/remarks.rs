@@ -16,14 +16,11 @@ pub fn gather<'a>(
     said: &[WarningId],
 ) -> Vec<String> {
     let mut gathered: Vec<(&Warning, Vec<&str>)> = Vec::new();
-    let is_same = |one: &Warning, other: &Warning| {
-        one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
-    };
     for (name, outcome) in outcomes {
         // The dependence on the drive is the verdict already, so it needs no warning.
         let warnings = outcome.adjusted.comparison.warnings.iter();
-        let is_new = |id: WarningId| id != WarningId::Depends && !said.contains(&id);
-        for warning in warnings.filter(|warning| is_new(warning.id)) {
+        let warnings = warnings.filter(|warning| warning.id != WarningId::Depends);
+        for warning in warnings.filter(|warning| !said.contains(&warning.id)) {
             match gathered.iter_mut().find(|(known, _)| is_same(known, warning)) {
                 Some((_, names)) if names.contains(&name) => {}
                 Some((_, names)) => names.push(name),
@@ -53,6 +50,11 @@ fn listed(names: &[&str]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+/// True if two warnings share a sentence: advice on multiplicity differs only in its numbers.
+fn is_same(one: &Warning, other: &Warning) -> bool {
+    one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
 }
 
 #[cfg(test)]

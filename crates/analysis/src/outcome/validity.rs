@@ -6,7 +6,7 @@
 
 use drivelab_core::counted;
 use drivelab_core::numbers::float;
-use drivelab_core::record::{Flaw, JobRecord, MarkId, RunRecord};
+use drivelab_core::record::{Flaw, JobRecord, Mark, MarkId, RunRecord};
 use drivelab_core::workload::Pace;
 use drivelab_stats::WarningId;
 
@@ -22,18 +22,21 @@ const BEHIND_PERCENT: u64 = 1;
 
 /// Everything that makes the figures of a run doubtful.
 pub fn flaws(record: &RunRecord) -> Vec<Flaw> {
-    let marked = |id: MarkId| record.marks.iter().find(|mark| mark.id == id);
     let mut flaws = Vec::new();
-    match (&record.total, marked(MarkId::Errors)) {
+    match (&record.total, marked(record, MarkId::Errors)) {
         (Some(total), _) => flaws.extend(of_total(total, record)),
+        // A command counts no requests: only its mark says that it failed.
         (None, Some(mark)) => flaws.push(Flaw::Error { what: mark.message.clone() }),
         (None, None) => {}
     }
-    flaws.extend(marked(MarkId::Changed).map(|it| Flaw::Changed { what: it.message.clone() }));
-    flaws.extend(marked(MarkId::Void).map(|_| Flaw::Void));
+    flaws.extend(
+        marked(record, MarkId::Changed).map(|it| Flaw::Changed { what: it.message.clone() }),
+    );
+    flaws.extend(marked(record, MarkId::Void).map(|_| Flaw::Void));
     // Jobs that need more processors than there are wait for one another.
-    let is_contended = marked(MarkId::Contended).filter(|_| marked(MarkId::CpuBound).is_none());
-    let disturbed = marked(MarkId::Busy).or(marked(MarkId::Steal)).or(is_contended);
+    let is_contended =
+        marked(record, MarkId::Contended).filter(|_| marked(record, MarkId::CpuBound).is_none());
+    let disturbed = marked(record, MarkId::Busy).or(marked(record, MarkId::Steal)).or(is_contended);
     flaws.extend(disturbed.map(|_| Flaw::Disturbed));
     flaws
 }
@@ -116,6 +119,7 @@ fn is_above(failed: u64, requests: u64) -> bool {
 fn share(part: u64, of: u64) -> String {
     let rest = float(of - part) / float(of.max(1));
     let text = figures::percent_change(rest);
+    // A few failures must not read as none.
     if text == "0 %" && part > 0 { "less than 0.01 %".to_owned() } else { text }
 }
 
@@ -193,6 +197,7 @@ impl OfArm<'_> {
         let mut worst = (0, 1);
         for flaw in self.runs.iter().copied().flatten() {
             let Flaw::Failed { failed, requests } = *flaw else { continue };
+            // Cross products compare the shares exactly.
             let is_worse = u128::from(failed) * u128::from(worst.1)
                 > u128::from(worst.0) * u128::from(requests);
             worst = if is_worse { (failed, requests) } else { worst };
@@ -274,6 +279,11 @@ fn disturbed(arms: &[OfArm<'_>]) -> Option<Reason> {
     );
     let hint = "alternate the arms on a quiet machine".to_owned();
     Some(Reason { id: WarningId::Disturbed, arm: index, message, hint })
+}
+
+/// The mark of this kind, if the run has it.
+fn marked(record: &RunRecord, id: MarkId) -> Option<&Mark> {
+    record.marks.iter().find(|mark| mark.id == id)
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ impl From<RunRecord> for Dated {
 
 /// The dates on which runs ended, as far as they are known: the first and the last.
 pub fn dates(runs: &[&Dated]) -> Vec<String> {
-    let known = || runs.iter().filter_map(|run| run.ended_unix_s);
-    let (Some(first), Some(last)) = (known().min(), known().max()) else { return Vec::new() };
+    let known = runs.iter().filter_map(|run| run.ended_unix_s);
+    let (Some(first), Some(last)) = (known.clone().min(), known.max()) else { return Vec::new() };
     let [first, last] = [first, last].map(|at| minute(at.saturating_mul(1000)));
     if first == last { vec![first] } else { vec![format!("{first} to {last}")] }
 }
@@ -124,6 +124,7 @@ pub fn jobs_results(arm: &str, records: &[RunRecord]) -> Imported {
     let flaws = records.iter().flat_map(validity::flaws).collect();
     let (arm_name, default) = (arm.to_owned(), ImportedRun::default());
     let run = ImportedRun { arm: arm_name, host, work, phases, flaws, ..default };
+    // Tool and version are those of the first record.
     Imported { runs: vec![run], ..results(arm, records.iter().take(1)) }
 }
 

@@ -59,14 +59,10 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
         let hint = "compare single runs: `drivelab run --json` of one job each, stored one by one";
         return Err(ParseError::new(line, format!("this is {several}, not one run"), hint));
     }
-    let wrong = |why: String| {
-        let hint = "give the unchanged output of `drivelab run --json`";
-        ParseError::new(line, format!("not a stored run ({why})"), hint)
-    };
     let record: RunRecord =
-        serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_value(document).map_err(|error| not_a_run(line, &error.to_string()))?;
     if record.total.is_none() && record.phases.is_empty() {
-        return Err(wrong("missing field `total`".to_owned()));
+        return Err(not_a_run(line, "missing field `total`"));
     }
     Ok(record)
 }
@@ -79,4 +75,9 @@ fn several(document: &Value) -> Option<String> {
     document.get("config")?.get("file")?;
     let jobs = document.get("jobs")?.as_array()?;
     Some(format!("the result of a job file with {} jobs", jobs.len()))
+}
+
+fn not_a_run(line: usize, why: &str) -> ParseError {
+    let hint = "give the unchanged output of `drivelab run --json`";
+    ParseError::new(line, format!("not a stored run ({why})"), hint)
 }

@@ -45,43 +45,42 @@ pub fn work(record: &RunRecord) -> Vec<String> {
 }
 
 fn options(workload: &Workload) -> Vec<String> {
-    let mut words = vec![format!("--rw {}", workload.rw)];
-    let mut option = |name: &str, value: Option<String>| {
-        words.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
-    };
-    let above = |count: u32| (count > 0).then(|| count.to_string());
-    let time = |span: Span| (!span.is_zero()).then(|| span.to_string());
+    let mut words = Words(vec![format!("--rw {}", workload.rw)]);
     let blocks = &workload.blocks;
     let one_size = blocks.sizes().count() == 1;
-    option(if one_size { "bs" } else { "bssplit" }, Some(blocks.to_string()));
+    words.option(if one_size { "bs" } else { "bssplit" }, Some(blocks.to_string()));
     if workload.rw.reads() && workload.rw.writes() {
-        option("rwmixread", Some(workload.read_share.to_string().trim_end_matches('%').to_owned()));
+        // The option takes the number without its sign.
+        words.option(
+            "rwmixread",
+            Some(workload.read_share.to_string().trim_end_matches('%').to_owned()),
+        );
     }
     match workload.pace {
         Pace::Closed { iodepth, think_time } => {
-            option("iodepth", Some(iodepth.to_string()));
-            option("thinktime", time(think_time));
+            words.option("iodepth", Some(iodepth.to_string()));
+            words.option("thinktime", unless_no_time(think_time));
         }
         Pace::Fixed { per_s, iodepth } | Pace::Poisson { per_s, iodepth } => {
-            option("iodepth", Some(iodepth.to_string()));
-            option("rate-iops", Some(per_s.to_string()));
+            words.option("iodepth", Some(iodepth.to_string()));
+            words.option("rate-iops", Some(per_s.to_string()));
         }
     }
     let drawn = (workload.distribution != Distribution::Uniform).then_some(&workload.distribution);
-    option("random-distribution", drawn.map(ToString::to_string));
-    option("size", workload.size.map(|size| size.to_string()));
-    option("offset", (workload.offset.get() > 0).then(|| workload.offset.to_string()));
-    option("fsync", above(if workload.fdatasync { 0 } else { workload.fsync }));
-    option("fdatasync", above(if workload.fdatasync { workload.fsync } else { 0 }));
-    option("ramp-time", time(workload.ramp_time));
-    option("runtime", time(workload.runtime));
-    option("number-ios", workload.number_ios.map(|count| count.to_string()));
+    words.option("random-distribution", drawn.map(ToString::to_string));
+    words.option("size", workload.size.map(|size| size.to_string()));
+    words.option("offset", (workload.offset.get() > 0).then(|| workload.offset.to_string()));
+    words.option("fsync", unless_zero(if workload.fdatasync { 0 } else { workload.fsync }));
+    words.option("fdatasync", unless_zero(if workload.fdatasync { workload.fsync } else { 0 }));
+    words.option("ramp-time", unless_no_time(workload.ramp_time));
+    words.option("runtime", unless_no_time(workload.runtime));
+    words.option("number-ios", workload.number_ios.map(|count| count.to_string()));
     for (is_set, name) in
         [(workload.sync, "sync"), (matches!(workload.pace, Pace::Poisson { .. }), "poisson")]
     {
-        words.extend(is_set.then(|| format!("--{name}")));
+        words.0.extend(is_set.then(|| format!("--{name}")));
     }
-    words
+    words.0
 }
 
 /// A word of a POSIX shell.
@@ -90,5 +89,24 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && is_plain {
         return word.to_owned();
     }
+    // Between single quotes a shell reads everything as it is, except a quote.
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// The words of a command line.
+struct Words(Vec<String>);
+
+impl Words {
+    /// Appends an option with its value, if it has one.
+    fn option(&mut self, name: &str, value: Option<String>) {
+        self.0.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
+    }
+}
+
+fn unless_zero(count: u32) -> Option<String> {
+    (count > 0).then(|| count.to_string())
+}
+
+fn unless_no_time(span: Span) -> Option<String> {
+    (!span.is_zero()).then(|| span.to_string())
 }

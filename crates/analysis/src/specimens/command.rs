@@ -16,7 +16,6 @@ impl Settle {
     /// no unknown decides, or where no fit finds out the one that does.
     pub fn commands(&self, foreseen: &Foreseen) -> Option<([String; 3], bool)> {
         let (index, _) = foreseen.forecast.decides()?;
-        let found_by = |key: &String| unknown::find(key).map(|it| it.found_by);
         // A drive that leaves such a number open is solid-state: only its reads are fitted.
         let of_flash = foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit));
         let decides = found_by(&foreseen.unknowns[index]);
@@ -41,6 +40,10 @@ impl Settle {
             "To settle it, measure your drive; this only reads, for about two minutes:"
         }
     }
+}
+
+fn found_by(key: &str) -> Option<FoundBy> {
+    unknown::find(key).map(|it| it.found_by)
 }
 
 #[cfg(test)]

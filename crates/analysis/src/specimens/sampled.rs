@@ -88,9 +88,11 @@ impl<'a> Sampled<'a> {
         }
         let columns: Vec<Unknown> = unknowns(&arms).into_iter().map(|(_, it)| it).collect();
         let sigma = match &arms[..] {
+            // Without a second arm, the error of the model does not cancel.
             [own] => own.iter().map(|it| it.specimen.model_sigma).fold(0.0, f64::max),
             _ => unshared(of_model(&arms), effects.iter().copied()),
         };
+        // Independent errors of the model add up as squares.
         Some(one_more(logs, &columns, sigma * f64::from(times).sqrt(), ALPHA_DEFAULT))
     }
 
@@ -104,13 +106,10 @@ impl<'a> Sampled<'a> {
     ) -> Option<Vec<&[Simulated<'a>]>> {
         let drives = arms.iter().map(|arm| self.0.get(&(workload, *arm)).map(Vec::as_slice));
         let drives: Vec<&[Simulated]> = drives.collect::<Option<_>>()?;
-        let numbers = |drives: &[Simulated]| -> Vec<Option<u32>> {
-            drives.iter().map(|it| it.specimen.number).collect()
-        };
         // A block pairs the arms only if all of them simulated the same drive in it.
-        let first = numbers(drives.first()?);
+        let first = *drives.first()?;
         let are_paired =
-            blocks == first.len() && drives.iter().all(|drives| numbers(drives) == first);
+            blocks == first.len() && drives.iter().all(|drives| have_same_numbers(drives, first));
         (are_paired && drives.iter().any(|drives| differ(drives))).then_some(drives)
     }
 }
@@ -152,6 +151,12 @@ fn unknowns(arms: &[&[Simulated<'_>]]) -> Vec<(String, Unknown)> {
         }
     }
     found
+}
+
+/// True if two arms simulated the same drives, block by block.
+fn have_same_numbers(one: &[Simulated], other: &[Simulated]) -> bool {
+    let numbers = one.iter().map(|it| it.specimen.number);
+    numbers.eq(other.iter().map(|it| it.specimen.number))
 }
 
 #[cfg(test)]

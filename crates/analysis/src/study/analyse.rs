@@ -106,8 +106,10 @@ fn withheld_on(
 
 /// The series compared host by host: the primary metric and the headline of each workload.
 fn shown_series(experiment: &Experiment, series: &[Series], gate: usize) -> Vec<Series> {
-    let headline = |it: &Series| &experiment.workloads[it.workload].headline;
-    series.iter().filter(|it| *it == &series[gate] || *headline(it) == it.metric).cloned().collect()
+    let shown = series.iter().filter(|it| {
+        *it == &series[gate] || experiment.workloads[it.workload].headline == it.metric
+    });
+    shown.cloned().collect()
 }
 
 /// The limit of an interval where all blocks simulate one drive.
@@ -140,12 +142,11 @@ fn candidate_arm(experiment: &Experiment) -> Result<usize, Refusal> {
 }
 
 fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusal> {
-    let is_primary = |workload: usize| {
-        let rest = experiment.primary.strip_prefix(experiment.workloads[workload].name.as_str());
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
-    if blocks.lost().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+    let is_decisive = blocks.lost().any(|(workload, ..)| {
+        let is_lost = is_primary(experiment, *workload) && !blocks.workloads.contains(workload);
+        blocks.used.is_empty() || is_lost
+    });
+    if is_decisive {
         let why = lost::reasons(experiment, blocks).join("; ");
         return Err(Refusal::request(format!("no block can be compared: {why}")));
     }
@@ -197,11 +198,11 @@ struct Questions {
 
 impl Questions {
     fn new(experiment: &Experiment, series: &[Series], gate: usize) -> Self {
-        let role = |index| if index == gate { Role::Gate } else { Role::Other };
         let mut all = Vec::new();
         for index in 0..series.len() {
+            let role = if index == gate { Role::Gate } else { Role::Other };
             for to in 1..experiment.arms.len() {
-                all.push(Question { series: index, from: 0, to, role: role(index) });
+                all.push(Question { series: index, from: 0, to, role });
             }
         }
         let plain = all.len();
@@ -231,11 +232,13 @@ impl Questions {
         experiment: &Experiment,
         mut outcomes: Vec<Outcome>,
     ) -> (Vec<Outcome>, Vec<ContrastResult>) {
+        debug_assert_eq!(outcomes.len(), self.all.len(), "one outcome for each question");
         let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, indices)| {
             let outcomes = indices.iter().map(|index| outcomes[*index].clone()).collect();
             ContrastResult { name: info.name.clone(), from: info.from, to: info.to, outcomes }
         });
         let contrasts = contrasts.collect();
+        // The plain questions come first; all others are of contrasts.
         outcomes.truncate(self.plain);
         (outcomes, contrasts)
     }
@@ -249,6 +252,7 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     let used = u32::try_from(blocks.used.len()).expect("blocks are counted in 32 bits");
     let planned = match experiment.design {
         Design::Interleaved => experiment.blocks,
+        // Each switch takes effort: the blocks that a verdict needs are enough.
         Design::Grouped => experiment.blocks.min(BLOCKS_MIN),
     };
     if used < planned {
@@ -313,4 +317,10 @@ fn folded(left_out: &[LeftOut]) -> Vec<String> {
             }
         })
         .collect()
+}
+
+/// True if the primary metric is one of this workload.
+fn is_primary(experiment: &Experiment, workload: usize) -> bool {
+    let rest = experiment.primary.strip_prefix(experiment.workloads[workload].name.as_str());
+    rest.is_some_and(|rest| rest.starts_with('.'))
 }

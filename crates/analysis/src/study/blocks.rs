@@ -52,24 +52,25 @@ impl<'a> Blocks<'a> {
         let void = take_out(&mut cells, |run| run.marks.contains(&MarkId::Void));
         let failed = take_out(&mut cells, |run| run.marks.contains(&MarkId::Failed));
         let empty = take_out(&mut cells, |run| is_empty(experiment, run));
-        let ran = |workload: usize, arm: usize| {
-            cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
-        };
-        let workloads: Vec<usize> =
-            (0..workloads).filter(|workload| (0..arms).all(|arm| ran(*workload, arm))).collect();
+        let workloads: Vec<usize> = (0..workloads)
+            .filter(|w| {
+                // Blocks of any number: one good run of each arm is enough.
+                (0..arms)
+                    .all(|arm| cells.range((*w, arm, 0)..=(*w, arm, u32::MAX)).next().is_some())
+            })
+            .collect();
         let mut blocks: Vec<u32> = experiment.runs.iter().map(|run| run.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
-        let whole = |block: u32, has: &dyn Fn(&Cell) -> bool| {
-            !workloads.is_empty()
-                && workloads.iter().all(|w| (0..arms).all(|arm| has(&(*w, arm, block))))
-        };
         let lost = [&empty, &failed, &void];
-        let ran =
-            |cell: &Cell| cells.contains_key(cell) || lost.iter().any(|cells| cells.contains(cell));
-        blocks.retain(|block| whole(*block, &ran));
+        blocks.retain(|block| {
+            is_whole((&workloads, arms), *block, |cell| {
+                cells.contains_key(cell) || lost.iter().any(|cells| cells.contains(cell))
+            })
+        });
         let finished = blocks.clone();
-        blocks.retain(|block| whole(*block, &|cell| cells.contains_key(cell)));
+        blocks
+            .retain(|block| is_whole((&workloads, arms), *block, |cell| cells.contains_key(cell)));
         Self { experiment, cells, empty, failed, void, workloads, finished, used: blocks }
     }
 
@@ -88,10 +89,13 @@ impl<'a> Blocks<'a> {
     /// If no workload ran in every arm.
     pub(super) fn first_arms(&self) -> Vec<usize> {
         let workload = self.workloads[0];
-        let position = |arm: usize, block: u32| self.cells[&(workload, arm, block)][0].position;
-        let arms = 0..self.experiment.arms.len();
-        let first = |block: &u32| arms.clone().min_by_key(|arm| position(*arm, *block));
-        self.used.iter().map(|block| first(block).expect("a study has arms")).collect()
+        let mut first = Vec::with_capacity(self.used.len());
+        for block in &self.used {
+            let arms = 0..self.experiment.arms.len();
+            let earliest = arms.min_by_key(|arm| self.cells[&(workload, *arm, *block)][0].position);
+            first.push(earliest.expect("a study has arms"));
+        }
+        first
     }
 
     /// The drives that the blocks simulated.
@@ -173,9 +177,12 @@ impl<'a> Blocks<'a> {
             .collect()
     }
 
+    fn location(&self, arm: usize, block: u32) -> String {
+        format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name)
+    }
+
     fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, String> {
         let runs = &self.cells[&(workload, arm, block)];
-        let location = || format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name);
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
             let found = run.metrics.iter().find(|m| m.name == metric);
@@ -183,17 +190,18 @@ impl<'a> Blocks<'a> {
                 .ok_or_else(|| {
                     let why = metric::why_missing(metric);
                     let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                    format!("it is missing {}{why}", location())
+                    format!("it is missing {}{why}", self.location(arm, block))
                 })?
                 .value;
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!(
                     "it is {value} {}: the run failed or was too short",
-                    location()
+                    self.location(arm, block)
                 ));
             }
             values.push(value);
         }
+        // The block is the unit of analysis: its runs of one arm are averaged.
         Ok(geometric_mean(&values))
     }
 }
@@ -215,4 +223,9 @@ fn is_empty(experiment: &Experiment, run: &RunSample) -> bool {
     let rate = run.metrics.iter().find(|metric| metric.name == *headline);
     // What is no number at all is refused as such.
     rate.is_none_or(|rate| rate.value <= 0.0)
+}
+
+/// True if a block has a cell of each of the `arms` for each workload.
+fn is_whole((workloads, arms): (&[usize], usize), block: u32, has: impl Fn(&Cell) -> bool) -> bool {
+    !workloads.is_empty() && workloads.iter().all(|w| (0..arms).all(|arm| has(&(*w, arm, block))))
 }

@@ -88,18 +88,13 @@ pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
 fn quantiles(histogram: &Histogram) -> [Option<f64>; 5] {
-    let quantile = |billionths: u64| {
-        let share = Ratio::from_billionths(billionths);
-        let span = histogram.quantile(share);
-        span.filter(|_| quantile_reportable(share.to_f64(), histogram.n())).map(|s| s.ns() as f64)
-    };
-    [
-        quantile(500_000_000),
-        quantile(900_000_000),
-        quantile(990_000_000),
-        quantile(999_000_000),
-        histogram.max().map(|span| span.ns() as f64),
-    ]
+    let [p50, p90, p99, p99_9] =
+        [500_000_000, 900_000_000, 990_000_000, 999_000_000].map(|billionths| {
+            let share = Ratio::from_billionths(billionths);
+            let is_known = quantile_reportable(share.to_f64(), histogram.n());
+            histogram.quantile(share).filter(|_| is_known).map(|span| span.ns() as f64)
+        });
+    [p50, p90, p99, p99_9, histogram.max().map(|span| span.ns() as f64)]
 }
 
 /// The cumulative distribution, thinned to where it moves: equal steps of share in the body, and
@@ -117,17 +112,20 @@ fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
         passed += count;
         let (upper, share) = (upper.ns(), passed as f64 / n);
         let (last_upper, last) = points.last().copied().unwrap_or_default();
+        // Towards the end the steps become smaller, so that the tail keeps its shape.
         let step = SHARE_STEP.min(0.2 * (1.0 - last));
         let is_end = points.is_empty() || passed == histogram.n();
         if !is_end && (share - last < step || points.len() >= POINTS_MAX) {
             continue;
         }
+        // A large bucket rises at its lower edge and not from the point before it.
         let corner = upper - upper / BUCKET_WIDTH;
         if share - before >= SHARE_STEP && corner > last_upper && !points.is_empty() {
             points.push((corner, before));
         }
         points.push((upper, share));
     }
+    debug_assert_eq!(passed, histogram.n(), "the buckets hold all requests");
     points
 }
 

@@ -18,11 +18,10 @@ pub fn figures(result: &StudyResult) -> Vec<Figure> {
             Direction::More => Better::More,
             Direction::Less => Better::Less,
         };
-        let figure = move |(arm, values): (&&str, &Vec<f64>)| Figure {
+        names.iter().zip(&series.values).map(move |(arm, values)| Figure {
             unit: series.unit.clone(),
             ..Figure::new(format!("{arm}/{}", series.name), geometric_mean(values), better)
-        };
-        names.iter().zip(&series.values).map(figure)
+        })
     });
     std::iter::once(ratio).chain(of_arms).collect()
 }

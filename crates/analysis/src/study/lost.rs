@@ -141,16 +141,24 @@ fn withhold_empty(
 /// Returns a clause for each of these arms that completed nothing, or failed, in a block in which
 /// another of them completed something; for a lone arm, in any block.
 fn alone(experiment: &Experiment, blocks: &Blocks, workload: usize, arms: &[usize]) -> Vec<String> {
-    let lost = |arm: usize| {
+    let mut all: Vec<BTreeSet<u32>> = Vec::with_capacity(arms.len());
+    for arm in arms {
         let cells = blocks.empty.union(&blocks.failed);
-        let own = cells.filter(move |cell| (cell.0, cell.1) == (workload, arm));
-        own.map(|(_, _, block)| *block).collect::<BTreeSet<u32>>()
-    };
-    let all: Vec<BTreeSet<u32>> = arms.iter().map(|arm| lost(*arm)).collect();
-    let is_shared = |block: &u32| arms.len() > 1 && all.iter().all(|own| own.contains(block));
+        let own = cells.filter(|cell| (cell.0, cell.1) == (workload, *arm));
+        all.push(own.map(|(_, _, block)| *block).collect());
+    }
     let info = &experiment.workloads[workload];
-    let clause = |(arm, own): (&usize, &BTreeSet<u32>)| {
-        let alone: Vec<u32> = own.iter().copied().filter(|block| !is_shared(block)).collect();
+    let mut clauses = Vec::new();
+    for (arm, own) in arms.iter().zip(&all) {
+        // A block that every arm lost selects none of them.
+        let alone: Vec<u32> = own
+            .iter()
+            .copied()
+            .filter(|block| arms.len() < 2 || !all.iter().all(|own| own.contains(block)))
+            .collect();
+        if alone.is_empty() {
+            continue;
+        }
         let has_failed = alone.iter().any(|it| blocks.failed.contains(&(workload, *arm, *it)));
         let what = if has_failed {
             "failed".to_owned()
@@ -159,15 +167,13 @@ fn alone(experiment: &Experiment, blocks: &Blocks, workload: usize, arms: &[usiz
         } else {
             format!("has no `{}` above 0", info.headline)
         };
-        (!alone.is_empty()).then(|| {
-            format!(
-                "`{}` {what} in {}, so these figures cover only the other blocks",
-                experiment.arms[*arm].name,
-                numbers(&alone),
-            )
-        })
-    };
-    arms.iter().zip(&all).filter_map(clause).collect()
+        clauses.push(format!(
+            "`{}` {what} in {}, so these figures cover only the other blocks",
+            experiment.arms[*arm].name,
+            numbers(&alone),
+        ));
+    }
+    clauses
 }
 
 /// Returns why the blocks that are left say too little of these arms in a workload.

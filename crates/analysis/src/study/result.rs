@@ -85,11 +85,11 @@ impl StudyResult {
     /// of its workload, else any headline.
     pub fn open(&self) -> Option<&Outcome> {
         let workload = self.series_of(self.primary()).workload;
-        let contrasts = || self.contrasts.iter().flat_map(|contrast| &contrast.outcomes);
-        let of_primary = contrasts().filter(|it| self.series_of(it).workload == workload);
+        let contrasts = self.contrasts.iter().flat_map(|contrast| &contrast.outcomes);
+        let of_primary = contrasts.clone().filter(|it| self.series_of(it).workload == workload);
         let headlines = self.outcomes.iter().filter(|it| self.is_headline(self.series_of(it)));
         let candidates =
-            std::iter::once(self.primary()).chain(of_primary).chain(contrasts()).chain(headlines);
+            std::iter::once(self.primary()).chain(of_primary).chain(contrasts).chain(headlines);
         candidates.into_iter().find(|it| it.depends())
     }
 

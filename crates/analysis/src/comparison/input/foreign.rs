@@ -26,15 +26,16 @@ pub struct ArmResults {
 /// A file with runs of several configurations has separate metrics for each, called
 /// `CONFIGURATION/METRIC`.
 pub fn from_foreign(arms: &[ArmResults]) -> Result<Input, Refusal> {
-    let files = || arms.iter().flat_map(|arm| &arm.files);
-    let are_one = files().all(|file| file.runs.windows(2).all(|two| two[0].arm == two[1].arm));
+    let files = arms.iter().flat_map(|arm| &arm.files);
+    let are_one =
+        files.clone().all(|file| file.runs.windows(2).all(|two| two[0].arm == two[1].arm));
     let named = arms.iter().map(|arm| {
         let runs = arm.files.iter().flat_map(|file| {
             if are_one { file.runs.iter().map(|run| vec![run]).collect() } else { together(file) }
         });
         (arm.name.clone(), runs.collect())
     });
-    input(named.collect(), are_one, files())
+    input(named.collect(), are_one, files)
 }
 
 /// The first run of every configuration of a file, then the second of each, and so on.

@@ -24,16 +24,8 @@ pub(super) const BLOCKS: &str = "The runs are of several machines, and each is c
 /// # Errors
 /// The arms ran on different machines.
 pub(super) fn are_blocks(arms: &[OnHosts]) -> Result<bool, Refusal> {
-    let of_arm = |arm: &OnHosts| {
-        let mut hosts = BTreeSet::new();
-        for host in &arm.runs {
-            if !hosts.contains(host) {
-                hosts.insert(host.clone());
-            }
-        }
-        hosts
-    };
-    let hosts: Vec<BTreeSet<Option<Arc<str>>>> = arms.iter().map(of_arm).collect();
+    let hosts: Vec<BTreeSet<Option<Arc<str>>>> =
+        arms.iter().map(|arm| arm.runs.iter().cloned().collect()).collect();
     let all: BTreeSet<&Arc<str>> = hosts.iter().flatten().flatten().collect();
     if all.len() < 2 {
         return Ok(false);

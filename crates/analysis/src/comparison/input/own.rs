@@ -85,6 +85,7 @@ impl OwnRuns {
     /// Remembers a digest that was not seen lately, and returns its index.
     fn learn(&mut self, common: Arc<CommonRun>) -> usize {
         if self.known.len() == KNOWN_MAX {
+            // The oldest: runs of the same work mostly follow one another.
             self.known.remove(0);
         }
         if !self.facts.contains(&common.facts) {

@@ -56,22 +56,17 @@ pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, Refusal> {
 /// The arms in order, the baseline first. Which line came first says nothing: in a randomised
 /// experiment that is chance.
 fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal> {
-    let find = |name: &String| {
-        known.iter().copied().find(|it| it == name).ok_or_else(|| {
-            let hint = suggest::among(name, known);
-            Refusal::request(format!("there is no arm `{name}`; {hint}"))
-        })
-    };
     if !choice.arms.is_empty() {
-        return choice.arms.iter().map(find).collect();
+        return choice.arms.iter().map(|name| known_arm(known, name)).collect();
     }
-    let baseline = choice.baseline.as_ref().map(find).transpose()?;
+    let baseline = choice.baseline.as_ref().map(|name| known_arm(known, name)).transpose()?;
     match (known, baseline) {
         ([_, _], Some(baseline)) => {
             let mut names = known.to_vec();
             names.sort_by_key(|arm| *arm != baseline);
             Ok(names)
         }
+        // Such names have an order that needs no choice.
         ([] | [_] | ["A", "B"] | ["a", "b"], _) => Ok(known.to_vec()),
         _ if choice.equal => Ok(known.to_vec()),
         ([one, other], None) => Err(Refusal::request(format!(
@@ -114,6 +109,7 @@ fn directions<'a>(
         let by_word = choice.better;
         let taken = match by_line {
             Some(better) => Some(better),
+            // An option for all metrics says less about one of several than its name does.
             None if only => by_word.or(by_name),
             None => by_name.or(by_word),
         };
@@ -183,4 +179,11 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
 fn first_repeat(rows: &[PairRow]) -> Option<&PairRow> {
     let mut seen = BTreeSet::new();
     rows.iter().find(|row| !seen.insert((&row.block, &row.arm, &row.metric)))
+}
+
+fn known_arm<'a>(known: &[&'a str], name: &str) -> Result<&'a str, Refusal> {
+    known.iter().copied().find(|it| *it == name).ok_or_else(|| {
+        let hint = suggest::among(name, known);
+        Refusal::request(format!("there is no arm `{name}`; {hint}"))
+    })
 }

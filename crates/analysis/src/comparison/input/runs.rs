@@ -57,6 +57,7 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     if by_host {
         hosts::number(&mut named, &ran_on);
     }
+    // Before copies are left out, which changes the numbers of runs.
     let by_order = order_note(&named);
     for (arm, own) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, own));
@@ -105,6 +106,7 @@ fn provenance(arms: &[OwnRuns]) -> Provenance {
         |run: &OwnRun| run.shared.host.is_none() && run.shared.marks.contains(&MarkId::Modelled);
     let simulated = arms.iter().all(|arm| {
         let mut seeds = BTreeSet::new();
+        // Simulated runs with one seed are the same run.
         arm.runs.iter().all(|run| is_simulated(run) && seeds.insert(run.seed))
     });
     if simulated { Provenance::Simulated } else { Provenance::Unknown }

@@ -37,18 +37,14 @@ pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
         .flat_map(|(arm, it)| it.runs.iter().map(move |run| (run.ended_unix_s, arm)));
     let mut sequence: Vec<(Option<u64>, usize)> = times.collect();
     sequence.sort_unstable();
-    let has_each_once = |block: &[(Option<u64>, usize)]| {
-        let mut of: Vec<usize> = block.iter().map(|(_, arm)| *arm).collect();
-        of.sort_unstable();
-        of.iter().copied().eq(0..arms.len())
-    };
     // Runs that ended in one second may be of either order.
     if sequence.windows(2).any(|two| two[0].0 == two[1].0 && two[0].1 != two[1].1) {
         return Order::Unknown;
     }
-    if sequence.chunks(arms.len()).all(has_each_once) {
+    if sequence.chunks(arms.len()).all(|block| has_each_once(block, arms.len())) {
         return Order::Alternated;
     }
+    // Each arm but the first has one beginning: that is fewer changes than arms.
     let one_by_one = sequence.windows(2).filter(|two| two[0].1 != two[1].1).count() < arms.len();
     let how = if one_by_one {
         "all runs of one arm were made before those of the next"
@@ -56,6 +52,13 @@ pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
         "the runs of the arms do not form blocks of one run each"
     };
     Order::NotAlternated(how.to_owned())
+}
+
+/// True if a block has one run of each arm.
+fn has_each_once(block: &[(Option<u64>, usize)], arms: usize) -> bool {
+    let mut found: Vec<usize> = block.iter().map(|(_, arm)| *arm).collect();
+    found.sort_unstable();
+    found.into_iter().eq(0..arms)
 }
 
 #[cfg(test)]

@@ -87,10 +87,11 @@ fn different_works(arm: &ArmRuns) -> Vec<&Work> {
 
 /// True if a factor that was typed means a key.
 fn is_meant(factor: &str, key: &str) -> bool {
-    let same = |one: &str, other: &str| one.replace('-', "_") == other.replace('-', "_");
     let plain = short(key);
     let option = plain.strip_prefix(drivelab_core::record::SUITE).unwrap_or(plain);
-    if [key, plain, option].iter().any(|name| same(factor, name)) {
+    // Factors are written as options are, keys as in a file.
+    let factor_key = factor.replace('-', "_");
+    if [key, plain, option].iter().any(|name| name.replace('-', "_") == factor_key) {
         return true;
     }
     let names = [factor, plain].map(|name| factor::find(name).map(|it: &Factor| it.name));
@@ -98,11 +99,11 @@ fn is_meant(factor: &str, key: &str) -> bool {
 }
 
 fn unknown(factor: &str, keys: &[&str]) -> Refusal {
-    let known = || factor::names().into_iter().chain(keys.iter().map(|key| short(key)));
-    if let Some(meant) = config::nearest(factor, known()) {
+    let known = factor::names().into_iter().chain(keys.iter().map(|key| short(key)));
+    let mut names: Vec<&str> = known.collect();
+    if let Some(meant) = config::nearest(factor, names.iter().copied()) {
         return Refusal::request(format!("unknown factor `{factor}`; did you mean `{meant}`?"));
     }
-    let mut names: Vec<&str> = known().collect();
     names.dedup();
     let known = names.join("`, `");
     Refusal::request(format!("unknown factor `{factor}`; known: `{known}`"))
@@ -199,14 +200,12 @@ fn named(found: &[&WorkDifference], arms: (usize, usize)) -> String {
 
 /// Declared keys that are the same in both arms: what made the difference was something else.
 fn unchanged(asked: &Asked<'_>, outcomes: &[Outcome]) -> Vec<Withheld> {
-    let same = |factor: &&String| {
-        let of_attachment = factor::find(factor).is_some();
-        !of_attachment && !asked.differences.iter().any(|it| is_meant(factor, &it.key))
-    };
     asked
         .factors
         .iter()
-        .filter(same)
+        // Factors of the attachment are compared with the inspections.
+        .filter(|factor| factor::find(factor).is_none())
+        .filter(|factor| !asked.differences.iter().any(|it| is_meant(factor, &it.key)))
         .filter_map(|factor| {
             let mut runs = asked.arms.iter().flat_map(|arm| &arm.runs);
             let value = runs.find_map(|run| run.work.iter().find(|(key, _)| is_meant(factor, key)));
@@ -235,29 +234,31 @@ pub(crate) fn notes(asked: &Asked<'_>) -> Vec<String> {
         ));
         return notes;
     }
-    let listed = |is: &dyn Fn(&WorkDifference) -> bool| {
-        let found = asked.differences.iter().filter(|it| is(it));
-        let all: Vec<String> = found
-            .map(|it| {
-                let arms: Vec<String> = (0..asked.arms.len())
-                    .map(|arm| format!("{} in `{}`", it.shown(arm), asked.arms[arm].name))
-                    .collect();
-                format!("{} {}", it.key, arms.join(", "))
-            })
-            .collect();
-        let more = all.len().saturating_sub(KEYS_MAX);
-        let shown = all[..all.len() - more].join("; ");
-        let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-        (!all.is_empty()).then(|| format!("{shown}{more}"))
-    };
-    let declared = listed(&|it| asked.is_declared(&it.key));
+    let declared = listed(asked, |it| asked.is_declared(&it.key));
     notes.extend(declared.map(|all| format!("The arms are meant to differ: {all}.")));
-    let one_sided = |it: &WorkDifference| {
-        let is_known = (1..asked.arms.len()).any(|to| it.is_between((0, to)));
-        let is_mixed = (0..asked.arms.len()).any(|arm| it.is_within(arm));
-        !is_known && !is_mixed && !asked.is_declared(&it.key)
-    };
-    let unstated = listed(&one_sided);
+    let unstated = listed(asked, |it| is_one_sided(asked, it));
     notes.extend(unstated.map(|all| format!("Not every arm states: {all}.")));
     notes
+}
+
+/// The differences of one kind, each with its value in every arm; `None` if there are none.
+fn listed(asked: &Asked<'_>, is_of_kind: impl Fn(&WorkDifference) -> bool) -> Option<String> {
+    let mut all = Vec::new();
+    for it in asked.differences.iter().filter(|it| is_of_kind(it)) {
+        let arms: Vec<String> = (0..asked.arms.len())
+            .map(|arm| format!("{} in `{}`", it.shown(arm), asked.arms[arm].name))
+            .collect();
+        all.push(format!("{} {}", it.key, arms.join(", ")));
+    }
+    let more = all.len().saturating_sub(KEYS_MAX);
+    let shown = all[..all.len() - more].join("; ");
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    (!all.is_empty()).then(|| format!("{shown}{more}"))
+}
+
+/// True if a difference is undeclared and only that one arm states a key and another does not.
+fn is_one_sided(asked: &Asked<'_>, it: &WorkDifference) -> bool {
+    let is_known = (1..asked.arms.len()).any(|to| it.is_between((0, to)));
+    let is_mixed = (0..asked.arms.len()).any(|arm| it.is_within(arm));
+    !is_known && !is_mixed && !asked.is_declared(&it.key)
 }

@@ -17,18 +17,13 @@ impl<'a> Doubts<'a> {
     pub(super) fn of(experiment: &'a Experiment, blocks: &'a Blocks<'a>) -> Self {
         let flaws = (0..experiment.workloads.len())
             .map(|workload| {
-                let flaws = |arm: usize| {
-                    experiment
-                        .runs
-                        .iter()
-                        .filter(|run| (run.workload, run.arm) == (workload, arm))
-                        .map(|run| &run.flaws[..])
-                        .collect()
-                };
-                let arms = experiment.arms.iter().enumerate();
-                let arms: Vec<OfArm<'_>> = arms
-                    .map(|(index, arm)| OfArm { name: &arm.name, runs: flaws(index) })
-                    .collect();
+                let mut arms: Vec<OfArm<'_>> = Vec::with_capacity(experiment.arms.len());
+                for (index, arm) in experiment.arms.iter().enumerate() {
+                    let runs = experiment.runs.iter();
+                    let runs = runs.filter(|run| (run.workload, run.arm) == (workload, index));
+                    let runs = runs.map(|run| &run.flaws[..]).collect();
+                    arms.push(OfArm { name: &arm.name, runs });
+                }
                 // Blocks with void runs are left out already.
                 validity::reasons(&arms, false)
             })
@@ -42,9 +37,10 @@ impl<'a> Doubts<'a> {
             .iter()
             .enumerate()
             .flat_map(|(workload, reasons)| {
-                let is_of_work = |it: &Outcome| series[it.series].workload == workload;
-                let reasons = reasons.iter().cloned();
-                reasons.map(|it| it.concerning(outcomes, is_of_work)).collect::<Vec<_>>()
+                let withheld = reasons.iter().cloned().map(|reason| {
+                    reason.concerning(outcomes, |it| series[it.series].workload == workload)
+                });
+                withheld.collect::<Vec<_>>()
             })
             .collect()
     }

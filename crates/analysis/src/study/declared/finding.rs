@@ -78,17 +78,18 @@ impl<'a> FigureRef<'a> {
     fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
         let form = "a figure is `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`";
         let (metric, rest) = text.split_once(" of ").ok_or(form)?;
-        let find = |name: &str| arms.iter().position(|arm| *arm == name.trim());
-        if let Some(arm) = find(rest) {
+        if let Some(arm) = arm_named(arms, rest) {
             return Ok(Self { metric: metric.trim(), arm, over: None });
         }
+        // The name of an arm may contain ` over `, too: every split is tried.
         for (at, between) in rest.match_indices(" over ") {
-            let both = (find(&rest[..at]), find(&rest[at + between.len()..]));
+            let both = (arm_named(arms, &rest[..at]), arm_named(arms, &rest[at + between.len()..]));
             if let (Some(arm), over @ Some(_)) = both {
                 return Ok(Self { metric: metric.trim(), arm, over });
             }
         }
-        let named = rest.split(" over ").find(|name| find(name).is_none()).unwrap_or(rest);
+        let named =
+            rest.split(" over ").find(|name| arm_named(arms, name).is_none()).unwrap_or(rest);
         Err(format!("there is no arm `{named}`; {}", suggest::among(named, arms)))
     }
 }
@@ -128,6 +129,7 @@ pub(crate) fn answers(
             }
         };
         let effect = effects.next().expect("one effect for each measured figure");
+        // The figure of one arm has a unit, the ratio of two has none.
         let value = if figure.unit.is_some() { figure.mean } else { effect.ratio };
         let prediction95 = figure.one_more(series, sampled);
         let workload = series[figure.series].workload;
@@ -180,22 +182,16 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
         format!("`{bare}` was not measured; {}", suggest::among(bare, &known))
     })?;
     let found = &series[index];
-    let values = |arm: usize| -> Result<Vec<f64>, String> {
-        let dollars = match (per_dollar, arms[arm].price_usd) {
-            (false, _) => 1.0,
-            (true, Some(price)) => price,
-            (true, None) => return Err(format!("`{}` has no `price_usd`", names[arm])),
-        };
-        Ok(found.values[arm].iter().map(|value| value / dollars).collect())
-    };
-    let mine = values(arm)?;
-    let others = over.map(values).transpose()?;
-    let log = |block: usize| {
-        let other = others.as_ref().map_or(0.0, |others| libm::log(others[block]));
-        libm::log(mine[block]) - other
-    };
-    let unit = others.is_none().then(|| metric.rsplit('.').next().unwrap_or(metric).to_owned());
-    let logs = (0..mine.len()).map(log).collect();
+    let mine = values_of(&arms[arm], &found.values[arm], per_dollar)?;
+    let mut logs: Vec<f64> = mine.iter().map(|value| libm::log(*value)).collect();
+    if let Some(over) = over {
+        let others = values_of(&arms[over], &found.values[over], per_dollar)?;
+        debug_assert_eq!(others.len(), logs.len(), "every arm has a value in every block");
+        for (log, other) in logs.iter_mut().zip(others) {
+            *log -= libm::log(other);
+        }
+    }
+    let unit = over.is_none().then(|| metric.rsplit('.').next().unwrap_or(metric).to_owned());
     let arms = over.into_iter().chain([arm]).collect();
     Ok(Measured { mean: geometric_mean(&mine), logs, unit, series: index, arms })
 }
@@ -213,6 +209,7 @@ fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
 }
 
 fn judged(finding: &Finding, [lo, hi]: [f64; 2]) -> Answer {
+    debug_assert!(lo <= hi, "an interval from {lo} to {hi}");
     let least = finding.at_least.unwrap_or(f64::NEG_INFINITY);
     let most = finding.at_most.unwrap_or(f64::INFINITY);
     if least <= lo && hi <= most {
@@ -300,6 +297,20 @@ impl FindingResult {
             None => figures::times(value),
         }
     }
+}
+
+fn arm_named(arms: &[&str], name: &str) -> Option<usize> {
+    arms.iter().position(|arm| *arm == name.trim())
+}
+
+/// The values of an arm, divided by its price if they are per dollar.
+fn values_of(arm: &ArmInfo, values: &[f64], per_dollar: bool) -> Result<Vec<f64>, String> {
+    let dollars = match (per_dollar, arm.price_usd) {
+        (false, _) => 1.0,
+        (true, Some(price)) => price,
+        (true, None) => return Err(format!("`{}` has no `price_usd`", arm.name)),
+    };
+    Ok(values.iter().map(|value| value / dollars).collect())
 }
 
 #[cfg(test)]

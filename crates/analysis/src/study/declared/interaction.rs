@@ -78,9 +78,9 @@ pub(crate) fn interactions(
             *index != gate && experiment.workloads[series.workload].headline == series.metric
         })
         .collect();
-    let of = |indices: &[usize]| family(experiment, &layouts, (series, sampled), indices);
-    let mut results = of(&[gate]);
-    results.extend(of(&others));
+    // Two families: the primary metric is not adjusted for the others.
+    let mut results = family(experiment, &layouts, (series, sampled), &[gate]);
+    results.extend(family(experiment, &layouts, (series, sampled), &others));
     for result in &mut results {
         result.withheld = doubt(result.series);
         if result.withheld.is_some() {
@@ -138,6 +138,7 @@ fn family(
         })
         .collect();
     let means = effects(&rows, ALPHA_DEFAULT, experiment.seed);
+    debug_assert_eq!(means.len(), rows.len(), "one effect for each row");
     let mut found = means.into_iter().zip(&rows);
     asked
         .into_iter()
@@ -162,6 +163,7 @@ fn one_more(
 ) -> Option<[f64; 2]> {
     let arms: Vec<usize> = (0..series[index].values.len()).collect();
     let effects = outcome::effects(series, index, &arms);
+    // An interaction is the ratio of two ratios, each with its error.
     let times = if matches!(contrast, Contrast::Interaction { .. }) { 2 } else { 1 };
     sampled.one_more((series[index].workload, &arms), (row, &effects), times)
 }
@@ -173,26 +175,20 @@ fn result(
     effects: Vec<FoundEffect>,
 ) -> InteractionResult {
     let enough = series.values.first().is_some_and(|values| values.len() >= BLOCKS_MIN as usize);
-    let strength = |it: &FoundEffect| libm::log(it.mean.ratio).abs();
     let all = effects.iter().filter(|it| matches!(it.contrast, Contrast::Interaction { .. }));
-    // Of drives it is shown that is true of their mean and of one more of them.
-    let verdict = |it: &FoundEffect| {
-        let of = |ci95| interacts(&Effect { ci95, ..it.mean }, series.margin, enough);
-        let of_mean = of(it.mean.ci95);
-        match it.prediction95.map(|limits| of(Some(limits))) {
-            Some(of_drive) if of_drive != of_mean => Interacts::NotShown,
-            _ => of_mean,
-        }
-    };
     let strongest = *all
         .clone()
         .max_by(|one, other| {
-            let shown = |it: &FoundEffect| verdict(it) == Interacts::Interact;
-            shown(one).cmp(&shown(other)).then(strength(one).total_cmp(&strength(other)))
+            // A shown interaction before a larger one that may be chance.
+            let [shown, other_shown] =
+                [one, other].map(|it| verdict(it, series.margin, enough) == Interacts::Interact);
+            let [strength, other_strength] = [one, other].map(|it| libm::log(it.mean.ratio).abs());
+            shown.cmp(&other_shown).then(strength.total_cmp(&other_strength))
         })
         .expect("two factors of two levels interact somewhere");
-    let independent = all.clone().all(|it| verdict(it) == Interacts::Independent);
-    let verdict = match verdict(&strongest) {
+    let independent =
+        all.clone().all(|it| verdict(it, series.margin, enough) == Interacts::Independent);
+    let verdict = match verdict(&strongest, series.margin, enough) {
         Interacts::Interact => Interacts::Interact,
         _ if independent => Interacts::Independent,
         _ => Interacts::NotShown,
@@ -200,16 +196,11 @@ fn result(
     let mut cells: Vec<[usize; 2]> = layout.arms.clone();
     cells.sort_unstable();
     cells.dedup();
-    let value = |cell: &[usize; 2]| {
-        let arms = layout.arms.iter().zip(&series.values).filter(|(levels, _)| *levels == cell);
-        let means: Vec<f64> = arms.map(|(_, values)| geometric_mean(values)).collect();
-        geometric_mean(&means)
-    };
     InteractionResult {
         series: index,
         factors: layout.factors.clone(),
         levels: layout.levels.clone(),
-        cells: cells.iter().map(|cell| (*cell, value(cell))).collect(),
+        cells: cells.iter().map(|cell| (*cell, mean_of_cell(layout, series, *cell))).collect(),
         effects,
         strongest,
         verdict,
@@ -222,14 +213,6 @@ impl InteractionResult {
     pub fn sentence(&self) -> String {
         let Contrast::Interaction { to: [to, other] } = self.strongest.contrast else {
             unreachable!("the strongest interaction is one")
-        };
-        let at = |level: usize| {
-            let simple = Contrast::Simple { factor: 0, to, at: level };
-            let effect = self.effects.iter().find(|it| it.contrast == simple);
-            let effect = effect.map(|it| it.mean.ratio);
-            let level = &self.levels[1][level];
-            let what = helps(effect.unwrap_or(1.0));
-            format!("{what} with {} {level}", self.factors[1])
         };
         let FoundEffect { mean: effect, prediction95, .. } = self.strongest;
         let interval = effect.ci95.map_or_else(
@@ -245,10 +228,18 @@ impl InteractionResult {
             self.factors[0],
             self.levels[0][to],
             self.levels[0][0],
-            at(other),
-            at(0),
+            self.simple_effect(to, other),
+            self.simple_effect(to, 0),
             figures::times(effect.ratio),
         )
+    }
+
+    /// The effect of level `to` of the first factor at one level of the second, in words.
+    fn simple_effect(&self, to: usize, level: usize) -> String {
+        let simple = Contrast::Simple { factor: 0, to, at: level };
+        let effect = self.effects.iter().find(|it| it.contrast == simple);
+        let what = helps(effect.map_or(1.0, |it| it.mean.ratio));
+        format!("{what} with {} {}", self.factors[1], self.levels[1][level])
     }
 }
 
@@ -256,4 +247,25 @@ impl InteractionResult {
 fn helps(ratio: f64) -> String {
     let percent = figures::percent_change(ratio);
     if ratio >= 1.0 { format!("helps by {percent}") } else { format!("costs {percent}") }
+}
+
+/// The verdict on one interaction. Of drives it is shown that is true of their mean and of one more
+/// of them.
+fn verdict(effect: &FoundEffect, margin: f64, enough: bool) -> Interacts {
+    let of_mean = interacts(&effect.mean, margin, enough);
+    let of_drive = effect
+        .prediction95
+        .map(|limits| interacts(&Effect { ci95: Some(limits), ..effect.mean }, margin, enough));
+    match of_drive {
+        Some(of_drive) if of_drive != of_mean => Interacts::NotShown,
+        _ => of_mean,
+    }
+}
+
+/// The mean of the arms at one level of each factor.
+fn mean_of_cell(layout: &Layout, series: &Series, cell: [usize; 2]) -> f64 {
+    let arms = layout.arms.iter().zip(&series.values).filter(|(levels, _)| **levels == cell);
+    let means: Vec<f64> = arms.map(|(_, values)| geometric_mean(values)).collect();
+    debug_assert!(!means.is_empty(), "a cell is listed for its arms");
+    geometric_mean(&means)
 }

@@ -84,8 +84,8 @@ pub(super) fn analyse(
     };
     let (mut own, mut missing) = (vec![Vec::new(); first.hosts.len()], Vec::new());
     for one in series {
-        let of_host = |host: &HostSample| samples.series(one, host.rank, used);
-        match first.hosts.iter().map(of_host).collect::<Result<Vec<Series>, String>>() {
+        let of_hosts = first.hosts.iter().map(|host| samples.series(one, host.rank, used));
+        match of_hosts.collect::<Result<Vec<Series>, String>>() {
             Ok(all) => own.iter_mut().zip(all).for_each(|(own, one)| own.push(one)),
             Err(why) => {
                 missing.push(format!("`{}` is not compared host by host: {why}.", one.name));
@@ -95,15 +95,11 @@ pub(super) fn analyse(
     let arms = experiment.arms.len();
     let blocked = judged(blocked(&own), arms, gate, rules)?;
     let mut each = judged(own.concat(), arms, "", rules)?.split(own.len());
-    let straggled = |rank| {
-        let hosts = experiment.runs.iter().flat_map(|run| &run.hosts);
-        hosts.filter(|host| host.rank == rank && host.is_straggler).count()
-    };
     let hosts = first.hosts.iter().map(|host| OneHost {
         rank: host.rank,
         host: host.host.clone(),
         target: host.target.clone(),
-        straggled: straggled(host.rank),
+        straggled: times_straggled(experiment, host.rank),
         judged: each.next().unwrap_or_default(),
     });
     let hosts = hosts.collect();
@@ -127,23 +123,28 @@ impl<'a> Samples<'a> {
 
     /// The same metric of one host alone.
     fn series(&self, of: &Series, rank: u32, used: &[u32]) -> Result<Series, String> {
-        let value = |arm: usize, block: u32| {
-            let found = self.0.get(&(of.workload, arm, block, rank));
-            let figures = found
-                .into_iter()
-                .flatten()
-                .filter_map(|host| host.metrics.iter().find(|metric| metric.name == of.metric));
-            let values: Vec<f64> = figures.map(|metric| metric.value).collect();
-            let is_there =
-                !values.is_empty() && values.iter().all(|it| it.is_finite() && *it > 0.0);
-            is_there
-                .then(|| geometric_mean(&values))
-                .ok_or_else(|| format!("rank {rank} has no figure of it in block {}", block + 1))
-        };
-        let values = (0..of.values.len())
-            .map(|arm| used.iter().map(|block| value(arm, *block)).collect())
-            .collect::<Result<Vec<Vec<f64>>, String>>()?;
+        let mut values = Vec::with_capacity(of.values.len());
+        for arm in 0..of.values.len() {
+            let blocks = used.iter().map(|block| {
+                self.value(of, (arm, *block, rank)).ok_or_else(|| {
+                    format!("rank {rank} has no figure of it in block {}", block + 1)
+                })
+            });
+            values.push(blocks.collect::<Result<Vec<f64>, String>>()?);
+        }
         Ok(Series { values, ..of.clone() })
+    }
+
+    /// The value of a metric on one host in a block; `None` unless every run has one above 0.
+    fn value(&self, of: &Series, (arm, block, rank): (usize, u32, u32)) -> Option<f64> {
+        let found = self.0.get(&(of.workload, arm, block, rank));
+        let figures = found
+            .into_iter()
+            .flatten()
+            .filter_map(|host| host.metrics.iter().find(|metric| metric.name == of.metric));
+        let values: Vec<f64> = figures.map(|metric| metric.value).collect();
+        let is_usable = !values.is_empty() && values.iter().all(|it| it.is_finite() && *it > 0.0);
+        is_usable.then(|| geometric_mean(&values))
     }
 }
 
@@ -155,14 +156,14 @@ fn blocked(own: &[Vec<Series>]) -> Vec<Series> {
         .iter()
         .enumerate()
         .map(|(index, one)| {
-            let value = |arm: usize, block: usize| {
-                let of_hosts = own.iter().map(|series| series[index].values[arm][block]);
-                geometric_mean(&of_hosts.collect::<Vec<f64>>())
-            };
-            let values = one.values.iter().enumerate();
-            let values = values
-                .map(|(arm, blocks)| (0..blocks.len()).map(|block| value(arm, block)).collect());
-            Series { values: values.collect(), ..one.clone() }
+            let mut values = one.values.clone();
+            for (arm, blocks) in values.iter_mut().enumerate() {
+                for (block, value) in blocks.iter_mut().enumerate() {
+                    let of_hosts = own.iter().map(|series| series[index].values[arm][block]);
+                    *value = geometric_mean(&of_hosts.collect::<Vec<f64>>());
+                }
+            }
+            Series { values, ..one.clone() }
         })
         .collect()
 }
@@ -235,4 +236,10 @@ impl OnHosts {
         });
         slow.chain(self.missing.iter().cloned()).collect()
     }
+}
+
+/// The number of runs in which a rank was a straggler.
+fn times_straggled(experiment: &Experiment, rank: u32) -> usize {
+    let hosts = experiment.runs.iter().flat_map(|run| &run.hosts);
+    hosts.filter(|host| host.rank == rank && host.is_straggler).count()
 }
