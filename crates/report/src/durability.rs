@@ -91,6 +91,7 @@ pub fn of_model(pace: &PromiseRate, why: &str, pages: &Judgement) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
 fn rate(pace: &PromiseRate) -> String {
+    // Without a promise no time may have passed.
     let a_second = pace.promised as f64 * 1e9 / pace.took.ns().max(1) as f64;
     // A page that was written twice is two of them.
     format!("{} acknowledged, {a_second:.0} per second", counted(pace.promised, "write"))

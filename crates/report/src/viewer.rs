@@ -26,11 +26,12 @@ const PAGES: [(&str, &str); 7] = [
 /// `page` is no page of this crate.
 pub fn within(page: &str, here: &str) -> String {
     let (head, body) = page.split_once("</head>\n<body>\n").expect("every page has a body");
-    let link = |(address, words): (&str, &str)| {
-        let current = if address == here { " aria-current=\"page\"" } else { "" };
-        format!("<a href=\"{address}\"{current}>{words}</a>\n")
-    };
-    let links: String = PAGES.map(link).concat();
+    let links: String = PAGES
+        .map(|(address, words)| {
+            let current = if address == here { " aria-current=\"page\"" } else { "" };
+            format!("<a href=\"{address}\"{current}>{words}</a>\n")
+        })
+        .concat();
     format!(
         "{head}<style>\n{STYLE}</style>\n</head>\n<body>\n<nav aria-label=\"Viewer\">\n{links}\
          </nav>\n{body}"

@@ -70,11 +70,13 @@ pub fn article(number: &str) -> Result<Article, Refusal> {
 impl Published {
     /// The factors by which each other arm is better than the first.
     fn ratios(&self) -> Vec<f64> {
-        let ratio = |value: &f64| match self.better {
-            drivelab_core::record::Better::Less => self.values[0] / value,
-            _ => value / self.values[0],
-        };
-        self.values[1..].iter().map(ratio).collect()
+        self.values[1..]
+            .iter()
+            .map(|value| match self.better {
+                drivelab_core::record::Better::Less => self.values[0] / value,
+                _ => value / self.values[0],
+            })
+            .collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use drivelab_analysis::figures;
 use drivelab_core::config::Choice as _;
 
-use super::{ARTICLES, Article, Published, article};
+use super::{ARTICLES, Article, article};
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 
@@ -54,7 +54,7 @@ fn figures(article: &Article) -> String {
     let mut heads = vec!["test", "unit"];
     heads.extend(article.arms.iter().map(String::as_str));
     heads.extend(["ratio", "what it is"]);
-    let row = |figure: &Published| {
+    let rows = article.figures.iter().map(|figure| {
         let ratios = figure.ratios().into_iter().map(figures::times);
         let labels = figure.labels.iter().map(|label| label.name().to_owned());
         let mut cells = vec![escape(&figure.test), escape(&figure.unit)];
@@ -62,6 +62,6 @@ fn figures(article: &Article) -> String {
         cells.push(ratios.collect::<Vec<_>>().join(", "));
         cells.push(escape(each("", labels, ", ").trim_end_matches(", ")));
         cells
-    };
-    table(&heads, article.figures.iter().map(row))
+    });
+    table(&heads, rows)
 }

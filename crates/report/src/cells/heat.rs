@@ -1,7 +1,7 @@
 //! The heat maps: how well drives work together, and every cell.
 
 use drivelab_analysis::cells::{Cells, Row, SUM};
-use drivelab_core::matrix::{Group, order, plural};
+use drivelab_core::matrix::{order, plural};
 
 use crate::page::html::{each, escape, scroll};
 
@@ -17,10 +17,10 @@ struct Map {
 impl Map {
     fn html(&self, name: &str) -> String {
         let heads = each("<th scope=\"col\">", self.heads.iter().map(|it| escape(it)), "</th>");
-        let row = |(name, cells): &(String, Vec<String>)| {
-            format!("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape(name), cells.concat())
-        };
-        let rows: String = self.rows.iter().map(row).collect();
+        let rows = self.rows.iter().map(|(name, cells)| {
+            format!("<th scope=\"row\">{}</th>{}", escape(name), cells.concat())
+        });
+        let rows = each("<tr>", rows, "</tr>\n");
         let table = format!(
             "<table class=\"heat\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
              </table>"
@@ -41,13 +41,17 @@ fn cell(share: Option<f64>, text: &str) -> String {
 pub(super) fn scaling(cells: &Cells, means: &[Row], arm: usize) -> String {
     let mut heads = vec!["% of the sum".to_owned()];
     heads.extend(cells.matrix.bs.iter().map(ToString::to_string));
-    let row = |group: Group| {
-        let shares = cells.line(means, arm, group);
-        let shares = shares.iter().map(|row| row.and_then(Row::scaling));
-        let text = |share: Option<f64>| format!("{:.0}", 100.0 * share.unwrap_or_default());
-        (group.words(), shares.map(|share| cell(share, &text(share))).collect())
-    };
-    let rows = cells.matrix.groups().into_iter().map(row).collect();
+    let rows = cells
+        .matrix
+        .groups()
+        .into_iter()
+        .map(|group| {
+            let shares = cells.line(means, arm, group);
+            let shares = shares.iter().map(|row| row.and_then(Row::scaling));
+            let text = |share: Option<f64>| format!("{:.0}", 100.0 * share.unwrap_or_default());
+            (group.words(), shares.map(|share| cell(share, &text(share))).collect())
+        })
+        .collect();
     Map { heads, rows }.html("How well the drives work together")
 }
 

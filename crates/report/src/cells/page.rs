@@ -19,6 +19,7 @@ pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
         let title = format!("<b>{}</b> {}", escape(name), escape(summary));
         let every = fold("Every cell", &heat::every_cell(cells, &means, arm));
         let arm_section = fold(&title, &(figures(cells, &means, arm) + &every));
+        // Only the first arm is open, so that the page stays short.
         if arm == 0 { arm_section.replacen("<details>", "<details open>", 1) } else { arm_section }
     });
     let rates = rates.collect::<String>();
@@ -40,13 +41,18 @@ fn figures(cells: &Cells, means: &[Row], arm: usize) -> String {
     let mut drawn = String::new();
     for &random in &matrix.random {
         for &threads in &matrix.threads {
-            let panel = |read: &u32| {
-                let group = Group { random, threads, read: *read };
-                (*read, lines(matrix, &cells.line(means, arm, group)))
-            };
-            let panels: Vec<(u32, Vec<Line>)> = matrix.read.iter().map(panel).collect();
+            let panels: Vec<(u32, Vec<Line>)> = matrix
+                .read
+                .iter()
+                .map(|read| {
+                    let group = Group { random, threads, read: *read };
+                    (*read, lines(matrix, &cells.line(means, arm, group)))
+                })
+                .collect();
             let points = panels.iter().flat_map(|(_, lines)| lines).flat_map(|line| &line.points);
+            // The panels of a figure have the same scale, because they are compared.
             let most = points.flatten().fold(0.0, |most: f64, point| most.max(*point));
+            // Without a figure there is nothing to draw yet.
             if most > 0.0 {
                 let svgs =
                     panels.iter().map(|(read, lines)| panel::svg(matrix, *read, lines, most));

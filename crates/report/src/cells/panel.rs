@@ -41,6 +41,7 @@ pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> Stri
     let sizes = matrix.bs.len();
     let tick = step(most, TICKS_MAX);
     let top = libm::ceil(most / tick) * tick;
+    // A single block size is drawn at the left edge.
     let gaps = count(sizes.saturating_sub(1).max(1));
     let x = |index: usize| LEFT + (WIDTH - LEFT - EDGE) * count(index) / gaps;
     let y = |value: f64| HEIGHT - BOTTOM - (HEIGHT - BOTTOM - EDGE) * value / top;

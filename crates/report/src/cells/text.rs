@@ -18,7 +18,8 @@ pub(crate) fn summary(cells: &Cells, arms: &[&str], look: Look) -> String {
         if several { format!("{:.0} %", 100.0 * value) } else { bytes_per_s(value) }
     };
     for group in cells.matrix.groups() {
-        let of_arm = |arm: usize| {
+        let mut row = vec![(group.name(), Style::new())];
+        row.extend((0..arms.len()).map(|arm| {
             let line = cells.line(&means, arm, group);
             let values: Vec<f64> = line.into_iter().flatten().filter_map(value).collect();
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -30,9 +31,7 @@ pub(crate) fn summary(cells: &Cells, arms: &[&str], look: Look) -> String {
                 _ => format!("{} ({})", show(geometric_mean(&values)), show(least)),
             };
             (text, Style::new())
-        };
-        let mut row = vec![(group.name(), Style::new())];
-        row.extend((0..arms.len()).map(of_arm));
+        }));
         table.row(row);
     }
     let about = if several {

@@ -1,8 +1,7 @@
 //! The form above a comparison in the viewer: which metric decides, and by how much.
 
-use drivelab_analysis::comparison::{CompareResult, SeriesFacts};
+use drivelab_analysis::comparison::CompareResult;
 use drivelab_analysis::metric;
-use drivelab_analysis::outcome::Series;
 
 use crate::page::html::escape;
 
@@ -13,16 +12,6 @@ pub fn form(result: &CompareResult, runs: &[String], margin: &str, factor: &str)
         .map(|run| format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape(run)));
     let primary = result.primary().series;
     let shown = result.series.iter().zip(&result.facts).enumerate();
-    let option = |(index, (series, facts)): (usize, (&Series, &SeriesFacts))| {
-        let selected = if index == primary { " selected" } else { "" };
-        (index == primary || !facts.is_detail).then(|| {
-            format!(
-                "<option value=\"{}\"{selected}>{}</option>",
-                escape(&series.name),
-                escape(&metric::label(&series.metric))
-            )
-        })
-    };
     format!(
         "<form class=\"asked\" action=\"/compare\">{}\n<label>Metric that decides <select \
          name=\"primary\">{}</select></label>\n<label>Smallest effect worth acting on <input \
@@ -30,7 +19,18 @@ pub fn form(result: &CompareResult, runs: &[String], margin: &str, factor: &str)
          name=\"factor\" value=\"{}\" size=\"16\" placeholder=\"scheduler,bs\"></label>\n\
          <button>Compare</button>\n</form>\n",
         hidden.collect::<String>(),
-        shown.filter_map(option).collect::<String>(),
+        shown
+            .filter_map(|(index, (series, facts))| {
+                let selected = if index == primary { " selected" } else { "" };
+                (index == primary || !facts.is_detail).then(|| {
+                    format!(
+                        "<option value=\"{}\"{selected}>{}</option>",
+                        escape(&series.name),
+                        escape(&metric::label(&series.metric))
+                    )
+                })
+            })
+            .collect::<String>(),
         escape(margin),
         escape(factor)
     )

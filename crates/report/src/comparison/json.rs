@@ -58,6 +58,7 @@ pub fn json(result: &CompareResult) -> String {
         verdict: result.verdict(),
         margin: result.margin,
         seed: result.seed,
+        // Runs that are not paired form no blocks.
         blocks_used: if result.unpaired.is_some() { 0 } else { result.blocks.len() },
         design: if result.unpaired.is_some() { "unpaired" } else { "paired" },
         arms: names.iter().map(|name| ArmJson { name }).collect(),

@@ -38,6 +38,7 @@ pub(crate) fn page(result: &CompareResult, about: About<'_>, more: &[String]) ->
     let mut facts = first.map(|record| run::when_and_where(record)).unwrap_or_default();
     facts.extend_from_slice(more);
     let mut data = Data::of(names.clone());
+    // Arms can be compared by eye only on the same scale.
     data.same_scale = true;
     let body = [
         about.form.to_owned(),
@@ -115,14 +116,17 @@ fn drives(result: &CompareResult) -> String {
 }
 
 fn distribution(runs: &[Vec<&RunRecord>], names: &[&str], data: &mut Data<'_>) -> String {
-    let curve = |(arm, records): (usize, &Vec<&RunRecord>)| {
-        let mut merged = Histogram::new();
-        for total in records.iter().filter_map(|record| record.total.as_ref()) {
-            merged.merge(&total.lat_histogram);
-        }
-        LatencyCurve::of(0, arm, &merged)
-    };
-    let curves: Vec<LatencyCurve> = runs.iter().enumerate().filter_map(curve).collect();
+    let curves: Vec<LatencyCurve> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(arm, records)| {
+            let mut merged = Histogram::new();
+            for total in records.iter().filter_map(|record| record.total.as_ref()) {
+                merged.merge(&total.lat_histogram);
+            }
+            LatencyCurve::of(0, arm, &merged)
+        })
+        .collect();
     let drawn = latency("latency-0".to_owned(), names.len(), &curves.iter().collect::<Vec<_>>());
     let Some(drawn) = drawn else { return String::new() };
     data.latency.push(drawn);
@@ -147,6 +151,7 @@ fn over_time(
         let totals = records.iter().filter_map(|record| record.total.as_ref());
         let mut totals: Vec<_> = totals.collect();
         totals.sort_by(|one, other| one.iops.total_cmp(&other.iops));
+        // The median run: chance makes the best and the worst of an arm.
         let Some(total) = totals.get(totals.len() / 2) else { continue };
         let id = format!("time-{arm}");
         if let Some(time) = Time::of(&id, arm, total) {
@@ -168,24 +173,26 @@ fn caveats(result: &CompareResult) -> String {
 }
 
 fn numbers(result: &CompareResult, names: &[&str]) -> String {
-    let of_arm = |outcome: &&Outcome| {
-        let series = &result.series[outcome.series];
-        let mean = |arm: usize| escape(&series.show(outcome.mean(series, arm)));
-        let comparison = &outcome.adjusted.comparison;
-        vec![
-            escape(&series.name),
-            crate::page::badge::badge(outcome),
-            escape(names[outcome.to]),
-            mean(outcome.from),
-            mean(outcome.to),
-            figures::ratio(comparison.ratio),
-            comparison.ci95.map_or("\u{2013}".to_owned(), figures::range),
-        ]
-    };
     let baseline = format!("mean of {}", names[0]);
     let heads =
         ["metric", "verdict", "arm", &baseline, "mean of the arm", "ratio", "95 % interval"];
-    let rows = shown(result).iter().map(of_arm).collect::<Vec<_>>();
+    let rows = shown(result)
+        .iter()
+        .map(|outcome| {
+            let series = &result.series[outcome.series];
+            let mean = |arm: usize| escape(&series.show(outcome.mean(series, arm)));
+            let comparison = &outcome.adjusted.comparison;
+            vec![
+                escape(&series.name),
+                crate::page::badge::badge(outcome),
+                escape(names[outcome.to]),
+                mean(outcome.from),
+                mean(outcome.to),
+                figures::ratio(comparison.ratio),
+                comparison.ci95.map_or("\u{2013}".to_owned(), figures::range),
+            ]
+        })
+        .collect::<Vec<_>>();
     let means = html::scroll("Means", &html::table(&heads, rows.into_iter()));
     let longest = result.series.iter().flat_map(|it| &it.values).map(Vec::len).max().unwrap_or(0);
     let blocks: Vec<String> = match &result.unpaired {

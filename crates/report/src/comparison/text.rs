@@ -133,6 +133,7 @@ fn has_intervals(result: &CompareResult) -> bool {
 /// The labels; that there was one run is said of all at once.
 fn nature(facts: &SeriesFacts) -> String {
     let mut names = label_names(&facts.remarks);
+    // The missing interval says it already.
     names.retain(|name| *name != Label::SingleRun.name());
     names.join(", ")
 }

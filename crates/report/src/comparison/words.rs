@@ -3,7 +3,7 @@
 use drivelab_analysis::comparison::CompareResult;
 use drivelab_analysis::figures::capital;
 use drivelab_analysis::metric;
-use drivelab_analysis::outcome::{Outcome, Withheld};
+use drivelab_analysis::outcome::Outcome;
 use drivelab_stats::Verdict;
 
 use crate::outcome::{Sentence, by_verdict, claim, lead, sized};
@@ -52,12 +52,16 @@ pub(super) fn answer(result: &CompareResult) -> Sentence {
 
 /// Why verdicts are withheld, and what to type next.
 pub(super) fn withheld(result: &CompareResult) -> impl Iterator<Item = Sentence> {
-    let sentence = |it: &Withheld| {
-        let body = format!("{}. {}.", it.message, capital(&it.hint));
-        Sentence::new("Withheld:", body, None)
-    };
-    let is_shown = |index: &usize| !result.facts[result.outcomes[*index].series].is_detail;
-    result.withheld.iter().filter(move |it| it.outcomes.iter().any(is_shown)).map(sentence)
+    result
+        .withheld
+        .iter()
+        .filter(move |it| {
+            it.outcomes.iter().any(|index| !result.facts[result.outcomes[*index].series].is_detail)
+        })
+        .map(|it| {
+            let body = format!("{}. {}.", it.message, capital(&it.hint));
+            Sentence::new("Withheld:", body, None)
+        })
 }
 
 /// Names the causes of the spread between drives if the verdict depends on it.

@@ -96,6 +96,7 @@ impl CrashTest {
 
     /// The first of the worst failures.
     pub fn worst(&self) -> Option<&Failure> {
+        // The first of the worst: `max_by_key` gives the last of them.
         self.failures.iter().min_by_key(|failure| Reverse(failure.finding))
     }
 

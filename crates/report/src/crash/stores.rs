@@ -62,19 +62,19 @@ pub fn stores_page() -> String {
 fn found(rows: &BTreeMap<&str, BTreeMap<&str, Cell<'_>>>, systems: &BTreeSet<&str>) -> String {
     let mut heads = vec!["store/setting", "version"];
     heads.extend(systems);
-    let row = |(name, cells): (&&str, &BTreeMap<&str, Cell<'_>>)| {
-        let first = cells.values().next().expect("a row has a cell");
-        let mut row = vec![escape(name), escape(first.version)];
-        row.extend(systems.iter().map(|it| cells.get(it).map_or_else(String::new, Cell::counts)));
-        row
-    };
     let about = inline(
         "Each store wrote numbered transactions under a real Linux kernel on a modelled drive, and \
          the power was cut. A cell is whole / lost / corrupt: cuts after which everything was kept, \
          an acknowledged transaction was lost, and something was damaged. Some settings give \
          durability up on purpose: what each documentation promises is in `docs/crash`.",
     );
-    let stores = table(&heads, rows.iter().map(row));
+    let rows = rows.iter().map(|(name, cells)| {
+        let first = cells.values().next().expect("a row has a cell");
+        let mut row = vec![escape(name), escape(first.version)];
+        row.extend(systems.iter().map(|it| cells.get(it).map_or_else(String::new, Cell::counts)));
+        row
+    });
+    let stores = table(&heads, rows);
     section("What was kept", &about, &scroll("Stores", &stores))
 }
 

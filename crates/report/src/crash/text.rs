@@ -97,6 +97,7 @@ impl CrashTest {
 
     fn failures(&self, look: Look) -> String {
         let mut text = String::new();
+        // The worse finding comes first.
         for finding in [Finding::Corrupt, Finding::Lost] {
             let of_kind = || self.failures.iter().filter(|failure| failure.finding == finding);
             for failure in of_kind().take(SHOWN_MAX) {

@@ -1,7 +1,7 @@
 //! The measurements of a drive.
 
 use drivelab_core::measurements::{
-    MeasuredBurst, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Position,
+    MeasuredBurst, MeasuredFlush, MeasuredLoad, Measurements, Position,
 };
 use drivelab_core::numbers::float;
 use drivelab_core::units::Span;
@@ -41,38 +41,8 @@ const POSITIONS: [(Position, &str); 3] =
 /// The measurement for scripts.
 pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
     let MeasuredDrive { target, path, measurements, complete, took, requests, failed } = *drive;
-    let load = |load: &MeasuredLoad| {
-        let mut row = json!({
-            "rw": if load.write { "randwrite" } else { "randread" },
-            "bs_bytes": load.block_bytes,
-            "span_bytes": load.span_bytes.unwrap_or(measurements.capacity_bytes),
-            "iodepth": load.iodepth,
-            "n": load.requests,
-            "iops_error": load.rate_error,
-        });
-        if let Some(state) = load.state {
-            row["state"] = state.to_string().into();
-        }
-        for (key, value) in load.figures.iter() {
-            row[key] = value.into();
-        }
-        row
-    };
-    let streams = |write| {
-        let rates =
-            POSITIONS.map(|(position, name)| (name, measurements.stream_at(write, position)));
-        let given = rates.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), rate?)));
-        given.map(|(name, rate)| (name, rate.into())).collect::<serde_json::Map<String, Value>>()
-    };
-    let flush = |it: &MeasuredFlush| {
-        let MeasuredFlush { writes, mean_ms, mean_error } = *it;
-        json!({ "writes": writes, "mean_ms": mean_ms, "mean_error": mean_error })
-    };
-    let burst = |it: &MeasuredBurst| {
-        let MeasuredBurst { writes, p50_ms, error } = *it;
-        json!({ "writes": writes, "p50_ms": p50_ms, "error": error })
-    };
-    let sustained = |it: &MeasuredStream| json!({ "mb_per_s": it.mb_per_s, "state": it.state });
+    let loads = measurements.loads.iter();
+    let loads = loads.map(|load| load_json(load, measurements.capacity_bytes));
     let lasting = measurements.streams.iter().filter(|stream| stream.state.is_some());
     let mut found = json!({
         "schema": DRIVE_SCHEMA,
@@ -87,18 +57,55 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         "kind": measurements.kind,
         "interface": measurements.interface,
         "link": measurements.link,
-        "loads": measurements.loads.iter().map(load).collect::<Vec<_>>(),
-        "read_mb_per_s": streams(false),
-        "write_mb_per_s": streams(true),
-        "flushes": measurements.flushes.iter().map(flush).collect::<Vec<_>>(),
+        "loads": loads.collect::<Vec<_>>(),
+        "read_mb_per_s": streams_json(measurements, false),
+        "write_mb_per_s": streams_json(measurements, true),
+        "flushes": measurements.flushes.iter().map(flush_json).collect::<Vec<_>>(),
         "marks": measurements.marks,
     });
     // Only of solid-state drives that were written to.
     if !measurements.bursts.is_empty() {
-        found["cached_writes"] = measurements.bursts.iter().map(burst).collect();
-        found["sustained_write"] = lasting.map(sustained).collect();
+        found["cached_writes"] = measurements.bursts.iter().map(burst_json).collect();
+        found["sustained_write"] =
+            lasting.map(|it| json!({ "mb_per_s": it.mb_per_s, "state": it.state })).collect();
     }
     found
+}
+
+fn load_json(load: &MeasuredLoad, capacity_bytes: u64) -> Value {
+    let mut row = json!({
+        "rw": if load.write { "randwrite" } else { "randread" },
+        "bs_bytes": load.block_bytes,
+        "span_bytes": load.span_bytes.unwrap_or(capacity_bytes),
+        "iodepth": load.iodepth,
+        "n": load.requests,
+        "iops_error": load.rate_error,
+    });
+    if let Some(state) = load.state {
+        row["state"] = state.to_string().into();
+    }
+    for (key, value) in load.figures.iter() {
+        row[key] = value.into();
+    }
+    row
+}
+
+/// The rate at each position where it was measured.
+fn streams_json(measurements: &Measurements, write: bool) -> Value {
+    let rates = POSITIONS.iter().filter_map(|(position, name)| {
+        Some(((*name).to_owned(), measurements.stream_at(write, *position)?.into()))
+    });
+    rates.collect::<serde_json::Map<String, Value>>().into()
+}
+
+fn flush_json(flush: &MeasuredFlush) -> Value {
+    let MeasuredFlush { writes, mean_ms, mean_error } = *flush;
+    json!({ "writes": writes, "mean_ms": mean_ms, "mean_error": mean_error })
+}
+
+fn burst_json(burst: &MeasuredBurst) -> Value {
+    let MeasuredBurst { writes, p50_ms, error } = *burst;
+    json!({ "writes": writes, "p50_ms": p50_ms, "error": error })
 }
 
 /// The measurement for people.
@@ -166,10 +173,12 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
 fn rates_text(measured: &Measurements) -> String {
     let mut text = String::new();
     for (write, verb) in [(false, "reads"), (true, "writes")] {
-        let rate = |(position, name)| {
-            Some(format!("{name} {:.0} MB/s", measured.stream_at(write, position)?))
-        };
-        let rates: Vec<String> = POSITIONS.into_iter().filter_map(rate).collect();
+        let rates: Vec<String> = POSITIONS
+            .into_iter()
+            .filter_map(|(position, name)| {
+                Some(format!("{name} {:.0} MB/s", measured.stream_at(write, position)?))
+            })
+            .collect();
         if !rates.is_empty() {
             text += &format!("sequential {verb}: {}\n", rates.join(", "));
         }

@@ -55,36 +55,15 @@ impl Predicted {
     /// Rates over those at the first depth, drive by drive: a gain hardly depends on the level.
     fn gain(&self, depth: &Depth) -> Prediction {
         let first = &self.depths[0].iops;
+        debug_assert_eq!(depth.iops.len(), first.len(), "the same drives at each depth");
         let gains: Vec<f64> = depth.iops.iter().zip(first).map(|(all, one)| all / one).collect();
+        // At depth 1 the gain is 1 by definition.
         let model_sigma = if depth.iodepth == 1 { 0.0 } else { self.model_sigma };
         predict(&gains, model_sigma).expect("drives were simulated, and each completed requests")
     }
 
     /// The prediction for scripts.
     pub fn json(&self, drive: &str) -> Value {
-        let depth = |depth: &Depth| {
-            let (iops, mean) = (self.predict(&depth.iops), self.predict(&depth.mean_ns));
-            let gain = self.gain(depth);
-            json!({
-                "iodepth": depth.iodepth,
-                "iops": iops.median,
-                "iops_range": iops.range95,
-                "gain": gain.median,
-                "gain_range": gain.range95,
-                "sigma": iops.sigma,
-                "mean_ns": mean.median,
-                "mean_range_ns": mean.range95,
-                "lat_ns": depth.lat_ns,
-            })
-        };
-        let flush = |flush: &Flush| {
-            let mean = self.predict(&flush.mean_ns);
-            json!({
-                "writes": flush.writes,
-                "mean_ns": mean.median,
-                "mean_range_ns": mean.range95,
-            })
-        };
         let mut predicted = json!({
             "schema": DRIVE_SCHEMA,
             "drive": drive,
@@ -92,13 +71,38 @@ impl Predicted {
             "unknowns": self.unknowns,
             "model_sigma": self.model_sigma,
             "uncertainty": self.explained(),
-            "depths": self.depths.iter().map(depth).collect::<Vec<_>>(),
-            "flushes": self.flushes.iter().map(flush).collect::<Vec<_>>(),
+            "depths": self.depths.iter().map(|depth| self.depth_json(depth)).collect::<Vec<_>>(),
+            "flushes": self.flushes.iter().map(|it| self.flush_json(it)).collect::<Vec<_>>(),
         });
         if !self.notes.is_empty() {
             predicted["notes"] = self.notes.clone().into();
         }
         predicted
+    }
+
+    fn depth_json(&self, depth: &Depth) -> Value {
+        let (iops, mean) = (self.predict(&depth.iops), self.predict(&depth.mean_ns));
+        let gain = self.gain(depth);
+        json!({
+            "iodepth": depth.iodepth,
+            "iops": iops.median,
+            "iops_range": iops.range95,
+            "gain": gain.median,
+            "gain_range": gain.range95,
+            "sigma": iops.sigma,
+            "mean_ns": mean.median,
+            "mean_range_ns": mean.range95,
+            "lat_ns": depth.lat_ns,
+        })
+    }
+
+    fn flush_json(&self, flush: &Flush) -> Value {
+        let mean = self.predict(&flush.mean_ns);
+        json!({
+            "writes": flush.writes,
+            "mean_ns": mean.median,
+            "mean_range_ns": mean.range95,
+        })
     }
 
     /// The prediction for people.

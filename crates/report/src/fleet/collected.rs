@@ -8,24 +8,25 @@ use crate::text::{DOUBT, Look};
 
 /// `drivelab.fleet-collect/1`.
 pub fn collected_json(hosts: &[CollectedHost]) -> Value {
-    let host = |it: &CollectedHost| {
-        let failed: Vec<Value> =
-            it.failed.iter().map(|(target, why)| json!({ "target": target, "why": why })).collect();
-        json!({
-            "host": it.host,
-            "id": it.id,
-            "disks": it.disks,
-            "runs": it.runs,
-            "failed": failed,
-            "why": it.why,
-        })
-    };
     let lost: Vec<&str> =
         hosts.iter().filter(|it| it.why.is_some()).map(|it| it.host.as_str()).collect();
     json!({
         "schema": "drivelab.fleet-collect/1",
-        "hosts": hosts.iter().map(host).collect::<Vec<_>>(),
+        "hosts": hosts.iter().map(host_json).collect::<Vec<_>>(),
         "lost": lost,
+    })
+}
+
+fn host_json(it: &CollectedHost) -> Value {
+    let failed: Vec<Value> =
+        it.failed.iter().map(|(target, why)| json!({ "target": target, "why": why })).collect();
+    json!({
+        "host": it.host,
+        "id": it.id,
+        "disks": it.disks,
+        "runs": it.runs,
+        "failed": failed,
+        "why": it.why,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The findings in a fleet, for people: sentences that all forms share, and a terminal.
 
-use drivelab_analysis::fleet::{DiskName, Drift, DriftedValue, FleetResult, Found, PeerResult};
+use drivelab_analysis::fleet::{DiskName, Drift, FleetResult, Found, PeerResult};
 use drivelab_analysis::{figures, metric};
 use drivelab_core::record::differences;
 use drivelab_core::{counted, shown_in_line};
@@ -130,14 +130,15 @@ fn drift_table(result: &FleetResult) -> Table {
 
 /// The most common value and the others, with the disks that have them.
 pub(super) fn usual_and_others(drift: &Drift) -> (String, String) {
-    let counted = |value: &DriftedValue| format!("{} ({})", value.value, value.disks.len());
     let others: Vec<String> = drift
         .values
         .iter()
         .skip(1)
         .map(|value| format!("{}: {}", value.value, named(&value.disks, NAMED)))
         .collect();
-    (drift.values.first().map(counted).unwrap_or_default(), others.join("; "))
+    let usual = drift.values.first();
+    let usual = usual.map(|value| format!("{} ({})", value.value, value.disks.len()));
+    (usual.unwrap_or_default(), others.join("; "))
 }
 
 /// `sda of web1, sdb of web2 and 7 more`.
@@ -186,10 +187,12 @@ pub(super) fn notes(result: &FleetResult) -> Vec<String> {
 
 /// The part of a group's work that differs between groups of the same disks: `, bs 4k`.
 fn own_work(group: &PeerResult, all: &[PeerResult]) -> String {
-    let is_same = |it: &&PeerResult| {
-        (&it.peers.model, &it.peers.attachment) == (&group.peers.model, &group.peers.attachment)
-    };
-    let works = all.iter().filter(is_same).map(|it| vec![&it.peers.keys]);
+    let works = all
+        .iter()
+        .filter(|it| {
+            (&it.peers.model, &it.peers.attachment) == (&group.peers.model, &group.peers.attachment)
+        })
+        .map(|it| vec![&it.peers.keys]);
     let differing = differences(&works.collect::<Vec<_>>());
     let own = differing
         .iter()
@@ -213,6 +216,7 @@ fn note(group: &PeerResult, all: &[PeerResult]) -> String {
         ),
         GroupJudgement::Judged(judged) => format!(
             "{what}: {count} disks; one is reported if it is {} or more below the others.",
+            // In whole percent, because it is an estimate.
             figures::percent(libm::round(100.0 * judged.smallest_found) / 100.0),
         ),
     }

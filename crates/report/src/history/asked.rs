@@ -66,6 +66,7 @@ impl Asked {
             let class = if action == here { " class=\"first\"" } else { "" };
             format!("<button formaction=\"{action}\"{class}>{words}</button>\n")
         });
+        // The page over time is about a choice of runs, so its form is open.
         let open = if self.is_empty() && here != "/course" { "" } else { " open" };
         format!(
             "<details class=\"filter\"{open}><summary>Filter</summary>\n<form>\n{fields}<p>{}</p>\n\

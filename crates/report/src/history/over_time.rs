@@ -119,7 +119,8 @@ fn fresh(metric: &str, before: &Moment, after: &Moment) -> Option<String> {
 }
 
 fn numbers(course: &Course) -> String {
-    let row = |moment: &Moment| {
+    let heads = ["kept", "label", "commit", "value"];
+    let rows = course.moments.iter().rev().map(|moment| {
         let of = |text: &Option<String>| escape(&short(text.as_deref().unwrap_or_default()));
         vec![
             format!("<a href=\"/run/{}\">{}</a>", escape(&moment.id), minute(moment.time_ms)),
@@ -127,8 +128,7 @@ fn numbers(course: &Course) -> String {
             of(&moment.commit),
             escape(&course.show(moment.value)),
         ]
-    };
-    let heads = ["kept", "label", "commit", "value"];
-    let rows = table(&heads, course.moments.iter().rev().map(row));
+    });
+    let rows = table(&heads, rows);
     fold("Every run", &scroll("Every run", &rows))
 }

@@ -22,6 +22,7 @@ pub(super) fn picture(course: &Course, found: &[Change]) -> String {
     }
     let across = |index: usize| {
         let share = (count(index) - count(skipped) + 0.5) / count(drawn.len());
+        // A level may begin before the first run that is drawn.
         LEFT + (WIDTH - LEFT - RIGHT) * share.max(0.0)
     };
     let values = drawn.iter().map(|moment| moment.value);
@@ -69,11 +70,11 @@ fn levels(course: &Course, found: &[Change]) -> Vec<(usize, usize, f64)> {
     let values = found.iter().take(1).map(|first| first.before);
     let values = values.chain(found.iter().map(|change| change.after));
     let mut from = 0;
-    let level = |(end, value): (usize, f64)| {
+    let levels = ends.zip(values).map(|(end, value)| {
         let start = std::mem::replace(&mut from, end);
         (start, end, value)
-    };
-    ends.zip(values).map(level).collect()
+    });
+    levels.collect()
 }
 
 /// Names of runs as the picture shows them where the cursor rests.
@@ -96,7 +97,7 @@ fn summary(course: &Course, found: &[Change]) -> String {
     ))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "places of runs in a picture")]
+#[expect(clippy::cast_precision_loss, reason = "positions of runs in a picture")]
 fn count(n: usize) -> f64 {
     n as f64
 }

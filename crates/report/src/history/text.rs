@@ -73,6 +73,7 @@ fn listed(runs: &[Kept], room: Room) -> Table {
 fn thinned(spark: &str, most: usize) -> String {
     let marks: Vec<char> = spark.chars().collect();
     let each = marks.len().div_ceil(most).max(1);
+    // Unicode has the blocks in the order of their heights.
     marks.chunks(each).filter_map(|marks| marks.iter().max()).collect()
 }
 
@@ -93,6 +94,8 @@ fn plain(text: &str, room: usize) -> String {
     if count <= room {
         return shown.into_owned();
     }
+    // The end of a name often distinguishes it, so it keeps a third.
+    debug_assert!(room > 3, "room for more than the dots");
     let end = (room - 3) / 3;
     let begin: String = shown.chars().take(room - 3 - end).collect();
     let end: String = shown.chars().skip(count - end).collect();

@@ -129,6 +129,7 @@ fn change(outcome: &Outcome, series: &Series) -> Option<String> {
     let [much, more, less] = Reading::of(series).words();
     let percent = figures::percent_change(ratio);
     match ratio {
+        // A change that rounds to none is none for a reader.
         _ if figures::times(ratio) == figures::times(1.0) => None,
         TWICE.. => Some(format!("{} times as {much}", figures::significant(ratio))),
         1.0.. => Some(format!("{percent} {more}")),

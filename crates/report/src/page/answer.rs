@@ -26,12 +26,14 @@ pub(crate) fn card(
         format!("<dt class=\"{class}\">{lead}</dt><dd>{body}</dd>\n")
     };
     // What is said under one heading stands under it, and not under copies of it.
-    let under = |same: &[Sentence]| {
-        let (first, more) = same.split_first().expect("a group has an element");
-        let more = more.iter().map(|it| format!("<dd>{}</dd>\n", inline(&it.body)));
-        item(first) + &more.collect::<String>()
-    };
-    let others: String = others.chunk_by(|one, other| one.lead == other.lead).map(under).collect();
+    let others: String = others
+        .chunk_by(|one, other| one.lead == other.lead)
+        .map(|same| {
+            let (first, more) = same.split_first().expect("a group has an element");
+            let more = more.iter().map(|it| format!("<dd>{}</dd>\n", inline(&it.body)));
+            item(first) + &more.collect::<String>()
+        })
+        .collect();
     format!(
         "<section class=\"answer {class}\" aria-label=\"The answer\">\n<p class=\"lead\">\
          <strong>{}</strong> {}</p>\n<dl>\n{others}</dl>\n{more}</section>\n",

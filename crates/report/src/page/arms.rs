@@ -55,9 +55,11 @@ pub(super) fn settings_table(name: &str, arms: &[&str], roles: &[&str], rows: &s
 
 /// One setting, its name as HTML; where it is not the baseline's, it is marked.
 pub(super) fn settings_row(name: &str, arms: &[&str], values: &[Option<&str>]) -> String {
+    debug_assert_eq!(arms.len(), values.len(), "one value for each arm");
     let is_prose = name == "in words";
     let cells = arms.iter().zip(values).map(|(arm, value)| {
         let shown = value.map_or("\u{2013}".to_owned(), escape);
+        // Values that differ from the baseline's are marked, but not sentences.
         let is_plain = is_prose || *value == values[0];
         let shown = if is_plain { shown } else { format!("<mark>{shown}</mark>") };
         format!("<td data-arm=\"{}\">{shown}</td>", escape(arm))

@@ -12,20 +12,21 @@ pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {
         return String::new();
     }
-    let item = |one: &FindingResult| {
-        let (class, sign) = match one.answer {
-            Answer::Holds => ("faster", "\u{2713}"),
-            Answer::DoesNotHold => ("slower", "\u{2717}"),
-            Answer::CannotTell => ("open", "?"),
-        };
-        format!(
-            "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span> {}",
-            one.answer.words(),
-            inline(&one.sentence())
-        )
-    };
-    let items = each("<li>", result.findings.iter().map(item), "</li>\n");
+    let items = each("<li>", result.findings.iter().map(finding), "</li>\n");
     section("Claims checked", "", &format!("<ul class=\"findings\">\n{items}</ul>\n"))
+}
+
+fn finding(one: &FindingResult) -> String {
+    let (class, sign) = match one.answer {
+        Answer::Holds => ("faster", "\u{2713}"),
+        Answer::DoesNotHold => ("slower", "\u{2717}"),
+        Answer::CannotTell => ("open", "?"),
+    };
+    format!(
+        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span> {}",
+        one.answer.words(),
+        inline(&one.sentence())
+    )
 }
 
 /// The effects of two factors alone and together, metric by metric.

@@ -61,14 +61,15 @@ impl<'a> Data<'a> {
 /// The data of a study.
 pub(super) fn of_study(result: &StudyResult) -> Data<'_> {
     let arms = result.experiment.arms.len();
-    let latency = |workload: usize| {
-        let curves = result.latency.iter().filter(|curve| curve.workload == workload);
-        latency(format!("latency-{workload}"), arms, &curves.collect::<Vec<_>>())
-    };
     let workloads = 0..result.experiment.workloads.len();
     Data {
         arms: result.names(),
-        latency: workloads.filter_map(latency).collect(),
+        latency: workloads
+            .filter_map(|workload| {
+                let curves = result.latency.iter().filter(|curve| curve.workload == workload);
+                latency(format!("latency-{workload}"), arms, &curves.collect::<Vec<_>>())
+            })
+            .collect(),
         depth: depth(result),
         time: Vec::new(),
         same_scale: false,
@@ -78,6 +79,7 @@ pub(super) fn of_study(result: &StudyResult) -> Data<'_> {
 /// All arms on one time axis, so that a cursor can read them side by side.
 pub(crate) fn latency(id: String, arms: usize, curves: &[&LatencyCurve]) -> Option<Latency> {
     let ends = curves.iter().flat_map(|c| [c.points.first(), c.points.last()]).flatten();
+    // A time of 0 has no position on a logarithmic axis.
     let least = ends.clone().map(|point| point.0).min()?.max(1);
     // Ends that are equal would put every point of the axis at the same time.
     let greatest = ends.map(|point| point.0).max()?.max(least + 1);
@@ -85,14 +87,15 @@ pub(crate) fn latency(id: String, arms: usize, curves: &[&LatencyCurve]) -> Opti
     let step = (hi - lo) / nanoseconds(POINTS as u64 - 1);
     let axis: Vec<f64> =
         (0..POINTS as u64).map(|index| libm::exp(lo + step * nanoseconds(index))).collect();
-    let of_arm = |arm: usize| {
-        let curve = curves.iter().find(|curve| curve.arm == arm)?;
-        Some(steps(axis.iter().map(|ns| share(curve, *ns))))
-    };
     Some(Latency {
         id,
         ends_ms: [least, greatest].map(|ns| nanoseconds(ns) / 1e6),
-        steps: (0..arms).map(of_arm).collect(),
+        steps: (0..arms)
+            .map(|arm| {
+                let curve = curves.iter().find(|curve| curve.arm == arm)?;
+                Some(steps(axis.iter().map(|ns| share(curve, *ns))))
+            })
+            .collect(),
     })
 }
 
@@ -122,6 +125,7 @@ fn share(curve: &LatencyCurve, ns: f64) -> f64 {
     let Some(before) = after.checked_sub(1) else { return 0.0 };
     let (start, low) = curve.points[before];
     let Some((end, high)) = curve.points.get(after).copied() else { return low };
+    debug_assert!(start < end, "the points of a curve are sorted: {start} and {end} ns");
     let (start, end) = (nanoseconds(start), nanoseconds(end));
     low + (high - low) * (ns - start) / (end - start)
 }
@@ -145,7 +149,7 @@ fn short(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
+#[expect(clippy::cast_precision_loss, reason = "a position in a picture")]
 fn nanoseconds(ns: u64) -> f64 {
     ns as f64
 }

@@ -64,6 +64,7 @@ pub(crate) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> S
     let rows = blocks.iter().enumerate().flat_map(|(index, block)| {
         names.iter().enumerate().map(move |(arm, name)| {
             let mut cells = vec![escape(block), escape(name)];
+            // Arms without pairs may have fewer runs than others.
             let value = |s: &&Series| s.values[arm].get(index).map(|value| escape(&s.show(*value)));
             cells.extend(series.iter().map(|s| value(s).unwrap_or_else(|| "\u{2013}".to_owned())));
             cells

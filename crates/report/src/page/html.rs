@@ -44,6 +44,7 @@ fn factors(text: &str) -> String {
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
+        // An `x` within a word is a letter.
         let opens = before == ' ' || before == '(';
         let is_factor = c == 'x' && opens && rest.peek().is_some_and(char::is_ascii_digit);
         let binds = c == ' ' && before.is_ascii_digit() && rest.peek() == Some(&'%');
@@ -88,6 +89,7 @@ const STATED_MAX: usize = 16;
 pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let wide = if heads.len() > WIDE { " wide" } else { "" };
     let rows: Vec<Vec<String>> = rows.collect();
+    debug_assert!(rows.iter().all(|row| row.len() == heads.len()), "one cell a column");
     let (mut stated, mut head, mut own) = (String::new(), String::new(), Vec::new());
     for (column, name) in heads.iter().enumerate() {
         let (is_number, shown) = (is_of_numbers(&rows, column), escape(name));
@@ -103,6 +105,7 @@ pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> 
     }
     let row = |cells: &Vec<String>| -> String {
         let cells = cells.iter().zip(&own);
+        // HTML needs no `</td>`, and a page may have thousands of cells.
         cells.fold(String::new(), |row, (cell, own)| row + &format!("<td{own}>{}", micro(cell)))
     };
     let rows = each("<tr>", rows.iter().map(row), "</tr>\n");
@@ -144,6 +147,7 @@ fn is_of_numbers(rows: &[Vec<String>], column: usize) -> bool {
         let digits = digits.trim_end_matches(['k', 'M', '%']);
         digits.starts_with(|c: char| c.is_ascii_digit())
             && digits.chars().all(|c| c.is_ascii_digit() || ".,e-".contains(c))
+            // Inside a number, only an exponent has a minus sign: `5-6` is none.
             && digits.matches('-').count() <= digits.matches('e').count()
     };
     column > 0

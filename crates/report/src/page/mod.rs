@@ -100,6 +100,7 @@ pub(crate) fn skeleton(verb: &str, title: &str, facts: &[String], body: &str) ->
 fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str) -> String {
     let title = escape(&html::short(title));
     let facts = each("<span>", facts.iter().map(|fact| escape(&html::short(fact))), "</span>");
+    // Only curves need the style sheet of uPlot.
     let style = if script.is_empty() { "" } else { UPLOT_STYLE };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -7,7 +7,7 @@ use drivelab_core::record::JobRecord;
 use serde::Serialize;
 
 use super::html::{escape, fold, scroll, table};
-use crate::run::over_time::{Moment, full, moments};
+use crate::run::over_time::{full, moments};
 
 /// A description of the pictures of a run over time, as HTML.
 pub(crate) const ABOUT: &str = "Above requests a second; below every latency, stronger in colour \
@@ -45,6 +45,7 @@ impl Time {
             .flat_map(|at| series.interval(at).map(|(low, _)| low.ns()))
             .map(|low| (low, 0))
             .collect();
+        // Numbered by latency, so that the script finds a row by its number.
         for (slot, number) in indexes.values_mut().zip(0..) {
             *slot = number;
         }
@@ -92,14 +93,14 @@ fn drawn(job: &JobRecord) -> Option<usize> {
 fn rows(job: &JobRecord) -> String {
     let (moments, each_s) = moments(job, ROWS_MAX);
     let span = |ns: Option<f64>| ns.map_or("\u{2013}".to_owned(), figures::span_ns);
-    let row = |(index, moment): (u64, &Moment)| {
+    let rows = (0..).zip(&moments).map(|(index, moment)| {
         vec![
             format!("{} s", index * each_s),
             escape(&figures::count(moment.iops)),
             span(moment.p99_ns),
         ]
-    };
-    table(&["from", "IOPS", "longest p99"], (0..).zip(&moments).map(row))
+    });
+    table(&["from", "IOPS", "longest p99"], rows)
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
     for (ns, _) in ends {
         (lo, hi) = (lo.min(*ns), hi.max(*ns));
     }
+    // Ends that are equal would leave the axis without length.
     let (lo, hi) = (log(lo.max(1)), log(hi.max(lo.saturating_add(1))));
     let x = |ns: u64| LEFT + (RIGHT - LEFT) * (log(ns) - lo) / (hi - lo).max(f64::MIN_POSITIVE);
     let y = |share: f64| BOTTOM - (BOTTOM - TOP) * share;
@@ -135,6 +136,7 @@ fn distribution(curves: &[LatencyCurve], names: &[String]) -> String {
             number(f64::from(percent), 25.0),
         );
     }
+    // 10^19 is the greatest power of ten below 2^64.
     let decades = (0..20).map(|power| 10_u64.pow(power)).filter(|ns| (lo..=hi).contains(&log(*ns)));
     for ns in decades {
         let (at, label) = (x(ns), drivelab_analysis::figures::span_ns(float(ns)));

@@ -35,6 +35,7 @@ struct Rows {
 
 impl Rows {
     fn new(heads: &[&str], rows: Vec<Vec<String>>) -> Self {
+        debug_assert!(rows.iter().all(|row| row.len() == heads.len()), "one cell a column");
         Self { heads: heads.iter().map(|head| (*head).to_owned()).collect(), rows }
     }
 }
@@ -77,6 +78,7 @@ impl Sheet {
     pub(super) fn csv(&self) -> String {
         let line = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
+            // Lines end as RFC 4180 has it.
             cells.join(",") + "\r\n"
         };
         let rows = self.numbers.rows.iter().map(|row| line(row));
@@ -90,6 +92,7 @@ pub(crate) fn plain(text: &str) -> String {
     for c in crate::page::html::short(text).chars() {
         match c {
             '\\' | '|' | '*' | '_' | '[' | ']' | '#' | '!' => shown.extend(['\\', c]),
+            // Markdown passes elements on to the page that it becomes.
             '<' => shown.push_str("&lt;"),
             '&' => shown.push_str("&amp;"),
             c if c.is_control() => shown.push(' '),
@@ -100,6 +103,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 pub(crate) fn quoted(cell: &str) -> String {
+    // RFC 4180 needs quotes around such cells only.
     if cell.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", cell.replace('"', "\"\""));
     }

@@ -34,6 +34,7 @@ pub(super) fn groups(compared: &[Compared]) -> Vec<(&'static str, Vec<Compared>)
 pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2] {
     let measured = quantiles(compared.iter().map(|one| one.measured_ms));
     let modelled = quantiles(compared.iter().map(|one| one.modelled_ms));
+    // An axis has a length even without requests.
     let longest = measured.iter().chain(&modelled).copied().fold(0.0, f64::max).max(1e-9);
     let axis = Axis { most: longest, step: step(longest, TICKS_MAX) };
     let share = Axis { most: 100.0, step: 25.0 };
@@ -45,6 +46,7 @@ pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2]
     );
     let pairs: Vec<(f64, f64)> =
         measured.iter().zip(&modelled).map(|(x, y)| (axis.across(*x), axis.up(*y))).collect();
+    // Where the model is right, the points lie on this line.
     let (end_x, end_y) = (axis.across(longest), axis.up(longest));
     let qq = format!(
         "{}<line class=\"same\" x1=\"{LEFT}\" y1=\"{BOTTOM}\" x2=\"{end_x:.1}\" \
@@ -115,6 +117,7 @@ impl Axis {
 
     fn ticks(&self) -> impl Iterator<Item = f64> {
         let (most, step) = (self.most, self.step);
+        // A rounding error must not lose the last line.
         (0_u32..).map(move |tick| f64::from(tick) * step).take_while(move |at| *at <= most * 1.001)
     }
 }
@@ -157,6 +160,7 @@ fn quantiles(values: impl Iterator<Item = f64>) -> Vec<f64> {
     if sorted.is_empty() {
         return Vec::new();
     }
+    // The middle of each of `POINTS` equal shares.
     (0..POINTS).map(|point| sorted[(2 * point + 1) * sorted.len() / (2 * POINTS)]).collect()
 }
 

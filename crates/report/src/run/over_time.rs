@@ -83,14 +83,16 @@ pub(crate) fn moments(job: &JobRecord, limit: usize) -> (Vec<Moment>, u64) {
 
 /// A mark for each value, its height the share of `most`.
 pub(crate) fn marks(values: &[Option<f64>], most: f64) -> String {
-    let mark = |value: &Option<f64>| match value {
-        Some(value) if *value > 0.0 => {
-            let passed = |step: u8| value * 8.0 > most * f64::from(step);
-            HEIGHTS[(1..8).filter(|step| passed(*step)).count()]
-        }
-        _ => NOTHING,
-    };
-    values.iter().map(mark).collect()
+    values
+        .iter()
+        .map(|value| match value {
+            Some(value) if *value > 0.0 => {
+                let passed = |step: u8| value * 8.0 > most * f64::from(step);
+                HEIGHTS[(1..8).filter(|step| passed(*step)).count()]
+            }
+            _ => NOTHING,
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use drivelab_analysis::run::{command, metrics, pass, record_name};
 use drivelab_analysis::study::LatencyCurve;
 use drivelab_analysis::{attachment, figures, metric};
 use drivelab_core::numbers::float;
-use drivelab_core::record::{JobRecord, OpRecord, RunRecord};
+use drivelab_core::record::{JobRecord, RunRecord};
 
 use super::several::{HEADS, row};
 use super::text::{STEADY_MARGIN, conditions, summary};
@@ -63,11 +63,13 @@ pub(crate) fn when_and_where(record: &RunRecord) -> Vec<String> {
 /// The names of runs, with their numbers where two names are alike.
 fn names(records: &[&RunRecord]) -> Vec<String> {
     let plain: Vec<String> = records.iter().map(|it| short(record_name(it))).collect();
-    let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
-    let name = |(index, name): (usize, &String)| {
-        if is_alone(name) { name.clone() } else { format!("{name} #{}", index + 1) }
-    };
-    plain.iter().enumerate().map(name).collect()
+    let names = plain.iter().zip(1..).map(|(name, number): (&String, usize)| {
+        match plain.iter().filter(|other| *other == name).count() {
+            1 => name.clone(),
+            _ => format!("{name} #{number}"),
+        }
+    });
+    names.collect()
 }
 
 /// Describes the measurement in words, with the doubts about it.
@@ -167,10 +169,11 @@ fn over_time(records: &[&RunRecord], names: &[&str], data: &mut Data<'_>) -> Str
 }
 
 fn distribution(records: &[&RunRecord], names: &[&str], data: &mut Data<'_>) -> String {
-    let curve = |(arm, record): (usize, &&RunRecord)| {
-        LatencyCurve::of(0, arm, &record.total.as_ref()?.lat_histogram)
-    };
-    let curves: Vec<LatencyCurve> = records.iter().enumerate().filter_map(curve).collect();
+    let curves: Vec<LatencyCurve> = records
+        .iter()
+        .enumerate()
+        .filter_map(|(arm, record)| LatencyCurve::of(0, arm, &record.total.as_ref()?.lat_histogram))
+        .collect();
     let drawn = latency("latency-0".to_owned(), names.len(), &curves.iter().collect::<Vec<_>>());
     let Some(drawn) = drawn else { return String::new() };
     data.latency.push(drawn);
@@ -198,13 +201,14 @@ fn transfer(record: &RunRecord) -> String {
 fn suites(records: &[&RunRecord], names: &[&str]) -> String {
     match records {
         [one] => suite::section(one),
-        several => {
-            let one = |(record, name): (&&RunRecord, &&str)| {
+        several => several
+            .iter()
+            .zip(names)
+            .map(|(record, name)| {
                 let html = suite::section(record);
                 if html.is_empty() { html } else { fold(&escape(name), &html) }
-            };
-            several.iter().zip(names).map(one).collect()
-        }
+            })
+            .collect(),
     }
 }
 
@@ -212,21 +216,23 @@ fn suites(records: &[&RunRecord], names: &[&str]) -> String {
 fn kinds(records: &[&RunRecord], names: &[&str]) -> String {
     let of_run = |(record, name): (&&RunRecord, &&str)| {
         let kinds = record.total.iter().flat_map(JobRecord::kinds);
-        let row = |(kind, it): (&str, &OpRecord)| {
-            let span = |ns: u64| figures::span_ns(float(ns));
-            let lat = &it.lat_ns;
-            let moved = match it.bytes_per_s {
-                0.0 => "\u{2013}".to_owned(),
-                moved => figures::bytes_per_s(moved),
-            };
-            let figures = [figures::count(it.iops), moved, span(lat.mean), span(lat.p50)];
-            let tail = [span(lat.p99), span(lat.max)];
-            let names = [escape(name), kind.to_owned()];
-            names.into_iter().chain(figures).chain(tail).collect::<Vec<String>>()
-        };
-        kinds.map(row).collect::<Vec<_>>()
+        kinds
+            .map(|(kind, it)| {
+                let span = |ns: u64| figures::span_ns(float(ns));
+                let lat = &it.lat_ns;
+                let moved = match it.bytes_per_s {
+                    0.0 => "\u{2013}".to_owned(),
+                    moved => figures::bytes_per_s(moved),
+                };
+                let figures = [figures::count(it.iops), moved, span(lat.mean), span(lat.p50)];
+                let tail = [span(lat.p99), span(lat.max)];
+                let names = [escape(name), kind.to_owned()];
+                names.into_iter().chain(figures).chain(tail).collect::<Vec<String>>()
+            })
+            .collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> = records.iter().zip(names).flat_map(of_run).collect();
+    // With one kind of request a run, this is what the other tables say.
     if rows.len() <= records.len() {
         return String::new();
     }
@@ -237,7 +243,7 @@ fn kinds(records: &[&RunRecord], names: &[&str]) -> String {
 
 /// Every metric of every run.
 fn numbers(records: &[&RunRecord], names: &[&str]) -> String {
-    let of_run = |(record, name): (&&RunRecord, &&str)| {
+    let rows = records.iter().zip(names).flat_map(|(record, name)| {
         let row = metrics(record).into_iter().map(|it| {
             let value = match it.unit.as_str() {
                 "" => metric::show(&it.name, it.value),
@@ -246,8 +252,7 @@ fn numbers(records: &[&RunRecord], names: &[&str]) -> String {
             vec![escape(&it.name), escape(name), escape(&value), figures::plain(it.value)]
         });
         row.collect::<Vec<_>>()
-    };
-    let rows = records.iter().zip(names).flat_map(of_run);
+    });
     let every = table(&["metric", "run", "value", "in full"], rows);
     section("Every number", "", &details::folded("All metrics", &every))
 }

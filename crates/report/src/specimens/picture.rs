@@ -57,6 +57,7 @@ fn drawing(outcome: &Outcome, foreseen: &Foreseen, series: &Series, style: &str)
     let comparison = &outcome.adjusted.comparison;
     let prediction = foreseen.forecast.prediction95;
     let ratios = ratios(outcome, series);
+    // Twice the margin is always inside: drives that hardly differ look alike.
     let limits = [1.0 + 2.0 * series.margin, 1.0 / (1.0 + 2.0 * series.margin)];
     let scale = Scale::new(ratios.iter().chain(&prediction).chain(&limits).copied());
     let margin = [1.0 / (1.0 + series.margin), 1.0 + series.margin];
@@ -95,11 +96,12 @@ fn drawing(outcome: &Outcome, foreseen: &Foreseen, series: &Series, style: &str)
 /// One ratio a specimen, above 1 where the arm is better.
 fn ratios(outcome: &Outcome, series: &Series) -> Vec<f64> {
     let pairs = series.values[outcome.from].iter().zip(&series.values[outcome.to]);
-    let ratio = |(from, to): (&f64, &f64)| match series.better {
-        Better::More => to / from,
-        Better::Less => from / to,
-    };
-    pairs.map(ratio).collect()
+    pairs
+        .map(|(from, to)| match series.better {
+            Better::More => to / from,
+            Better::Less => from / to,
+        })
+        .collect()
 }
 
 /// Dots on one another where they would cover each other; so close that the tallest pile stays
@@ -156,7 +158,9 @@ const TICK_GAP: f64 = 48.0;
 
 impl Scale {
     fn new(ratios: impl Iterator<Item = f64>) -> Self {
+        // Beyond a factor of 1000 all other dots would lie on one another.
         let logs = ratios.map(|ratio| libm::log(ratio.clamp(1e-3, 1e3)));
+        // A ratio of 1 is always inside.
         let (lo, hi) = logs.fold((0.0_f64, 0.0_f64), |(lo, hi), log| (lo.min(log), hi.max(log)));
         let edge = 0.04 * (hi - lo);
         Self { lo: lo - edge, hi: hi + edge }
@@ -235,22 +239,24 @@ fn letters(label: &str) -> f64 {
 /// Smaller shares have no row.
 const ROW_MIN: f64 = 0.005;
 
+/// One cause: its share as a bar, with its interval.
+fn bar(part: &Part, unknowns: &[String]) -> String {
+    let [lo, hi] = part.ci95.map(|limit| 100.0 * limit);
+    let share = 100.0 * part.share;
+    format!(
+        "<tr><th scope=\"row\">{}</th><td class=\"part\"><i style=\"width:{share:.1}%\"></i><b \
+         style=\"left:{lo:.1}%;width:{:.1}%\"></b></td><td>{share:.0} %</td><td>{lo:.0} to \
+         {hi:.0} %</td></tr>\n",
+        escape(&cause(part, unknowns)),
+        hi - lo,
+    )
+}
+
 /// The causes of the spread, a bar each.
 pub(crate) fn parts(foreseen: &Foreseen) -> String {
-    let bar = |part: &Part| {
-        let [lo, hi] = part.ci95.map(|limit| 100.0 * limit);
-        let share = 100.0 * part.share;
-        format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"part\"><i style=\"width:{share:.1}%\"></i><b \
-             style=\"left:{lo:.1}%;width:{:.1}%\"></b></td><td>{share:.0} %</td><td>{lo:.0} to \
-             {hi:.0} %</td></tr>\n",
-            escape(&cause(part, &foreseen.unknowns)),
-            hi - lo,
-        )
-    };
     let (named, small): (Vec<&Part>, Vec<&Part>) =
         foreseen.forecast.parts.iter().partition(|part| part.share >= ROW_MIN);
-    let rows: String = named.into_iter().map(bar).collect();
+    let rows: String = named.into_iter().map(|part| bar(part, &foreseen.unknowns)).collect();
     if rows.is_empty() {
         return rows;
     }

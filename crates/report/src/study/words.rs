@@ -2,7 +2,7 @@
 
 use drivelab_analysis::metric;
 use drivelab_analysis::outcome::Outcome;
-use drivelab_analysis::study::{FindingResult, InteractionResult, StudyResult};
+use drivelab_analysis::study::{InteractionResult, StudyResult};
 use drivelab_stats::{Interacts, Verdict};
 
 use super::hosts;
@@ -195,8 +195,9 @@ pub(super) fn interactions(result: &StudyResult) -> Vec<Sentence> {
 }
 
 pub(super) fn findings(result: &StudyResult) -> Vec<Sentence> {
-    let sentence = |one: &FindingResult| {
-        Sentence::new(&format!("{}:", one.answer.words()), one.sentence(), None)
-    };
-    result.findings.iter().map(sentence).collect()
+    result
+        .findings
+        .iter()
+        .map(|one| Sentence::new(&format!("{}:", one.answer.words()), one.sentence(), None))
+        .collect()
 }

@@ -29,6 +29,7 @@ const GB: f64 = 1e9;
 pub(super) fn bars(rows: &[Row<'_>]) -> String {
     let shown = columns(rows);
     let cells = || rows.iter().flat_map(|row| row.cells.iter().flatten());
+    // All rates may be 0: the bars then have no length.
     let most = cells().map(|cell| cell.rate).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let (mut drawn, mut y) = (String::new(), 4.0);
     for row in rows {
@@ -66,6 +67,7 @@ pub(super) fn curves(phases: &[&Phase]) -> String {
     };
     let (lines, cloud) = (points(&curves), points(&dots));
     let end = lines.iter().chain(&cloud).map(|point| gb(point.offset_bytes));
+    // Lines and dots share the scale across: both are of one target.
     let across = Scale::new(end.fold(0.0, f64::max));
     let mut drawn = across.below();
     if !lines.is_empty() {
@@ -92,7 +94,7 @@ pub(super) fn curves(phases: &[&Phase]) -> String {
 fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
     let points = phase.points.iter();
     let points = points.map(|point| (across.x(gb(point.offset_bytes)), up.y(point.value)));
-    let path = path(points);
+    let path = path_data(points);
     let last = phase.points.last().map_or(0.0, |point| point.value);
     format!(
         "<path class=\"measured\" d=\"{path}\"><title>{}: {} MB/s at the end</title></path>\n",
@@ -103,7 +105,7 @@ fn line(phase: &Phase, across: &Scale, up: &Scale) -> String {
 
 /// A line through points, in tenths: each as its distance from the one before, because a run of
 /// hours has thousands of them.
-fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+fn path_data(points: impl Iterator<Item = (f64, f64)>) -> String {
     let (mut path, mut before) = (String::new(), None);
     for (x, y) in points.map(|(x, y)| (tenths(x), tenths(y))) {
         let (letter, dx, dy) = match before {
@@ -119,7 +121,7 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
+#[expect(clippy::cast_possible_truncation, reason = "a position in a picture")]
 fn tenths(position: f64) -> i64 {
     libm::round(10.0 * position) as i64
 }
@@ -155,6 +157,7 @@ struct Scale {
 
 impl Scale {
     fn new(most: f64) -> Self {
+        // An axis has a length even where all values are 0.
         let most = most.max(1e-6);
         Self { most, step: step(most, TICKS_MAX) }
     }
@@ -176,21 +179,23 @@ impl Scale {
 
     fn ticks(&self) -> impl Iterator<Item = f64> {
         let (most, step) = (self.most, self.step);
+        // A rounding error must not lose the last line.
         (0_u32..).map(move |tick| f64::from(tick) * step).take_while(move |at| *at <= most * 1.001)
     }
 
     fn below(&self) -> String {
-        let tick = |at: f64| {
-            let (x, label) = (self.x(at), number(at, self.step));
-            format!("<text class=\"x\" x=\"{x:.1}\" y=\"{}\">{label}</text>", BOTTOM + 15.0)
-        };
         let middle = f64::midpoint(LEFT, RIGHT);
         let name = format!("<text class=\"x\" x=\"{middle}\" y=\"{}\">GB</text>\n", BOTTOM + 32.0);
-        self.ticks().map(tick).collect::<String>() + &name
+        let drawn = self.ticks().map(|at| {
+            let (x, label) = (self.x(at), number(at, self.step));
+            format!("<text class=\"x\" x=\"{x:.1}\" y=\"{}\">{label}</text>", BOTTOM + 15.0)
+        });
+        drawn.collect::<String>() + &name
     }
 
     fn left(&self, unit: &str) -> String {
-        let tick = |at: f64| {
+        let name = format!("<text x=\"4\" y=\"{}\">{unit}</text>\n", TOP - 8.0);
+        let drawn = self.ticks().map(|at| {
             let (y, label) = (self.y(at), number(at, self.step));
             format!(
                 "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>\
@@ -198,18 +203,17 @@ impl Scale {
                 LEFT - 6.0,
                 y + 4.0
             )
-        };
-        let name = format!("<text x=\"4\" y=\"{}\">{unit}</text>\n", TOP - 8.0);
-        self.ticks().map(tick).collect::<String>() + &name
+        });
+        drawn.collect::<String>() + &name
     }
 
     fn right(&self, unit: &str) -> String {
-        let tick = |at: f64| {
+        let name = format!("<text x=\"{}\" y=\"{}\">{unit}</text>\n", RIGHT + 6.0, TOP - 8.0);
+        let drawn = self.ticks().map(|at| {
             let (y, label) = (self.y(at) + 4.0, number(at, self.step));
             format!("<text x=\"{}\" y=\"{y:.1}\">{label}</text>", RIGHT + 6.0)
-        };
-        let name = format!("<text x=\"{}\" y=\"{}\">{unit}</text>\n", RIGHT + 6.0, TOP - 8.0);
-        self.ticks().map(tick).collect::<String>() + &name
+        });
+        drawn.collect::<String>() + &name
     }
 }
 
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn a_line_is_its_places_in_tenths() {
         let points = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
-        assert_eq!(path(points.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
+        assert_eq!(path_data(points.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
         assert_eq!(path([].into_iter()), "");
     }
 }

@@ -124,8 +124,10 @@ fn phases(phases: &[&Phase]) -> Table {
             };
             let label = metric::label(&figure.name);
             let label =
+                // The unit behind the value says it already.
                 if figure.unit == "1/s" { label.trim_end_matches(" per s") } else { &label };
             let nature = figure.nature.unwrap_or(phase.nature).to_string();
+            // Name and times of a phase are in its first row only.
             let mut row = vec![std::mem::take(&mut name), label.to_owned(), value];
             row.extend(std::mem::take(&mut about));
             row.push(nature);

@@ -103,9 +103,11 @@ impl Swept {
 
     /// Splits the variance of the figure's logarithm among the factors.
     fn effects(&self) -> Option<MainEffects> {
+        // A figure of 0 has no logarithm.
         if self.made.iter().any(|(_, value)| *value <= 0.0) {
             return None;
         }
+        // Factors multiply a figure: their effects on its logarithm add up, as the split assumes.
         let response: Vec<f64> = self.made.iter().map(|(_, value)| libm::log(*value)).collect();
         let columns: Vec<Vec<f64>> =
             self.factors.iter().map(|factor| factor.values.clone()).collect();
@@ -141,16 +143,19 @@ impl Swept {
     /// For scripts.
     pub fn json(&self) -> Value {
         let effects = self.effects();
-        let factor = |(factor, effect): (&Factor, MainEffect)| {
-            json!({
-                "name": factor.name,
-                "kind": if factor.is_unknown { "unknown" } else { "parameter" },
-                "share": effect.share,
-                "ci95": effect.ci95,
-            })
-        };
-        let factors: Option<Vec<Value>> =
-            effects.as_ref().map(|effects| self.ranked(effects).into_iter().map(factor).collect());
+        let factors: Option<Vec<Value>> = effects.as_ref().map(|effects| {
+            self.ranked(effects)
+                .into_iter()
+                .map(|(factor, effect)| {
+                    json!({
+                        "name": factor.name,
+                        "kind": if factor.is_unknown { "unknown" } else { "parameter" },
+                        "share": effect.share,
+                        "ci95": effect.ci95,
+                    })
+                })
+                .collect()
+        });
         let best = |index: usize| {
             let named = self.factors.iter().map(|it| (it.name.clone(), it.words[index].clone()));
             let (point, value) = self.made[index];
@@ -203,16 +208,19 @@ impl Swept {
             let settings = if pairs.is_empty() { "" } else { &format!(" ({})", pairs.join(", ")) };
             format!("{}{settings}", it.point)
         };
-        let sentence = |(why, points): (&str, Vec<&Flawed>)| {
-            let shown: Vec<String> = points.iter().take(FLAWED_MAX).map(|it| named(it)).collect();
-            let more = match points.len() - shown.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let noun = if points.len() == 1 { "point" } else { "points" };
-            format!("{why}: {noun} {}{more}.", shown.join(", "))
-        };
-        kinds.into_iter().map(sentence).collect()
+        kinds
+            .into_iter()
+            .map(|(why, points)| {
+                let shown: Vec<String> =
+                    points.iter().take(FLAWED_MAX).map(|it| named(it)).collect();
+                let more = match points.len() - shown.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let noun = if points.len() == 1 { "point" } else { "points" };
+                format!("{why}: {noun} {}{more}.", shown.join(", "))
+            })
+            .collect()
     }
 
     /// For people.
@@ -283,8 +291,12 @@ impl Swept {
         }
         let word = |point: &usize| factor.words[*point].as_str();
         if groups.len() <= LEVELS_MAX {
-            let level = |points: &&[usize]| self.level(points, word(&points[0]).to_owned());
-            return Some(groups.iter().map(level).collect());
+            return Some(
+                groups
+                    .iter()
+                    .map(|points| self.level(points, word(&points[0]).to_owned()))
+                    .collect(),
+            );
         }
         if factor.words.iter().any(|word| !word.starts_with(|c: char| c.is_ascii_digit())) {
             return None;
@@ -292,23 +304,28 @@ impl Swept {
         let mut ranges: Vec<Vec<usize>> = vec![Vec::new()];
         for points in groups {
             let last = ranges.last_mut().expect("there is one range at least");
+            // Equal values stay in one range, which may thus become larger than its share.
             if last.len() * RANGES >= order.len() {
                 ranges.push(points.to_vec());
             } else {
                 last.extend(points);
             }
         }
-        let level = |points: &Vec<usize>| {
-            let [first, last] = [points.first()?, points.last()?].map(word);
-            let word = if first == last { first.to_owned() } else { format!("{first} to {last}") };
-            Some(self.level(points, word))
-        };
-        ranges.iter().map(level).collect()
+        ranges
+            .iter()
+            .map(|points| {
+                let [first, last] = [points.first()?, points.last()?].map(word);
+                let word =
+                    if first == last { first.to_owned() } else { format!("{first} to {last}") };
+                Some(self.level(points, word))
+            })
+            .collect()
     }
 
     fn level(&self, points: &[usize], word: String) -> Level {
         let logs: f64 = points.iter().map(|point| libm::log(self.made[*point].1)).sum();
         let n = u32::try_from(points.len()).expect("points are counted in 32 bits");
+        debug_assert!(n > 0, "a level has a point");
         Level { word, n, mean: libm::exp(logs / f64::from(n)) }
     }
 
@@ -331,6 +348,7 @@ impl Swept {
     }
 
     fn best_table(&self, look: Look) -> String {
+        // Only parameters can be chosen; the page also has the unknowns.
         let shown: Vec<&Factor> = self.factors.iter().filter(|it| !it.is_unknown).collect();
         let mut columns = vec![("best points", Align::Right, 0), (self.figure, Align::Right, 0)];
         columns.extend(shown.iter().map(|factor| (factor.name.as_str(), Align::Right, 0)));

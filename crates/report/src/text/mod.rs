@@ -59,6 +59,7 @@ impl Look {
         let (mut used, mut is_begun) = (column, false);
         for word in text.split_whitespace() {
             let length = word.chars().count();
+            // A word longer than the line stays whole, so that a path or a command can be copied.
             if is_begun && used + 1 + length > self.columns() {
                 lines.push('\n');
                 lines.push_str(&" ".repeat(indent));
@@ -105,6 +106,7 @@ pub fn outline(lines: &[Line], look: Look) -> String {
     let mut text = String::new();
     for line in lines {
         let parts = line.parts.iter().map(|part| (shown_in_line(&part.text), part.tone));
+        // Marks of colour take no columns.
         let column = parts.clone().map(|(text, _)| text.chars().count()).sum();
         let painted: String = parts.map(|(text, tone)| look.paint(&text, of_tone(tone))).collect();
         let whole = painted + &look.wrap_from(column, &line.body, line.hanging);

@@ -71,6 +71,7 @@ impl Table {
     pub(crate) fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         let mut cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         for cell in &mut cells {
+            // Names come from devices and files, and may hold control characters.
             cell.text = shown_in_line(&cell.text).into_owned();
         }
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
@@ -84,7 +85,7 @@ impl Table {
     /// Lays it out in at most the look's width, as far as leaving out spare columns allows; a line
     /// of titles stands first unless there are none.
     pub(crate) fn render(&self, look: Look) -> String {
-        let shown = self.shown(look.columns());
+        let shown = self.shown_columns(look.columns());
         let widths: Vec<usize> = shown.iter().map(|&column| self.width(column)).collect();
         let mut text = String::new();
         let titles = |column: usize| Cell { text: self.columns[column].title.clone(), style: BOLD };
@@ -109,7 +110,7 @@ impl Table {
 
     /// True if all columns have room in the look's width.
     pub(crate) fn fits(&self, look: Look) -> bool {
-        self.shown(look.columns()).len() == self.columns.len()
+        self.shown_columns(look.columns()).len() == self.columns.len()
     }
 
     fn line(
@@ -143,7 +144,7 @@ impl Table {
         cells.chain([self.columns[column].title.chars().count()]).max().unwrap_or(0)
     }
 
-    fn shown(&self, limit: usize) -> Vec<usize> {
+    fn shown_columns(&self, limit: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let total: usize = shown.iter().map(|&column| self.width(column) + 2).sum();
@@ -151,6 +152,7 @@ impl Table {
             let Some(least) = spare.min_by_key(|&column| self.columns[column].spare) else {
                 return shown;
             };
+            // The last column needs no space behind it.
             if total <= limit + 2 {
                 return shown;
             }

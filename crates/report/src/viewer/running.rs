@@ -67,6 +67,7 @@ fn one(study: &Running) -> String {
          runs in <code>{folder}</code></p>\n<progress value=\"{done}\" max=\"{}\" \
          aria-label=\"finished runs of {title}\"></progress>\n{left}",
         escape(stage),
+        // The maximum of a progress element must be above 0.
         (*all).max(1),
     )
 }

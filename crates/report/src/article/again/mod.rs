@@ -147,6 +147,7 @@ impl Repeated {
             stage: read.stage,
             blocks: read.blocks,
             findings: read.findings,
+            // The first is that of the primary metric.
             interaction: read.interactions.into_iter().next().map(Interactions::strongest),
             notes: read.notes,
             reproduce: read.reproduce,

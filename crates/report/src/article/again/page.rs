@@ -19,16 +19,16 @@ pub fn html(again: &Again) -> String {
 }
 
 fn overview(again: &Again) -> String {
-    let row = |one: &Repeated| {
+    let heads = ["", "article", "stage", "holds", "does not hold", "cannot tell"];
+    let rows = again.articles.iter().map(|one| {
         let Counts { holds, does_not_hold, cannot_tell } = one.counts;
         let counts = [holds, does_not_hold, cannot_tell].map(|count| count.to_string());
         let title = format!("<span class=\"words\">{}</span>", escape(&one.article.title));
         let mut cells = vec![one.number.to_string(), title, escape(&one.stage)];
         cells.extend(counts);
         cells
-    };
-    let heads = ["", "article", "stage", "holds", "does not hold", "cannot tell"];
-    table(&heads, again.articles.iter().map(row))
+    });
+    table(&heads, rows)
 }
 
 fn article(stages: &[Repeated]) -> String {

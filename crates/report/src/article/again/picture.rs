@@ -81,15 +81,15 @@ fn ticks(reach: f64, height: f64, across: &impl Fn(f64) -> f64) -> String {
         &[0.05, 0.2, 1.0, 5.0, 20.0]
     };
     let inside = steps.iter().filter(|step| log(**step).abs() <= reach);
-    let tick = |step: &f64| {
+    let ticks = inside.map(|step| {
         format!(
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" opacity=\"0.7\">\u{d7}{step}\
              </text>\n",
             across(*step),
             height - 8.0
         )
-    };
-    inside.map(tick).collect()
+    });
+    ticks.collect()
 }
 
 fn numbers(one: &Checked) -> Vec<f64> {

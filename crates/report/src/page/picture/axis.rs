@@ -54,6 +54,7 @@ impl Axis {
         if lo <= 0.0 || hi < FACTOR_MAX * lo || decades.is_nan() || decades > DECADES_MAX {
             return Self::new(frame, values);
         }
+        // As much of the height as at the edges of a linear axis.
         let edge = libm::exp(0.08 * libm::log(hi / lo));
         Self { frame, lo: lo / edge, hi: hi * edge, is_logarithmic: true }
     }
@@ -78,6 +79,7 @@ impl Axis {
     pub(crate) fn lines(&self, show: impl Fn(f64) -> String) -> String {
         if self.is_logarithmic {
             let first = libm::ceil(libm::log10(self.lo));
+            // `DECADES_MAX` and the edges: more powers are never inside.
             let powers = (0..=14_u8).map(|power| libm::exp10(first + f64::from(power)));
             let ticks = powers.take_while(|value| *value <= self.hi);
             return ticks.map(|value| self.line(value, &show(value))).collect();

@@ -27,8 +27,10 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
     if blocks < 2 {
         return None;
     }
+    debug_assert_eq!(series.values.len(), names.len(), "every arm has values and a name");
     let axis = Axis::of_arms(FRAME, series.values.iter().flatten().copied());
     let across = |arm: usize| {
+        // The dots of an arm are in the middle of its column.
         let share = (count(arm) + 0.5) / count(names.len());
         LEFT + (WIDTH - LEFT - RIGHT) * share
     };
@@ -72,11 +74,11 @@ pub(crate) fn drawn(series: &Series, names: &[&str], paired: bool) -> Option<Str
 /// A name in one line or two below the picture.
 fn below(lines: &[String], x: f64) -> String {
     let ups: &[f64] = if lines.len() > 1 { &[14.0, 3.0] } else { &[8.0] };
-    let line = |(line, up): (&String, &f64)| {
+    let shown = lines.iter().zip(ups).map(|(line, up)| {
         let (y, line) = (HEIGHT - up, escape(line));
         format!("<text class=\"x\" x=\"{x:.1}\" y=\"{y:.1}\">{line}</text>\n")
-    };
-    lines.iter().zip(ups).map(line).collect()
+    });
+    shown.collect()
 }
 
 /// A name that leaves room for its neighbours: broken between its words where it is longer than
@@ -86,8 +88,9 @@ fn lines(name: &str, room: usize) -> Vec<String> {
     if all.len() <= room {
         return vec![name.to_owned()];
     }
-    let is_end = |split: &usize| matches!(all[*split - 1], ' ' | '-' | '_' | '/' | '.' | ',');
-    let splits = (1..all.len()).filter(is_end).filter(|split| *split <= room);
+    let splits = (1..all.len())
+        .filter(|split| matches!(all[*split - 1], ' ' | '-' | '_' | '/' | '.' | ','))
+        .filter(|split| *split <= room);
     // The longer of the two lines decides.
     let best = splits.min_by_key(|split| (*split).max(all.len() - split));
     let (first, second) = all.split_at(best.unwrap_or(room));
@@ -95,6 +98,7 @@ fn lines(name: &str, room: usize) -> Vec<String> {
     if second.len() <= room {
         return vec![text(first), text(second)];
     }
+    // The sign of the cut takes one character.
     let cut = &second[..room.saturating_sub(1).max(1)];
     vec![text(first), text(cut) + "\u{2026}"]
 }

@@ -89,6 +89,7 @@ impl Forest<'_> {
         let ratio = figures::ratio(comparison.ratio);
         let range = match comparison.ci95.map(figures::range) {
             None => "no interval".to_owned(),
+            // An interval that reads like its ratio adds nothing.
             Some(range) if range == ratio => String::new(),
             Some(range) => range,
         };

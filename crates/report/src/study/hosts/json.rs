@@ -43,9 +43,12 @@ pub(in crate::study) fn json<'a>(it: &'a OnHosts, names: &[&'a str]) -> HostsJso
 }
 
 fn metrics<'a>(judged: &'a Judged, names: &[&'a str]) -> Vec<MetricJson<'a>> {
-    let one = |outcome| {
-        let series = &judged.series;
-        MetricJson::new(outcome, &series[outcome.series], names)
-    };
-    judged.outcomes.iter().map(one).collect()
+    judged
+        .outcomes
+        .iter()
+        .map(|outcome| {
+            let series = &judged.series;
+            MetricJson::new(outcome, &series[outcome.series], names)
+        })
+        .collect()
 }

@@ -90,6 +90,7 @@ pub(super) fn listed<'a>(hosts: &'a OnHosts, name: &str, arms: (usize, usize)) -
     let all = hosts.blocked.of(name, arms).map(Outcome::verdict);
     let mut listed: Vec<&OneHost> = hosts.hosts.iter().collect();
     if listed.len() > HOSTS_MAX {
+        // Hosts that disagree with all together come first: `false` sorts before `true`.
         listed.sort_by_key(|host| host.judged.of(name, arms).map(Outcome::verdict) == all);
     }
     listed

@@ -40,6 +40,7 @@ pub fn short(result: &StudyResult, look: Look, more: &str) -> String {
 /// The other points that matter, the most important first.
 fn matters(result: &StudyResult, look: Look) -> String {
     let mut brief = Brief::default();
+    // The reason of a missing verdict is never left out.
     withheld(result).for_each(|it| brief.must(&it.text(look)));
     for warning in &result.attached.warnings {
         brief.must(&(look.led("Warning:", DOUBT, warning, 2) + "\n"));
