@@ -38,9 +38,11 @@ pub fn of_cells(matrix: &Matrix) -> impl Iterator<Item = &'static str> + use<> {
 /// `WORKLOAD.METRIC`, split behind the longest of `workloads` that it begins with: both may hold
 /// dots (`bonnie.seeks.per_s`).
 pub fn split<'a>(text: &'a str, workloads: &[String]) -> Option<(&'a str, &'a str)> {
-    let behind = |workload: &String| text.strip_prefix(workload.as_str())?.strip_prefix('.');
     // The shortest rest is the longest name: `a.b` is preferred to `a` for `a.b.iops`.
-    let metric = workloads.iter().filter_map(behind).min_by_key(|metric| metric.len())?;
+    let metric = workloads
+        .iter()
+        .filter_map(|workload| text.strip_prefix(workload.as_str())?.strip_prefix('.'))
+        .min_by_key(|metric| metric.len())?;
     Some((&text[..text.len() - metric.len() - 1], metric))
 }
 

@@ -17,30 +17,29 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
     if asked.commands.is_empty() {
         words.push(asked.study.clone());
     }
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for command in &asked.commands {
-        option("--command", command.clone());
+        push_option(&mut words, "--command", command.clone());
     }
     if let Some(prepare) = &asked.prepare {
-        option("--prepare", prepare.clone());
+        push_option(&mut words, "--prepare", prepare.clone());
     }
-    option("--stage", study.stage.to_string());
-    option("--blocks", study.blocks.to_string());
+    push_option(&mut words, "--stage", study.stage.to_string());
+    push_option(&mut words, "--blocks", study.blocks.to_string());
     if let Some(specimens) = asked.specimens {
-        option("--specimens", specimens.to_string());
+        push_option(&mut words, "--specimens", specimens.to_string());
     }
-    option("--seed", study.seed.to_string());
+    push_option(&mut words, "--seed", study.seed.to_string());
     if let Some(drive) = &asked.drive {
-        option("--drive", drive.clone());
+        push_option(&mut words, "--drive", drive.clone());
     }
     if let Some(target) = &asked.target {
-        option("--target", target.clone());
+        push_option(&mut words, "--target", target.clone());
     }
     if !asked.only.is_empty() {
-        option("--only", asked.only.join(","));
+        push_option(&mut words, "--only", asked.only.join(","));
     }
     if let Some(size) = size {
-        option("--size", size.to_string());
+        push_option(&mut words, "--size", size.to_string());
     }
     if asked.overwrite {
         words.push("--overwrite".into());
@@ -49,6 +48,10 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
         words.push("--check-determinism".into());
     }
     words
+}
+
+fn push_option(words: &mut Vec<String>, name: &str, value: String) {
+    words.extend([name.to_owned(), value]);
 }
 
 /// The program for a study of this kind.

@@ -102,6 +102,7 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();
     }
+    // Between single quotes a shell reads everything as it is, except a quote.
     format!("'{}'", word.replace('\'', "'\\''")).into()
 }
 

@@ -191,8 +191,10 @@ impl Template {
 /// # Errors
 /// A value that could be read as code where its placeholder is.
 pub fn substitute(command: &str, values: &[(&'static str, &str)]) -> Result<String, Refusal> {
-    let known = |name: &str| Ok(values.iter().map(|(known, _)| *known).find(|it| *it == name));
-    let template = Template::read(command, &known).map_err(Refusal::request)?;
+    let template = Template::read(command, &|name| {
+        Ok(values.iter().map(|(known, _)| *known).find(|known| *known == name))
+    });
+    let template = template.map_err(Refusal::request)?;
     template.write(&|name, context| {
         let found = values.iter().find(|(known, _)| *known == name);
         value(name, context, found.expect("it is one of them").1)

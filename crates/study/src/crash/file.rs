@@ -116,6 +116,7 @@ impl CrashFile {
         if file.points.is_empty() {
             return Err(top.error("`at` names no place"));
         }
+        // Files are packed for the guest: `..` would lead out of its root.
         if file.files.iter().any(|(path, _)| !path.starts_with('/') || path.contains("..")) {
             return Err(top.error("a path in `[files]` is absolute, as in \"/check.sh\""));
         }

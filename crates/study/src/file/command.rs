@@ -100,6 +100,7 @@ fn pointer(text: &str) -> Result<String, String> {
             "`{text}` is not a path: write `jobs[0].read.iops` or `/jobs/0/read/iops`"
         ));
     }
+    // In a pointer (RFC 6901) `~` begins an escape.
     Ok(format!("/{}", steps.join("/").replace('~', "~0")))
 }
 

@@ -176,6 +176,10 @@ impl Names<'_> {
     }
 
     /// Checks `WORKLOAD.METRIC of ARM [over ARM]`.
+    fn is_arm(&self, name: &str) -> bool {
+        self.arms.iter().any(|arm| arm.name == name)
+    }
+
     fn check_figure(&self, figure: &str) -> Result<(), String> {
         let (of, arms) = figure.split_once(" of ").ok_or_else(|| not_a_figure(figure))?;
         // Prices are compared with rates only.
@@ -185,12 +189,11 @@ impl Names<'_> {
             _ => of.to_owned(),
         };
         self.check_metric("figure", &of)?;
-        let is_arm = |name: &str| self.arms.iter().any(|arm| arm.name == name);
-        if is_arm(arms) {
+        if self.is_arm(arms) {
             return Ok(());
         }
         let both = arms.split_once(" over ").map_or(vec![arms], |(one, other)| vec![one, other]);
-        match both.into_iter().find(|name| !is_arm(name)) {
+        match both.into_iter().find(|name| !self.is_arm(name)) {
             None => Ok(()),
             Some(name) => {
                 let known: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();

@@ -127,6 +127,7 @@ impl KeptStudy {
         let agenda = Agenda::new(study, &self.header.plan);
         let (mut runs, mut known, mut damaged) = (Vec::new(), BTreeSet::new(), Vec::new());
         for (number, line) in (1_usize..).zip(journal.split_inclusive(|byte| *byte == b'\n')) {
+            // A last line without its end was cut off: its run is made again.
             let Some(line) = line.strip_suffix(b"\n") else { break };
             let is_whole = self.header.holds(&owner, line);
             let run: Option<StoredRun> = serde_json::from_slice(line).ok().filter(|_| is_whole);
@@ -290,6 +291,7 @@ impl KeptStudy {
     fn frame_of(&self, study: &StudyFile, result: Option<&str>) -> Frame {
         let asked = self.header.asked.clone().unwrap_or_default();
         let again = command(&words(study, &asked, asked.size));
+        // The runs are whole without the result, so that a damaged one is no error.
         let result = result.and_then(|text| serde_json::from_str::<Value>(text).ok());
         let Some(result) = result else {
             let settings = vec![Vec::new(); study.arms.len()];

@@ -44,7 +44,7 @@ impl Thread {
         }
         let zero = Instant::now();
         let ends = to.into_iter().zip(from).zip(ahead_ms).zip(0..);
-        let one = |(((to, from), ahead_ms), rank): ((_, &i64), u32)| Self {
+        ends.map(|(((to, from), ahead_ms), rank)| Self {
             rank,
             zero,
             // Clocks are positive.
@@ -55,8 +55,8 @@ impl Thread {
             from,
             calls_ns: RefCell::default(),
             dies: Cell::default(),
-        };
-        ends.map(one).collect()
+        })
+        .collect()
     }
 
     /// A time of this clock, since the common zero.

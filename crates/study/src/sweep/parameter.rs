@@ -196,5 +196,6 @@ fn decimal(number: f64) -> String {
 )]
 fn below(share: f64, count: usize) -> usize {
     debug_assert!(count > 0 && (0.0..=1.0).contains(&share));
+    // A share of 1 is still the last value.
     ((share * count as f64) as usize).min(count - 1)
 }

@@ -101,29 +101,31 @@ impl Row {
     }
 }
 
+/// Adds a part to the hash with its length, so that two lists of parts never hash alike.
+fn add(hasher: &mut Sha256, part: &str) {
+    hasher.update((part.len() as u64).to_le_bytes());
+    hasher.update(part);
+}
+
 impl Sweep {
     /// The key of a point on a drive that is `model`: the [`digest`] of words that differ wherever
     /// the drive does. Every row is compared with its key, so that the words are hashed once.
     pub fn key(&self, point: &Point, model: &str) -> String {
         let mut hasher = Sha256::new();
-        let mut add = |part: &str| {
-            // With lengths, so that two different lists of parts never hash alike.
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
-        add(env!("CARGO_PKG_VERSION"));
-        add(model);
+        add(&mut hasher, env!("CARGO_PKG_VERSION"));
+        add(&mut hasher, model);
         for (key, value) in self.settings(point) {
-            add(key);
-            add(&value);
+            add(&mut hasher, key);
+            add(&mut hasher, &value);
         }
         for (option, value) in self.load(point).entries() {
-            add(option);
-            add(&value);
+            add(&mut hasher, option);
+            add(&mut hasher, &value);
         }
+        // Bits, because two numbers may have the same rounded text.
         let bits = point.quantiles.iter().map(|share| format!("{:016x}", share.to_bits()));
-        add(&bits.collect::<String>());
-        add(&point.seed.to_string());
+        add(&mut hasher, &bits.collect::<String>());
+        add(&mut hasher, &point.seed.to_string());
         hexadecimal(&hasher.finalize())[..KEY_DIGITS].to_owned()
     }
 }
@@ -181,6 +183,7 @@ impl Kept {
     }
 
     fn add(&mut self, line: &[u8], key: impl Fn(u32) -> Option<String>) {
+        // A last line without its end was cut off: its point is made again.
         let Some(line) = line.strip_suffix(b"\n") else { return };
         let whole = owner().check(line) == Seal::Whole;
         let row = serde_json::from_slice::<Row>(line).ok().filter(|_| whole);
@@ -234,6 +237,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
             name.to_str().is_some_and(|name| name.starts_with(BEGIN) && name.ends_with(END));
         files.extend(is_rows.then(|| folder.join(name)));
     }
+    // The order of a folder differs between file systems.
     files.sort();
     Ok(files)
 }
