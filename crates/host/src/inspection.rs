@@ -144,9 +144,9 @@ fn release(root: &Root) -> Option<String> {
 
 /// Returns the first two numbers of a kernel's release: 6 and 1 of `6.1.0-18-amd64`.
 fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-    let mut next = || numbers.next()?.parse().ok();
-    Some((next()?, next()?))
+    let numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut numbers = numbers.map_while(|number| number.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
 }
 
 fn read_machine(root: &Root, options: &Options) -> Machine {

@@ -70,8 +70,10 @@ pub enum Interacts {
 impl Factorial {
     /// Lays out arms by the levels of two factors; every combination must have an arm.
     pub fn new(arms: Vec<[usize; 2]>) -> Result<Self, FactorialError> {
-        let highest = |factor: usize| arms.iter().map(|arm| arm[factor]).max();
-        let levels = [0, 1].map(|factor| highest(factor).map_or(0, |level| level + 1));
+        let levels = [0, 1].map(|factor| {
+            let highest = arms.iter().map(|arm| arm[factor]).max();
+            highest.map_or(0, |level| level + 1)
+        });
         if let Some(factor) = levels.iter().position(|count| *count < 2) {
             return Err(FactorialError::SingleLevel(factor));
         }

@@ -105,9 +105,8 @@ impl Ordered {
         let left_out = left_out.unwrap_or(self.values.len());
         let count = self.values.len() - usize::from(left_out < self.values.len());
         let cut = trimmed(count);
-        // A peer's index among all values: those behind the disk left out move up by one.
-        let shifted = |peer: usize| peer + usize::from(peer >= left_out);
-        let (first, last) = (shifted(cut), shifted(count - 1 - cut));
+        // Indexes among all values: those behind the disk left out move up by one.
+        let [first, last] = [cut, count - 1 - cut].map(|peer| peer + usize::from(peer >= left_out));
         debug_assert!(first <= last, "half of the peers or more would be trimmed");
         let (mut sum, mut squares) =
             (self.sums[last + 1] - self.sums[first], self.squares[last + 1] - self.squares[first]);
