@@ -31,18 +31,18 @@ const HABITS: &[(&str, &str, Scope, usize)] = &[
         Scope::All,
         49,
     ),
-    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 399),
+    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 249),
     ("opening word", r"^\s*//[/!] (One that|Something|Those|That|Such)\b", Scope::All, 1),
 ];
 
 /// Lines with `place`: a slot, an index, a position or a path has its own word.
-const PLACES_MAX: usize = 67;
+const PLACES_MAX: usize = 64;
 /// Variables that hide the function that made them.
-const HIDDEN_FUNCTIONS_MAX: usize = 31;
+const HIDDEN_FUNCTIONS_MAX: usize = 30;
 /// Comments that say why, for each 1,000 lines of product code, at least.
-const COMMENTS_PER_1000: usize = 16;
+const COMMENTS_PER_1000: usize = 17;
 /// Asserted invariants, for each 1,000 functions, at least.
-const ASSERTS_PER_1000: usize = 78;
+const ASSERTS_PER_1000: usize = 80;
 
 /// The lines of product code: without tests.
 fn product() -> Vec<String> {
