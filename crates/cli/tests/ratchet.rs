@@ -31,7 +31,7 @@ const HABITS: &[(&str, &str, Scope, usize)] = &[
         Scope::All,
         49,
     ),
-    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 249),
+    ("named closure", r"^\s*let (mut )?\w+ = (move )?\|", Scope::All, 244),
     ("opening word", r"^\s*//[/!] (One that|Something|Those|That|Such)\b", Scope::All, 1),
 ];
 

@@ -230,6 +230,6 @@ mod tests {
     fn a_line_is_its_places_in_tenths() {
         let points = [(48.06, 70.8), (48.06, 67.2), (48.2, 69.0), (58.2, 69.04), (57.9, 69.0)];
         assert_eq!(path_data(points.into_iter()), "M48.1 70.8l 0-3.6 .1 1.8 10 0-.3 0");
-        assert_eq!(path([].into_iter()), "");
+        assert_eq!(path_data([].into_iter()), "");
     }
 }
