@@ -74,6 +74,7 @@ impl Arm {
         let command = self.command.as_ref().map(Template::to_string);
         for text in [&self.apply, &self.manual, &command].into_iter().flatten() {
             let named = factor::named_in(text);
+            // A command that names no known factor still changes something.
             let unknown = named.is_empty().then_some("");
             let all = named.into_iter().chain(unknown);
             declares.extend(all.map(|factor| (factor.to_owned(), text.clone())));

@@ -138,12 +138,14 @@ impl StudyFile {
             return Err(top.error(wrong));
         }
         top.at_most("arm", ARMS_MAX)?;
+        // Before anything is read, so that no file can take all memory.
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
             top.at_most(list, LISTED_MAX)?;
         }
         let (drive, base) = base(&mut top, vocabulary)?;
         let mut arms = arm::arms(&mut top, vocabulary)?;
         let candidate = match top.take::<String>("candidate")? {
+            // The baseline is listed first, and the candidate last.
             None => arms.len() - 1,
             Some(name) => arm::arm_named(&top, &arms, &name)?,
         };
@@ -215,6 +217,7 @@ impl StudyFile {
     /// The command line names a thing that the study does not have, or too much.
     pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
         self.stage = choices.stage.unwrap_or(self.stage);
+        // Before `apply`, which may drop findings together with their workloads.
         self.restate(self.stage);
         if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
             self.apply(&own).expect("every stage was tried when the file was read");
@@ -302,6 +305,7 @@ impl StudyFile {
         self.blocks = match (blocks, specimens) {
             (None, Some(specimens)) if specimens > 1 => specimens,
             (None, None) if self.draws_specimens && !self.has_own_blocks => {
+                // Each block is another drive, and few drives say little about all of them.
                 self.blocks.max(SPECIMENS_MIN)
             }
             _ => self.blocks,
@@ -468,6 +472,7 @@ impl StudyFile {
         }
         (self.findings, self.restated) = question::findings(top, &names)?;
         for own in &self.overrides {
+            // On a copy: every stage is tried here, and none is chosen yet.
             let mut tried = self.clone();
             let name = own.stage;
             tried.restate(name);

@@ -86,6 +86,7 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
     for arm in arms {
         present.insert(factors.iter().filter_map(|factor| arm.level(factor)).collect());
     }
+    debug_assert!(present.len() <= combinations, "every arm has one of the combinations");
     if present.len() < combinations {
         return Err(format!(
             "the levels of `{}` have {combinations} combinations, but the arms cover {}: add the \
@@ -219,6 +220,7 @@ impl Names<'_> {
                 "`{key}` names the metric `{metric}`; there are `{}`",
                 known.join("`, `")
             )),
+            // Some metrics are unknown until a program has printed them.
             _ => Ok(()),
         }
     }

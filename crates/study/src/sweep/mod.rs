@@ -134,6 +134,7 @@ impl Sweep {
 
     /// The load of a point, as options that have not been checked against one another.
     pub fn load(&self, point: &Point) -> WorkloadOptions {
+        debug_assert_eq!(self.parameters.len(), point.values.len(), "a value a parameter");
         let mut options = self.load.clone();
         for (parameter, value) in self.parameters.iter().zip(&point.values) {
             if parameter.of == Of::Load {
@@ -145,6 +146,7 @@ impl Sweep {
 
     /// The settings of the drive at a point.
     pub fn settings(&self, point: &Point) -> Vec<(&'static str, String)> {
+        debug_assert_eq!(self.parameters.len(), point.values.len(), "a value a parameter");
         let mut settings = Vec::new();
         for (parameter, value) in self.parameters.iter().zip(&point.values) {
             if let Of::Drive(key) = parameter.of {
