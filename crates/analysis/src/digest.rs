@@ -125,6 +125,7 @@ impl RunDigest {
             host: record.host.as_ref().map(|host| host.id.clone()),
             simulated: record.specimen.clone().map(|drive| (record.target.clone(), drive)),
             facts: attachment::facts(record),
+            // Of a volume, its members are the disks that may be judged.
             drives: drives.filter(|device| device.made_of.is_empty()).cloned().collect(),
         };
         debug_assert_eq!(common.figures.len(), own.values.len(), "a value for each figure");
@@ -144,6 +145,7 @@ fn content(record: &RunRecord) -> u128 {
     let all = (&record.target, &record.config, &record.total, &record.phases);
     let text = serde_json::to_vec(&all).expect("plain data is always JSON");
     let mut half = [0; 16];
+    // Half of the hash: chance gives no two runs of an archive the same.
     half.copy_from_slice(&Sha256::digest(text)[..16]);
     u128::from_le_bytes(half)
 }

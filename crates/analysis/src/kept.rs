@@ -51,6 +51,7 @@ pub fn each_run(results: &Imported) -> impl Iterator<Item = Imported> {
 pub fn measured_figures(printed: &Value) -> Vec<Figure> {
     let loads = printed["loads"].as_array().into_iter().flatten().filter_map(|load| {
         let (rw, depth) = (load["rw"].as_str()?, load["iodepth"].as_u64()?);
+        // Rates within a part of the drive depend on its size.
         let is_whole = load["span_bytes"] == printed["capacity_bytes"];
         let name = format!("{rw}_{depth}.iops");
         is_whole.then_some(Figure::new(name, load["iops"].as_f64()?, Better::More))

@@ -53,6 +53,7 @@ fn devices(facts: &mut Facts, attached: &Attached) {
         let kinds = attached.devices.iter().map(|device| device.kind.clone());
         facts.insert("made_of".into(), kinds.collect::<Vec<_>>().join(", "));
     }
+    // Without an inspected device, that nothing was found would mean nothing.
     if !attached.devices.is_empty() {
         facts.insert("findings".into(), faults(&attached.devices));
     }

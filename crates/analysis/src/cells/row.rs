@@ -62,6 +62,7 @@ impl Row {
     /// All drives together against the sum of each alone; none where nothing moved, or for one
     /// drive.
     pub fn scaling(&self) -> Option<f64> {
+        // A single target has no other to work with.
         if self.alone.len() < 2 {
             return None;
         }

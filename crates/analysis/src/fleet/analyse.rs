@@ -119,6 +119,7 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
             (PeerResult { peers: peers.clone(), disks, judgement }, keys)
         })
         .collect();
+    // The largest group first; equal ones keep the order of their keys.
     groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.disks.len()));
     let found = outliers(fleet, &groups);
     let groups = groups.into_iter().map(|(group, _)| group).collect();
@@ -144,6 +145,7 @@ fn outliers(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found>
             found.push(Found { disk, group: index, outlier: *outlier, facts, others_of_host: 0 });
         }
     }
+    // The surest first; names decide between equals, so that the list is repeatable.
     found.sort_by(|a, b| a.outlier.p.total_cmp(&b.outlier.p).then_with(|| a.disk.cmp(&b.disk)));
     let names: Vec<DiskName> = found.iter().map(|it| it.disk.clone()).collect();
     for it in &mut found {

@@ -189,6 +189,7 @@ pub fn of_load(job: &JobRecord) -> Vec<Figure> {
     if quantile_reportable(0.999, lat.n) {
         metrics.push(Figure::new("lat_p99_9_ns", float(lat.p99_9), Better::Less));
     }
+    // A single kind has the figures of all requests.
     if job.kinds().count() > 1 {
         for (prefix, kind) in [("read_", &job.read), ("write_", &job.write), ("flush_", &job.flush)]
         {

@@ -37,6 +37,7 @@ impl<'a> Sampled<'a> {
         arm: usize,
         drives: impl Iterator<Item = Option<Simulated<'a>>>,
     ) {
+        // One block without a specimen leaves unknown how the drives differ.
         if let Some(drives) = drives.collect() {
             self.0.insert((workload, arm), drives);
         }

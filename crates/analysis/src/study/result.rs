@@ -88,6 +88,7 @@ impl StudyResult {
         let contrasts = self.contrasts.iter().flat_map(|contrast| &contrast.outcomes);
         let of_primary = contrasts.clone().filter(|it| self.series_of(it).workload == workload);
         let headlines = self.outcomes.iter().filter(|it| self.is_headline(self.series_of(it)));
+        // The most important question first.
         let candidates =
             std::iter::once(self.primary()).chain(of_primary).chain(contrasts).chain(headlines);
         candidates.into_iter().find(|it| it.depends())

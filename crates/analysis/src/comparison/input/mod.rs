@@ -142,6 +142,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
 /// The note where blocks follow from the order of the runs.
 fn order_note(arms: &[ArmRuns]) -> Option<String> {
     let counts: Vec<usize> = arms.iter().map(|arm| arm.runs.len()).collect();
+    // A single run of each arm has no order.
     let most = counts.iter().copied().max().filter(|most| *most > 1)?;
     let least = counts.iter().copied().min()?;
     let unequal = if least < most {

@@ -46,6 +46,7 @@ pub(crate) fn prices(
 ) -> Vec<Price> {
     let usd: Vec<Option<f64>> = experiment.arms.iter().map(|arm| arm.price_usd).collect();
     let usd: Vec<Option<f64>> =
+        // No rate can be divided by another number.
         usd.into_iter().map(|usd| usd.filter(|usd| usd.is_finite() && *usd > 0.0)).collect();
     if usd.iter().all(Option::is_none) {
         return Vec::new();

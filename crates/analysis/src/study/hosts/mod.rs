@@ -94,6 +94,7 @@ pub(super) fn analyse(
     }
     let arms = experiment.arms.len();
     let blocked = judged(blocked(&own), arms, gate, rules)?;
+    // All hosts are one family, so that their intervals hold together.
     let mut each = judged(own.concat(), arms, "", rules)?.split(own.len());
     let hosts = first.hosts.iter().map(|host| OneHost {
         rank: host.rank,
@@ -210,6 +211,7 @@ impl OnHosts {
             let Some(own) = self.blocked.of(&series[outcome.series].name, arms) else { continue };
             let verdicts = (outcome.verdict(), own.verdict());
             let opposed = [(Verdict::Faster, Verdict::Slower), (Verdict::Slower, Verdict::Faster)];
+            // Only opposite directions contradict: one of both may be inconclusive.
             if !opposed.contains(&verdicts) {
                 continue;
             }
