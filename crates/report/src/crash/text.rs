@@ -134,6 +134,7 @@ impl CrashTest {
             return format!("\n{}\n", look.paint(text, GOOD));
         }
         let mut text = format!("\n{}\n", look.paint("PROMISES WERE BROKEN", BAD));
+        // An explanation has answered this already.
         if let Some(worst) = self.worst().filter(|_| self.explanation.is_none()) {
             let cut = worst.cut;
             let CrashTest { file, options, .. } = self;

@@ -78,6 +78,7 @@ fn table(record: &HostsRecord, look: Look) -> String {
         let cells = [vec![host.rank.to_string(), host.host.clone()], figures.into(), start.into()];
         table.row(cells.concat());
     }
+    // The sum of a single host is that host.
     if let Some(total) = record.total.as_ref().filter(|_| record.hosts.len() > 1) {
         let cells = [
             vec!["all".into(), String::new()],

@@ -44,6 +44,7 @@ pub(super) fn interactions(result: &StudyResult) -> String {
         };
         let are_drives = one.effects.iter().any(|effect| effect.prediction95.is_some());
         let heads = ["effect", "ratio", "95 % interval", "95 % of drives"];
+        // Without specimens there is no interval for one more drive.
         let columns = if are_drives { heads.len() } else { heads.len() - 1 };
         let rows = one
             .effects

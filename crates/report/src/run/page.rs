@@ -131,6 +131,7 @@ fn headline(record: &RunRecord) -> String {
         .phases
         .iter()
         .filter_map(|phase| phase.figures.iter().find(|it| !it.is_detail).cloned())
+        // More would not be read at a glance.
         .take(4);
     let words = shown.map(|figure| {
         let (name, value) = metric::named(&figure.name, figure.value, &figure.unit);

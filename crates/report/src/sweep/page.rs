@@ -38,6 +38,7 @@ fn matters(swept: &Swept) -> String {
 fn shares(swept: &Swept, effects: &MainEffects) -> String {
     let row = |name: &str, effect: MainEffect| {
         let [low, high] = effect.ci95;
+        // An interval may reach below 0, where no bar can be.
         let [left, width] = [100.0 * low.max(0.0), 100.0 * (high - low.max(0.0))];
         format!(
             "<tr><th scope=\"row\">{name}</th><td class=\"part\"><i \

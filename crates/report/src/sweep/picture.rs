@@ -60,6 +60,7 @@ fn bar(name: &str, class: &str, effect: super::MainEffect, top: f64) -> String {
         middle + 4.5,
         escape(&name),
         across(effect.share) - LEFT,
+        // The number is behind both the bar and its interval.
         high.max(across(effect.share)) + 6.0,
         middle + 4.5,
         percent(effect.share),

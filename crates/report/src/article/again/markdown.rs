@@ -110,5 +110,6 @@ fn row(answer: &Answered<'_>) -> String {
 
 /// Text within a table.
 fn cell(text: &str) -> String {
+    // A line break would end the row.
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -21,6 +21,7 @@ pub(super) fn ratios(findings: &[Checked]) -> String {
         return String::new();
     }
     let reach = ratios.iter().flat_map(|one| numbers(one)).map(|it| log(it).abs());
+    // Ten percent to either side at least, and room for the outermost mark.
     let reach = reach.fold(log(1.1), f64::max) * 1.05;
     let across = |ratio: f64| {
         let share = f64::midpoint(log(ratio) / reach, 1.0);
@@ -56,9 +57,11 @@ fn row(one: &Checked, y: f64, across: &impl Fn(f64) -> f64) -> String {
         svg += &format!(
             "<rect x=\"{lo:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" opacity=\"0.18\"/>",
             y - 8.0,
+            // A bound that is a single value is still visible.
             (hi - lo).max(2.0)
         );
     }
+    // The thick line is drawn over the thin one.
     for (limits, stroke) in [(one.prediction95, 1.5), (one.ci95, 5.0)] {
         if let Some([lo, hi]) = limits.map(|limits| limits.map(across)) {
             svg += &format!(

@@ -24,6 +24,7 @@ pub(super) fn picture(result: &FleetResult, found: &Found) -> String {
     let ends = judged.figures.iter().chain(&it.range95);
     let low = ends.clone().copied().fold(f64::INFINITY, f64::min);
     let high = ends.copied().fold(f64::NEG_INFINITY, f64::max);
+    // Equal figures must not divide by 0.
     let across =
         |value: f64| SIDE + (WIDTH - 2.0 * SIDE) * (value - low) / (high - low).max(1e-300);
     let step = judged.figures.len().div_ceil(DOTS_MAX);
@@ -36,6 +37,7 @@ pub(super) fn picture(result: &FleetResult, found: &Found) -> String {
     }
     let own = format!("{}: {}", found.disk, metric::show(&result.metric, it.figure));
     let class = if found.is_worse(result.better) == Some(true) { "slower" } else { "faster" };
+    // Drawn last, so that no other dot covers it.
     dots += &dot(class, across(it.figure), MIDDLE, 5.5, &own);
     let [from, to] = it.range95.map(across);
     let label = |at: f64, anchor: &str, value: f64| {
