@@ -82,6 +82,8 @@ ids! {
     Disturbed = "disturbed",
     /// Values of which no ratio can be made: the verdict is withheld.
     ValuesUnusable = "values-unusable",
+    /// Values that an arm's load set itself: the verdict is withheld.
+    RateSet = "rate-set",
     /// All hosts together and each compared with itself show the opposite: the verdict is withheld.
     HostsDisagree = "hosts-disagree",
 }
@@ -99,6 +101,7 @@ impl WarningId {
                 | Self::TargetChanged
                 | Self::Disturbed
                 | Self::ValuesUnusable
+                | Self::RateSet
                 | Self::WorkDiffers
                 | Self::WorkMixed
                 | Self::HostsDisagree

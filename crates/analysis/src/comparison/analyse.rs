@@ -213,15 +213,14 @@ fn primary(
             }
             usable_index(columns, "seeks", is_paired)
                 .or_else(|| usable_index(columns, "iops", is_paired))
+                .filter(|index| !columns[*index].is_set())
         }
     };
-    usual
-        .or_else(|| columns.iter().position(|it| it.is_usable(is_paired) && is_of_disk(it)))
-        .or_else(|| columns.iter().position(|it| it.is_usable(is_paired)))
-        .ok_or_else(|| {
-            let refusal = columns.iter().find_map(|column| not_comparable(column, input));
-            refusal.unwrap_or_else(|| nothing_in_common(input, columns))
-        })
+    // A detail decides only where there is nothing else, and a given rate never unasked.
+    usual.or_else(|| first_usable(columns, is_paired)).ok_or_else(|| {
+        let refusal = columns.iter().find_map(|column| not_comparable(column, input));
+        refusal.unwrap_or_else(|| nothing_in_common(input, columns))
+    })
 }
 
 /// The refusal of a metric that is something else in one of the arms.
@@ -239,6 +238,21 @@ fn usable_index(columns: &[Column], metric: &str, is_paired: bool) -> Option<usi
 fn is_of_disk(column: &Column) -> bool {
     let is_not = column.remarks.iter().any(|remark| remark.label == Label::NotDisk);
     !column.first.is_detail && !is_not
+}
+
+/// The first metric that may decide: of a disk if there is one, else no detail, else anything. A
+/// given rate comes last, where it withholds the verdict.
+fn first_usable(columns: &[Column], is_paired: bool) -> Option<usize> {
+    let ranks: [fn(&Column) -> bool; 4] = [
+        |it| is_of_disk(it) && !it.is_set(),
+        |it| !it.first.is_detail && !it.is_set(),
+        |it| !it.is_set(),
+        |_| true,
+    ];
+    let first = |is: fn(&Column) -> bool| {
+        columns.iter().position(|column| column.is_usable(is_paired) && is(column))
+    };
+    ranks.into_iter().find_map(first)
 }
 
 /// Why no metric can be compared: the arms have none in common, or it is in no block of all.

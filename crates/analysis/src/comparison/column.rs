@@ -144,6 +144,8 @@ pub(super) struct Column<'a> {
     other_direction: Option<(usize, Better)>,
     /// By arm: what its tool gets wrong.
     defects: Vec<Option<&'a Remark>>,
+    /// By arm: why its load set these values.
+    settings: Vec<Option<&'a Remark>>,
 }
 
 fn all_columns<'a>(input: &'a Input, of_run: &[Vec<usize>]) -> Vec<Column<'a>> {
@@ -190,6 +192,7 @@ impl<'a> Column<'a> {
             other_unit: None,
             other_direction: None,
             defects: vec![None; arms],
+            settings: vec![None; arms],
         }
     }
 
@@ -214,6 +217,9 @@ impl<'a> Column<'a> {
         for remark in &figure.remarks {
             if remark.label == Label::ToolDefect {
                 self.defects[arm] = Some(remark);
+            }
+            if remark.label == Label::SetRate {
+                self.settings[arm] = Some(remark);
             }
             if self.remarks.iter().all(|known| known.label != remark.label) {
                 self.remarks.push(remark);
@@ -258,7 +264,8 @@ impl<'a> Column<'a> {
     pub(super) fn doubts(&self, input: &Input, is_paired: bool) -> Vec<Reason> {
         (0..input.arms.len())
             .filter_map(|arm| {
-                self.not_above_zero(arm, input, is_paired)
+                self.set_rate(arm, input)
+                    .or_else(|| self.not_above_zero(arm, input, is_paired))
                     .or_else(|| self.missing(arm, input).filter(|_| !is_paired))
             })
             .collect()
@@ -267,6 +274,19 @@ impl<'a> Column<'a> {
     fn is_in_another_arm(&self, block: usize, arm: usize) -> bool {
         let mut others = self.cells.iter().enumerate().filter(|(index, _)| *index != arm);
         others.any(|(_, cells)| cells.has(block))
+    }
+
+    /// True if the load of some arm set these values: they are no result.
+    pub(super) fn is_set(&self) -> bool {
+        self.settings.iter().any(Option::is_some)
+    }
+
+    fn set_rate(&self, arm: usize, input: &Input) -> Option<Reason> {
+        let remark = self.settings[arm]?;
+        let (metric, name) = (self.metric, &input.arms[arm].name);
+        let message = format!("`{metric}` of `{name}` is a setting, not a result: {}", remark.why);
+        let hint = "compare the latency (`--primary`), or repeat the runs without a rate";
+        Some(Reason { id: WarningId::RateSet, arm, message, hint: hint.to_owned() })
     }
 
     /// Pairs leave out a block that no arm has a value of.

@@ -19,6 +19,8 @@ pub enum Label {
     SingleRun,
     /// The tool itself reports it wrongly.
     ToolDefect,
+    /// A setting of the load, not a result: the rate was given.
+    SetRate,
 }
 
 impl Choice for Label {
@@ -33,6 +35,7 @@ impl Choice for Label {
         ("not-disk", Self::NotDisk),
         ("single-run", Self::SingleRun),
         ("tool-defect", Self::ToolDefect),
+        ("set-rate", Self::SetRate),
     ];
 }
 
@@ -123,7 +126,7 @@ const OWN: [(&str, &str); 8] = [
 ];
 
 /// Kinds of requests, as they precede the names of metrics that are of them alone.
-const KINDS: [&str; 4] = ["read_", "write_", "trim_", "flush_"];
+const KINDS: [&str; 5] = ["read_", "write_", "trim_", "flush_", "sync_"];
 
 /// The unit that the name of a metric implies, if it is one of drivelab's own names.
 ///
@@ -244,6 +247,7 @@ mod tests {
         check("iops", "", "1/s");
         check("read_bytes_per_s", "", "B/s");
         check("lat_p99_ns", "", "ns");
+        check("sync_lat_p99_ns", "", "ns");
         check("score", "", "");
         check("w.lat_p99_9_ns", "", "ns");
         check("ahci/w.iops", "", "1/s");

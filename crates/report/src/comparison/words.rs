@@ -118,6 +118,7 @@ pub(super) fn natures(result: &CompareResult) -> Vec<Sentence> {
         (Label::Nature(Nature::PageCache), "Answered from memory:"),
         (Label::Nature(Nature::JournalSync), "A test of journal and sync():"),
         (Label::ToolDefect, "Wrong because of the tool itself:"),
+        (Label::SetRate, "Set by the load, not a result:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()
 }

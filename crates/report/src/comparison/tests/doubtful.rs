@@ -96,6 +96,39 @@ fn results_of_other_tools_are_withheld_where_the_tool_reports_an_error() {
 }
 
 #[test]
+fn a_rate_that_the_load_set_does_not_decide() {
+    use drivelab_core::foreign::{Imported, ImportedRun};
+    use drivelab_core::record::{Better, Label, Remark};
+    let file = |scale: f64| {
+        let mut iops = Figure::new("iops", 1000.0 * scale, Better::More);
+        iops.remarks.push(Remark::new(Label::SetRate, "the job sets its rate"));
+        let mut detail = Figure::new("lat_max_ns", 9e6, Better::Less);
+        detail.is_detail = true;
+        let latency = Figure::new("lat_mean_ns", 1e6 / scale, Better::Less);
+        let (name, points, remarks) = (String::new(), Vec::new(), Vec::new());
+        let figures = vec![detail, iops, latency];
+        let phase = Phase { name, nature: Nature::Disk, figures, lat_ns: None, points, remarks };
+        let run = ImportedRun { phases: vec![phase], ..ImportedRun::default() };
+        Imported { tool: "fio".into(), runs: vec![run], ..Imported::default() }
+    };
+    let files = |base: f64, step: u32| {
+        (0..8).map(|run| file(base * (1.0 + 0.001 * f64::from(run * step % 8)))).collect()
+    };
+    let arms = [
+        ArmResults { name: "old".into(), files: files(1.0, 3) },
+        ArmResults { name: "new".into(), files: files(1.5, 5) },
+    ];
+    let input = from_foreign(&arms).unwrap();
+    let result = analyse(&input, &options()).unwrap();
+    assert_eq!(result.series[result.primary().series].name, "lat_mean_ns");
+    assert_eq!(result.verdict(), Verdict::Faster);
+    let named = CompareOptions { primary: Some("iops".to_owned()), ..options() };
+    let result = analyse(&input, &named).unwrap();
+    assert_eq!(result.verdict(), Verdict::Inconclusive);
+    assert_eq!(result.withheld[0].id, drivelab_stats::WarningId::RateSet);
+}
+
+#[test]
 fn values_of_zero_withhold_the_verdict_paired_or_not() {
     let stalled = |place: usize, run: &mut RunRecord| {
         let total = run.total.as_mut().unwrap();
