@@ -4,7 +4,8 @@ use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
-use crate::fio::{logs, results as fio};
+use crate::fio::logs::{self, Kind, Unit};
+use crate::fio::results as fio;
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,
@@ -47,12 +48,18 @@ const ALIASES: [(&str, &str); 3] =
     [("bonnie", "bonnie++"), ("fsmark", "fs_mark"), ("tiobench", "tiotest")];
 
 /// Logs, whose content only the name of the file shows.
-const LOGS: [(&str, logs::Kind); 5] = [
-    ("fio-bw", logs::Kind::Bandwidth),
-    ("fio-iops", logs::Kind::Iops),
-    ("fio-lat", logs::Kind::Latency("lat")),
-    ("fio-clat", logs::Kind::Latency("clat")),
-    ("fio-slat", logs::Kind::Latency("slat")),
+const LOGS: [(&str, logs::Kind); 11] = [
+    ("fio-bw", Kind::Bandwidth),
+    ("fio-iops", Kind::Iops),
+    ("fio-lat", Kind::Latency("lat", None)),
+    ("fio-clat", Kind::Latency("clat", None)),
+    ("fio-slat", Kind::Latency("slat", None)),
+    ("fio-lat-us", Kind::Latency("lat", Some(Unit::Microseconds))),
+    ("fio-clat-us", Kind::Latency("clat", Some(Unit::Microseconds))),
+    ("fio-slat-us", Kind::Latency("slat", Some(Unit::Microseconds))),
+    ("fio-lat-ns", Kind::Latency("lat", Some(Unit::Nanoseconds))),
+    ("fio-clat-ns", Kind::Latency("clat", Some(Unit::Nanoseconds))),
+    ("fio-slat-ns", Kind::Latency("slat", Some(Unit::Nanoseconds))),
 ];
 
 /// The tools whose results can be read.
@@ -109,6 +116,9 @@ pub fn parse_file(name: &str, text: &str) -> Result<Imported, ParseError> {
 
 /// Reads a result of any known tool.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    if logs::is_histogram_log(text) {
+        return Err(logs::histogram_log());
+    }
     if let Some(reader) = READERS.iter().find(|reader| (reader.is)(text)) {
         return (reader.parse)(text);
     }

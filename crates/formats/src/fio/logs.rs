@@ -2,7 +2,8 @@
 //! one per request.
 //!
 //! A line contains milliseconds, value, direction, block size and offset. Only the name of the file
-//! shows the meaning of the value.
+//! shows the meaning of the value. Versions up to 2.21 write latencies in microseconds, later ones in
+//! nanoseconds; a line of four fields may be of either.
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
@@ -10,7 +11,7 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::units::{Ratio, Span};
 
-use crate::found::{Found, detail, figure, phase};
+use crate::found::{Found, figure, phase};
 
 /// The kind of values in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,17 +20,35 @@ pub enum Kind {
     Bandwidth,
     /// Requests per second.
     Iops,
-    /// Nanoseconds, under the name of the latency.
-    Latency(&'static str),
+    /// A latency by its name, and its unit if that is known.
+    Latency(&'static str, Option<Unit>),
+}
+
+/// The unit of a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Of fio up to 2.21.
+    Microseconds,
+    /// Of fio from 2.99 on.
+    Nanoseconds,
+}
+
+impl Unit {
+    const fn ns(self) -> f64 {
+        match self {
+            Self::Microseconds => 1e3,
+            Self::Nanoseconds => 1.0,
+        }
+    }
 }
 
 /// The names of files by their content: `NAME_bw.1.log`, or `NAME_bw.log`.
 const NAMES: [(&str, Kind); 5] = [
     ("_bw", Kind::Bandwidth),
     ("_iops", Kind::Iops),
-    ("_clat", Kind::Latency("clat")),
-    ("_slat", Kind::Latency("slat")),
-    ("_lat", Kind::Latency("lat")),
+    ("_clat", Kind::Latency("clat", None)),
+    ("_slat", Kind::Latency("slat", None)),
+    ("_lat", Kind::Latency("lat", None)),
 ];
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 /// Milliseconds, value, direction and block size; fio 3 adds offset, priority and issue time.
@@ -48,8 +67,29 @@ pub fn is_log(text: &str) -> bool {
     first.is_some_and(|text| Entry::read(Line { number: 1, text }).is_ok())
 }
 
+/// True if a text begins like a log of histograms (`--write_hist_log`): time, direction and block
+/// size, then the number of requests in each bin.
+pub fn is_histogram_log(text: &str) -> bool {
+    const BINS_MIN: usize = 8;
+    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
+    let fields = first.unwrap_or_default().split(',').map(|field| field.trim().parse::<u64>());
+    let fields: Option<Vec<u64>> = fields.map(Result::ok).collect();
+    fields.is_some_and(|it| it.len() >= 3 + BINS_MIN && it[1] < 3)
+}
+
+/// The refusal of a log of histograms.
+pub fn histogram_log() -> ParseError {
+    let what = "a log of histograms of fio (`--write_hist_log`), whose bins are not read";
+    let hint = "give the job's JSON (`--output-format=json+` has the same bins), or a log of \
+                `--write_lat_log`";
+    ParseError::new(0, what, hint)
+}
+
 /// Reads a log as one run.
 pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
+    if is_histogram_log(text) {
+        return Err(histogram_log());
+    }
     let mut found = Found::new("fio");
     let mut sides: [Side; 3] = Default::default();
     let mut is_of_fio_3 = true;
@@ -58,6 +98,10 @@ pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
         is_of_fio_3 &= entry.is_of_fio_3;
         sides[entry.direction].add(&entry);
     }
+    let kind = match kind {
+        Kind::Latency(name, None) if is_of_fio_3 => Kind::Latency(name, Some(Unit::Nanoseconds)),
+        other => other,
+    };
     let mut figures = Vec::new();
     // A log of one direction needs no prefix: its figures then compare with those of a plain run.
     let used = sides.iter().filter(|side| side.count > 0).count();
@@ -67,10 +111,18 @@ pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
     }
     let why = "A log does not say how it was made: whether the page cache was bypassed is unknown.";
     found.note(why.to_owned());
-    if matches!(kind, Kind::Latency(_)) && !is_of_fio_3 {
-        let unit = "The log does not show its unit: fio 2 writes microseconds, fio 3 nanoseconds. \
-                    The values are taken as nanoseconds; those of fio 2 are 1000 times as long.";
-        found.note(unit.to_owned());
+    if let Kind::Latency(name, unit) = kind {
+        if unit.is_none() {
+            found.note(format!(
+                "The log does not show its unit: fio writes microseconds up to 2.21, nanoseconds \
+                 later. Name it: `--format fio-{name}-us` or `--format fio-{name}-ns`."
+            ));
+        }
+        if sides.iter().any(|side| side.is_averaged) {
+            let windows = "Each line is the mean of a window (`log_avg_msec`), and windows count \
+                           alike, with however many requests: the mean of the requests differs.";
+            found.note(windows.to_owned());
+        }
     }
     found.run(1, "", vec![phase("", Nature::Disk, figures)]);
     found.finish("give a log that fio finished")
@@ -162,7 +214,7 @@ impl Side {
     fn figures(&self, prefix: &str, kind: Kind) -> Vec<Figure> {
         let seconds = self.last_ms as f64 / 1e3;
         let rates = match kind {
-            Kind::Latency(name) => return self.latencies(prefix, name),
+            Kind::Latency(name, unit) => return self.latencies(&format!("{prefix}{name}"), unit),
             // Lines of single requests contain the rate of each, whose mean is not the rate of all.
             Kind::Bandwidth | Kind::Iops if !self.is_averaged => vec![
                 ("iops", self.count as f64 / seconds),
@@ -179,22 +231,22 @@ impl Side {
     }
 
     /// Percentiles are those of requests: the means of intervals have none.
-    fn latencies(&self, prefix: &str, name: &str) -> Vec<Figure> {
-        let metric = format!("{prefix}{name}");
-        let mut figures = vec![figure(&format!("{metric}_mean_ns"), self.mean(), "", Better::Less)];
+    fn latencies(&self, metric: &str, unit: Option<Unit>) -> Vec<Figure> {
+        let latency = |which: &str, value: f64| match unit {
+            Some(unit) => {
+                figure(&format!("{metric}_{which}_ns"), value * unit.ns(), "ns", Better::Less)
+            }
+            // Under a name of its own: it must not be compared with a number of known unit.
+            None => figure(&format!("{metric}_{which}"), value, "us or ns", Better::Less),
+        };
+        let mean = if self.is_averaged { "window_mean" } else { "mean" };
+        let mut figures = vec![latency(mean, self.mean())];
         let shares = [("p50", 500, 200), ("p99", 990, 10_000), ("p99_9", 999, 100_000)];
         for (which, thousandths, needed) in shares {
             let share = Ratio::from_billionths(thousandths * 1_000_000);
             let value = self.values.quantile(share).map(|span| span.ns() as f64);
             let is_known = !self.is_averaged && self.count >= needed;
-            if let Some(ns) = value.filter(|_| is_known) {
-                figures.push(figure(&format!("{metric}_{which}_ns"), ns, "", Better::Less));
-            }
-        }
-        // Only the whole latency is compared: its parts say where the time went.
-        if name != "lat" {
-            let details = figures.into_iter().map(|it| detail(&it.name, it.value, "", it.better));
-            figures = details.collect();
+            figures.extend(value.filter(|_| is_known).map(|value| latency(which, value)));
         }
         figures
     }
@@ -215,8 +267,8 @@ mod tests {
         let check = |name, expected| assert_eq!(kind_of(name), expected, "{name}");
         check("t_bw.1.log", Some(Kind::Bandwidth));
         check("t_iops.log", Some(Kind::Iops));
-        check("t_clat.12.log", Some(Kind::Latency("clat")));
-        check("t_lat.1.log", Some(Kind::Latency("lat")));
+        check("t_clat.12.log", Some(Kind::Latency("clat", None)));
+        check("t_lat.1.log", Some(Kind::Latency("lat", None)));
         check("t.log", None);
         check("t_bw.json", None);
     }
@@ -236,16 +288,35 @@ mod tests {
     fn latencies_of_which_the_unit_is_unknown_are_noted() {
         let check = |text: &str, kind, expected: bool| {
             let notes = parse(text, kind).unwrap().notes;
-            let is_noted = notes.iter().any(|note| note.contains("fio 2 writes microseconds"));
+            let is_noted = notes.iter().any(|note| note.contains("microseconds up to 2.21"));
             assert_eq!(is_noted, expected, "{text}: {notes:?}");
         };
-        let latency = Kind::Latency("clat");
+        let latency = Kind::Latency("clat", None);
         check("1, 120, 0, 4096\n", latency, true);
         check("1, 120, 0, 4096, 8192\n2, 130, 0, 4096, 0\n", latency, true);
         check("1, 120000, 0, 4096, 0\n", latency, false);
         check("1, 120000, 0, 4096, 0x2004\n", latency, false);
         check("1, 120000, 0, 4096, 8192, 0\n", latency, false);
         check("1, 500, 0, 4096\n", Kind::Iops, false);
+    }
+
+    #[test]
+    fn a_latency_has_the_unit_that_is_named() {
+        let text = "1000, 1900, 0, 4096\n2000, 1950, 0, 4096\n";
+        let check = |unit, name: &str, value: f64| {
+            assert_eq!(figures(text, Kind::Latency("lat", unit)), [(name.to_owned(), value)]);
+        };
+        check(Some(Unit::Microseconds), "lat_mean_ns", 1_925_000.0);
+        check(Some(Unit::Nanoseconds), "lat_mean_ns", 1925.0);
+        check(None, "lat_mean", 1925.0);
+    }
+
+    #[test]
+    fn a_log_of_histograms_is_named() {
+        let text = "1000, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0\n";
+        let error = parse(text, Kind::Latency("clat", None)).unwrap_err().to_string();
+        assert!(error.starts_with("a log of histograms of fio"), "{error}");
+        assert!(!is_histogram_log("1000, 48211, 0, 0, 0\n"));
     }
 
     #[test]
@@ -263,9 +334,10 @@ mod tests {
         let names = |text: &str, kind| -> Vec<String> {
             figures(text, kind).into_iter().map(|(name, _)| name).collect()
         };
-        assert_eq!(names(&single, Kind::Latency("lat")), ["lat_mean_ns", "lat_p50_ns"]);
+        let kind = |name| Kind::Latency(name, Some(Unit::Nanoseconds));
+        assert_eq!(names(&single, kind("lat")), ["lat_mean_ns", "lat_p50_ns"]);
         let averaged = single.replace("4096", "0");
-        assert_eq!(names(&averaged, Kind::Latency("clat")), ["clat_mean_ns"]);
+        assert_eq!(names(&averaged, kind("clat")), ["clat_window_mean_ns"]);
     }
 
     #[test]

@@ -1,4 +1,9 @@
 //! fio's JSON, in one set of units: nanoseconds and bytes.
+//!
+//! The keys state the units, so they decide and not the version. By fio's history (`stat.c`, versions
+//! 2.0 to 3.42): `lat` and `clat` are in microseconds up to 2.21, `lat_ns` and `clat_ns` in
+//! nanoseconds from 2.99 on; `total_ios` exists since 2.1.13, `job options` since 2.2.13, `bw_bytes`
+//! since 3.2, `N` since 3.18, `job_start` since 3.34. A key that a version does not have is not zero.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +41,15 @@ pub(super) struct Job {
     pub(super) jobname: String,
     #[serde(default)]
     pub(super) error: i64,
+    /// Milliseconds since 1970 at its start.
+    #[serde(default)]
+    pub(super) job_start: Option<u64>,
+    /// Seconds since the start of the call.
+    #[serde(default)]
+    pub(super) elapsed: Option<u64>,
+    /// Seconds until its end: above zero only in a report of a call that is running.
+    #[serde(default)]
+    pub(super) eta: u64,
     /// Requests that failed, with `continue_on_error`.
     #[serde(default)]
     pub(super) total_err: u64,
@@ -50,22 +64,32 @@ pub(super) struct Job {
     /// All together, instead of the others (`unified_rw_reporting=mixed`) or in addition to them.
     #[serde(default)]
     pub(super) mixed: Side,
+    /// Calls of `fsync` and its kind (since 3.6).
+    #[serde(default)]
+    pub(super) sync: Side,
 }
 
 /// The requests of one kind.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Side {
-    pub(super) total_ios: u64,
+    total_ios: Option<u64>,
     pub(super) iops: f64,
-    pub(super) bw_bytes: f64,
+    bw_bytes: Option<f64>,
+    /// Milliseconds.
+    pub(super) runtime: u64,
     pub(super) lat_ns: Latency,
     pub(super) clat_ns: Latency,
     /// KiB/s.
     bw: f64,
-    /// Version 2: microseconds.
+    /// Microseconds.
     lat: Latency,
     clat: Latency,
+    /// Requests, as the file states them or as they follow from rate and time.
+    #[serde(skip)]
+    pub(super) requests: u64,
+    #[serde(skip)]
+    pub(super) bytes_per_s: f64,
 }
 
 #[derive(Deserialize, Default)]
@@ -73,6 +97,9 @@ pub(super) struct Side {
 pub(super) struct Latency {
     pub(super) mean: f64,
     #[serde(rename = "N")]
+    stated: Option<f64>,
+    /// Number of its requests.
+    #[serde(skip)]
     pub(super) count: f64,
     #[serde(deserialize_with = "percentiles")]
     pub(super) percentile: Percentiles,
@@ -82,21 +109,20 @@ pub(super) struct Latency {
 }
 
 /// The options by name; one that is given twice has the last value.
-#[derive(Default)]
-pub(super) struct Options(BTreeMap<String, String>);
+#[derive(Default, PartialEq)]
+pub(super) struct Options {
+    by_name: BTreeMap<String, String>,
+    /// True if the file has them, even if there are none: versions before 2.2.13 write none.
+    pub(super) are_recorded: bool,
+}
 
 impl Options {
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// True if fio wrote none: versions before 3 do not.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_name.get(name).map(String::as_str)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.by_name.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -110,10 +136,11 @@ pub(super) struct Percentiles {
 }
 
 fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Options, D::Error> {
-    let mut options = Options::default();
+    let mut options = Options { are_recorded: true, ..Options::default() };
     pairs(input, |name, value: String| {
-        if options.0.len() < OPTIONS_MAX || options.0.contains_key(name) {
-            options.0.insert(name.to_owned(), value);
+        let known = &mut options.by_name;
+        if known.len() < OPTIONS_MAX || known.contains_key(name) {
+            known.insert(name.to_owned(), value);
         }
         Ok(())
     })?;
@@ -149,18 +176,15 @@ fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(u64, u64)>, D::Error
 const SUMMARY: &str = "All clients";
 
 impl Output {
-    /// Its version; converts its units to those of version 3.
+    /// Its version; converts its units to nanoseconds and bytes.
     pub(super) fn normalise(&mut self, line: usize) -> Result<String, ParseError> {
         let version = self.version.trim_start_matches("fio-").to_owned();
-        let is_old = match version.split('.').next() {
-            Some("3") => false,
-            Some("2") => true,
-            _ => {
-                let what = format!("version {} of fio's results", quote(&version));
-                let hint = "only versions 2 and 3 are supported: others use other units";
-                return Err(ParseError::new(line, what, hint));
-            }
-        };
+        let major: Option<u32> = version.split('.').next().and_then(|it| it.parse().ok());
+        if major.is_some_and(|major| major < 2) {
+            let what = format!("version {} of fio's results", quote(&version));
+            let hint = "JSON is read from version 2.0 on: run the job with a later fio";
+            return Err(ParseError::new(line, what, hint));
+        }
         let jobs = &mut self.jobs.kept;
         if self.jobs.more > 0 {
             let what = format!("a call of fio with more than {JOBS_MAX} jobs");
@@ -171,32 +195,93 @@ impl Output {
         if jobs.iter().any(|job| job.jobname != SUMMARY) {
             jobs.retain(|job| job.jobname != SUMMARY);
         }
-        for job in jobs.iter_mut().filter(|_| is_old) {
-            for side in [&mut job.read, &mut job.write, &mut job.trim, &mut job.mixed] {
-                side.modernise();
+        for job in jobs.iter_mut() {
+            for side in
+                [&mut job.read, &mut job.write, &mut job.trim, &mut job.mixed, &mut job.sync]
+            {
+                side.complete();
             }
         }
         Ok(version)
     }
+
+    /// True if the file states the options of this job.
+    pub(super) fn records_options_of(&self, job: &Job) -> bool {
+        self.global.are_recorded || job.options.are_recorded
+    }
+
+    /// True if `next` is a later report of the same call (`--status-interval`), or a copy.
+    pub(super) fn continues_in(&self, next: &Self) -> bool {
+        let jobs = self.jobs.kept.iter().zip(&next.jobs.kept);
+        !self.jobs.kept.is_empty()
+            && self.version == next.version
+            && self.jobs.kept.len() == next.jobs.kept.len()
+            && self.global == next.global
+            && jobs.clone().all(|(job, next)| job.grows_to(next))
+            && jobs.clone().all(|(a, b)| self.began_with(a, next, b))
+    }
+
+    /// True if a job of this report began when the same job of `next` did.
+    fn began_with(&self, job: &Job, next: &Self, later: &Job) -> bool {
+        if let (Some(begin), Some(other)) = (job.job_start, later.job_start) {
+            return begin == other;
+        }
+        let of = |output: &Self, job: &Job| output.timestamp?.checked_sub(job.elapsed?);
+        let (Some(begin), Some(other)) = (of(self, job), of(next, later)) else { return false };
+        // Both times are whole seconds. Another call can begin a second later only after a call of
+        // a second or two, which was not running when it reported.
+        let tolerance = u64::from(job.eta > 0 || job.elapsed > Some(2));
+        begin.abs_diff(other) <= tolerance
+    }
+}
+
+impl Job {
+    /// True if `next` may be a later state of this job: nothing of it became less.
+    fn grows_to(&self, next: &Self) -> bool {
+        let sides = |job: &Self| {
+            [&job.read, &job.write, &job.trim, &job.mixed].map(|it| (it.requests, it.runtime))
+        };
+        let mut both = sides(self).into_iter().zip(sides(next));
+        self.jobname == next.jobname
+            && self.options == next.options
+            && both.all(|(side, next)| side.0 <= next.0 && side.1 <= next.1)
+    }
 }
 
 impl Side {
-    /// Version 2 has KiB/s and microseconds, and no number of requests of a latency.
-    #[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^52")]
-    fn modernise(&mut self) {
-        self.bw_bytes = 1024.0 * self.bw;
-        for (old, new) in [(&mut self.lat, &mut self.lat_ns), (&mut self.clat, &mut self.clat_ns)] {
-            *new = std::mem::take(old);
-            new.mean *= 1e3;
-            new.count = self.total_ios as f64;
-            new.percentile.listed.iter_mut().flatten().for_each(|us| *us *= 1e3);
-            // Version 2 has no JSON+, so bins of such a file are not trustworthy.
-            new.bins.clear();
+    /// Derives what the version did not write from what it did.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "requests are fewer than 2^52, and a cast of a float saturates"
+    )]
+    fn complete(&mut self) {
+        // fio computes `iops` from both.
+        let from_rate = (self.iops * self.runtime as f64 / 1e3).round() as u64;
+        self.requests = self.total_ios.unwrap_or(from_rate);
+        self.bytes_per_s = self.bw_bytes.unwrap_or(1024.0 * self.bw);
+        for (us, ns) in [(&mut self.lat, &mut self.lat_ns), (&mut self.clat, &mut self.clat_ns)] {
+            if !ns.is_measured() && us.is_measured() {
+                *ns = std::mem::take(us);
+                ns.mean *= 1e3;
+                ns.percentile.listed.iter_mut().flatten().for_each(|us| *us *= 1e3);
+                // Such a version has no JSON+, so bins of such a file are not trustworthy.
+                ns.bins.clear();
+            }
+            // A number of zero is stated for what was not measured, and of syncs.
+            let all = if ns.is_measured() { self.requests as f64 } else { 0.0 };
+            ns.count = ns.stated.unwrap_or(all);
         }
     }
 }
 
 impl Latency {
+    /// True if the file has values of it.
+    fn is_measured(&self) -> bool {
+        self.mean > 0.0 || self.percentile.is_measured
+    }
+
     /// A percentile of several jobs together, from their histograms, by fio's own rule: the first
     /// bin that reaches it.
     #[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^52")]

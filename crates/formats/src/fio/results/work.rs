@@ -121,7 +121,7 @@ const TIMES: [(&str, &str); 6] = [
 /// The work of a job; nothing where fio did not write its options.
 pub(super) fn of(job: &Job, output: &Output) -> Work {
     let mut work = Work::default();
-    if job.options.is_empty() && output.global.is_empty() {
+    if !output.records_options_of(job) {
         return work;
     }
     // fio repeats only given options: without defaults a missing one would be unknown.
