@@ -46,19 +46,19 @@ fn check(text: &str, expected: &[(&str, f64)]) -> Imported {
 #[test]
 fn summaries_of_every_version_are_read() {
     let first = [
+        ("tps_tpc-b", 543.590_099),
         ("tps_tpc-b_latency_avg", 18.395),
         ("tps_tpc-b_latency_stddev", 19.632),
         ("tps_tpc-b_connection_time", 21.214),
-        ("tps_tpc-b", 543.590_099),
     ];
     let imported = check(V15, &first);
     assert_eq!((imported.tool.as_str(), imported.tool_version.as_str()), ("pgbench", "15.7"));
     assert_eq!((&imported.unknown, &imported.notes), (&vec![], &vec![]));
     assert_eq!(imported.runs[0].phases[0].nature, Nature::JournalSync);
     let second = [
-        ("tps_select-only_latency_avg", 0.155),
-        ("tps_select-only_with_connections", 103_417.377_469),
         ("tps_select-only", 103_510.639_935),
+        ("tps_select-only_with_connections", 103_417.377_469),
+        ("tps_select-only_latency_avg", 0.155),
     ];
     let imported = check(V12, &second);
     assert_eq!(imported.runs[0].phases[0].nature, Nature::PageCache);
@@ -70,9 +70,10 @@ fn summaries_of_every_version_are_read() {
 #[test]
 fn failures_and_unknown_lines_are_kept() {
     let text = V15.replace("transactions: 0 (0.000%)", "transactions: 7 (0.002%)");
-    let imported = parse(&format!("{text}SQL script 1: a.sql\n")).unwrap();
+    let imported = parse(&format!("{text}SQL script 1: a.sql\n - weight: 1\nodd\n")).unwrap();
     assert_eq!(imported.notes, ["Line 12: transactions failed: 7 (0.002%)."]);
-    assert_eq!(imported.unknown, ["line 17: `SQL script 1: a.sql`"]);
+    assert_eq!(imported.unknown, ["line 19: `odd`"]);
+    assert_eq!(imported.runs[0].flaws, [Flaw::Failed { failed: 7, requests: 326_162 }]);
     let error = parse(&V15.replace("543.590099", "54x")).unwrap_err().to_string();
     assert!(error.starts_with("line 16: `54x` is not a number; check"), "{error}");
     let error = parse("transaction type: a\n").unwrap_err().to_string();

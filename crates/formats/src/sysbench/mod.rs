@@ -1,7 +1,10 @@
-//! sysbench's output, versions 0.5 to 1.1: file I/O, databases, CPU and memory.
+//! sysbench's output, versions 0.4.8 to 1.1: file I/O, databases, CPU and memory.
 //!
-//! Settings and progress begin their line, figures are indented below a heading.
+//! Settings and progress begin their line, figures are indented below a heading. The whole may be
+//! indented. Up to 0.5, the tests of files and memory print their figures in sentences, in units that
+//! are called Mb and are MiB.
 
+mod old;
 mod settings;
 
 use drivelab_core::csv::{Line, ParseError, lines};
@@ -43,7 +46,8 @@ const MODES: [(&str, &str); 6] = [
 
 /// The version in the banner of a run.
 fn version(line: &str) -> Option<&str> {
-    let version = line.trim_start_matches('\u{feff}').strip_prefix("sysbench ")?;
+    let line = line.trim_start_matches('\u{feff}').trim_start();
+    let version = line.strip_prefix("sysbench ")?;
     let version = version.split_whitespace().next()?.trim_end_matches(':');
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
@@ -62,6 +66,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             found.version(version);
             std::mem::take(&mut run).finish(&mut found);
             run.line = line.number;
+            run.indent = line.text.len() - line.text.trim_start().len();
         } else if run.line == 0 {
             found.unknown(line.number, line.text);
         } else {
@@ -76,6 +81,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
+    /// Bytes of blanks that precede every line.
+    indent: usize,
+    /// The rate that `--rate` set.
+    is_paced: bool,
     /// The heading above, without its colon.
     heading: String,
     /// The operation on files, if files are tested.
@@ -85,6 +94,9 @@ struct Run {
     kind: Kind,
     /// Figures named without their phase.
     figures: Vec<Figure>,
+    /// Duration and number of events.
+    seconds: Option<f64>,
+    events: Option<f64>,
     work: Work,
 }
 
@@ -102,6 +114,13 @@ impl Run {
     fn take(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
         let text = line.text.trim();
         settings::read(&mut self.work, text);
+        if text.starts_with("Target transaction rate:") {
+            self.is_paced = true;
+            return Ok(());
+        }
+        if self.sentence(line, text)? {
+            return Ok(());
+        }
         if let Some(flags) = text.strip_prefix("Extra file open flags:") {
             self.is_direct = flags.contains("direct");
             return Ok(());
@@ -113,13 +132,14 @@ impl Run {
             self.kind = Kind::File;
             return Ok(());
         }
-        let is_indented = line.text.starts_with([' ', '\t']);
+        let is_indented = line.text.len() - line.text.trim_start().len() > self.indent;
         if !is_indented && text.ends_with(':') {
             text.trim_end_matches(':').clone_into(&mut self.heading);
             self.kind = match self.heading.as_str() {
                 "File operations" => Kind::File,
                 "SQL statistics" => Kind::Database,
                 "CPU speed" => Kind::Cpu,
+                "OLTP test statistics" => Kind::Database,
                 _ => self.kind,
             };
             return Ok(());
@@ -128,14 +148,23 @@ impl Run {
         let is_figure = self.memory(line, text)?
             || is_indented && !self.heading.is_empty() && self.figure(line, text)?;
         let key = text.split(':').next().unwrap_or("");
-        if is_indented && !is_figure && !DESCRIPTIONS.contains(&key) {
+        if is_indented && !is_figure && !DESCRIPTIONS.contains(&key) && !old::describes(key) {
             found.unknown(line.number, text);
         }
         Ok(())
     }
 
     fn add(&mut self, line: Line, name: &str, text: &str, unit: &str) -> Result<(), ParseError> {
-        let value = number(line, text)?;
+        self.add_value(line, name, number(line, text)?, unit)
+    }
+
+    fn add_value(
+        &mut self,
+        line: Line,
+        name: &str,
+        value: f64,
+        unit: &str,
+    ) -> Result<(), ParseError> {
         // A test reports operations that it does not perform as zero.
         if value > 0.0 {
             put(&mut self.figures, figure(name, value, unit, Better::More), line.number)?;
@@ -163,6 +192,9 @@ impl Run {
     /// A figure below its heading; returns whether the line is one.
     fn figure(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
         let Some((key, value)) = text.split_once(':') else { return Ok(false) };
+        if self.statistic(line, (key, value))? {
+            return Ok(true);
+        }
         match (self.heading.as_str(), key) {
             ("File operations", "reads/s") => self.add(line, "reads", value, "1/s")?,
             ("File operations", "writes/s") => self.add(line, "writes", value, "1/s")?,
@@ -173,10 +205,12 @@ impl Run {
                 self.add(line, "events", value, "1/s")?;
             }
             ("Throughput", "read" | "write" | "fsync") => return self.direction(line, key, value),
-            ("SQL statistics", "transactions" | "queries") => match inside(value, "per sec.)") {
-                Some(rate) => self.add(line, key, rate, "1/s")?,
-                None => return Ok(false),
-            },
+            ("SQL statistics" | "OLTP test statistics", "transactions" | "queries") => {
+                match inside(value, "per sec.)") {
+                    Some(rate) => self.add(line, key, rate, "1/s")?,
+                    None => return Ok(false),
+                }
+            }
             (heading, key) if heading.starts_with("Latency (ms)") => {
                 let name = match key {
                     "min" | "avg" | "max" => key.to_owned(),
@@ -216,24 +250,40 @@ impl Run {
             (Kind::Memory, _) => "memory".into(),
             (Kind::Other, _) => "sysbench".into(),
         };
+        if let Some(rate) = self.rate_of_events() {
+            self.figures.push(figure("events", rate, "1/s", Better::More));
+        }
+        if self.is_paced {
+            self.doubt_rates();
+        }
         for figure in &mut self.figures {
             figure.name = format!("{name}_{}", figure.name);
         }
-        let phases = vec![self.phase(&name, found)];
+        let phases = vec![self.phase(&name)];
         found.run_of(self.line, "", self.work, phases);
     }
 
-    fn phase(&mut self, name: &str, found: &mut Found) -> Phase {
+    /// Labels rates that are a setting of the run; its latency is then what it measures.
+    fn doubt_rates(&mut self) {
+        let why = "`--rate` sets the rate: the latency is the result";
+        for figure in &mut self.figures {
+            if figure.better == Better::More {
+                figure.remarks.push(Remark::new(Label::SetRate, why));
+            } else if figure.name == "latency_avg" {
+                figure.is_detail = false;
+            }
+        }
+    }
+
+    fn phase(&mut self, name: &str) -> Phase {
         let figures = std::mem::take(&mut self.figures);
         match self.kind {
             Kind::Cpu => without_file(name, "it computes prime numbers", figures),
             Kind::Memory => without_file(name, "it reads or writes memory", figures),
             Kind::File if !self.is_direct => {
-                found.note(format!(
-                    "`{name}` ran without `--file-extra-flags=direct`: the page cache may have \
-                     answered."
-                ));
-                phase(name, Nature::PageCache, figures)
+                let why = "it ran without `--file-extra-flags=direct`: the page cache may have \
+                           answered";
+                labelled(name, Nature::PageCache, why, figures)
             }
             Kind::File | Kind::Other => phase(name, Nature::Disk, figures),
             Kind::Database => phase(name, Nature::JournalSync, figures),
