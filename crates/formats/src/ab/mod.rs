@@ -1,14 +1,14 @@
-//! `ApacheBench`: the output of `ab`.
+//! `ApacheBench`: the output of `ab`, versions 1.3 to 2.3.
 
 use drivelab_core::csv::{Line, ParseError, lines};
-use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Remark, Work, size};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Remark, Work, size};
 
 use crate::found::{Found, detail, figure, labelled, number, put};
 
 const BANNER: &str = "This is ApacheBench, Version ";
 /// Lines that describe the settings, and progress.
-const SETTINGS: [&str; 24] = [
+const SETTINGS: [&str; 23] = [
     "Copyright",
     "Licensed to",
     "Benchmarking ",
@@ -20,7 +20,6 @@ const SETTINGS: [&str; 24] = [
     "Document ",
     "Concurrency Level:",
     "Time taken for tests:",
-    "Complete requests:",
     "Write errors:",
     "Keep-Alive requests:",
     "Total transferred:",
@@ -43,14 +42,14 @@ pub fn is_ab(text: &str) -> bool {
 /// Reads every run of a text.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("ab");
-    let (mut begin, mut figures, mut work) = (0, Vec::new(), Work::default());
+    let mut run = Run::default();
     for line in lines(text)? {
         let text = line.text.trim();
-        setting(&mut work, text);
+        setting(&mut run.work, text);
         if let Some((_, version)) = text.split_once(BANNER) {
             found.version(version.split_whitespace().next().unwrap_or(""));
-            add(&mut found, begin, std::mem::take(&mut work), std::mem::take(&mut figures));
-            begin = line.number;
+            std::mem::take(&mut run).finish(&mut found);
+            run.line = line.number;
         } else if let Some(count) = text
             .strip_prefix("Failed requests:")
             .or_else(|| text.strip_prefix("Non-2xx responses:"))
@@ -58,15 +57,42 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             if number(line, count)? > 0.0 {
                 let what = text.split(':').next().unwrap_or("");
                 found.note(format!("Line {}: {what}: {}.", line.number, count.trim()));
+                run.failed = run.failed.max(count.trim().parse().unwrap_or(0));
             }
         } else if let Some(figure) = row(line)? {
-            put(&mut figures, figure, line.number)?;
+            put(&mut run.figures, figure, line.number)?;
+        } else if let Some(count) = text.strip_prefix("Complete requests:") {
+            run.requests = count.trim().parse().unwrap_or(0);
         } else if !SETTINGS.iter().any(|start| text.starts_with(start)) {
             found.unknown(line.number, text);
         }
     }
-    add(&mut found, begin, work, figures);
+    run.finish(&mut found);
     found.finish("give the complete output of a call of `ab` that finished")
+}
+
+/// One run during reading.
+#[derive(Debug, Default)]
+struct Run {
+    line: usize,
+    figures: Vec<Figure>,
+    work: Work,
+    requests: u64,
+    /// Requests that failed or were answered by an error, of which one may be both.
+    failed: u64,
+}
+
+impl Run {
+    fn finish(self, found: &mut Found) {
+        // ab asks for one URL again and again, so the file is read from disk at most once.
+        let why = "one small page is served from memory: it measures the CPU";
+        let mut phase = labelled("requests", Nature::Cpu, why, self.figures);
+        phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
+        let (failed, requests) = (self.failed, self.requests.max(self.failed));
+        let flaws = (failed > 0).then_some(Flaw::Failed { failed, requests }).into_iter().collect();
+        let (line, work, phases) = (self.line, self.work, vec![phase]);
+        found.add(ImportedRun { line, work, phases, flaws, ..ImportedRun::default() });
+    }
 }
 
 /// Takes the settings of a line.
@@ -88,14 +114,6 @@ fn setting(work: &mut Work, text: &str) {
         "Complete requests" if value.ends_with("00") => work.set("requests", value),
         _ => {}
     }
-}
-
-fn add(found: &mut Found, line: usize, work: Work, figures: Vec<Figure>) {
-    // ab asks for one URL again and again, so the file is read from disk at most once.
-    let why = "one small page is served from memory: it measures the CPU";
-    let mut phase = labelled("requests", Nature::Cpu, why, figures);
-    phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
-    found.run_of(line, "", work, vec![phase]);
 }
 
 /// The figure of a line, if it has one.

@@ -1,8 +1,10 @@
-//! wrk's output.
+//! wrk's output (3.0 to 4.2), and that of wrk2, which sends at a given rate (`-R`).
+//!
+//! wrk2 shows itself by `Thread calibration` and by the spectrum of its histogram.
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
-use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Remark, Work};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Remark, Work};
 
 use crate::found::{Found, decimal, detail, figure, labelled, put, seconds};
 use crate::sign::in_a_line;
@@ -19,11 +21,13 @@ const AMOUNTS: [(&str, f64); 5] = [
     ("B", 1.0 / 1024.0),
 ];
 /// Lines that describe the settings, and the heads of tables.
-const SETTINGS: [&str; 3] = ["Thread Stats", "Latency Distribution", "Thread calibration"];
+const SETTINGS: [&str; 4] =
+    ["Thread Stats", "Latency Distribution", "Thread calibration", "Initialised "];
 
 /// `Running 30s test @ http://...`
 fn is_begin(line: &str) -> bool {
-    line.trim_start_matches('\u{feff}').starts_with("Running ") && line.contains(" test @ ")
+    let line = line.trim_start_matches('\u{feff}').trim_start();
+    line.starts_with("Running ") && line.contains(" test @ ")
 }
 
 /// True if a text contains the output of wrk.
@@ -34,25 +38,93 @@ pub fn is_wrk(text: &str) -> bool {
 /// Reads every run of a text.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("wrk");
-    let (mut begin, mut figures, mut work) = (0, Vec::new(), Work::default());
+    let mut run = Run::default();
     for line in lines(text)? {
         let text = line.text.trim();
         if is_begin(text) {
-            add(&mut found, begin, std::mem::take(&mut work), std::mem::take(&mut figures));
-            begin = line.number;
-            of_banner(&mut work, text);
-        } else if text.starts_with("Socket errors:") || text.starts_with("Non-2xx or 3xx") {
+            std::mem::take(&mut run).finish(&mut found);
+            run.line = line.number;
+            of_banner(&mut run.work, text);
+        } else if run.skips(text) {
+        } else if let Some(failed) = text.strip_prefix("Non-2xx or 3xx responses:") {
+            run.failed = failed.trim().parse().unwrap_or(0);
+            found.note(format!("Line {}: {text}.", line.number));
+        } else if text.starts_with("Socket errors:") {
             found.note(format!("Line {}: {text}.", line.number));
         } else if let Some(row) = row(line)? {
-            row.into_iter().try_for_each(|figure| put(&mut figures, figure, line.number))?;
+            row.into_iter().try_for_each(|figure| put(&mut run.figures, figure, line.number))?;
         } else if is_setting(text) {
-            of_load(&mut work, text);
+            of_load(&mut run.work, text);
+            run.count(text);
         } else {
             found.unknown(line.number, text);
         }
     }
-    add(&mut found, begin, work, figures);
+    run.finish(&mut found);
     found.finish("give the complete output of a call of wrk that finished")
+}
+
+/// One run during reading.
+#[derive(Debug, Default)]
+struct Run {
+    line: usize,
+    figures: Vec<Figure>,
+    work: Work,
+    /// Answers, and those that were errors.
+    requests: u64,
+    failed: u64,
+    /// It is of wrk2, which sends at a given rate.
+    is_paced: bool,
+    /// The spectrum of the latencies, which follows their percentiles.
+    in_spectrum: bool,
+}
+
+impl Run {
+    /// True for the spectrum of wrk2's histogram, a hundred lines of it.
+    fn skips(&mut self, text: &str) -> bool {
+        self.is_paced |= text.contains("HdrHistogram") || text.starts_with("Thread calibration");
+        if text.starts_with("Detailed Percentile spectrum") {
+            self.in_spectrum = true;
+        }
+        let is_part = self.in_spectrum;
+        self.in_spectrum &= !text.starts_with("----");
+        is_part
+    }
+
+    /// `1000 requests in 10.00s, 1.00MB read`.
+    fn count(&mut self, text: &str) {
+        if let Some((count, _)) = text.split_once(" requests in ") {
+            self.requests = count.trim().parse().unwrap_or(0);
+        }
+    }
+
+    fn finish(mut self, found: &mut Found) {
+        let why = "pages are served from memory: it measures the CPU";
+        if self.is_paced {
+            let why = "wrk2 sends at a given rate: the latency is the result";
+            for figure in &mut self.figures {
+                if figure.better == Better::More {
+                    figure.remarks.push(Remark::new(Label::SetRate, why));
+                } else if ["requests_latency_avg", "requests_latency_p99"]
+                    .contains(&figure.name.as_str())
+                {
+                    figure.is_detail = false;
+                }
+            }
+        }
+        let mut phase = labelled("requests", Nature::Cpu, why, self.figures);
+        phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
+        let (failed, requests) = (self.failed, self.requests.max(self.failed));
+        let flaws: Vec<Flaw> =
+            (failed > 0).then_some(Flaw::Failed { failed, requests }).into_iter().collect();
+        if failed > 0 && failed == requests {
+            found.note(
+                "Every answer was an error: the rate is that of errors, not of pages.".to_owned(),
+            );
+        }
+        let (line, work, phases) = (self.line, self.work, vec![phase]);
+        found.add(ImportedRun { line, work, phases, flaws, ..ImportedRun::default() });
+    }
 }
 
 /// `12 threads and 400 connections`, `5 requests in 30.00s, 17.76GB read`, heads of tables.
@@ -66,7 +138,7 @@ fn is_setting(text: &str) -> bool {
 /// `Running 30s test @ http://127.0.0.1:8080/index.html`: the duration, and the page of any server.
 fn of_banner(work: &mut Work, text: &str) {
     let Some((time, url)) = text.split_once(" test @ ") else { return };
-    let time = time.trim_start_matches('\u{feff}').trim_start_matches("Running ");
+    let time = time.trim_start_matches('\u{feff}').trim_start().trim_start_matches("Running ");
     work.set("runtime", seconds(time));
     let behind_host = url.split_once("://").map_or(url, |(_, rest)| rest).split_once('/');
     work.set("path", format!("/{}", behind_host.map_or("", |(_, path)| path.trim())));
@@ -80,13 +152,6 @@ fn of_load(work: &mut Work, text: &str) {
         work.set("threads", threads);
         work.set("connections", connections);
     }
-}
-
-fn add(found: &mut Found, line: usize, work: Work, figures: Vec<Figure>) {
-    let why = "pages are served from memory: it measures the CPU";
-    let mut phase = labelled("requests", Nature::Cpu, why, figures);
-    phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
-    found.run_of(line, "", work, vec![phase]);
 }
 
 /// A number with its unit.
@@ -119,7 +184,12 @@ fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
         }
         [percent, value] => match percent.strip_suffix('%') {
             Some(percent) if decimal(percent).is_some() => {
-                vec![time(line, &format!("p{percent}"), value)?]
+                // wrk2 writes `50.000%` where wrk writes `50%`.
+                let short = match percent.split_once('.') {
+                    Some(_) => percent.trim_end_matches('0').trim_end_matches('.'),
+                    None => percent,
+                };
+                vec![time(line, &format!("p{short}"), value)?]
             }
             _ => return Ok(None),
         },
@@ -176,6 +246,32 @@ Transfer/sec:    606.33MB
         let note = "Line 10: Socket errors: connect 0, read 0, write 0, timeout 5.";
         assert_eq!((imported.notes, imported.unknown), (vec![note.to_owned()], vec![]));
         assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
+    }
+
+    #[test]
+    fn answers_that_are_errors_and_a_given_rate_are_marked() {
+        let failed = RUN.replace(
+            "  Socket errors: connect 0",
+            "  Non-2xx or 3xx responses: 5\n  Socket errors: connect 0",
+        );
+        let imported = parse(&failed).unwrap();
+        let flaw = Flaw::Failed { failed: 5, requests: 22_464_657 };
+        assert_eq!(imported.runs[0].flaws, [flaw]);
+        let spectrum = "  Detailed Percentile spectrum:\n  0.022 0.000000 1 1.00\n#[Mean = 0.6]\n\
+                        ----------\n";
+        let paced = RUN.replace(
+            "  Latency Distribution\n     50%",
+            "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%",
+        );
+        let paced = paced.replace("99%    5.80ms\n", &format!("99.900%    5.80ms\n{spectrum}"));
+        let imported = parse(&paced).unwrap();
+        assert_eq!(imported.unknown, [""; 0]);
+        let figures = &imported.runs[0].phases[0].figures;
+        let find = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
+        assert_eq!(find("requests").remarks[0].label, Label::SetRate);
+        assert!(!find("requests_latency_avg").is_detail);
+        find("requests_latency_p50");
+        find("requests_latency_p99.9");
     }
 
     #[test]
