@@ -22,6 +22,28 @@ struct Measured {
     cpu: Option<f64>,
 }
 
+/// From this share of the wall time on, a phase that handles single bytes is limited by the
+/// processor: part of the time goes to a process that flushes.
+const BYTES_CPU_PERCENT: f64 = 75.0;
+/// By which factor bonnie++ 2.00 may count the load of its seek processes too high.
+const SEEK_LOAD_FACTOR: f64 = 5.0;
+
+impl Measured {
+    /// True if the processor was not the limit.
+    fn is_idle(self) -> bool {
+        self.cpu.is_some_and(|cpu| cpu < BYTES_CPU_PERCENT)
+    }
+
+    /// Without a load that may be several times too high, unless it is high even so.
+    fn corrected(self, run: &Run, phase: &Phase) -> Self {
+        let is_inflated = run.counts_seek_cpu_double && phase.work == Work::Seeks;
+        let cpu = self.cpu.filter(|cpu| {
+            !is_inflated || Nature::of_transfer(cpu / SEEK_LOAD_FACTOR) == Nature::Cpu
+        });
+        Self { cpu, ..self }
+    }
+}
+
 /// The facts about one run.
 #[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub(super) struct Run {
@@ -64,7 +86,7 @@ impl Run {
 
     /// The nature of a phase's number, and reasons to doubt it.
     pub(super) fn meaning(&self, phase: &Phase, index: usize) -> Meaning {
-        let mut meaning = self.of_work(phase.work, self.measured[index]);
+        let mut meaning = self.of_work(phase.work, self.measured[index].corrected(self, phase));
         if self.concurrent {
             let why = "`-c` only labels the output: nothing ran concurrently";
             meaning.remarks.push(Remark::new(Label::ToolDefect, why));
@@ -75,6 +97,10 @@ impl Run {
     fn of_work(&self, work: Work, measured: Measured) -> Meaning {
         let load = measured.cpu.map_or(String::new(), |cpu| format!(" ({cpu} % CPU)"));
         match work {
+            // The call decides only where the processor had no time left.
+            Work::Bytes if measured.is_idle() => {
+                Meaning { nature: Nature::Disk, remarks: Vec::new() }
+            }
             Work::Bytes if self.is_buffered => {
                 let why = format!("one library call per byte{load}: it measures the processor");
                 Meaning::of(Nature::Cpu, &why).not_disk("it measured the CPU")
