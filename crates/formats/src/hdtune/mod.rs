@@ -1,4 +1,4 @@
-//! HD Tune's text.
+//! HD Tune's text: the free 2.55, and Pro 3 to 5.
 //!
 //! The program is closed source: whether its MB are 10⁶ or 2²⁰ bytes, and how many points the curve
 //! has, is unknown.
@@ -48,6 +48,11 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     else {
         return Ok(false);
     };
+    let rate = |name: &str, is_detail: bool| {
+        let value = number(line, without_unit(value))?;
+        let of_rate = figure(name, value, "MB/s", Better::More);
+        Ok::<Figure, ParseError>(Figure { is_detail, ..of_rate })
+    };
     let figure = match key.trim() {
         "Transfer Rate Minimum" => Figure { is_detail: true, ..rate(line, "transfer_min", value)? },
         "Transfer Rate Maximum" => Figure { is_detail: true, ..rate(line, "transfer_max", value)? },
@@ -79,9 +84,10 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     Ok(true)
 }
 
-fn rate(line: Line, name: &str, value: &str) -> Result<Figure, ParseError> {
-    let value = number(line, value.trim().trim_end_matches("MB/sec"))?;
-    Ok(figure(name, value, "MB/s", Better::More))
+/// A rate without its unit: `MB/sec`, or `MB/s` as Pro 5 writes it.
+fn without_unit(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_suffix("MB/sec").or_else(|| text.strip_suffix("MB/s")).unwrap_or(text)
 }
 
 #[cfg(test)]
