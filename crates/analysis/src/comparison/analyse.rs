@@ -249,10 +249,9 @@ fn first_usable(columns: &[Column], is_paired: bool) -> Option<usize> {
         |it| !it.is_set(),
         |_| true,
     ];
-    let first = |is: fn(&Column) -> bool| {
-        columns.iter().position(|column| column.is_usable(is_paired) && is(column))
-    };
-    ranks.into_iter().find_map(first)
+    ranks
+        .into_iter()
+        .find_map(|is| columns.iter().position(|column| column.is_usable(is_paired) && is(column)))
 }
 
 /// Why no metric can be compared: the arms have none in common, or it is in no block of all.

@@ -185,6 +185,17 @@ fn is_priority(field: &str) -> bool {
         || field.parse().is_ok_and(|it: u64| it == 0 || !it.is_multiple_of(SECTOR))
 }
 
+/// One number of a latency, in nanoseconds if its unit is known.
+fn latency((metric, which): (&str, &str), value: f64, unit: Option<Unit>) -> Figure {
+    match unit {
+        Some(unit) => {
+            figure(&format!("{metric}_{which}_ns"), value * unit.ns(), "ns", Better::Less)
+        }
+        // Under a name of its own: it must not be compared with a number of known unit.
+        None => figure(&format!("{metric}_{which}"), value, "us or ns", Better::Less),
+    }
+}
+
 /// The entries of one direction.
 #[derive(Debug, Default)]
 struct Side {
@@ -232,21 +243,16 @@ impl Side {
 
     /// Percentiles are those of requests: the means of intervals have none.
     fn latencies(&self, metric: &str, unit: Option<Unit>) -> Vec<Figure> {
-        let latency = |which: &str, value: f64| match unit {
-            Some(unit) => {
-                figure(&format!("{metric}_{which}_ns"), value * unit.ns(), "ns", Better::Less)
-            }
-            // Under a name of its own: it must not be compared with a number of known unit.
-            None => figure(&format!("{metric}_{which}"), value, "us or ns", Better::Less),
-        };
         let mean = if self.is_averaged { "window_mean" } else { "mean" };
-        let mut figures = vec![latency(mean, self.mean())];
+        let mut figures = vec![latency((metric, mean), self.mean(), unit)];
         let shares = [("p50", 500, 200), ("p99", 990, 10_000), ("p99_9", 999, 100_000)];
         for (which, thousandths, needed) in shares {
             let share = Ratio::from_billionths(thousandths * 1_000_000);
             let value = self.values.quantile(share).map(|span| span.ns() as f64);
             let is_known = !self.is_averaged && self.count >= needed;
-            figures.extend(value.filter(|_| is_known).map(|value| latency(which, value)));
+            figures.extend(
+                value.filter(|_| is_known).map(|value| latency((metric, which), value, unit)),
+            );
         }
         figures
     }

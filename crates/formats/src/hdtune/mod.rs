@@ -48,11 +48,6 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
     else {
         return Ok(false);
     };
-    let rate = |name: &str, is_detail: bool| {
-        let value = number(line, without_unit(value))?;
-        let of_rate = figure(name, value, "MB/s", Better::More);
-        Ok::<Figure, ParseError>(Figure { is_detail, ..of_rate })
-    };
     let figure = match key.trim() {
         "Transfer Rate Minimum" => Figure { is_detail: true, ..rate(line, "transfer_min", value)? },
         "Transfer Rate Maximum" => Figure { is_detail: true, ..rate(line, "transfer_max", value)? },
@@ -82,6 +77,10 @@ fn row(line: Line, phases: &mut Vec<Phase>) -> Result<bool, ParseError> {
         None => put(phases, phase("transfer", Nature::Disk, vec![figure]), line.number)?,
     }
     Ok(true)
+}
+
+fn rate(line: Line, name: &str, value: &str) -> Result<Figure, ParseError> {
+    Ok(figure(name, number(line, without_unit(value))?, "MB/s", Better::More))
 }
 
 /// A rate without its unit: `MB/sec`, or `MB/s` as Pro 5 writes it.

@@ -187,12 +187,9 @@ impl Run {
 
     /// `rate limit schedule lag: avg 0.300 (max 9.000) ms`.
     fn lag(&mut self, line: Line, text: &str) -> Result<(), ParseError> {
-        let between = |start: &str| {
-            let (_, rest) = text.split_once(start)?;
-            rest.trim_start().split([' ', ')']).next()
-        };
         for (start, name) in [("avg ", "lag_avg"), ("(max ", "lag_max")] {
-            if let Some(value) = between(start) {
+            let rest = text.split_once(start).map(|(_, rest)| rest.trim_start());
+            if let Some(value) = rest.and_then(|rest| rest.split([' ', ')']).next()) {
                 let lag = detail(name, number(line, value)?, "ms", Better::Less);
                 put(&mut self.figures, lag, line.number)?;
             }
@@ -202,17 +199,15 @@ impl Run {
 
     /// The rates: one that counts, and the other as a detail.
     fn rates(&self) -> Vec<Figure> {
-        let of = |name: &str, value: Option<f64>, is_detail: bool| {
-            value.map(|it| Figure { is_detail, ..figure(name, it, "1/s", Better::More) })
-        };
         let Rates { without, with, .. } = self.rates;
-        let reconnects = self.reconnects();
-        let all = if without.is_none() || reconnects {
-            [of("", with, false), of("without_connections", without, true)]
+        let (rate, other) = if without.is_none() || self.reconnects() {
+            (with, without.map(|it| ("without_connections", it)))
         } else {
-            [of("", without, false), of("with_connections", with, true)]
+            (without, with.map(|it| ("with_connections", it)))
         };
-        all.into_iter().flatten().collect()
+        let rate = rate.map(|it| figure("", it, "1/s", Better::More));
+        let other = other.map(|(name, it)| detail(name, it, "1/s", Better::More));
+        rate.into_iter().chain(other).collect()
     }
 
     /// True if every transaction made its own connection: the latency of a client then fits the
@@ -223,9 +218,11 @@ impl Run {
         let (Some(with), Some(clients), Some(ms)) = (self.rates.with, clients, latency_ms) else {
             return self.rates.is_reconnecting;
         };
-        let fits = |rate: f64| (rate * ms / 1e3 / clients - 1.0).abs() < RATE_TOLERANCE;
-        let other_fits = self.rates.without.is_some_and(fits);
-        self.rates.is_reconnecting || (fits(with) && !other_fits)
+        // Each client has one transaction at a time.
+        let expected = clients / (ms / 1e3);
+        let [fits, other_fits] = [Some(with), self.rates.without]
+            .map(|rate| rate.is_some_and(|it| (it / expected - 1.0).abs() < RATE_TOLERANCE));
+        self.rates.is_reconnecting || (fits && !other_fits)
     }
 
     /// Scripts define different transactions, so the name of the metric states which script it was.

@@ -221,13 +221,19 @@ impl Output {
             && jobs.clone().all(|(a, b)| self.began_with(a, next, b))
     }
 
+    /// The time at which a job began, in seconds since 1970.
+    fn began_s(&self, job: &Job) -> Option<u64> {
+        self.timestamp?.checked_sub(job.elapsed?)
+    }
+
     /// True if a job of this report began when the same job of `next` did.
     fn began_with(&self, job: &Job, next: &Self, later: &Job) -> bool {
         if let (Some(begin), Some(other)) = (job.job_start, later.job_start) {
             return begin == other;
         }
-        let of = |output: &Self, job: &Job| output.timestamp?.checked_sub(job.elapsed?);
-        let (Some(begin), Some(other)) = (of(self, job), of(next, later)) else { return false };
+        let (Some(begin), Some(other)) = (self.began_s(job), next.began_s(later)) else {
+            return false;
+        };
         // Both times are whole seconds. Another call can begin a second later only after a call of
         // a second or two, which was not running when it reported.
         let tolerance = u64::from(job.eta > 0 || job.elapsed > Some(2));
@@ -236,12 +242,14 @@ impl Output {
 }
 
 impl Job {
+    /// Requests and time of each kind.
+    fn progress(&self) -> [(u64, u64); 4] {
+        [&self.read, &self.write, &self.trim, &self.mixed].map(|it| (it.requests, it.runtime))
+    }
+
     /// True if `next` may be a later state of this job: nothing of it became less.
     fn grows_to(&self, next: &Self) -> bool {
-        let sides = |job: &Self| {
-            [&job.read, &job.write, &job.trim, &job.mixed].map(|it| (it.requests, it.runtime))
-        };
-        let mut both = sides(self).into_iter().zip(sides(next));
+        let mut both = self.progress().into_iter().zip(next.progress());
         self.jobname == next.jobname
             && self.options == next.options
             && both.all(|(side, next)| side.0 <= next.0 && side.1 <= next.1)

@@ -4,7 +4,6 @@ use drivelab_core::csv::quote;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
 use super::output::{Job, Latency, Output, Side};
-use super::reads;
 use super::settings::Settings;
 use crate::found::Found;
 
@@ -80,8 +79,7 @@ impl<'a> Section<'a> {
         if self.is_null() {
             return vec![Remark::new(Label::NotDisk, "`ioengine=null` does no I/O")];
         }
-        let waits = |it: &Settings| !reads(it.job) && (it.opens_synced() || it.calls_sync());
-        let is_cached = self.settings.iter().any(|it| it.is_buffered() && !waits(it));
+        let is_cached = self.settings.iter().any(|it| it.is_buffered() && !it.waits_for_disk());
         let why = "the job ran without `direct=1`: the page cache may have answered";
         let remark = Remark::new(Label::Nature(Nature::PageCache), why);
         is_cached.then_some(remark).into_iter().collect()
@@ -98,9 +96,9 @@ impl<'a> Section<'a> {
 
     /// Labels latencies of writes that end in memory, although the rate waits for the disk.
     fn doubt_latencies(&mut self) {
-        let ends_in_memory = |it: &Settings| it.is_buffered() && !it.opens_synced();
-        let is_cached = self.settings.iter().any(ends_in_memory) && !self.is_null();
-        if !is_cached || !self.remarks().is_empty() {
+        let is_cached = self.settings.iter().any(|it| it.is_buffered() && !it.opens_synced());
+        // Where the page cache may have answered everything, that is said of everything.
+        if !is_cached || self.is_null() || !self.remarks().is_empty() {
             return;
         }
         let why = "a buffered write ends in memory: the wait for the disk is in `sync`";
@@ -123,17 +121,15 @@ impl<'a> Section<'a> {
     fn read(&mut self) {
         let jobs = self.jobs;
         let name = &jobs[0].jobname;
-        let of = |side: fn(&Job) -> &Side| -> Vec<&Side> {
-            jobs.iter().map(|job| side(job)).filter(|side| side.requests > 0).collect()
-        };
         let kinds = [
-            ("read_", of(|job| &job.read)),
-            ("write_", of(|job| &job.write)),
-            ("trim_", of(|job| &job.trim)),
+            ("read_", busy_sides(jobs, |job| &job.read)),
+            ("write_", busy_sides(jobs, |job| &job.write)),
+            ("trim_", busy_sides(jobs, |job| &job.trim)),
         ];
-        let mixed = of(|job| &job.mixed);
+        let mixed = busy_sides(jobs, |job| &job.mixed);
         let kinds: Vec<_> = kinds.into_iter().filter(|(_, sides)| !sides.is_empty()).collect();
         let apart: Vec<&Side> = kinds.iter().flat_map(|(_, sides)| sides).copied().collect();
+        // fio prints the mixture in addition to its parts, or alone (`unified_rw_reporting`).
         let all = if apart.is_empty() { &mixed } else { &apart };
         if all.is_empty() {
             self.unknown(name, "made no requests");
@@ -169,6 +165,7 @@ impl<'a> Section<'a> {
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
         let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
         let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
+        // Percentiles of two kinds cannot be combined: `lat` counts if every job has it.
         let in_all = responses.iter().all(|latency| latency.percentile.is_measured);
         let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
         let count: f64 = latencies.iter().map(|latency| latency.count).sum();
@@ -211,6 +208,11 @@ impl<'a> Section<'a> {
         let name = format!("{}{dot}{metric}", self.name);
         self.figures.push(Figure { is_detail, ..Figure::new(name, value, better) });
     }
+}
+
+/// One side of each job, if it made requests.
+fn busy_sides<'a>(jobs: &[&'a Job], side: fn(&Job) -> &Side) -> Vec<&'a Side> {
+    jobs.iter().map(|job| side(job)).filter(|side| side.requests > 0).collect()
 }
 
 /// The mean over all requests, weighted by their numbers.

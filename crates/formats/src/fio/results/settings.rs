@@ -63,6 +63,11 @@ impl<'a> Settings<'a> {
         ["fsync", "fdatasync", "end_fsync"].into_iter().any(|name| self.has(name))
     }
 
+    /// True if the job only writes, and its time includes the wait for the disk.
+    pub(super) fn waits_for_disk(self) -> bool {
+        !super::reads(self.job) && (self.opens_synced() || self.calls_sync())
+    }
+
     /// The option that sets the rate of the job, as given.
     pub(super) fn rate(self) -> Option<String> {
         ["rate", "rate_iops"].into_iter().find_map(|name| {
