@@ -1,9 +1,9 @@
 //! The laboratory, where the instruments meet: the stages of a study, and runs on this machine, on
 //! modelled drives and in guests.
 //!
-//! It knows neither arguments nor a terminal. Whoever calls it sets [`interrupt`] when the user
-//! asks to stop, and answers questions by a [`stage::Confirm`]; it returns records, or a
-//! [`drivelab_core::Refusal`].
+//! A [`Request`] describes any run, and [`run`] performs it. The laboratory knows neither arguments
+//! nor a terminal: it reports to a [`drivelab_core::Control`], asks questions by a
+//! [`stage::Confirm`], and returns records or a [`drivelab_core::Refusal`].
 
 pub mod archive;
 pub mod attached;
@@ -12,6 +12,7 @@ pub mod durability;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;
+pub mod jobs;
 pub mod kernel_log;
 pub mod measure;
 pub mod paths;
@@ -20,3 +21,6 @@ pub mod results;
 pub mod stage;
 pub mod sweep;
 pub mod target;
+pub mod verification;
+
+pub use request::{Request, run};

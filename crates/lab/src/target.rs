@@ -13,6 +13,7 @@ use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, Spec
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
 use drivelab_serve::drive::Attributes;
+use serde::{Deserialize, Serialize};
 
 use crate::attached;
 use crate::input;
@@ -21,12 +22,13 @@ use crate::measure::{self, Made, Together};
 /// The prefix that makes a TARGET a modelled drive.
 pub const PREFIX: &str = "drive:";
 
-/// The target of a load.
-#[derive(Debug)]
+/// The target of a run. A drive that this process models has no meaning in another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Target {
     /// A file or a block device.
     Path(PathBuf),
     /// A modelled drive in virtual time.
+    #[serde(skip)]
     Drive(Box<DriveSpec>),
 }
 

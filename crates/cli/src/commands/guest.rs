@@ -10,9 +10,8 @@ use drivelab_report::text::json_text;
 
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
-use drivelab_lab::stage::kernel::{Carried, cache, find, shell};
-use drivelab_lab::stage::program::{self, Step};
-use drivelab_lab::{attached, interrupt, target};
+use drivelab_lab::stage::kernel::{Answer, answer, cache, find, shell};
+use drivelab_lab::{Request, interrupt, target};
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
 #[derive(Debug, Args)]
@@ -39,13 +38,11 @@ enum Verb {
     /// Build, import or find the kernel of guests.
     #[command(subcommand)]
     Kernel(KernelVerb),
-    /// Carry out the commands of a run, in a guest.
+    /// Carry out a request of the drivelab that started this guest.
     #[command(hide = true)]
-    Steps {
-        /// The commands, as JSON.
+    Run {
+        /// The request, as JSON.
         file: PathBuf,
-        /// What they measure.
-        target: PathBuf,
     },
     /// Boot the kernel on a modelled drive and look around in it.
     ///
@@ -93,7 +90,7 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
     let kernels = cache(arguments.cache)?;
     let kernel: Result<Kernel, Refusal> = match arguments.verb {
         Verb::Setup => return setup(&kernels, ui),
-        Verb::Steps { file, target } => return steps(&file, &target, ui),
+        Verb::Run { file } => return inside(&file, ui),
         Verb::Shell { drive, programs } => {
             let spec = target::drive_spec(&drive)?;
             shell(&find(&kernels)?, &spec, &programs)?;
@@ -140,12 +137,12 @@ fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
 }
 
 /// Runs where its results are read by the drivelab that started the guest.
-fn steps(file: &Path, target: &Path, ui: Ui) -> Outcome {
+fn inside(file: &Path, ui: Ui) -> Outcome {
     let text = std::fs::read(file).at_path("read", file)?;
-    let steps: Vec<Step> = serde_json::from_slice(&text).map_err(Refusal::request)?;
-    let attached = attached::to_path(target);
-    let carried = Carried { attached, ran: program::carry_out(&steps)? };
-    ui.document(&serde_json::to_string(&carried).expect("plain data is always JSON"))
+    let request: Request = serde_json::from_slice(&text).map_err(Refusal::request)?;
+    let Answer { json, is_failed } = answer(&request, &interrupt::silent())?;
+    ui.document(&json)?;
+    Ok(if is_failed { Exit::CannotHere } else { Exit::Done })
 }
 
 /// The step that a missing program is needed for, in words.

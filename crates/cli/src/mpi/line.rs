@@ -10,7 +10,7 @@ use drivelab_study::ranks::Terms;
 pub(super) struct WaitArgs {
     /// How long the slowest rank may take to open or lay out its target, or to put an arm in place.
     #[arg(long, help_heading = "Hosts", value_name = "TIME", default_value = "10m")]
-    ready_within: Span,
+    pub(super) ready_within: Span,
     /// How long rank 0 waits for a rank after the end of the load, before it counts as lost.
     #[arg(long, help_heading = "Hosts", value_name = "TIME", default_value = "30s")]
     pub(super) patience: Span,
@@ -19,9 +19,14 @@ pub(super) struct WaitArgs {
 impl WaitArgs {
     /// The same with the name of this host.
     pub(super) fn terms(&self) -> Terms {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Terms { host, ready_within: self.ready_within, patience: self.patience }
+        terms(self.ready_within, self.patience)
     }
+}
+
+/// The terms of this host.
+pub(super) fn terms(ready_within: Span, patience: Span) -> Terms {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Terms { host, ready_within, patience }
 }
 
 /// A name with the placeholders that each rank fills in for itself.

@@ -71,14 +71,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The arguments of a command line of `run`: ranks take those of rank 0.
-fn given(words: &[String]) -> Option<Box<HostsRunArgs>> {
-    match Arguments::try_parse_from(words).map(|arguments| arguments.verb) {
-        Ok(Verb::Run(arguments)) => Some(arguments),
-        _ => None,
-    }
-}
-
 /// True if this is rank 0.
 fn is_first() -> bool {
     launched_as().is_none_or(|rank| rank == "0")
@@ -94,7 +86,7 @@ fn begin(arguments: Arguments) -> Outcome {
     let ui = Ui::new(arguments.json);
     ui::signals::listen();
     let outcome = match arguments.verb {
-        Verb::Run(_) => run::run(given, ui),
+        Verb::Run(arguments) => run::run(*arguments, ui),
         Verb::Study(arguments) => study::run(&arguments, ui),
         Verb::Collect(arguments) => collect::run(&arguments, ui),
         Verb::Sweep(arguments) => sweep::run(&arguments, ui),

@@ -8,20 +8,22 @@ use drivelab_core::record::{HostOutcome, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_core::{Refusal, Rng};
 use drivelab_engine::RunPlan;
+use drivelab_lab::archive::entries;
+use drivelab_lab::stage::hardware::start::measured;
+use drivelab_lab::target::Target;
+use drivelab_lab::{Request, interrupt};
 use drivelab_study::keep::{make_folder, write};
 use drivelab_study::ranks::{Crew, Gathered, Line, Measured, Own, Ranks as _, make, together};
 use serde::{Deserialize, Serialize};
 
 use super::collect;
-use drivelab_lab::stage::hardware::start::measured;
-
 use super::line::{WaitArgs, of_rank};
 use super::ranks::Mpi;
 use super::show::show;
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::run::RunArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Progress, Ui};
-use drivelab_lab::interrupt;
 
 /// Measure a file or a device from all hosts at the same time.
 ///
@@ -40,35 +42,46 @@ pub(super) struct HostsRunArgs {
     keep_in: Option<PathBuf>,
 }
 
-/// The broadcast of rank 0: all ranks carry out the same plan, in folders of one name.
+/// The broadcast of rank 0: all ranks carry out the same request, in folders of one name.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
-    words: Vec<String>,
+    request: Request,
+    label: Option<String>,
     folder: PathBuf,
+    ready_within: Span,
+    patience: Span,
 }
 
-/// Parses a command line.
-pub(super) type Given = fn(&[String]) -> Option<Box<HostsRunArgs>>;
-
 /// Carries it out on this rank.
-pub(super) fn run(given: Given, ui: Ui) -> Outcome {
+pub(super) fn run(arguments: HostsRunArgs, ui: Ui) -> Outcome {
     let mpi = Mpi::start()?;
-    let outcome = on(&mpi, given, ui);
+    let outcome = on(&mpi, arguments, ui);
     mpi.end(outcome)
 }
 
 /// The end of this rank, and true if all ranks may end the library together.
-fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
+fn on(mpi: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refusal> {
     // Until the plan is known, the time that its default gives.
     let mut first = Crew::new(mpi, Span::from_secs(600));
-    let (plan, arguments) = broadcast(&mut first, given)?;
-    let terms = arguments.wait.terms();
-    let mut crew = Crew::new(mpi, terms.patience);
     let rank = mpi.rank();
+    let (plan, keep) = if rank == 0 {
+        let own = planned(arguments);
+        let plan = own.as_ref().ok().map(|(plan, _)| plan);
+        first.broadcast(&serde_json::to_vec(&plan).expect("a typed target is text"));
+        own.map(|(plan, keep)| (plan, Some(keep)))?
+    } else {
+        match received(&mut first)? {
+            Some(plan) => (plan, None),
+            // Rank 0 says what is wrong with the request.
+            None => return Ok((Exit::BadRequest, false)),
+        }
+    };
+    let terms = super::line::terms(plan.ready_within, plan.patience);
+    let mut crew = Crew::new(mpi, terms.patience);
     let own = make(&mut crew, &terms, |line| {
-        let load = load_of(&arguments.run, rank, &terms.host)?;
+        let load = load_of(&plan.request, rank, &terms.host)?;
         make_folder(&plan.folder)?;
-        one(&load, line, (rank, arguments.run.label()))
+        one(&load, line, (rank, plan.label.clone()))
     });
     let own = match own {
         Own::Made(own) => *own,
@@ -82,7 +95,7 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
         }
         Own::Refused(_) => return Ok((Exit::CannotHere, false)),
     };
-    if let Err(failure) = keep(&plan.folder, &own, ui) {
+    if let Err(failure) = keep_own(&plan.folder, &own, ui) {
         ui.warn(&format!("rank {rank} has not kept its figures: {failure}"));
     }
     let deadline = mpi.now() + terms.patience;
@@ -92,8 +105,8 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
         let exit = if may_finish { Exit::Done } else { Exit::HostsLost };
         return Ok((if interrupt::requested() { Exit::Interrupted } else { exit }, may_finish));
     };
-    let runs: Vec<RunRecord> = gathered.outcomes.iter().map(|it| it.host.run.clone()).collect();
-    let kept = arguments.run.keep(&runs, ui);
+    let runs = gathered.outcomes.iter().map(|it| entries::run(&it.host.run)).collect();
+    let kept = keep.map_or(Exit::Done, |keep| keep.keep(runs, ui));
     let exit = show(&together(gathered), ui)?.or(kept);
     if exit == Exit::HostsLost {
         let folder = plan.folder.display();
@@ -102,30 +115,36 @@ fn on(mpi: &Mpi, given: Given, ui: Ui) -> Result<(Exit, bool), Refusal> {
     Ok((exit, may_finish))
 }
 
-fn broadcast(crew: &mut Crew<'_, Mpi>, given: Given) -> Result<(Plan, Box<HostsRunArgs>), Refusal> {
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let named = given(&words).and_then(|arguments| arguments.keep_in);
+/// The plan of rank 0, and how its result is kept.
+fn planned(arguments: HostsRunArgs) -> Result<(Plan, KeepArgs), Refusal> {
+    let HostsRunArgs { run, wait, keep_in } = arguments;
+    let (request, output) = run.of_hosts()?;
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
-    let folder = named.unwrap_or_else(|| Path::new("drivelab-hosts").join(now));
-    let plan = serde_json::to_vec(&Plan { words, folder }).expect("words are always JSON");
-    let plan = crew.broadcast(&plan);
-    let plan = plan.and_then(|plan| serde_json::from_slice::<Plan>(&plan).ok());
-    let read = plan.and_then(|plan| {
-        let arguments = given(&plan.words)?;
-        Some((plan, arguments))
-    });
-    read.ok_or_else(|| {
+    let folder = keep_in.unwrap_or_else(|| Path::new("drivelab-hosts").join(now));
+    let WaitArgs { ready_within, patience } = wait;
+    let plan = Plan { request, label: output.label, folder, ready_within, patience };
+    Ok((plan, output.keep))
+}
+
+/// The plan of rank 0, as another rank receives it; `None` if rank 0 refused the request.
+fn received(crew: &mut Crew<'_, Mpi>) -> Result<Option<Plan>, Refusal> {
+    let plan = crew.broadcast(&[]);
+    let plan = plan.and_then(|plan| serde_json::from_slice::<Option<Plan>>(&plan).ok());
+    plan.ok_or_else(|| {
         Refusal::machine("rank 0 sent no plan")
             .hint("start all ranks with the same version of drivelab-mpi")
     })
 }
 
 /// The load of one rank, with its addresses drawn independently.
-fn load_of(arguments: &RunArgs, rank: u32, host: &str) -> Result<RunPlan, Refusal> {
-    let plan = arguments.of_rank(|target| of_rank(target, rank, host))?;
-    let seed = if rank == 0 { plan.seed } else { Rng::for_part(plan.seed, u64::from(rank)).bits() };
-    Ok(RunPlan { seed, ..plan })
+fn load_of(request: &Request, rank: u32, host: &str) -> Result<RunPlan, Refusal> {
+    let (Some(load), Target::Path(path)) = (request.load(), &request.target) else {
+        return Err(Refusal::bug("rank 0 asked for something else than a load"));
+    };
+    let path = of_rank(&path.display().to_string(), rank, host);
+    let seed = request.seed;
+    let seed = if rank == 0 { seed } else { Rng::for_part(seed, u64::from(rank)).bits() };
+    Ok(load.plan(path.into(), seed, &request.permissions))
 }
 
 /// The run of one rank, of which rank 0 shows how far it is.
@@ -143,7 +162,7 @@ fn one(
 }
 
 /// Keeps the figures of this rank where none but itself is needed to.
-fn keep(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
+fn keep_own(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
     let path = folder.join(format!("rank-{}.json", own.host.rank));
     let text = serde_json::to_string(own).expect("plain data is always JSON");
     write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui).control())

@@ -13,6 +13,7 @@ pub use read::Adjust;
 pub use test::{LoadCounts, LoadTarget, Part, Reports, Test};
 
 use figures::PointCounts;
+use serde::{Deserialize, Serialize};
 
 use crate::JobSchedule;
 use crate::config::ConfigError;
@@ -22,7 +23,7 @@ use crate::units::{Bytes, Span};
 use crate::workload::Workload;
 
 /// A suite of block tests.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     /// Its description, in one sentence.
     pub title: String,

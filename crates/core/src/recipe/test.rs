@@ -1,5 +1,7 @@
 //! One test of a recipe, its loads, and their results.
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::Choice;
 use crate::record::{Mark, Nature, Tally};
 use crate::units::{Bytes, Span};
@@ -7,7 +9,7 @@ use crate::workload::{Pace, Workload};
 use crate::{JobSchedule, choice_as_text};
 
 /// One test of a recipe.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// Prefix of the names of its figures.
     pub name: String,

@@ -1,5 +1,7 @@
 //! The ways in which requests reach the kernel.
 
+use serde::{Deserialize, Serialize};
+
 use crate::choice_as_text;
 use crate::config::Choice;
 
@@ -22,7 +24,7 @@ impl Choice for IoEngine {
 choice_as_text!(IoEngine);
 
 /// Polling on the way to a target and back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Polling {
     /// The engine polls for completions, without interrupts (`IORING_SETUP_IOPOLL`; fio's `hipri`).
     /// The device must have poll queues.

@@ -15,26 +15,22 @@ use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
 
 use crate::interrupt;
 use crate::measure::{self, Together};
+use crate::request::{CellLoad, Load, Permissions, Work};
 
 /// The targets of a matrix, which has no arms.
 #[derive(Debug)]
 pub struct RealCells {
     study: StudyFile,
     matrix: Matrix,
-    allow_overwrite: bool,
-    allow_destructive: Vec<PathBuf>,
+    permissions: Permissions,
 }
 
 impl RealCells {
     /// Refuses modelled drives, and cells whose buffers do not fit the memory.
-    pub fn new(
-        study: &StudyFile,
-        allow_overwrite: bool,
-        allow_destructive: Vec<PathBuf>,
-    ) -> Result<Self, Refusal> {
+    pub fn new(study: &StudyFile, permissions: Permissions) -> Result<Self, Refusal> {
         let matrix = study.matrix.clone().expect("only a matrix has cells");
         refuse_models(&matrix)?;
-        let real = Self { study: study.clone(), matrix, allow_overwrite, allow_destructive };
+        let real = Self { study: study.clone(), matrix, permissions };
         for (index, cell) in real.study.cells.iter().enumerate() {
             measure::fits(&real.plans(index, 0)).map_err(|failure| {
                 let failure = real.of_cell(failure, cell).without_hints();
@@ -44,18 +40,17 @@ impl RealCells {
         Ok(real)
     }
 
-    /// One run for each target of a cell.
-    fn plans(&self, index: usize, seed: u64) -> Vec<RunPlan> {
+    /// One load for each target of a cell.
+    fn loads(&self, index: usize, seed: u64) -> Vec<CellLoad> {
         let targets = self.matrix.targets.iter();
         let regions: Vec<Region> =
             targets.map(|target| Region { path: target.into(), first: 0, size: None }).collect();
-        let mut plans = plans(&self.matrix, &self.study.cells[index], &regions);
-        for plan in &mut plans {
-            plan.seed = seed;
-            plan.allow_overwrite = self.allow_overwrite;
-            plan.allow_destructive.clone_from(&self.allow_destructive);
-        }
-        plans
+        loads(&self.matrix, &self.study.cells[index], &regions, seed)
+    }
+
+    /// The same as plans on this machine.
+    fn plans(&self, index: usize, seed: u64) -> Vec<RunPlan> {
+        plans(&self.loads(index, seed), &self.permissions)
     }
 
     /// A failure that names its cell.
@@ -91,19 +86,25 @@ pub(super) struct Region {
     pub(super) size: Option<Bytes>,
 }
 
-/// One run for each drive of a cell, where `regions` has every drive of the matrix.
-pub(super) fn plans(matrix: &Matrix, cell: &Cell, regions: &[Region]) -> Vec<RunPlan> {
+/// One load for each drive of a cell, where `regions` has every drive of the matrix.
+pub(super) fn loads(matrix: &Matrix, cell: &Cell, regions: &[Region], seed: u64) -> Vec<CellLoad> {
     let (numjobs, workload) = cell.jobs(matrix).expect("every cell was tried");
-    let plan = |region: &Region| {
+    let regions = cell.target.map_or(regions, |target| &regions[target..=target]);
+    let of_region = |region: &Region| {
         let (offset, all) = (workload.offset.get(), region.size.map(Bytes::get));
         let rest = all.map(|all| Bytes::new(all.saturating_sub(offset)));
         let offset = Bytes::new(region.first + offset);
         let workload = Workload { offset, size: workload.size.or(rest), ..workload.clone() };
-        let plan = RunPlan::new(region.path.clone(), workload);
-        RunPlan { numjobs, direct: matrix.direct, ..plan }
+        let load = Load { numjobs, direct: matrix.direct, ..Load::new(workload) };
+        CellLoad { path: region.path.clone(), load, seed }
     };
-    let regions = cell.target.map_or(regions, |target| &regions[target..=target]);
-    regions.iter().map(plan).collect()
+    regions.iter().map(of_region).collect()
+}
+
+/// The loads of a cell as plans on this machine.
+pub(crate) fn plans(loads: &[CellLoad], permissions: &Permissions) -> Vec<RunPlan> {
+    let plan = |one: &CellLoad| one.load.plan(one.path.clone(), one.seed, permissions);
+    loads.iter().map(plan).collect()
 }
 
 /// Refuses a target that is named twice.
@@ -152,8 +153,10 @@ impl Stage for RealCells {
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
         let Task::Cell(index) = request.task else { unreachable!("a matrix has cells alone") };
-        let made = measure::together(&self.plans(index, request.seed), &interrupt::silent())?;
-        Ok(record(made))
+        let of_cell = self.loads(index, request.seed);
+        let path = of_cell.first().map(|one| one.path.clone()).unwrap_or_default();
+        let asked = crate::Request::on_path(path, Work::Cell(of_cell), request.seed);
+        crate::run(&asked.permitting(self.permissions.clone()), &interrupt::silent())
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
@@ -170,7 +173,7 @@ impl Stage for RealCells {
 }
 
 /// One record of what was measured on each target at the same time, with a job for each.
-pub(super) fn record(made: Together) -> RunRecord {
+pub(crate) fn record(made: Together) -> RunRecord {
     let Together { records, total } = made;
     let targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
     let target = targets.join(", ");

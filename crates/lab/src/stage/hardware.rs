@@ -26,7 +26,7 @@ use super::shell::{self, Patience};
 use super::suite;
 use crate::interrupt::{self, Shield};
 use crate::measure;
-use crate::request::Permissions;
+use crate::request::{self, CellLoad, Load, Permissions};
 
 /// The arms of a study on real files or devices.
 #[derive(Debug)]
@@ -186,14 +186,12 @@ impl Hardware {
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
     fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
-        Ok(cells::record(measure::together(
-            &self.cell_plans(index, request)?,
-            &interrupt::silent(),
-        )?))
+        let loads = self.cell_loads(index, request)?;
+        self.make(self.found(request.arm), request::Work::Cell(loads), request.seed)
     }
 
-    /// The runs of a cell of the matrix, one for each of its targets.
-    fn cell_plans(&self, index: usize, request: Request) -> Result<Vec<RunPlan>, Refusal> {
+    /// The loads of a cell of the matrix, one for each of its targets.
+    fn cell_loads(&self, index: usize, request: Request) -> Result<Vec<CellLoad>, Refusal> {
         let arm = &self.study.arms[request.arm];
         let regions = self.paths[request.arm].iter().map(|path| {
             let path = path.canonicalize().at_path("find", path)?;
@@ -202,14 +200,12 @@ impl Hardware {
         let regions = regions.collect::<Result<Vec<Region>, Refusal>>()?;
         cells::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
         let matrix = self.study.matrix.as_ref().expect("its cells are runs");
-        let mut plans = cells::plans(matrix, &self.study.cells[index], &regions);
-        for plan in &mut plans {
-            plan.seed = request.seed;
-            plan.ioengine = arm.ioengine;
-            plan.direct = arm.direct.unwrap_or(matrix.direct);
-            plan.allow_overwrite = self.overwrite;
+        let mut loads = cells::loads(matrix, &self.study.cells[index], &regions, request.seed);
+        for CellLoad { load, .. } in &mut loads {
+            load.ioengine = arm.ioengine;
+            load.direct = arm.direct.unwrap_or(matrix.direct);
         }
-        Ok(plans)
+        Ok(loads)
     }
 
     fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Refusal> {
@@ -278,7 +274,8 @@ impl Hardware {
     fn try_out(&self, arm: usize) -> Result<(), Refusal> {
         beforehand::try_kinds(&self.study, arm, &|request| {
             if let Task::Cell(index) = request.task {
-                return measure::try_out(&self.cell_plans(index, request)?);
+                let loads = self.cell_loads(index, request)?;
+                return measure::try_out(&cells::plans(&loads, &self.permissions()));
             }
             match self.study.work(request.task) {
                 Work::Load(workload) => measure::try_out(&[self.plan(request, *workload)?]),
@@ -319,19 +316,34 @@ impl Hardware {
 }
 
 impl Hardware {
-    /// A run of a load, which is what `request` asks for.
+    /// The plan of a load, which is what `request` asks for.
     pub fn plan(&self, request: Request, workload: Workload) -> Result<RunPlan, Refusal> {
+        let path = self.canonical(request.arm)?;
+        Ok(self.load(request, workload).plan(path, request.seed, &self.permissions()))
+    }
+
+    /// A load as its arm has it done.
+    fn load(&self, request: Request, workload: Workload) -> Load {
         let arm = &self.study.arms[request.arm];
-        let path = &self.paths[request.arm][0];
-        let path = path.canonicalize().at_path("find", path)?;
         let workload = Workload { size: workload.size.or(self.size), ..workload };
-        Ok(RunPlan {
-            seed: request.seed,
-            ioengine: arm.ioengine,
-            direct: arm.direct.unwrap_or(true),
-            allow_overwrite: self.overwrite,
-            ..RunPlan::new(path, workload)
-        })
+        let load = Load::new(workload);
+        Load { ioengine: arm.ioengine, direct: arm.direct.unwrap_or(load.direct), ..load }
+    }
+
+    /// Makes a run on a target.
+    fn make(&self, path: PathBuf, work: request::Work, seed: u64) -> Result<RunRecord, Refusal> {
+        let asked = crate::Request::on_path(path, work, seed).permitting(self.permissions());
+        crate::run(&asked, &interrupt::silent())
+    }
+
+    const fn permissions(&self) -> Permissions {
+        Permissions::of_study(self.overwrite)
+    }
+
+    /// The file or device that an arm's target leads to.
+    fn canonical(&self, arm: usize) -> Result<PathBuf, Refusal> {
+        let path = &self.paths[arm][0];
+        path.canonicalize().at_path("find", path)
     }
 
     /// The target of an arm: links and mounts lead where this arm has them lead, and the record
@@ -439,20 +451,19 @@ impl Stage for Hardware {
         if let Task::Cell(index) = request.task {
             return self.cell(index, request);
         }
-        match self.study.work(request.task) {
-            Work::Load(workload) => {
-                measure::file(&self.plan(request, *workload)?, &interrupt::silent())
-            }
+        let work = match self.study.work(request.task) {
+            Work::Load(workload) => request::Work::Load(Box::new(self.load(request, *workload))),
+            Work::Suite(suite) => request::Work::Suite(suite),
             Work::Command(command) => {
                 let path = self.found(request.arm);
-                self.commands.run(&self.study, &command, request, &path, &mut || Ok(()))
+                return self.commands.run(&self.study, &command, request, &path, &mut || Ok(()));
             }
-            Work::Suite(suite) => {
-                let path = self.found(request.arm);
-                let permissions = Permissions::of_study(self.overwrite);
-                suite::on_path(&suite, &path, request.seed, &permissions, &interrupt::silent())
-            }
-        }
+        };
+        let path = match &work {
+            request::Work::Load(_) => self.canonical(request.arm)?,
+            _ => self.found(request.arm),
+        };
+        self.make(path, work, request.seed)
     }
 
     fn printed(&mut self) -> Option<String> {

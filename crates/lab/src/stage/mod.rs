@@ -1,6 +1,6 @@
 //! The stages of a study: what makes its runs.
 
-mod cells;
+pub(crate) mod cells;
 mod confirm;
 mod emulate;
 pub mod hardware;

@@ -97,7 +97,7 @@ fn of_files(about: &About, section: &mut Section) -> Result<Suite, ConfigError> 
 }
 
 /// A suite of files as a workload.
-pub fn tree(suite: &drivelab_suites::Suite) -> Suite {
+fn tree(suite: &drivelab_suites::Suite) -> Suite {
     let (metrics, mut options) = (suite.metrics(), suite.options().collect::<Vec<_>>());
     options.sort();
     Suite {
@@ -110,6 +110,34 @@ pub fn tree(suite: &drivelab_suites::Suite) -> Suite {
         writes: true,
         time: None,
     }
+}
+
+/// True if this is the name of a suite of files, with or without options.
+pub fn is_of_files(typed: &str) -> bool {
+    let name = typed.split(',').next();
+    SUITES.iter().any(|suite| name == Some(suite.name))
+}
+
+/// A suite of files as it is typed, `NAME,KEY=VALUE...`, with the size of a workload.
+/// `has_repeats` is true if an option is given that only recipes have.
+pub fn of_files_typed(
+    typed: &str,
+    size: Option<Bytes>,
+    has_repeats: bool,
+) -> Result<Suite, Refusal> {
+    let text = match size {
+        Some(size) => format!("{typed},size={size}"),
+        None => typed.to_owned(),
+    };
+    let list = "`drivelab run --suite help` lists the suites of files and their options";
+    let suite: Result<drivelab_suites::Suite, String> = text.parse();
+    let suite = suite.map_err(|wrong| Refusal::request(wrong).hint(list))?;
+    if has_repeats {
+        let name = suite.name();
+        let message = format!("`--runtime`, `--loops` and `--pause` have no effect on `{name}`");
+        return Err(Refusal::request(message).hint(list));
+    }
+    Ok(tree(&suite))
 }
 
 /// Every option with the value in force; of a recipe in a file also what its tests do, because
@@ -278,8 +306,16 @@ pub fn on_path(
 ) -> Result<RunRecord, Refusal> {
     if matches!(suite.needs, Needs::Tree) {
         let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
-        return measure::suite(&suite.map_err(Refusal::request)?, path, seed, control);
+        let suite = suite.map_err(Refusal::request)?;
+        let record = measure::suite(&suite, path, seed, control)?;
+        if suite.drops_everything() {
+            let note = "the page cache of the whole machine was dropped; to keep it: `drop=never`";
+            control.report(Event::Note(note));
+        }
+        return Ok(record);
     }
+    let time = drivelab_study::in_words(suite.time.unwrap_or_default());
+    control.report(Event::Note(&format!("{}: about {time}", suite.summary)));
     let recipe = recipe_of(suite)?;
     if path.is_dir() {
         let (path, name) = (path.display(), &suite.name);

@@ -1,11 +1,10 @@
 //! A sweep on its modelled drive: its points, and how each is made.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drivelab_analysis::outcome::validity;
 use drivelab_core::record::{Drawn, RunRecord};
 use drivelab_core::units::Span;
-use drivelab_engine::RunPlan;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -13,7 +12,8 @@ use drivelab_report::sweep::{Factor, Flawed, Swept};
 use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
-use crate::stage::kernel::{self, Has, Inside, Job};
+use crate::request::{GuestOptions, Load, Request, Work};
+use crate::stage::kernel::{self, Has};
 use crate::stage::{self, DriveKeys};
 use crate::{input, interrupt, target};
 use drivelab_core::Refusal;
@@ -89,7 +89,7 @@ impl Modelled {
             return Ok(());
         }
         let has = Has::of(std::iter::once(&self.sweep.settings(point)))?;
-        Job::Load(&workload, &[]).check(has.mounted.is_some())
+        kernel::check_load(&workload, has.mounted.is_some())
     }
 
     /// The value of each parameter of a row, in the order of the file.
@@ -122,24 +122,20 @@ impl Modelled {
         let options = self.spec.options.overlaid_with(&stage::options(&settings));
         let spec = DriveSpec { options, ..self.spec.clone() };
         let (profile, drawn) = self.specimen(point);
-        let workload = self.sweep.load(point).check()?;
-        let record = if let Some(kernel) = &self.kernel {
-            Inside {
-                kernel,
-                spec: &spec,
-                profile: &profile,
-                has: &Has::of(std::iter::once(&settings))?,
-                seed: point.seed,
-                job: Job::Load(&workload, &[]),
+        let load = Load::new(self.sweep.load(point).check()?);
+        let request = Request::on_drive(spec, Work::Load(Box::new(load)), point.seed);
+        let request = request.with_profile(profile);
+        let request = match &self.kernel {
+            Some(kernel) => request.in_guest(GuestOptions {
+                kernel: Some(kernel.clone()),
+                has: Has::of(std::iter::once(&settings))?,
                 limit: LIMIT,
                 trace: None,
                 console: None,
-            }
-            .run()
-        } else {
-            let plan = RunPlan { seed: point.seed, ..RunPlan::new(PathBuf::new(), workload) };
-            target::simulate(&spec, &profile, &plan, &interrupt::silent())
+            }),
+            None => request,
         };
+        let record = crate::run(&request, &interrupt::silent());
         let record = record.map_err(|failure| {
             let context = format!("point {} ({})", point.number, self.words(point));
             failure.context(context)

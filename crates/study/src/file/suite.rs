@@ -3,9 +3,10 @@
 use drivelab_core::recipe::Recipe;
 use drivelab_core::units::Span;
 use drivelab_core::workload::Shape;
+use serde::{Deserialize, Serialize};
 
 /// The target that a suite needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Needs {
     /// A file, a block device or a modelled drive, for the tests of a recipe.
     Blocks(Box<Recipe>),
@@ -16,7 +17,7 @@ pub enum Needs {
 }
 
 /// A suite with its options, as the caller knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Suite {
     /// Its name, or the file of a recipe.
     pub name: String,

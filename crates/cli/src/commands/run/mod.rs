@@ -3,24 +3,26 @@
 mod job;
 mod readonly;
 mod suite;
-mod tree;
 mod verify;
 mod within;
 pub(super) mod workload;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::workload::Workload;
 use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
-use drivelab_engine::RunPlan;
+use drivelab_lab::archive::{entries, now_ms};
+use drivelab_lab::jobs::JobRequest;
+use drivelab_lab::request::{Environment, Load, Permissions, Request, Work};
+use drivelab_lab::target::{self, Target};
+use drivelab_lab::{interrupt, measure};
 use drivelab_report::publish::Subject;
+use drivelab_study::file::Needs;
 
-use self::job::JobArgs;
 use self::suite::SuiteArgs;
-use self::verify::VerifyArgs;
+use self::verify::{Earlier, VerifyArgs};
 use self::within::WithinArgs;
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::keep::KeepArgs;
@@ -28,20 +30,14 @@ use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::exit::{Exit, Outcome};
 use crate::output;
-use crate::ui::{Progress, Ui};
-use drivelab_lab::archive::entries;
-use drivelab_lab::archive::now_ms;
-use drivelab_lab::stage::kernel::Job;
-use drivelab_lab::stage::suite::tree as tree_suite;
-use drivelab_lab::target::{self, Target};
-use drivelab_lab::{interrupt, measure};
+use crate::ui::{Console, Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
 /// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), a
 /// modelled drive in virtual time: `drive:NAME[,key=value...]`, or a folder for a suite of files.
 /// With --size, a missing file is laid out.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(group(ArgGroup::new("kept").args(["matrix", "suite"])))]
 #[command(after_help = "\
 Examples:
@@ -164,193 +160,193 @@ fn parse_switch(text: &str) -> Result<bool, String> {
     drivelab_core::config::Value::read(text)
 }
 
+/// The request that the arguments make.
+enum Asked {
+    /// The jobs of a job file.
+    Jobs(JobRequest),
+    /// The cells of a matrix.
+    Matrix(MatrixRequest),
+    /// The list of suites.
+    Suites,
+    /// The verification of an earlier run.
+    Verification(Earlier),
+    /// One run.
+    Run(Box<Request>),
+}
+
+/// The further way of the record of a run: shown, kept, written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// The target as it was typed.
+    target: String,
+    pub(crate) label: Option<String>,
+    folder: Option<PathBuf>,
+    report: Option<PathBuf>,
+    pub(crate) keep: KeepArgs,
+}
+
+impl Output {
+    fn of(arguments: &RunArgs) -> Self {
+        let RunArgs { target, label, out, report, keep, .. } = arguments;
+        let target = target.clone().unwrap_or_default();
+        let (label, keep) = (label.clone(), keep.clone());
+        Self { target, label, folder: out.clone(), report: report.clone(), keep }
+    }
+}
+
+impl TryFrom<RunArgs> for Asked {
+    type Error = Refusal;
+
+    fn try_from(arguments: RunArgs) -> Result<Self, Refusal> {
+        let RunArgs { overwrite, readonly, .. } = arguments;
+        if let Some(file) = arguments.job {
+            let RunArgs { target, allow_destructive, .. } = arguments;
+            let permissions = Permissions { overwrite, allow_destructive };
+            return Ok(Self::Jobs(JobRequest { file, target, readonly, permissions }));
+        }
+        if let Some(file) = arguments.matrix {
+            let RunArgs { out, allow_destructive, keep, .. } = arguments;
+            let permissions = Permissions { overwrite, allow_destructive };
+            return Ok(Self::Matrix(MatrixRequest { file, out, permissions, keep }));
+        }
+        if arguments.suite.is_help() {
+            return Ok(Self::Suites);
+        }
+        let Some(typed) = arguments.target.clone() else {
+            let name = arguments.suite.suite.unwrap_or_default();
+            let hint = format!("name it: drivelab run TARGET --suite {name}");
+            return Err(Refusal::request("no target was given").hint(hint));
+        };
+        if !readonly && let Some(earlier) = arguments.verify.earlier(&typed) {
+            return Ok(Self::Verification(earlier));
+        }
+        arguments.run_on(&typed).map(Box::new).map(Self::Run)
+    }
+}
+
+impl RunArgs {
+    /// The run on a target.
+    fn run_on(self, typed: &str) -> Result<Request, Refusal> {
+        let target;
+        let work = if let Some(name) = self.suite.suite.clone() {
+            let suite = self.suite.find(&self.workload)?;
+            if self.readonly {
+                readonly::check_suite(&name, typed, suite.writes)?;
+            }
+            target = target::parse(typed)?;
+            Work::Suite(Box::new(suite))
+        } else {
+            let workload = self.workload.0.check()?;
+            if self.readonly {
+                readonly::check(typed, workload.rw)?;
+            }
+            target = target::parse(typed)?;
+            let verify = self.verify.state(&target, &workload)?;
+            Work::Load(Box::new(Load {
+                numjobs: self.numjobs,
+                schedule: JobSchedule { keep_cache: !self.invalidate, ..JobSchedule::default() },
+                ioengine: self.ioengine,
+                polling: self.polling.into(),
+                stamp: self.stamp,
+                direct: self.direct,
+                verify,
+                ..Load::new(workload)
+            }))
+        };
+        let permissions =
+            Permissions { overwrite: self.overwrite, allow_destructive: self.allow_destructive };
+        let request = Request { target, ..Request::on_path(PathBuf::new(), work, self.seed) };
+        let request = request.permitting(permissions);
+        Ok(match self.within.guest()? {
+            Some(guest) => request.in_guest(guest),
+            None => request,
+        })
+    }
+}
+
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     if let Some(warning) = measure::unseen_warning(&arguments.allow_destructive) {
         ui.warn(warning);
     }
-    let overwrite = arguments.overwrite;
     if let Some(path) = &arguments.report {
         output::refuse_other(path, &output::REPORT)?;
     }
     arguments.keep.check(arguments.label.as_ref())?;
-    if let Some(file) = arguments.job {
-        let RunArgs { target, readonly, allow_destructive, keep, report, .. } = arguments;
-        let job = JobArgs { file, target, readonly, overwrite, allow_destructive, keep, report };
-        return job::run(&job, ui);
+    let output = Output::of(&arguments);
+    match Asked::try_from(arguments)? {
+        Asked::Jobs(request) => job::run(&request, &output, ui),
+        Asked::Matrix(matrix) => matrix::run(matrix, ui),
+        Asked::Suites => suite::help(ui),
+        Asked::Verification(earlier) => verify::run(&earlier, ui),
+        Asked::Run(request) => one(&request, output, ui),
     }
-    if let Some(file) = arguments.matrix {
-        let RunArgs { out, allow_destructive, keep, .. } = arguments;
-        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, keep };
-        return matrix::run(matrix, ui);
-    }
-    if let Some(name) = arguments.suite.suite.clone() {
-        return one_suite(&name, arguments, ui);
-    }
-    let target = arguments.target.clone().expect("it is required without a job file");
-    if arguments.readonly {
-        readonly::check(&target, arguments.workload.0.clone().check()?.rw)?;
-    }
-    if arguments.within.place.is_some() {
-        let workload = arguments.workload.0.clone().check()?;
-        let options = passed_on(&arguments);
-        let job = Job::Load(&workload, &options);
-        let record = within::run(&target, arguments.seed, job, &arguments.within)?;
-        let record = RunRecord { label: arguments.label, ..record };
-        let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
-        output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-        return Ok(finish(&record, false, ui)?.or(kept));
-    }
-    one_load(target, arguments, ui)
 }
 
-/// The arguments of a run in a guest, besides its workload.
-fn passed_on(arguments: &RunArgs) -> Vec<String> {
-    let engine = arguments.ioengine.map(|engine| format!("--ioengine={engine}"));
-    let others = [
-        format!("--numjobs={}", arguments.numjobs),
-        format!("--stamp={}", arguments.stamp),
-        format!("--direct={}", u8::from(arguments.direct)),
-        format!("--invalidate={}", u8::from(arguments.invalidate)),
-    ];
-    engine.into_iter().chain(others).collect()
-}
-
-/// Makes the run of a suite.
-fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
-    if name == tree::HELP {
-        return tree::help(ui);
+/// Makes one run, keeps it and shows it.
+fn one(request: &Request, output: Output, ui: Ui) -> Outcome {
+    if let Environment::Guest(guest) = &request.environment {
+        for path in [&guest.trace, &guest.console].into_iter().flatten() {
+            output::refuse_other(path, &output::GUEST)?;
+        }
     }
-    let Some(target) = arguments.target else {
-        let hint = format!("name it: drivelab run TARGET --suite {name}");
-        return Err(Refusal::request("no target was given").hint(hint));
+    let console = match progress(request, &output.target) {
+        Some(progress) => Console::with_progress(ui, progress),
+        None => Console::new(ui),
     };
-    let around = suite::Around {
-        target,
-        workload: arguments.workload,
-        seed: arguments.seed,
-        label: arguments.label,
-        overwrite: arguments.overwrite,
-        allow_destructive: arguments.allow_destructive,
-    };
-    if arguments.readonly {
-        let writes = tree::is_named(name) || suite::parse(name, &arguments.suite, &around)?.writes;
-        readonly::check_suite(name, &around.target, writes)?;
-    }
-    let mut record = if arguments.within.place.is_some() {
-        let suite = if tree::is_named(name) {
-            tree_suite(&tree::parse(name, arguments.suite.has_own(), &around)?)
-        } else {
-            suite::parse(name, &arguments.suite, &around)?
-        };
-        let job = Job::Suite(&suite);
-        let record = within::run(&around.target, around.seed, job, &arguments.within)?;
-        RunRecord { label: around.label, ..record }
-    } else if tree::is_named(name) {
-        tree::run(name, arguments.suite.has_own(), around, ui)?
-    } else {
-        suite::run(name, &arguments.suite, around, ui)?
-    };
-    record.ended_unix_s = ended(&record);
-    if let Some(folder) = &arguments.out {
+    let mut record = drivelab_lab::run(request, &console.control())?;
+    drop(console);
+    record.label = output.label;
+    // Virtual time has no date.
+    record.ended_unix_s = record.host.is_some().then(|| now_ms() / 1000);
+    if let Some(folder) = &output.folder {
         suite::keep_in(folder, &record, ui)?;
     }
-    let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
-    output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-    Ok(finish(&record, false, ui)?.or(kept))
+    let kept = output.keep.keep(vec![entries::run(&record)], ui);
+    output::page(output.report.as_deref(), &Subject::Run(&record), ui)?;
+    let is_asked = request.load().is_some_and(|load| load.verify.is_some());
+    let is_unverified = is_asked && record.verification.is_none();
+    Ok(finish(&record, is_unverified, ui)?.or(kept))
 }
 
-/// Makes the run of a single load.
-fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
-    if arguments.verify.only() {
-        return verify::only(&arguments.verify, Path::new(&target), ui);
-    }
-    let workload = arguments.workload.0.clone().check()?;
-    let modelled = matches!(target::parse(&target)?, Target::Drive(_));
-    arguments.verify.possible(&workload, modelled)?;
-    let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
-    let progress = Progress::time(runtime, &target);
-    let mut unverified = false;
-    let mut record = match target::parse(&target)? {
-        Target::Drive(spec) => {
-            let plan = RunPlan {
-                numjobs: arguments.numjobs,
-                seed: arguments.seed,
-                ..RunPlan::new(target.into(), workload)
-            };
-            target::simulate(&spec, &target::profile(&spec)?, &plan, &progress.control())?
+/// The progress of a run whose steps or time are known; `target` is its target as typed.
+fn progress(request: &Request, target: &str) -> Option<Progress> {
+    match (&request.environment, &request.target, &request.work) {
+        (Environment::Here, _, Work::Load(load)) => {
+            let time = load.workload.runtime + load.workload.ramp_time;
+            Some(Progress::time(Duration::from_nanos(time.ns()), target))
         }
-        Target::Path(path) => {
-            let plan = on_path(&arguments, path, workload);
-            let mut record = measure::file(&plan, &progress.control())?;
-            // After an interruption there is no time to read everything back: the account is kept.
-            unverified = plan.verify_state.is_some() && interrupt::requested();
-            if plan.verify_state.is_some() && !unverified {
-                record.verification = Some(arguments.verify.check(&plan.path)?);
-            }
-            record
+        (Environment::Here, Target::Path(_), Work::Suite(suite)) if suite.needs == Needs::Tree => {
+            Some(Progress::steps(1, &suite.name))
         }
-    };
-    record.label = arguments.label;
-    record.ended_unix_s = ended(&record);
-    drop(progress);
-    let kept = arguments.keep.keep(vec![entries::run(&record)], ui);
-    output::page(arguments.report.as_deref(), &Subject::Run(&record), ui)?;
-    Ok(finish(&record, unverified, ui)?.or(kept))
-}
-
-/// The end of a run that has just been made; virtual time has no date.
-fn ended(record: &RunRecord) -> Option<u64> {
-    record.host.is_some().then(|| now_ms() / 1000)
-}
-
-/// The run of a file or a device.
-fn on_path(arguments: &RunArgs, path: PathBuf, workload: Workload) -> RunPlan {
-    let target = arguments.target.as_deref().unwrap_or_default();
-    RunPlan {
-        numjobs: arguments.numjobs,
-        conduct: JobSchedule { keep_cache: !arguments.invalidate, ..JobSchedule::default() },
-        seed: arguments.seed,
-        ioengine: arguments.ioengine,
-        polling: arguments.polling.into(),
-        stamp: arguments.stamp,
-        direct: arguments.direct,
-        allow_overwrite: arguments.overwrite,
-        allow_destructive: arguments.allow_destructive.clone(),
-        verify_state: arguments.verify.state(Path::new(target)),
-        ..RunPlan::new(path, workload)
+        (Environment::Here, Target::Path(_), Work::Suite(suite)) => {
+            let time = suite.time.unwrap_or_default();
+            Some(Progress::time(Duration::from_nanos(time.ns()), &suite.name))
+        }
+        _ => None,
     }
 }
 
 #[cfg(feature = "mpi")]
 impl RunArgs {
-    /// The run of one rank: on the target that `name` makes of the one that was given.
-    pub(crate) fn of_rank(&self, name: impl Fn(&str) -> String) -> Result<RunPlan, Refusal> {
-        let workload = self.workload.0.clone().check()?;
-        let is_other = self.job.is_some() || self.matrix.is_some() || self.suite.suite.is_some();
-        let is_verified = self.verify.only() || self.verify.state(Path::new("")).is_some();
-        if is_other || is_verified || self.within.place.is_some() || self.report.is_some() {
-            return Err(Refusal::request("many hosts share a single load, without --verify")
-                .hint("leave out --job, --matrix, --suite, --verify, --in and --report"));
-        }
-        let target = name(self.target.as_deref().unwrap_or_default());
-        match target::parse(&target)? {
-            Target::Path(path) => Ok(on_path(self, path, workload)),
-            Target::Drive(_) => {
-                Err(Refusal::request(format!("`{target}` is a modelled drive, which no host has"))
-                    .hint("name a file or a device"))
+    /// The load of each of many hosts, and how its record is kept.
+    pub(crate) fn of_hosts(self) -> Result<(Request, Output), Refusal> {
+        let output = Output::of(&self);
+        let is_single = |request: &Request| {
+            let is_here = matches!(request.environment, Environment::Here);
+            is_here && request.load().is_some_and(|load| load.verify.is_none())
+        };
+        match Asked::try_from(self)? {
+            Asked::Run(request) if is_single(&request) && output.report.is_none() => {
+                if let Target::Drive(spec) = &request.target {
+                    let message = format!("`{spec}` is a modelled drive, which no host has");
+                    return Err(Refusal::request(message).hint("name a file or a device"));
+                }
+                Ok((*request, output))
             }
+            _ => Err(Refusal::request("many hosts share a single load, without --verify")
+                .hint("leave out --job, --matrix, --suite, --verify, --in and --report")),
         }
-    }
-
-    /// The user's name for it.
-    pub(crate) fn label(&self) -> Option<String> {
-        self.label.clone()
-    }
-
-    /// Keeps what came of it.
-    pub(crate) fn keep(&self, records: &[RunRecord], ui: Ui) -> Exit {
-        self.keep.keep(records.iter().map(entries::run).collect(), ui)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use drivelab_core::workload::Rw;
-use drivelab_formats::fio::job::FileJob;
 
 use drivelab_core::Refusal;
 use drivelab_lab::target;
@@ -22,17 +21,6 @@ pub(super) fn check_suite(name: &str, target: &str, writes: bool) -> Result<(), 
         return Err(refused(&format!("the suite `{name}`")));
     }
     exists(target)
-}
-
-/// Applies it to a job as if its file said so.
-pub(super) fn apply(jobs: &mut [FileJob]) -> Result<(), Refusal> {
-    for job in jobs {
-        if let Some(rw) = job.workload.rw.filter(|rw| rw.writes()) {
-            return Err(refused(&format!("the job `{}` (`rw={rw}`)", job.name)));
-        }
-        job.may_create = false;
-    }
-    Ok(())
 }
 
 fn refused(writer: &str) -> Refusal {

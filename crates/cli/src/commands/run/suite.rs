@@ -1,23 +1,22 @@
 //! `run --suite`: tests one after the other, each a phase.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use clap::Args;
+use drivelab_core::Refusal;
 use drivelab_core::recipe::Adjust;
 use drivelab_core::record::RunRecord;
+use drivelab_lab::stage::suite;
 use drivelab_report::publish::{Format, Subject};
+use drivelab_report::text::outline;
 use drivelab_study::file::Suite;
 use drivelab_study::keep;
 
 use super::workload::{self, WorkloadArgs};
 use crate::commands::completion::{self, Offer};
+use crate::exit::Outcome;
 use crate::output::made_now;
-use crate::ui::{Console, Progress, Ui};
-use drivelab_core::Refusal;
-use drivelab_lab::request::Permissions;
-use drivelab_lab::stage::suite;
-use drivelab_lab::target::{self, Target};
+use crate::ui::{Console, Ui};
 
 /// The options of a workload that a suite takes too.
 const TAKES: [&str; 2] = ["size", "runtime"];
@@ -48,64 +47,39 @@ pub(crate) struct SuiteArgs {
     pause: Option<drivelab_core::units::Span>,
 }
 
+/// The name that lists the suites of files.
+const HELP: &str = "help";
+
 impl SuiteArgs {
-    /// True if an option is given that only recipes have.
-    pub(super) fn has_own(&self) -> bool {
-        self.loops.is_some() || self.pause.is_some()
+    /// True if the list of suites is all that is asked for.
+    pub(super) fn is_help(&self) -> bool {
+        self.suite.as_deref() == Some(HELP)
+    }
+
+    /// The suite with its options, and those of the workload that a suite takes too.
+    pub(super) fn find(self, workload: &WorkloadArgs) -> Result<Suite, Refusal> {
+        let name = self.suite.as_deref().unwrap_or_default();
+        let is_timed = workload.is_typed("runtime");
+        if suite::is_of_files(name) {
+            let has_loops = self.loops.is_some() || self.pause.is_some() || is_timed;
+            return suite::of_files_typed(name, workload.0.size, has_loops);
+        }
+        if self.loops == Some(0) {
+            return Err(Refusal::request("`--loops 0` measures nothing").hint("give 1 or more"));
+        }
+        let adjust = Adjust {
+            size: workload.0.size,
+            runtime: workload.0.runtime.filter(|_| is_timed),
+            loops: self.loops,
+            pause: self.pause,
+        };
+        suite::find(name, &adjust)
     }
 }
 
-/// The other arguments of the command line.
-#[derive(Debug)]
-pub(super) struct Around {
-    pub(super) target: String,
-    pub(super) workload: WorkloadArgs,
-    pub(super) seed: u64,
-    pub(super) label: Option<String>,
-    pub(super) overwrite: bool,
-    pub(super) allow_destructive: Vec<PathBuf>,
-}
-
-/// The suite with its options.
-pub(super) fn parse(name: &str, arguments: &SuiteArgs, around: &Around) -> Result<Suite, Refusal> {
-    let set = &around.workload.0;
-    if arguments.loops == Some(0) {
-        return Err(Refusal::request("`--loops 0` measures nothing").hint("give 1 or more"));
-    }
-    let adjust = Adjust {
-        size: set.size,
-        runtime: set.runtime.filter(|_| around.workload.is_typed("runtime")),
-        loops: arguments.loops,
-        pause: arguments.pause,
-    };
-    suite::find(name, &adjust)
-}
-
-/// Runs the suite.
-pub(super) fn run(
-    name: &str,
-    arguments: &SuiteArgs,
-    around: Around,
-    ui: Ui,
-) -> Result<RunRecord, Refusal> {
-    let suite = parse(name, arguments, &around)?;
-    let mut record = match target::parse(&around.target)? {
-        Target::Drive(spec) => {
-            suite::on_model(&suite, &spec, &target::profile(&spec)?, around.seed)?
-        }
-        Target::Path(path) => {
-            let time = suite.time.unwrap_or_default();
-            ui.note(&format!("{}: about {}", suite.summary, drivelab_study::in_words(time)));
-            let progress = Progress::time(Duration::from_nanos(time.ns()), &suite.name);
-            let permissions = Permissions {
-                overwrite: around.overwrite,
-                allow_destructive: around.allow_destructive,
-            };
-            suite::on_path(&suite, &path, around.seed, &permissions, &progress.control())?
-        }
-    };
-    record.label = around.label;
-    Ok(record)
+/// Lists the suites of files with their options.
+pub(super) fn help(ui: Ui) -> Outcome {
+    ui.result(&outline(&drivelab_suites::help(), ui.look()))
 }
 
 /// Writes the record and its page to a folder.

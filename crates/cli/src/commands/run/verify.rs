@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::record::Verification;
 use drivelab_core::workload::Workload;
-use drivelab_engine::verify::{Promise, StateError, verify};
+use drivelab_engine::verify::Promise;
 use serde_json::json;
 
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
 use drivelab_core::Refusal;
-use drivelab_lab::measure::LINUX;
+use drivelab_lab::target::Target;
+use drivelab_lab::verification;
 
 /// On each option and not on the group, where it would go on for the options after it.
 const VERIFICATION: &str = "Verification";
@@ -34,79 +35,55 @@ pub(crate) struct VerifyArgs {
     power_was_cut: bool,
 }
 
+/// Blocks that an earlier run wrote, and what must be intact of them.
+#[derive(Debug)]
+pub(super) struct Earlier {
+    target: PathBuf,
+    state: PathBuf,
+    promise: Promise,
+}
+
 impl VerifyArgs {
-    /// Nothing is to be run, only checked.
-    pub(crate) fn only(&self) -> bool {
-        self.verify_only
+    /// The verification of an earlier run of `target`, if that is all that is asked for.
+    pub(super) fn earlier(&self, target: &str) -> Option<Earlier> {
+        let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
+        let target = PathBuf::from(target);
+        let state = self.state_path(&target);
+        self.verify_only.then_some(Earlier { target, state, promise })
     }
 
-    /// Refuses to verify what writes nothing that could be read back.
-    pub(crate) fn possible(&self, workload: &Workload, modelled: bool) -> Result<(), Refusal> {
-        let (message, hint) = if !self.verify && self.verify_state.is_some() {
+    /// The state file of a run of `workload` on `target`, if it is to be verified.
+    pub(super) fn state(
+        self,
+        target: &Target,
+        workload: &Workload,
+    ) -> Result<Option<PathBuf>, Refusal> {
+        if !self.verify && self.verify_state.is_some() {
             let message = "`--verify-state` names the state file of a verification, and none is \
                            asked for";
-            (message.to_owned(), "add `--verify` to verify this run, or `--verify-only`")
-        } else if !self.verify {
-            return Ok(());
-        } else if modelled {
-            let message = "a modelled drive in virtual time stores no data to verify";
-            (message.to_owned(), "serve it with `drivelab serve`, and verify the served drive")
-        } else if workload.rw.sends() {
-            return Ok(());
-        } else {
-            let message =
-                format!("`--verify` checks written data, but `--rw {}` writes none", workload.rw);
-            (message, "use a writing workload (`--rw randwrite`), or omit `--verify`")
+            return Err(Refusal::request(message)
+                .hint("add `--verify` to verify this run, or `--verify-only`"));
+        }
+        if !self.verify {
+            return Ok(None);
+        }
+        verification::refuse_impossible(workload, matches!(target, Target::Drive(_)))?;
+        let path = match target {
+            Target::Path(path) => path.as_path(),
+            Target::Drive(_) => Path::new(""),
         };
-        Err(Refusal::request(message).hint(hint))
+        Ok(Some(self.state_path(path)))
     }
 
-    /// The state file of a run that writes `target`, where it is to be verified.
-    pub(crate) fn state(&self, target: &Path) -> Option<PathBuf> {
-        self.verify.then(|| self.state_path(target))
-    }
-
-    /// In the current folder by default: a device node is in `/dev`, not in a folder of the user's.
     fn state_path(&self, target: &Path) -> PathBuf {
-        let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
-        self.verify_state.clone().unwrap_or_else(|| format!("{name}.verify-state").into())
-    }
-
-    /// Reads everything back.
-    pub(crate) fn check(&self, target: &Path) -> Result<Verification, Refusal> {
-        let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
-        verify(target, &self.state_path(target), promise, &*LINUX).map_err(|error| match error {
-            StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
-                Refusal::request_error(error).hint("name the right file with `--verify-state`")
-            }
-            StateError::BeingWritten { .. } => {
-                Refusal::request_error(error).hint("wait until that run ends")
-            }
-            StateError::OtherVersion { .. } => {
-                Refusal::request_error(error).hint("write with `--verify` once more")
-            }
-            StateError::Damaged { .. } => {
-                let hint = "use an intact copy, or write again with `--verify`";
-                Refusal::request_error(error).hint(hint)
-            }
-            StateError::Target { ref source, .. }
-                if source.kind() == std::io::ErrorKind::NotFound =>
-            {
-                Refusal::request_error(error).hint("give the present name of the target")
-            }
-            StateError::System { ref source, .. }
-                if source.kind() == std::io::ErrorKind::NotFound =>
-            {
-                Refusal::request_error(error).hint("write the target with `--verify` first")
-            }
-            _ => Refusal::machine_error(error),
-        })
+        self.verify_state.clone().unwrap_or_else(|| verification::state_path(target))
     }
 }
 
 /// Checks what an earlier run left, and prints what was found.
-pub(crate) fn only(arguments: &VerifyArgs, target: &Path, ui: Ui) -> Outcome {
-    let found = arguments.check(target)?;
+pub(super) fn run(earlier: &Earlier, ui: Ui) -> Outcome {
+    let Earlier { target, state, promise } = earlier;
+    let found = verification::check(target, state, *promise)?;
     if ui.json {
         ui.result(&json_text(&json!({
             "schema": "drivelab.run/1",

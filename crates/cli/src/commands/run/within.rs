@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use drivelab_core::record::RunRecord;
+use drivelab_core::Refusal;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_guest::mounted::FileSystem;
 use drivelab_guest::processor::Processor;
+use drivelab_lab::request::GuestOptions;
+use drivelab_lab::stage::kernel::{self, Has};
 
 use crate::commands::completion;
-use crate::output;
-use drivelab_core::Refusal;
-use drivelab_lab::stage::kernel::{self, Has, Inside, Job};
-use drivelab_lab::target::{self, Target};
 
 /// Where a run is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,12 +34,12 @@ const NOT_INSIDE: [&str; 8] = [
 const GUEST: &str = "Linux in virtual time";
 
 /// The place of a run, and what is kept of it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive: see `guest setup`
     #[arg(long = "in", help_heading = GUEST,
         value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
-    pub(super) place: Option<Environment>,
+    place: Option<Environment>,
     /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
     #[arg(long, help_heading = GUEST,
         value_name = "NAME", requires = "place",
@@ -76,36 +74,14 @@ pub(crate) struct WithinArgs {
     console: Option<PathBuf>,
 }
 
-/// Makes a run in a guest on the modelled drive `target`.
-pub(super) fn run(
-    target: &str,
-    seed: u64,
-    job: Job<'_>,
-    within: &WithinArgs,
-) -> Result<RunRecord, Refusal> {
-    let Target::Drive(spec) = target::parse(target)? else {
-        let message = format!("`{target}` is not a modelled drive, and `--in kernel` needs one");
-        return Err(Refusal::request(message)
-            .hint("name one: drive:NAME; `drivelab drive list` shows them"));
-    };
-    let options = within.mount_options.clone();
-    let has = Has::new(within.filesystem, options, within.memory, within.processor)?;
-    job.check(has.mounted.is_some())?;
-    let profile = target::profile(&spec)?;
-    for path in [&within.trace, &within.console].into_iter().flatten() {
-        output::refuse_other(path, &output::GUEST)?;
+impl WithinArgs {
+    /// The guest that the options describe; `None` for a run in this process.
+    pub(super) fn guest(self) -> Result<Option<GuestOptions>, Refusal> {
+        if self.place.is_none() {
+            return Ok(None);
+        }
+        let has = Has::new(self.filesystem, self.mount_options, self.memory, self.processor)?;
+        let Self { wall_limit: limit, trace, console, .. } = self;
+        Ok(Some(GuestOptions { kernel: None, has, limit, trace, console }))
     }
-    let kernel = kernel::find(&kernel::cache(None)?)?;
-    let inside = Inside {
-        kernel: &kernel,
-        spec: &spec,
-        profile: &profile,
-        has: &has,
-        seed,
-        job,
-        limit: within.wall_limit,
-        trace: within.trace.clone(),
-        console: within.console.clone(),
-    };
-    inside.run()
 }

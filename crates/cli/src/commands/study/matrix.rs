@@ -11,6 +11,7 @@ use crate::commands::archive::keep::KeepArgs;
 use crate::exit::Outcome;
 use crate::ui::{Console, Ui};
 use drivelab_lab::input;
+use drivelab_lab::request::Permissions;
 use drivelab_lab::stage::RealCells;
 
 /// The command line of a matrix.
@@ -20,19 +21,19 @@ pub(crate) struct MatrixRequest {
     pub(crate) file: PathBuf,
     /// The results folder; beside the file where absent.
     pub(crate) out: Option<PathBuf>,
-    pub(crate) overwrite: bool,
-    pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) permissions: Permissions,
     pub(crate) keep: KeepArgs,
 }
 
 /// Measures the cells that are missing, and shows all.
 pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
-    let MatrixRequest { file, overwrite, allow_destructive, .. } = request;
+    let MatrixRequest { file, permissions, .. } = request;
     let keep = Keep { arguments: &request.keep, label: None, explains: false };
     let name = file.display().to_string();
     let text = input::text(&file, input::MATRIX)?;
     let study = StudyFile::of_matrix(Matrix::parse(&name, &text)?);
-    let stage = RealCells::new(&study, overwrite, allow_destructive)?;
+    let overwrite = permissions.overwrite;
+    let stage = RealCells::new(&study, permissions)?;
     let asked = Asked { study: name, blocks: study.blocks, overwrite, ..Asked::default() };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let agenda = Agenda::new(&study, &header.plan);

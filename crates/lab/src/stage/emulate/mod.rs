@@ -11,7 +11,6 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, Nature, Phase, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_core::{AtPath as _, Refusal};
-use drivelab_engine::RunPlan;
 use drivelab_files::{Marked, Marker};
 use drivelab_serve::server::why_void;
 use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
@@ -19,10 +18,8 @@ use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 use super::Simulator;
 use super::cells::{self, Region};
 use super::program::Commands;
-use super::suite;
 use crate::interrupt;
-use crate::measure;
-use crate::request::Permissions;
+use crate::request::{self, Load, Permissions};
 use server::Server;
 
 static MARKER: Marker = Marker { name: ".drivelab-emulate", text: "" };
@@ -73,12 +70,17 @@ impl Emulator {
             Region { path: path.to_owned(), first, size: Some(parts.size) }
         });
         let regions: Vec<Region> = regions.collect();
-        let mut plans = cells::plans(matrix, cell, &regions);
-        for (plan, seed) in plans.iter_mut().zip(&parts.seeds) {
-            plan.seed = *seed;
-            plan.allow_overwrite = true;
+        let mut loads = cells::loads(matrix, cell, &regions, request.seed);
+        for (load, seed) in loads.iter_mut().zip(&parts.seeds) {
+            load.seed = *seed;
         }
-        Ok(cells::record(measure::together(&plans, &interrupt::silent())?))
+        Self::make(path, request::Work::Cell(loads), request.seed)
+    }
+
+    /// Makes a run on a served drive, on which nothing must be kept.
+    fn make(path: &Path, work: request::Work, seed: u64) -> Result<RunRecord, Refusal> {
+        let asked = crate::Request::on_path(path.to_owned(), work, seed);
+        crate::run(&asked.permitting(Permissions::of_study(true)), &interrupt::silent())
     }
 
     /// The record of a drive that this host served, with the lateness of the answers.
@@ -120,24 +122,17 @@ impl Stage for Emulator {
         let drive = self.serve(&spec, seed)?;
         let mut of_command = None;
         let measured = match self.drives.work(task).clone() {
-            Work::Load(workload) => measure::file(
-                &RunPlan {
-                    seed,
-                    allow_overwrite: true,
-                    ..RunPlan::new(drive.path().to_owned(), *workload)
-                },
-                &interrupt::silent(),
-            ),
+            Work::Load(workload) => {
+                let load = request::Work::Load(Box::new(Load::new(*workload)));
+                Self::make(drive.path(), load, seed)
+            }
             Work::Command(command) => {
                 // Its file system and its data are made by the same drive, which may be late then.
                 let mut count_again =
                     || drive.reset_stats().map(|served| of_command = Some(served));
                 self.commands.run(&self.study, &command, request, drive.path(), &mut count_again)
             }
-            Work::Suite(suite) => {
-                let permissions = Permissions::of_study(true);
-                suite::on_path(&suite, drive.path(), seed, &permissions, &interrupt::silent())
-            }
+            Work::Suite(suite) => Self::make(drive.path(), request::Work::Suite(suite), seed),
         };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);
@@ -243,6 +238,7 @@ mod tests {
     use drivelab_core::record::{Better, Figure, LatenessNs, RunConfig};
 
     use super::*;
+    use crate::measure;
 
     fn served(ios: u64, p99: u64, valid: bool) -> Served {
         Served {

@@ -1,13 +1,11 @@
 //! A run of drivelab in a guest: a modelled drive under a real Linux kernel, in virtual time.
 
 use std::io::{BufWriter, IntoInnerError, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
 use drivelab_core::units::{Sectors, Span};
 use drivelab_core::{AtPath as _, Device as _, Refusal};
-use drivelab_engine::Ran;
 use drivelab_files::NewFile;
 use drivelab_guest::boot::{End, Guest, Limit, RunResult};
 use drivelab_guest::chance::Chance;
@@ -21,52 +19,30 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::Store;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::has::Has;
-use super::job::Job;
 use super::root;
 use super::seen::{Seen, TAGS_MAX};
 use super::withheld::{withheld, without_processor};
+use super::work;
 use crate::attached;
 use crate::interrupt;
-use crate::target;
+use crate::request::{Environment, GuestOptions, Request, Work};
+use crate::target::{self, Target};
 
 /// Lines of the console that are shown of a guest that failed.
 const LAST_LINES: usize = 12;
 /// Characters of such a line.
 const LINE_MAX: usize = 160;
 
-/// A guest, and what it is for.
+/// A run in a guest, and what it takes.
 #[derive(Debug)]
 pub struct Inside<'a> {
-    /// The kernel that is booted.
-    pub kernel: &'a Kernel,
-    /// The drive, and its profile or that of a specimen.
-    pub spec: &'a DriveSpec,
-    /// The drive that it sees.
-    pub profile: &'a Profile,
-    /// Options of the guest.
-    pub has: &'a Has,
-    /// Seed of the drive, and of the guest.
-    pub seed: u64,
-    /// The work that is done in it.
-    pub job: Job<'a>,
-    /// Real time after which the guest is ended.
-    pub limit: Span,
-    /// The folder for the trace and the console.
-    pub trace: Option<PathBuf>,
-    /// File that takes what the guest prints.
-    pub console: Option<PathBuf>,
-}
-
-/// The results of the commands of a run in a guest.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Carried {
-    /// The attachment of their target.
-    pub attached: Attached,
-    /// Each with the name of its step.
-    pub ran: Vec<(String, Ran)>,
+    request: &'a Request,
+    guest: &'a GuestOptions,
+    kernel: Kernel,
+    spec: &'a DriveSpec,
+    profile: Profile,
 }
 
 /// A guest that has ended, and the drive that it had.
@@ -75,6 +51,35 @@ pub(super) struct Made {
     ended: RunResult,
     about: About,
     seen: Seen,
+}
+
+impl<'a> Inside<'a> {
+    /// Finds the kernel and the profile of the drive.
+    ///
+    /// # Errors
+    /// The request is not one for a guest on a modelled drive, or asks for what a guest cannot do.
+    pub fn new(request: &'a Request) -> Result<Self, Refusal> {
+        let Environment::Guest(guest) = &request.environment else {
+            return Err(Refusal::bug("the request is not one for a guest"));
+        };
+        let spec = match &request.target {
+            Target::Drive(spec) => spec,
+            Target::Path(path) => {
+                let path = path.display();
+                let message =
+                    format!("`{path}` is not a modelled drive, and `--in kernel` needs one");
+                return Err(Refusal::request(message)
+                    .hint("name one: drive:NAME; `drivelab drive list` shows them"));
+            }
+        };
+        work::check(&request.work, guest.has.mounted.is_some())?;
+        let profile = request.profile(spec)?;
+        let kernel = match &guest.kernel {
+            Some(kernel) => kernel.clone(),
+            None => super::find(&super::cache(None)?)?,
+        };
+        Ok(Self { request, guest, kernel, spec, profile })
+    }
 }
 
 impl Inside<'_> {
@@ -87,17 +92,17 @@ impl Inside<'_> {
 
     /// Boots a kernel on the drive, runs drivelab in it, and reads what it printed.
     pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Refusal> {
-        let Inside { spec, profile, seed, has, .. } = self;
+        let (has, seed) = (&self.guest.has, self.request.seed);
         let mounted = has.mounted.as_ref();
-        self.job.check(mounted.is_some())?;
-        let (drive, seen) = machine(spec, profile, *seed)?;
+        let (drive, seen) = machine(self.spec, &self.profile, seed)?;
         let mut root = root::root(&self.script(&seen))?;
         if let Some(mounted) = mounted {
             root::add_maker(&mut root, mounted.file_system)?;
         }
-        self.job.add_to(&mut root)?;
+        let target = work::target(&self.request.work, seen.disk, mounted.is_some());
+        work::add(&work::inner(&self.request.work, &target, seed), &mut root)?;
         // A bare drive has no layout.
-        let chance = mounted.map(|_| Chance::of(*seed).argument());
+        let chance = mounted.map(|_| Chance::of(seed).argument());
         let arguments: Vec<String> = chance.into_iter().chain(has.processor.argument()).collect();
         let guest = Guest {
             kernel: &self.kernel.path,
@@ -106,12 +111,12 @@ impl Inside<'_> {
             tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
             arguments: &arguments,
             tick: None,
-            limit: Limit::real(Duration::from_nanos(self.limit.ns())),
+            limit: Limit::real(Duration::from_nanos(self.guest.limit.ns())),
             stop: interrupt::flag(),
         };
         let about = drive.about().clone();
         let ended = self.boot(&guest, drive, &seen)?;
-        if let Some(path) = &self.console {
+        if let Some(path) = &self.guest.console {
             drivelab_files::replace(path, ended.console.as_bytes()).at_path("write", path)?;
         }
         let printed = result(&ended)?;
@@ -120,13 +125,12 @@ impl Inside<'_> {
 
     /// The script for the shell of the guest: the settings of the queue, the file system, the work.
     fn script(&self, seen: &Seen) -> String {
-        let mounted = self.has.mounted.as_ref();
-        let target = self.job.target(seen.disk, mounted.is_some());
+        let mounted = self.guest.has.mounted.as_ref();
         let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
-        let work = self.job.line(&target, self.seed);
+        let work = work::line();
         if let Some(mounted) = mounted {
             lines.extend(mounted.commands(seen.disk, seen.capacity));
-            lines.extend(Chance::of(self.seed).commands());
+            lines.extend(Chance::of(self.request.seed).commands());
             // A driver that is unbound below a mounted file system loses what that has to write.
             let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; exit $status";
             lines.extend([work, end.into()]);
@@ -137,8 +141,8 @@ impl Inside<'_> {
     }
 
     fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<RunResult, Refusal> {
-        let disk = served(drive, seen.physical_sector, self.seed);
-        let mut file = match &self.trace {
+        let disk = served(drive, seen.physical_sector, self.request.seed);
+        let mut file = match &self.guest.trace {
             Some(path) => {
                 Some(BufWriter::new(drivelab_files::create(path).at_path("write", path)?))
             }
@@ -146,7 +150,7 @@ impl Inside<'_> {
         };
         let sink = file.as_mut().map(|file| file as &mut dyn Write);
         let ran = guest.run(disk, &seen.hardware, sink);
-        if let (Some(file), Some(path)) = (file, &self.trace) {
+        if let (Some(file), Some(path)) = (file, &self.guest.trace) {
             // Kept of a guest that failed, too: it may show why.
             let flushed = file.into_inner().map_err(IntoInnerError::into_error);
             flushed.and_then(NewFile::finish).at_path("write", path)?;
@@ -158,10 +162,10 @@ impl Inside<'_> {
     /// Refuses a record of other work than was asked for.
     fn is_as_asked(&self, record: &RunRecord) -> Result<(), Refusal> {
         let config = &record.config;
-        let is_asked = match self.job {
-            Job::Load(workload, _) => config.workload.as_ref() == Some(workload),
-            Job::Suite(_) => config.suite == self.job.suite(),
-            Job::Steps(..) => true,
+        let is_asked = match &self.request.work {
+            Work::Load(load) => config.workload.as_ref() == Some(&load.workload),
+            work @ Work::Suite(_) => config.suite == work::suite(work),
+            Work::Cell(_) | Work::Commands { .. } => true,
         };
         if is_asked {
             return Ok(());
@@ -172,7 +176,7 @@ impl Inside<'_> {
 
     /// Refuses a guest that had other settings than its arm.
     fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Refusal> {
-        if let Some(mounted) = &self.has.mounted {
+        if let Some(mounted) = &self.guest.has.mounted {
             let agreed = mounted.check(attached);
             agreed.map_err(Refusal::machine)?;
         }
@@ -198,7 +202,7 @@ impl Inside<'_> {
         let Made { ended, about, seen } = made;
         let mut attached = record.attached.unwrap_or_default();
         self.agreed(&attached, seen)?;
-        let Has { memory, processor, .. } = self.has;
+        let Has { memory, processor, .. } = &self.guest.has;
         attached.machine.insert("memory_bytes".into(), memory.get().into());
         attached.machine.insert("processor_cost".into(), processor.to_string().into());
         let mut model = attached::to_model(&self.spec.profile.to_string(), about);
@@ -311,10 +315,14 @@ fn in_ms(duration: Duration) -> Span {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use drivelab_core::units::Bytes;
     use drivelab_core::workload::WorkloadOptions;
     use drivelab_study::file::Settings;
 
     use super::*;
+    use crate::request::Load;
 
     fn script(settings: &Settings) -> String {
         let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();
@@ -327,18 +335,17 @@ mod tests {
             recipe: String::new(),
             sha256: String::new(),
         };
-        let workload = WorkloadOptions::default().check().unwrap();
-        let inside = Inside {
-            kernel: &kernel,
-            spec: &spec,
-            profile: &profile,
-            has: &Has::of(std::iter::once(settings)).unwrap(),
-            seed: 1,
-            job: Job::Load(&workload, &[]),
+        let options = WorkloadOptions { size: Some(Bytes::mib(1)), ..WorkloadOptions::default() };
+        let load = Work::Load(Box::new(Load::new(options.check().unwrap())));
+        let guest = GuestOptions {
+            kernel: Some(kernel),
+            has: Has::of(std::iter::once(settings)).unwrap(),
             limit: Span::from_secs(1),
             trace: None,
             console: None,
         };
+        let request = Request::on_drive(spec, load, 1).in_guest(guest);
+        let inside = Inside::new(&request).unwrap();
         inside.script(&seen)
     }
 
@@ -346,7 +353,7 @@ mod tests {
     fn a_guest_sets_its_queue_mounts_what_is_asked_for_and_runs_the_work() {
         let bare = script(&Settings::new());
         assert!(bare.starts_with("echo none > /sys/block/sda/queue/scheduler\n"), "{bare}");
-        assert!(bare.contains("\nexec drivelab run /dev/sda "), "{bare}");
+        assert!(bare.ends_with("\nexec drivelab guest run /request.json"), "{bare}");
         let mounted = script(&vec![("filesystem", "xfs".into())]);
         let lines: Vec<&str> = mounted.lines().collect();
         assert_eq!(lines[1], "mkfs.xfs -q -f -d size=16384m /dev/sda >&2 || exit");
@@ -354,7 +361,7 @@ mod tests {
         let chance = Chance::of(1).commands();
         assert_eq!(lines[3..lines.len() - 2], chance, "{mounted}");
         let [.., work, end] = lines[..] else { panic!("{mounted}") };
-        assert!(work.starts_with("drivelab run /mnt/testfile "), "{mounted}");
+        assert_eq!(work, "drivelab guest run /request.json");
         assert!(end.contains("umount") && end.ends_with("exit $status"), "{mounted}");
     }
 }

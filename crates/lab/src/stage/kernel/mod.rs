@@ -3,11 +3,11 @@
 mod crash;
 mod has;
 mod inside;
-mod job;
 mod root;
 mod seen;
 mod shell;
 mod withheld;
+mod work;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
+use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::{Marked, Marker};
 use drivelab_guest::kernel::{Cache, Kernel};
@@ -25,11 +26,13 @@ use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work}
 use super::Simulator;
 use super::parallel;
 use super::program::{self, Commands, Ground};
+use crate::interrupt;
+use crate::request::{self, GuestOptions, Load};
 pub use crash::Rig;
 pub use has::{Has, memory, mount_options};
-pub use inside::{Carried, Inside};
-pub use job::Job;
+pub use inside::Inside;
 pub use shell::shell;
+pub use work::{Answer, Carried, answer, check, check_load};
 
 /// Real time after which a run of a study is ended.
 const LIMIT: Span = Span::from_secs(600);
@@ -95,32 +98,24 @@ impl KernelStage {
         self.evidence.as_ref().map(|folder| folder.folder().path().join(name))
     }
 
-    /// The options of a load besides its workload.
-    fn load_options(&self, request: Request) -> Vec<String> {
+    /// A load as its arm has it done.
+    fn load(&self, request: Request, workload: &Workload) -> Load {
         let arm = &self.study.arms[request.arm];
-        let engine = arm.ioengine.map(|engine| format!("--ioengine={engine}"));
-        let direct = arm.direct.map(|direct| format!("--direct={}", u8::from(direct)));
-        [engine, direct].into_iter().flatten().collect()
+        let load = Load::new(workload.clone());
+        Load { ioengine: arm.ioengine, direct: arm.direct.unwrap_or(load.direct), ..load }
     }
 
-    /// Does something with the guest of a run, which does `job`.
-    fn within<T>(
-        &self,
-        request: Request,
-        job: Job<'_>,
-        then: impl FnOnce(&Inside<'_>) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
-        then(&Inside {
-            kernel: &self.kernel,
-            spec: &self.drives.spec(request.arm, request.task),
-            profile: self.drives.profile(request),
-            has: &has(&self.study, request.arm, request.task)?,
-            seed: request.seed,
-            job,
+    /// The run of `work` in the guest of a request.
+    fn asked(&self, request: Request, work: request::Work) -> Result<crate::Request, Refusal> {
+        let spec = self.drives.spec(request.arm, request.task);
+        let asked = crate::Request::on_drive(spec, work, request.seed);
+        Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
+            kernel: Some(self.kernel.clone()),
+            has: has(&self.study, request.arm, request.task)?,
             limit: LIMIT,
             trace: self.file(TRACE),
             console: self.file(CONSOLE),
-        })
+        }))
     }
 
     /// The timing of the guests' processors, as a part of a sentence.
@@ -140,59 +135,47 @@ impl KernelStage {
     }
 
     /// Makes a run of a load or a suite, whose drive is drawn.
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method alone is not of any lifetime"
-    )]
     fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
         if let Task::Cell(index) = request.task {
             return self.cell(index, request);
         }
-        let record = match self.drives.work(request.task) {
-            Work::Load(workload) => {
-                let options = self.load_options(request);
-                self.within(request, Job::Load(workload, &options), |inside| inside.run())?
-            }
-            Work::Suite(suite) => self.within(request, Job::Suite(suite), |inside| inside.run())?,
+        let work = match self.drives.work(request.task) {
+            Work::Load(workload) => request::Work::Load(Box::new(self.load(request, workload))),
+            Work::Suite(suite) => request::Work::Suite(suite.clone()),
             Work::Command(_) => unreachable!("commands are run one by one"),
         };
+        let record = crate::run(&self.asked(request, work)?, &interrupt::silent())?;
         // The series of seconds would make up most of the journal.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }
 
     /// Makes a run of a cell, whose threads are jobs in the guest.
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method alone is not of any lifetime"
-    )]
     fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
-        let (threads, workload) = cells[index].jobs(matrix).map_err(Refusal::request_error)?;
-        let mut options = self.load_options(request);
-        options.push(format!("--numjobs={threads}"));
-        let job = Job::Load(&workload, &options);
-        let record = self.within(request, job, |inside| inside.run())?;
+        let (numjobs, workload) = cells[index].jobs(matrix).map_err(Refusal::request_error)?;
+        let load = Load { numjobs, ..self.load(request, &workload) };
+        let run = self.asked(request, request::Work::Load(Box::new(load)))?;
+        let record = crate::run(&run, &interrupt::silent())?;
         let total = record.total.map(JobRecord::without_series);
         let jobs = total.clone().map(JobRecord::figures_only).into_iter().collect();
         Ok(RunRecord { jobs, total, ..record })
     }
 
     /// Makes a run of a command: all its steps in one guest.
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method alone is not of any lifetime"
-    )]
     fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Refusal> {
         let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
         let disk = seen::disk(&self.drives.about(request.arm));
-        let target = Job::Steps(&[], &[]).target(disk, is_mounted);
+        let programs = command.programs.clone();
+        let none = request::Work::Commands { steps: Vec::new(), programs };
+        let target = work::target(&none, disk, is_mounted);
         let dir = if is_mounted { &target } else { "/dev" };
         let ground = |attached| Ground { target: &target, dir, attached };
         let steps = program::filled_steps(&self.study, command, request, &ground(None))?;
-        let job = Job::Steps(&steps, &command.programs);
-        let (carried, made): (Carried, _) = self.within(request, job, |inside| inside.make())?;
-        let mut commands = std::mem::take(&mut self.commands);
-        let record = commands.run_on(
+        let programs = command.programs.clone();
+        let run = self.asked(request, request::Work::Commands { steps, programs })?;
+        let inside = Inside::new(&run)?;
+        let (carried, made): (Carried, _) = inside.make()?;
+        let record = self.commands.run_on(
             &self.study,
             command,
             request,
@@ -203,10 +186,8 @@ impl KernelStage {
                     Refusal::bug(format!("the guest did not carry out the {}", step.what))
                 })
             },
-        );
-        self.commands = commands;
-        let record = record?;
-        self.within(request, job, |inside| inside.concluded(record, &made))
+        )?;
+        inside.concluded(record, &made)
     }
 }
 
@@ -238,20 +219,19 @@ fn refuse_work(study: &StudyFile) -> Result<(), Refusal> {
             let is_mounted = has(study, arm, Task::Cell(0))?.mounted.is_some();
             let workload = study.work(Task::Cell(0));
             let workload = workload.load().expect("a cell is a load");
-            Job::Load(workload, &[])
-                .check(is_mounted)
+            work::check_load(workload, is_mounted)
                 .map_err(|failure| failure.hint(format!("this is arm `{}`", about.name)))?;
         }
         for (index, named) in study.workloads.iter().enumerate() {
             let is_mounted = has(study, arm, Task::Workload(index))?.mounted.is_some();
-            let job = match &named.work {
-                Work::Load(workload) => Job::Load(workload, &[]),
-                Work::Suite(suite) => Job::Suite(suite),
-                Work::Command(_) => continue,
+            let checked = match &named.work {
+                Work::Load(workload) => work::check_load(workload, is_mounted),
+                Work::Suite(suite) => work::check_suite(suite, is_mounted),
+                Work::Command(_) => Ok(()),
             };
-            let (arm, work) = (&about.name, &named.name);
-            job.check(is_mounted).map_err(|failure| {
-                failure.hint(format!("this is arm `{arm}`, workload `{work}`"))
+            let (arm, name) = (&about.name, &named.name);
+            checked.map_err(|failure| {
+                failure.hint(format!("this is arm `{arm}`, workload `{name}`"))
             })?;
         }
     }

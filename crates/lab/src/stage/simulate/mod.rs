@@ -5,7 +5,6 @@ mod cells;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
@@ -22,10 +21,11 @@ use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
-use super::{options, parallel, suite};
+use super::{options, parallel};
 use crate::attached;
 use crate::interrupt;
 use crate::measure::{self, Made};
+use crate::request::{self, Load};
 use crate::target;
 use arm::{ModelledArm, rest, shared_capacity};
 use cells::{CellFigures, CellRun};
@@ -209,13 +209,13 @@ impl Simulator {
         }
         let (work, options) = self.plan(arm, task);
         let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let workload = match work {
-            Work::Load(workload) => workload,
-            Work::Suite(suite) => return suite::on_model(suite, &spec, profile, seed),
+        let work = match work {
+            Work::Load(workload) => request::Work::Load(Box::new(Load::new((**workload).clone()))),
+            Work::Suite(suite) => request::Work::Suite(suite.clone()),
             Work::Command(_) => unreachable!("commands were refused"),
         };
-        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), (**workload).clone()) };
-        let record = target::simulate(&spec, profile, &plan, &interrupt::silent())?;
+        let asked = crate::Request::on_drive(spec, work, seed).with_profile(profile.clone());
+        let record = crate::run(&asked, &interrupt::silent())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }

@@ -1,0 +1,330 @@
+//! The jobs of a file as fio reads it, one group after the other.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::record::{RUN_SCHEMA, RunRecord, Tally};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::Census as _;
+use drivelab_core::{Control, IoEngine, Polling, Refusal};
+use drivelab_engine::{LaidOut, RunPlan};
+use drivelab_formats::fio::job::{self, FileJob};
+use drivelab_load::seed_of;
+use serde_json::{Value, json};
+
+use crate::input;
+use crate::measure::{self, LINUX, Together};
+use crate::request::Permissions;
+use crate::target::{self, ModelledDrives};
+
+/// A job file that is to be carried out.
+#[derive(Debug)]
+pub struct JobRequest {
+    /// The job file.
+    pub file: PathBuf,
+    /// Instead of the files that it names.
+    pub target: Option<String>,
+    /// Nothing is written.
+    pub readonly: bool,
+    /// Permissions to destroy contents.
+    pub permissions: Permissions,
+}
+
+/// The jobs of a file under way.
+#[derive(Debug)]
+pub struct Jobs<'a> {
+    request: &'a JobRequest,
+    name: String,
+    jobs: Vec<FileJob>,
+    laid_out: Vec<LaidOut>,
+    drives: ModelledDrives,
+    records: Vec<RunRecord>,
+    total: Tally,
+}
+
+/// Jobs that run together.
+#[derive(Debug)]
+pub struct Group {
+    /// The name of the first.
+    pub name: String,
+    /// The time that the longest takes.
+    pub time: Span,
+    plans: Vec<RunPlan>,
+    /// Plans of each job.
+    lengths: Vec<usize>,
+}
+
+impl<'a> Jobs<'a> {
+    /// Reads the file, and makes the files that do not exist.
+    pub fn new(request: &'a JobRequest) -> Result<Self, Refusal> {
+        let name = request.file.display().to_string();
+        let mut jobs = job::parse(&name, &input::text(&request.file, input::JOB)?, &variable)?;
+        if request.readonly {
+            refuse_writing(&mut jobs)?;
+        }
+        Ok(Self {
+            request,
+            name,
+            jobs,
+            laid_out: Vec::new(),
+            drives: ModelledDrives::default(),
+            records: Vec::new(),
+            total: Tally::default(),
+        })
+    }
+
+    /// The name of the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The remarks on options of the file, each with its job.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.jobs.iter().flat_map(|job| job.notes.iter().map(|note| (&*job.name, &**note)))
+    }
+
+    /// Makes the files that do not exist and are too small as their first job would make them.
+    pub fn lay_out(&mut self) -> Result<(), Refusal> {
+        self.laid_out = lay_out_for_all(&self.jobs, self.request)?;
+        Ok(())
+    }
+
+    /// The next jobs that run together, if any are left.
+    pub fn next_group(&mut self) -> Result<Option<Group>, Refusal> {
+        let rest = &self.jobs[self.records.len()..];
+        let Some(first) = rest.first() else { return Ok(None) };
+        let (mut plans_of_all, mut lengths) = (Vec::new(), Vec::new());
+        // Not earlier: a file may be what the group before makes.
+        for job in rest.iter().take_while(|job| job.group == first.group) {
+            let of_job = plans(job, self.request, &mut self.drives)?;
+            lengths.push(of_job.len());
+            plans_of_all.extend(of_job);
+        }
+        let times = plans_of_all
+            .iter()
+            .map(|plan| plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime);
+        let time = times.max().unwrap_or_default();
+        Ok(Some(Group { name: first.name.clone(), time, plans: plans_of_all, lengths }))
+    }
+
+    /// Carries a group out.
+    pub fn carry_out(&mut self, group: &Group, control: &Control<'_>) -> Result<(), Refusal> {
+        let made = match self.drives.run(&group.plans, control)? {
+            Some(made) => made,
+            None => measure::on_this_machine(&group.plans, control)?,
+        };
+        self.laid_out.iter_mut().for_each(LaidOut::keep);
+        let mut done = Together::new(&group.plans, made, &group.lengths);
+        let jobs = &self.jobs[self.records.len()..];
+        for (record, job) in done.records.iter_mut().zip(jobs) {
+            record.label = Some(job.name.clone());
+        }
+        self.records.append(&mut done.records);
+        self.total.follow(&done.total);
+        debug_assert!(self.records.len() <= self.jobs.len(), "a job has one record");
+        Ok(())
+    }
+
+    /// The records of the jobs so far.
+    pub fn records(&self) -> &[RunRecord] {
+        &self.records
+    }
+
+    /// True if the file has one job, which is a run by itself.
+    pub fn is_single(&self) -> bool {
+        self.jobs.len() == 1
+    }
+
+    /// The jobs so far as one document.
+    pub fn document(&self) -> Value {
+        document(&self.name, &self.jobs, &self.records, &self.total)
+    }
+}
+
+/// Refuses jobs that write, or that lay a file out, as if the file said so.
+fn refuse_writing(jobs: &mut [FileJob]) -> Result<(), Refusal> {
+    for job in jobs {
+        if let Some(rw) = job.workload.rw.filter(|rw| rw.writes()) {
+            let writer = format!("the job `{}` (`rw={rw}`)", job.name);
+            return Err(Refusal::request(format!("{writer} writes, which `--readonly` forbids"))
+                .hint("omit `--readonly`, or choose reads: `rw=read`, `rw=randread`"));
+        }
+        job.may_create = false;
+    }
+    Ok(())
+}
+
+/// The keywords of job files, and the environment.
+fn variable(name: &str) -> Option<String> {
+    match name {
+        "$ncpus" => std::thread::available_parallelism().ok().map(|cpus| cpus.to_string()),
+        "$pagesize" => Some(drivelab_engine::page_size().to_string()),
+        "$mb_memory" => Some((LINUX.machine().memory.get() >> 20).to_string()),
+        name => std::env::var(name).ok(),
+    }
+}
+
+/// Makes the files that do not exist and are too small as their first job would make them.
+fn lay_out_for_all(jobs: &[FileJob], request: &JobRequest) -> Result<Vec<LaidOut>, Refusal> {
+    // What the first job needs, and what any does.
+    let mut ends: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| job.ioengine != "null") {
+        if !job.may_create {
+            refuse_missing(job, request, &ends)?;
+            continue;
+        }
+        // A job without a size takes the file as it is.
+        let Ok(options) = job.workload(None) else { continue };
+        let Some(size) = options.size else { continue };
+        let step = job.conduct.offset_increment.unwrap_or_default().get();
+        let behind = |copy: u32| step.saturating_mul(u64::from(copy));
+        let end = options.offset.unwrap_or_default().get().saturating_add(size.get());
+        let files = targets(job, request);
+        for (copy, target) in (0..).zip(files) {
+            if target.starts_with(target::PREFIX) {
+                continue;
+            }
+            // Copies with one file begin in it one behind the other.
+            let last = if files.len() == 1 { job.numjobs.saturating_sub(1) } else { copy };
+            let first = end.saturating_add(behind(copy));
+            let (_, largest) = ends.entry(target).or_insert((first, first));
+            *largest = end.saturating_add(behind(last)).max(*largest);
+        }
+    }
+    let mut laid_out = Vec::new();
+    for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
+        let (path, size) = (Path::new(target), Bytes::new(largest));
+        let of_file = jobs.iter().filter(|job| targets(job, request).iter().any(|it| it == target));
+        let direct = of_file.into_iter().any(|job| job.direct);
+        laid_out.extend(measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?);
+    }
+    Ok(laid_out)
+}
+
+/// Refuses a job whose file is missing and must not be created, unless an earlier job creates it.
+fn refuse_missing(
+    job: &FileJob,
+    request: &JobRequest,
+    created: &BTreeMap<&str, (u64, u64)>,
+) -> Result<(), Refusal> {
+    let is_missing = |target: &&String| {
+        !target.starts_with(target::PREFIX)
+            && !created.contains_key(target.as_str())
+            && !Path::new(target).exists()
+    };
+    let Some(missing) = targets(job, request).iter().find(is_missing) else { return Ok(()) };
+    let name = &job.name;
+    let wrong = format!("[{name}] {missing} does not exist, and the job must not create it");
+    Err(Refusal::request(wrong)
+        .hint("create it first, or omit `allow_file_create=0` and `readonly`"))
+}
+
+/// The files of a job, or the one that is taken instead.
+fn targets<'a>(job: &'a FileJob, request: &'a JobRequest) -> &'a [String] {
+    match &request.target {
+        Some(target) => std::slice::from_ref(target),
+        None => &job.targets,
+    }
+}
+
+/// One plan for each file of the job's copies, or for each copy if each has a separate region, or
+/// one for all.
+fn plans(
+    job: &FileJob,
+    request: &JobRequest,
+    drives: &mut ModelledDrives,
+) -> Result<Vec<RunPlan>, Refusal> {
+    let targets = targets(job, request);
+    let has_regions = job.conduct.offset_increment.is_some_and(|step| step > Bytes::ZERO);
+    let is_divided = targets.len() > 1 || has_regions;
+    let copies = if is_divided { job.numjobs } else { 1 };
+    let numjobs = if is_divided { 1 } else { job.numjobs };
+    let ioengine: IoEngine = job.ioengine.parse().map_err(Refusal::request)?;
+    let of = |(copy, target): (u32, &String)| {
+        let drive = drives.find(target, job.seed)?;
+        let is_modelled = drive.is_some();
+        let (path, length) = match drive {
+            Some((name, capacity)) => (name, Some(capacity)),
+            None if ioengine == IoEngine::Null => (target.into(), None),
+            None => (target.into(), length(Path::new(target))),
+        };
+        let options = job.workload_of(copy, length).map_err(|error| {
+            let hint = error.hint();
+            let failure = Refusal::request(format!("[{}] {target}: {error}", job.name));
+            match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        })?;
+        let workload = options.check().map_err(Refusal::request_error)?;
+        Ok(RunPlan {
+            numjobs,
+            conduct: job.conduct,
+            seed: seed_of(job.seed, job.number + copy),
+            ioengine: Some(ioengine),
+            polling: if is_modelled { Polling::default() } else { job.polling },
+            direct: job.direct || is_modelled,
+            allow_overwrite: request.permissions.overwrite,
+            allow_destructive: request.permissions.allow_destructive.clone(),
+            ..RunPlan::new(path, workload)
+        })
+    };
+    (0..copies).zip(targets.iter().cycle()).map(of).collect()
+}
+
+/// Bytes of a file or block device; nothing where there is none, or none to be seen.
+fn length(target: &Path) -> Option<Bytes> {
+    let kind = target.metadata().ok()?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return None;
+    }
+    let end = File::open(target).ok()?.seek(SeekFrom::End(0)).ok()?;
+    Some(Bytes::new(end)).filter(|length| *length > Bytes::ZERO)
+}
+
+/// The entry of one job: its figures and its configuration.
+fn entry_of((job, record): (&FileJob, &RunRecord)) -> Value {
+    let mut entry = json!(record.total);
+    entry["name"] = json!(job.name);
+    entry["group"] = json!(job.group);
+    entry["notes"] = json!(job.notes);
+    entry["target"] = json!(record.target);
+    entry["config"] = json!(record.config);
+    entry["marks"] = json!(record.marks);
+    entry["attached"] = json!(record.attached);
+    entry["threads"] = json!(record.jobs);
+    if let Some(specimen) = &record.specimen {
+        entry["specimen"] = json!(specimen);
+    }
+    if let Some(written) = &record.flash {
+        entry["flash"] = json!(written);
+    }
+    entry
+}
+
+/// A file of one job gives what that run gives. Of several jobs each entry has a job's figures and
+/// configuration, and `total` is all of them, groups one after the other.
+fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> Value {
+    if let ([_], [only]) = (jobs, records) {
+        return json!(only);
+    }
+    let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let marks = records.iter().zip(jobs).flat_map(|(record, job)| {
+        let marks = record.marks.iter();
+        marks.map(|mark| json!({"id": mark.id, "message": mark.message, "job": job.name}))
+    });
+    json!({
+        "schema": RUN_SCHEMA,
+        "target": targets.join(", "),
+        "config": {"drivelab": env!("CARGO_PKG_VERSION"), "file": file},
+        "jobs": jobs.iter().zip(records).map(entry_of).collect::<Vec<_>>(),
+        "total": total.record(),
+        "marks": marks.collect::<Vec<_>>(),
+        "host": records.first().map(|record| &record.host),
+    })
+}
