@@ -12,7 +12,6 @@ pub mod durability;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;
-pub mod jobs;
 pub mod kernel_log;
 pub mod measure;
 pub mod paths;
@@ -21,6 +20,5 @@ pub mod results;
 pub mod stage;
 pub mod sweep;
 pub mod target;
-pub mod verification;
 
 pub use request::{Request, run};

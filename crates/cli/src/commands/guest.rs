@@ -10,7 +10,8 @@ use drivelab_report::text::json_text;
 
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
-use drivelab_lab::stage::kernel::{Answer, answer, cache, find, shell};
+use drivelab_lab::request::{Answer, answer};
+use drivelab_lab::stage::kernel::{cache, find, shell};
 use drivelab_lab::{Request, interrupt, target};
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.

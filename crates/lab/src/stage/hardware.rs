@@ -19,7 +19,7 @@ use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
 
-use super::cells::{self, Region};
+use super::cell_loads::{self, Region};
 use super::confirm::Confirm;
 use super::program::{self, Commands};
 use super::shell::{self, Patience};
@@ -198,9 +198,9 @@ impl Hardware {
             Ok(Region { path, first: 0, size: self.size })
         });
         let regions = regions.collect::<Result<Vec<Region>, Refusal>>()?;
-        cells::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
+        cell_loads::refuse_twice(regions.iter().map(|region| region.path.as_path()))?;
         let matrix = self.study.matrix.as_ref().expect("its cells are runs");
-        let mut loads = cells::loads(matrix, &self.study.cells[index], &regions, request.seed);
+        let mut loads = cell_loads::loads(matrix, &self.study.cells[index], &regions, request.seed);
         for CellLoad { load, .. } in &mut loads {
             load.ioengine = arm.ioengine;
             load.direct = arm.direct.unwrap_or(matrix.direct);
@@ -275,7 +275,7 @@ impl Hardware {
         beforehand::try_kinds(&self.study, arm, &|request| {
             if let Task::Cell(index) = request.task {
                 let loads = self.cell_loads(index, request)?;
-                return measure::try_out(&cells::plans(&loads, &self.permissions()));
+                return measure::try_out(&cell_loads::plans(&loads, &self.permissions()));
             }
             match self.study.work(request.task) {
                 Work::Load(workload) => measure::try_out(&[self.plan(request, *workload)?]),

@@ -1,6 +1,7 @@
 //! The stages of a study: what makes its runs.
 
-pub(crate) mod cells;
+pub(crate) mod cell_loads;
+mod cells;
 mod confirm;
 mod emulate;
 pub mod hardware;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use drivelab_lab::archive::entries;
-use drivelab_lab::jobs::{JobRequest, Jobs};
+use drivelab_lab::request::jobs::{JobRequest, Jobs};
 use drivelab_lab::{interrupt, measure};
 use drivelab_report::publish::Subject;
 use drivelab_report::text::json_text;
 
-use super::Output;
+use super::finished::Output;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::{Progress, Ui};

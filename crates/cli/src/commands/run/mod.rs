@@ -1,5 +1,6 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+mod finished;
 mod job;
 mod readonly;
 mod suite;
@@ -14,13 +15,14 @@ use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_lab::archive::{entries, now_ms};
-use drivelab_lab::jobs::JobRequest;
+use drivelab_lab::request::jobs::JobRequest;
 use drivelab_lab::request::{Environment, Load, Permissions, Request, Work};
 use drivelab_lab::target::{self, Target};
 use drivelab_lab::{interrupt, measure};
 use drivelab_report::publish::Subject;
 use drivelab_study::file::Needs;
 
+use self::finished::Output;
 use self::suite::SuiteArgs;
 use self::verify::{Earlier, VerifyArgs};
 use self::within::WithinArgs;
@@ -174,26 +176,6 @@ enum Asked {
     Run(Box<Request>),
 }
 
-/// The further way of the record of a run: shown, kept, written.
-#[derive(Debug)]
-pub(crate) struct Output {
-    /// The target as it was typed.
-    target: String,
-    pub(crate) label: Option<String>,
-    folder: Option<PathBuf>,
-    report: Option<PathBuf>,
-    pub(crate) keep: KeepArgs,
-}
-
-impl Output {
-    fn of(arguments: &RunArgs) -> Self {
-        let RunArgs { target, label, out, report, keep, .. } = arguments;
-        let target = target.clone().unwrap_or_default();
-        let (label, keep) = (label.clone(), keep.clone());
-        Self { target, label, folder: out.clone(), report: report.clone(), keep }
-    }
-}
-
 impl TryFrom<RunArgs> for Asked {
     type Error = Refusal;
 
@@ -225,6 +207,13 @@ impl TryFrom<RunArgs> for Asked {
 }
 
 impl RunArgs {
+    fn record_options(&self) -> Output {
+        let Self { target, label, out, report, keep, .. } = self;
+        let target = target.clone().unwrap_or_default();
+        let (label, keep) = (label.clone(), keep.clone());
+        Output { target, label, folder: out.clone(), report: report.clone(), keep }
+    }
+
     /// The run on a target.
     fn run_on(self, typed: &str) -> Result<Request, Refusal> {
         let target;
@@ -273,7 +262,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         output::refuse_other(path, &output::REPORT)?;
     }
     arguments.keep.check(arguments.label.as_ref())?;
-    let output = Output::of(&arguments);
+    let output = arguments.record_options();
     match Asked::try_from(arguments)? {
         Asked::Jobs(request) => job::run(&request, &output, ui),
         Asked::Matrix(matrix) => matrix::run(matrix, ui),
@@ -331,7 +320,7 @@ fn progress(request: &Request, target: &str) -> Option<Progress> {
 impl RunArgs {
     /// The load of each of many hosts, and how its record is kept.
     pub(crate) fn of_hosts(self) -> Result<(Request, Output), Refusal> {
-        let output = Output::of(&self);
+        let output = self.record_options();
         let is_single = |request: &Request| {
             let is_here = matches!(request.environment, Environment::Here);
             is_here && request.load().is_some_and(|load| load.verify.is_none())

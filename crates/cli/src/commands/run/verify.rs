@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
 use drivelab_core::Refusal;
+use drivelab_lab::request::verification;
 use drivelab_lab::target::Target;
-use drivelab_lab::verification;
 
 /// On each option and not on the group, where it would go on for the options after it.
 const VERIFICATION: &str = "Verification";

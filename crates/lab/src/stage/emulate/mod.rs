@@ -16,7 +16,7 @@ use drivelab_serve::server::why_void;
 use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::Simulator;
-use super::cells::{self, Region};
+use super::cell_loads::{self, Region};
 use super::program::Commands;
 use crate::interrupt;
 use crate::request::{self, Load, Permissions};
@@ -70,7 +70,7 @@ impl Emulator {
             Region { path: path.to_owned(), first, size: Some(parts.size) }
         });
         let regions: Vec<Region> = regions.collect();
-        let mut loads = cells::loads(matrix, cell, &regions, request.seed);
+        let mut loads = cell_loads::loads(matrix, cell, &regions, request.seed);
         for (load, seed) in loads.iter_mut().zip(&parts.seeds) {
             load.seed = *seed;
         }

@@ -14,6 +14,7 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::Fault;
 use drivelab_serve::store::Store;
 
+use super::installed;
 use super::root::find_busybox;
 use super::seen::{Seen, TAGS_MAX};
 use crate::interrupt;
@@ -34,7 +35,7 @@ pub struct Rig {
 impl Rig {
     /// Prepares guests on drives of this kind.
     pub fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
-        let kernel = super::find(&super::cache(None)?)?;
+        let kernel = installed::find(&installed::cache(None)?)?;
         let profile = target::profile(&spec)?;
         let host = target::build(&profile, &spec.options, seed)?;
         let attributes = target::attributes(&profile, host.about());

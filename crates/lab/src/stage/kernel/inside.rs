@@ -21,6 +21,7 @@ use drivelab_serve::store::Store;
 use serde::de::DeserializeOwned;
 
 use super::has::Has;
+use super::installed;
 use super::root;
 use super::seen::{Seen, TAGS_MAX};
 use super::withheld::{withheld, without_processor};
@@ -76,7 +77,7 @@ impl<'a> Inside<'a> {
         let profile = request.profile(spec)?;
         let kernel = match &guest.kernel {
             Some(kernel) => kernel.clone(),
-            None => super::find(&super::cache(None)?)?,
+            None => installed::find(&installed::cache(None)?)?,
         };
         Ok(Self { request, guest, kernel, spec, profile })
     }

@@ -3,6 +3,7 @@
 mod crash;
 mod has;
 mod inside;
+mod installed;
 mod root;
 mod seen;
 mod shell;
@@ -18,7 +19,7 @@ use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::{Marked, Marker};
-use drivelab_guest::kernel::{Cache, Kernel};
+use drivelab_guest::kernel::Kernel;
 use drivelab_model::About;
 use drivelab_study::command::Command;
 use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
@@ -31,28 +32,14 @@ use crate::request::{self, GuestOptions, Load};
 pub use crash::Rig;
 pub use has::{Has, memory, mount_options};
 pub use inside::Inside;
+pub use installed::{cache, find};
 pub use shell::shell;
-pub use work::{Answer, Carried, answer, check, check_load};
+pub use work::{Carried, check, check_load};
 
 /// Real time after which a run of a study is ended.
 const LIMIT: Span = Span::from_secs(600);
 const TRACE: &str = "trace";
 const CONSOLE: &str = "console";
-
-/// The folder of kernels.
-pub fn cache(named: Option<PathBuf>) -> Result<Cache, Refusal> {
-    let folder = named
-        .or_else(|| Some(crate::paths::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
-    folder.map(Cache::new).ok_or_else(|| {
-        Refusal::machine("this user has no home folder")
-            .hint("name the folder of kernels: --cache DIR")
-    })
-}
-
-/// The kernel that guests run.
-pub fn find(cache: &Cache) -> Result<Kernel, Refusal> {
-    cache.find()?.ok_or_else(drivelab_guest::no_kernel)
-}
 
 /// Runs that each core makes between two looks at the journal.
 const RUNS_A_CORE: usize = 2;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use drivelab_core::Refusal;
 use drivelab_core::record::{Attached, SuiteConfig};
 use drivelab_core::workload::Workload;
-use drivelab_core::{Control, Refusal};
 use drivelab_engine::Ran;
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::mounted::MOUNTED;
@@ -13,9 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::root;
 use crate::request::{Permissions, Request, Work};
-use crate::stage::program;
-use crate::target::Target;
-use crate::{attached, measure};
 
 /// A file for what needs one on a mounted file system.
 const FILE: &str = "testfile";
@@ -112,29 +109,6 @@ pub struct Carried {
     pub attached: Attached,
     /// Each with the name of its step.
     pub ran: Vec<(String, Ran)>,
-}
-
-/// The output of the program inside a guest, for the one that started it.
-#[derive(Debug)]
-pub struct Answer {
-    /// A record, or the results of commands, as JSON.
-    pub json: String,
-    /// True if most requests failed.
-    pub is_failed: bool,
-}
-
-/// Carries out the request of a guest, in it.
-pub fn answer(request: &Request, control: &Control<'_>) -> Result<Answer, Refusal> {
-    let plain = "plain data is always JSON";
-    if let (Work::Commands { steps, .. }, Target::Path(path)) = (&request.work, &request.target) {
-        let attached = attached::to_path(path);
-        let carried = Carried { attached, ran: program::carry_out(steps)? };
-        let json = serde_json::to_string(&carried).expect(plain);
-        return Ok(Answer { json, is_failed: false });
-    }
-    let record = crate::run(request, control)?;
-    let json = serde_json::to_string(&record).expect(plain);
-    Ok(Answer { json, is_failed: measure::mostly_failed(&record) })
 }
 
 #[cfg(test)]

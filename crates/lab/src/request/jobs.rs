@@ -237,9 +237,9 @@ fn plans(
     request: &JobRequest,
     drives: &mut ModelledDrives,
 ) -> Result<Vec<RunPlan>, Refusal> {
-    let targets = targets(job, request);
+    let files = targets(job, request);
     let has_regions = job.conduct.offset_increment.is_some_and(|step| step > Bytes::ZERO);
-    let is_divided = targets.len() > 1 || has_regions;
+    let is_divided = files.len() > 1 || has_regions;
     let copies = if is_divided { job.numjobs } else { 1 };
     let numjobs = if is_divided { 1 } else { job.numjobs };
     let ioengine: IoEngine = job.ioengine.parse().map_err(Refusal::request)?;
@@ -272,7 +272,7 @@ fn plans(
             ..RunPlan::new(path, workload)
         })
     };
-    (0..copies).zip(targets.iter().cycle()).map(of).collect()
+    (0..copies).zip(files.iter().cycle()).map(of).collect()
 }
 
 /// Bytes of a file or block device; nothing where there is none, or none to be seen.

@@ -1,25 +1,29 @@
 //! A run that is asked for, and how it is performed: any work, on any target, here or in a guest.
 
-use std::path::{Path, PathBuf};
+mod answer;
+pub mod jobs;
+mod run;
+pub mod verification;
 
-use drivelab_core::record::{RunRecord, Stamp};
+pub use answer::{Answer, answer};
+pub use run::run;
+
+use std::path::PathBuf;
+
+use drivelab_core::record::Stamp;
 use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
-use drivelab_core::{Control, IoEngine, JobSchedule, Polling, Refusal};
+use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_engine::RunPlan;
-use drivelab_engine::verify::Promise;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_study::file::{Needs, Suite};
+use drivelab_study::file::Suite;
 use serde::{Deserialize, Serialize};
 
-use crate::stage::cells;
-use crate::stage::kernel::{Has, Inside};
+use crate::stage::kernel::Has;
 use crate::stage::program::Step;
-use crate::stage::suite;
 use crate::target::{self, Target};
-use crate::{measure, verification};
 
 /// A run that is asked for.
 ///
@@ -213,66 +217,5 @@ impl Request {
 
     pub(crate) fn profile(&self, spec: &DriveSpec) -> Result<Profile, Refusal> {
         self.specimen.as_deref().map_or_else(|| target::profile(spec), |it| Ok(it.clone()))
-    }
-}
-
-/// Performs a run.
-///
-/// # Errors
-/// It cannot be made on this target or this machine; a run whose requests fail is a record.
-pub fn run(request: &Request, control: &Control<'_>) -> Result<RunRecord, Refusal> {
-    match (&request.environment, &request.target) {
-        (Environment::Guest(_), _) => Inside::new(request)?.run(),
-        (Environment::Here, Target::Drive(spec)) => on_model(request, spec, control),
-        (Environment::Here, Target::Path(path)) => on_path(request, path, control),
-    }
-}
-
-/// Performs a run on a modelled drive that nothing was asked of before.
-fn on_model(
-    request: &Request,
-    spec: &DriveSpec,
-    control: &Control<'_>,
-) -> Result<RunRecord, Refusal> {
-    match &request.work {
-        Work::Load(load) => {
-            let (numjobs, seed) = (load.numjobs, request.seed);
-            let plan = RunPlan::new(PathBuf::new(), load.workload.clone());
-            let plan = RunPlan { numjobs, seed, ..plan };
-            target::simulate(spec, &request.profile(spec)?, &plan, control)
-        }
-        Work::Suite(suite) if suite.needs == Needs::Tree => {
-            let message = format!("`{spec}` is a modelled drive, and `{}` needs files", suite.name);
-            Err(Refusal::request(message)
-                .hint("name a folder")
-                .hint("on a file system of a guest: --in kernel --filesystem ext4"))
-        }
-        Work::Suite(suite) => suite::on_model(suite, spec, &request.profile(spec)?, request.seed),
-        Work::Cell(_) | Work::Commands { .. } => Err(Refusal::bug(
-            "cells and commands on a bare model are made by the stage of their study",
-        )),
-    }
-}
-
-/// Performs a run on a file, a device or a folder of this machine.
-fn on_path(request: &Request, path: &Path, control: &Control<'_>) -> Result<RunRecord, Refusal> {
-    let Request { seed, permissions, .. } = request;
-    match &request.work {
-        Work::Load(load) => {
-            let mut record = measure::file(&load.plan(path.into(), *seed, permissions), control)?;
-            // After an interruption there is no time to read everything back: the state is kept.
-            if let Some(state) = load.verify.as_ref().filter(|_| !control.stopped()) {
-                let verified = verification::check(path, state, Promise::Acknowledged)?;
-                record.verification = Some(verified);
-            }
-            Ok(record)
-        }
-        Work::Suite(suite) => suite::on_path(suite, path, *seed, permissions, control),
-        Work::Cell(loads) => {
-            Ok(cells::record(measure::together(&cells::plans(loads, permissions), control)?))
-        }
-        Work::Commands { .. } => {
-            Err(Refusal::bug("commands are judged by the stage of their study"))
-        }
     }
 }

@@ -1,0 +1,16 @@
+//! The further way of the record of a run.
+
+use std::path::PathBuf;
+
+use crate::commands::archive::keep::KeepArgs;
+
+/// How the record of a run is named, kept and written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// The target as it was typed.
+    pub(super) target: String,
+    pub(crate) label: Option<String>,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
+    pub(crate) keep: KeepArgs,
+}
