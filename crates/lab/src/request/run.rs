@@ -1,4 +1,4 @@
-//! How a run is performed.
+//! The performance of a run.
 
 use std::path::{Path, PathBuf};
 

@@ -28,21 +28,20 @@ pub(super) struct Region {
 pub(super) fn loads(matrix: &Matrix, cell: &Cell, regions: &[Region], seed: u64) -> Vec<CellLoad> {
     let (numjobs, workload) = cell.jobs(matrix).expect("every cell was tried");
     let regions = cell.target.map_or(regions, |target| &regions[target..=target]);
-    let of_region = |region: &Region| {
+    let loads = regions.iter().map(|region| {
         let (offset, all) = (workload.offset.get(), region.size.map(Bytes::get));
         let rest = all.map(|all| Bytes::new(all.saturating_sub(offset)));
         let offset = Bytes::new(region.first + offset);
         let workload = Workload { offset, size: workload.size.or(rest), ..workload.clone() };
         let load = Load { numjobs, direct: matrix.direct, ..Load::new(workload) };
         CellLoad { path: region.path.clone(), load, seed }
-    };
-    regions.iter().map(of_region).collect()
+    });
+    loads.collect()
 }
 
 /// The loads of a cell as plans on this machine.
 pub(crate) fn plans(loads: &[CellLoad], permissions: &Permissions) -> Vec<RunPlan> {
-    let plan = |one: &CellLoad| one.load.plan(one.path.clone(), one.seed, permissions);
-    loads.iter().map(plan).collect()
+    loads.iter().map(|one| one.load.plan(one.path.clone(), one.seed, permissions)).collect()
 }
 
 /// Refuses a target that is named twice.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::commands::archive::keep::KeepArgs;
 
-/// How the record of a run is named, kept and written.
+/// The name of a record, the archive that keeps it and the files that it is written to.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// The target as it was typed.

@@ -253,6 +253,13 @@ impl RunArgs {
     }
 }
 
+/// True for a single load in this process, without verification.
+#[cfg(feature = "mpi")]
+fn is_single(request: &Request) -> bool {
+    let is_here = matches!(request.environment, Environment::Here);
+    is_here && request.load().is_some_and(|load| load.verify.is_none())
+}
+
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     if let Some(warning) = measure::unseen_warning(&arguments.allow_destructive) {
@@ -321,10 +328,6 @@ impl RunArgs {
     /// The load of each of many hosts, and how its record is kept.
     pub(crate) fn of_hosts(self) -> Result<(Request, Output), Refusal> {
         let output = self.record_options();
-        let is_single = |request: &Request| {
-            let is_here = matches!(request.environment, Environment::Here);
-            is_here && request.load().is_some_and(|load| load.verify.is_none())
-        };
         match Asked::try_from(self)? {
             Asked::Run(request) if is_single(&request) && output.report.is_none() => {
                 if let Target::Drive(spec) = &request.target {
