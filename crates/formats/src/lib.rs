@@ -20,6 +20,7 @@ mod json;
 pub mod kdiskmark;
 pub mod pgbench;
 pub mod phoronix;
+mod quantity;
 pub mod results;
 mod series;
 mod sign;

@@ -5,7 +5,7 @@ use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
 use crate::fio::logs::{self, Kind, Unit};
-use crate::fio::results as fio;
+use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,
@@ -27,6 +27,8 @@ macro_rules! readers {
 /// Every tool; the one with the least specific signature is last.
 const READERS: &[Reader] = readers! {
     "fio": fio::is_fio, fio::parse;
+    "fio-terse": fio_terse::is_terse, fio_terse::parse;
+    "fio-text": fio_text::is_fio_text, fio_text::parse;
     "phoronix": phoronix::is_phoronix, phoronix::parse;
     "hyperfine": hyperfine::is_hyperfine, hyperfine::parse;
     "crystaldiskmark": crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse;

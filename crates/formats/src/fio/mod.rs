@@ -3,3 +3,4 @@
 pub mod job;
 pub mod logs;
 pub mod results;
+pub mod text;
