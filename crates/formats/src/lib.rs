@@ -23,6 +23,7 @@ pub mod phoronix;
 mod quantity;
 pub mod results;
 mod series;
+pub mod shell;
 mod sign;
 mod single_run;
 pub mod sysbench;

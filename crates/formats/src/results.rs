@@ -6,6 +6,7 @@ use drivelab_core::foreign::Imported;
 
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
+use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,
@@ -42,6 +43,12 @@ const READERS: &[Reader] = readers! {
     "kdiskmark": kdiskmark::is_kdiskmark, kdiskmark::parse;
     "wrk": wrk::is_wrk, wrk::parse;
     "diskspd": diskspd::is_diskspd, diskspd::parse;
+    "yabs": yabs::is_yabs, yabs::parse;
+    "bench.sh": bench_sh::is_bench_sh, bench_sh::parse;
+    "pg_test_fsync": pg_test_fsync::is_pg_test_fsync, pg_test_fsync::parse;
+    "ioping": ioping::is_ioping, ioping::parse;
+    "hdparm": hdparm::is_hdparm, hdparm::parse;
+    "dd": dd::is_dd, dd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };
 

@@ -1,0 +1,180 @@
+//! The summary of `dd`: GNU, `BusyBox`, BSD and macOS, in any language of the terminal.
+//!
+//! The rate is the bytes divided by the seconds of the same line: the printed one is rounded, and
+//! its MB are 10⁶ bytes in GNU's and 2²⁰ in `BusyBox`'s. The command above the summary, if the text
+//! has it, decides whether a disk was measured.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Nature, Phase, Work};
+
+use crate::found::{Found, decimal, figure, labelled, transfer};
+use crate::quantity::{Comma, ns_of, split};
+use crate::sign::in_a_line;
+
+/// True if a text contains a summary.
+pub fn is_dd(text: &str) -> bool {
+    in_a_line(text, "/s", |line| Summary::read(line).is_some())
+}
+
+/// Reads every summary of a text, each as a run; lines of progress are left out.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("dd");
+    let (mut command, mut progress) = (Command::default(), None);
+    let mut is_counted = false;
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if let Some(read) = Command::read(text) {
+            add(progress.take(), &command, &mut found);
+            (command, is_counted) = (read, false);
+        } else if is_records(text) {
+            // Sums so far (`status=progress`) precede the records.
+            (progress, is_counted) = (None, true);
+        } else if let Some(summary) = Summary::read(text) {
+            progress = Some((line, summary));
+            if is_counted {
+                add(progress.take(), &command, &mut found);
+                is_counted = false;
+            }
+        }
+    }
+    add(progress, &command, &mut found);
+    found.finish("give the complete output of `dd`, with the command")
+}
+
+fn add(summary: Option<(Line, Summary)>, command: &Command, found: &mut Found) {
+    let Some((line, summary)) = summary else { return };
+    if summary.seconds <= 0.0 || summary.bytes <= 0.0 {
+        return found.unread(line.number, "nothing was copied, or in no time");
+    }
+    let rate = summary.bytes / summary.seconds;
+    assert!(rate.is_sign_positive(), "bytes and seconds are positive");
+    found.run_of(line.number, "", command.work.clone(), vec![command.phase(rate)]);
+    if command.input.starts_with("/dev/zero") && !command.output.starts_with("/dev/null") {
+        let note =
+            "`if=/dev/zero`: zeros that a drive or a file system may compress, or not store.";
+        found.note(note.to_owned());
+    }
+}
+
+fn is_count(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// `1024+0 records in`, in any language.
+fn is_records(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    word.split_once('+').is_some_and(|(whole, part)| is_count(whole) && is_count(part))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Summary {
+    bytes: f64,
+    seconds: f64,
+}
+
+impl Summary {
+    /// `1048576 bytes (1.0 MB) copied, 2.4 s, 442 MB/s`, or `1048576 bytes transferred in 1.2 secs
+    /// (869731 bytes/sec)`.
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (bytes, rest) = text.split_once(' ')?;
+        let bytes = decimal(bytes).filter(|_| !bytes.contains('.'))?;
+        if let Some((_, after)) = rest.split_once(" transferred in ") {
+            let (seconds, rate) = after.split_once(' ')?;
+            let is_rate = rate.starts_with("sec") && rate.contains("/s");
+            return Some(Self { bytes, seconds: decimal(seconds).filter(|_| is_rate)? });
+        }
+        // Other languages have their own words for `copied`, and a comma in numbers.
+        let mut parts = rest.rsplitn(3, ", ");
+        let (rate, time) = (parts.next()?, parts.next()?);
+        parts.next()?;
+        let (_, unit) = split(rate, Comma::Decimal)?;
+        let (value, of_time) = split(time, Comma::Decimal)?;
+        let is_rate = unit.ends_with("B/s") || unit.ends_with("B/с");
+        let unit_ns = ns_of(of_time).or_else(|| (of_time == "с").then_some(1e9))?;
+        is_rate.then_some(Self { bytes, seconds: value * unit_ns / 1e9 })
+    }
+}
+
+/// The command above a summary.
+#[derive(Debug, Default)]
+struct Command {
+    is_known: bool,
+    input: String,
+    output: String,
+    flags: String,
+    work: Work,
+}
+
+impl Command {
+    fn read(text: &str) -> Option<Self> {
+        let at = text.find("dd ").filter(|at| {
+            let before = text[..*at].chars().next_back();
+            before.is_none_or(|c| c.is_whitespace() || "/`(;&|'\"".contains(c))
+        })?;
+        // What follows a pipe is another program.
+        let words = text[at..].split(['|', ';', '`']).next()?.split_whitespace();
+        let mut command = Self { is_known: true, ..Self::default() };
+        for word in words.skip(1) {
+            let Some((key, value)) = word.split_once('=') else { continue };
+            match key {
+                "if" => value.clone_into(&mut command.input),
+                "of" => value.clone_into(&mut command.output),
+                "oflag" | "iflag" | "conv" => {
+                    command.flags += &format!(",{key}:{value}").replace([',', '+'], " ");
+                    command.work.set(key, value);
+                }
+                "bs" => command.work.set_size("bs", value),
+                "count" => command.work.set("count", value),
+                _ => {}
+            }
+        }
+        let is_command = !command.input.is_empty() || !command.output.is_empty();
+        is_command.then_some(command)
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.split([' ', ':']).any(|it| it == flag)
+    }
+
+    fn phase(&self, rate: f64) -> Phase {
+        // Without an output file the data goes to a pipe.
+        let reads = self.output.is_empty() || self.output.starts_with("/dev/null");
+        let makes = ["/dev/zero", "/dev/random", "/dev/urandom"].contains(&self.input.as_str());
+        let name = match () {
+            () if !self.is_known => "copy",
+            () if reads => "read",
+            () => "write",
+        };
+        let figures = vec![figure("bytes_per_s", rate, "", Better::More)];
+        if reads && makes {
+            let why = "nothing is read from or written to a disk: it measures the processor";
+            let mut phase = labelled(name, Nature::Cpu, why, figures);
+            let remark = drivelab_core::record::Label::NotDisk;
+            phase.remarks.push(drivelab_core::record::Remark::new(remark, "no file is used"));
+            return phase;
+        }
+        let why = match () {
+            () if !self.is_known => {
+                "the command is not in the text: without `oflag=direct` or `conv=fdatasync` the page \
+                 cache takes the data"
+            }
+            () if self.has("direct") => return transfer(name, rate, figures),
+            () if reads => "without `iflag=direct` the page cache may have answered",
+            () if self.has("dsync") || self.has("sync") && !self.has("conv") => {
+                let why = "every block is synced: it measures flushes, not the rate of transfer";
+                return labelled(name, Nature::JournalSync, why, figures);
+            }
+            // The time includes the flush at the end.
+            () if self.has("fdatasync") || self.has("fsync") => {
+                return transfer(name, rate, figures);
+            }
+            () => "without `oflag=direct` or `conv=fdatasync` the page cache takes the data",
+        };
+        labelled(name, Nature::PageCache, why, figures)
+    }
+}
+
+#[cfg(test)]
+mod tests;
