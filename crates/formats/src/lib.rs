@@ -11,6 +11,7 @@ mod date;
 pub mod diskspd;
 pub mod export;
 mod exported;
+pub mod filesystem;
 pub mod fio;
 mod found;
 pub mod fsmark;

@@ -4,6 +4,7 @@ use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
+use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
 use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
@@ -48,6 +49,12 @@ const READERS: &[Reader] = readers! {
     "pg_test_fsync": pg_test_fsync::is_pg_test_fsync, pg_test_fsync::parse;
     "ioping": ioping::is_ioping, ioping::parse;
     "hdparm": hdparm::is_hdparm, hdparm::parse;
+    "ior": ior::is_ior, ior::parse;
+    "mdtest": mdtest::is_mdtest, mdtest::parse;
+    "elbencho": elbencho::is_elbencho, elbencho::parse;
+    "vdbench": vdbench::is_vdbench, vdbench::parse;
+    "iozone": iozone::is_iozone, iozone::parse;
+    "dbench": dbench::is_dbench, dbench::parse;
     "dd": dd::is_dd, dd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };

@@ -1,0 +1,82 @@
+//! Tables in the form of iozone 3.482.
+
+use super::*;
+
+const RUN: &str = "\
+	        Version $Revision: 3.482 $
+	O_DIRECT feature enabled
+	Command line used: iozone -a -I
+	Output is in kBytes/sec
+                                                              random    random     bkwd    record    stride
+              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
+              64       4      538      838    29036     2868    32241    11070    15079     13490      7753  1143223  1828508  4018152  3541098
+              64       8    23469    23409    55406    58080    61954     1300    49961     24530     51743  1421755  2379626  3958892  3541098
+
+iozone test complete.
+\"Writer report\"
+        \"4\"  \"8\"
+\"64\"   538  23469
+";
+const THROUGHPUT: &str = "\
+	Version $Revision: 3.489 $
+	Command line used: iozone -t 4 -i 0
+	Children see throughput for  4 initial writers 	=  500.50 kB/sec
+	Parent sees throughput for  4 initial writers 	=  400.00 kB/sec
+";
+
+fn values(text: &str) -> Vec<(String, f64, Nature)> {
+    let imported = parse(text).unwrap();
+    let phases = imported.runs.iter().flat_map(|run| &run.phases);
+    phases.flat_map(Phase::metrics).map(|it| (it.name, it.value, it.nature.unwrap())).collect()
+}
+
+#[test]
+fn every_cell_is_a_rate_in_bytes() {
+    let found = values(RUN);
+    assert_eq!(found.len(), 26);
+    let cell = |name: &str, kib: f64, nature| (format!("64k_4k.{name}"), kib * 1024.0, nature);
+    assert_eq!(found[0], cell("write", 538.0, Nature::Disk));
+    assert_eq!(found[4], cell("random_read", 32_241.0, Nature::Disk));
+    assert_eq!(found[12], cell("freread", 3_541_098.0, Nature::PageCache));
+    let cached = values(&RUN.replace("O_DIRECT feature enabled", ""));
+    assert_eq!(cached[0].2, Nature::PageCache);
+    let synced = RUN.replace("O_DIRECT feature enabled", "Include fsync in write timing");
+    assert_eq!((values(&synced)[0].2, values(&synced)[2].2), (Nature::Disk, Nature::PageCache));
+    assert_eq!(parse(RUN).unwrap().tool_version, "3.482");
+    assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
+}
+
+#[test]
+fn chosen_tests_fill_only_their_columns() {
+    let text = "Version $Revision: 3.489 $\nCommand line used: iozone -e -I -i 0 -i 2 -s 80M\n\
+                    KB  reclen   write rewrite    read    reread\n 81920 4 2073 2276 7173 3880\n";
+    let names: Vec<String> = values(text).into_iter().map(|it| it.0).collect();
+    let expected = ["write", "rewrite", "random_read", "random_write"];
+    assert_eq!(names, expected.map(|name| format!("81920k_4k.{name}")));
+    let error = parse(&text.replace(" 3880", "")).unwrap_err().to_string();
+    assert!(error.starts_with("it contains no results of iozone"), "{error}");
+}
+
+#[test]
+fn throughput_mode_is_the_sum_of_the_children() {
+    assert!(is_iozone(THROUGHPUT));
+    let name = "initial-writers.bytes_per_s".to_owned();
+    assert_eq!(values(THROUGHPUT), [(name, 500.5 * 1024.0, Nature::PageCache)]);
+    assert!(!is_iozone("a kB reclen\n"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text: String, put in "[0-9.a-zA-Z:=\" \n-]{0,30}") {
+        let _ = parse(&text);
+        let _ = parse(&RUN.replace("32241", &put));
+        let _ = parse(&RUN.replace("reclen", &put));
+        let _ = parse(&THROUGHPUT.replace("500.50", &put));
+    }
+
+    #[test]
+    fn what_is_written_comes_back(kib in 1_u32..99_999_999) {
+        let value = values(&RUN.replace("32241", &kib.to_string()))[4].1;
+        proptest::prop_assert_eq!(value.to_bits(), (f64::from(kib) * 1024.0).to_bits());
+    }
+}

@@ -1,0 +1,188 @@
+//! vdbench's averages: of its reports (`summary.html`, `logfile.html`, terminal), and of
+//! `flatfile.html`.
+//!
+//! Its MB are 2²⁰ bytes and its times milliseconds. The line `avg_2-60` leaves the first interval
+//! out, as vdbench does.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Phase, Work};
+
+use crate::found::{Found, decimal, detail, figure, transfer};
+use crate::sign::in_a_line;
+
+const AVERAGE: &str = "avg_";
+const STARTING: &str = "Starting RD=";
+const MIB: f64 = 1_048_576.0;
+/// Number of values of a line that are read: rate, MB/s, size, share of reads and three times.
+const VALUES: usize = 7;
+
+/// The words after `avg_2-60` in a line that begins with a time of day.
+fn average(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let (before, rest) = line.split_once(AVERAGE)?;
+    let (interval, values) = rest.split_once(' ')?;
+    let is_interval = interval.split_once('-').is_some_and(|(from, to)| {
+        [from, to].iter().all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
+    });
+    let time = before.as_bytes();
+    let is_time = time.len() >= 8 && time[2] == b':' && time[5] == b':';
+    (is_interval && is_time).then_some((before, values))
+}
+
+/// The columns of a flat file.
+fn header(line: &str) -> Option<Vec<&str>> {
+    let columns: Vec<&str> = line.split_whitespace().take(100).collect();
+    let is_header = columns.first() == Some(&"tod") && columns.contains(&"Interval");
+    is_header.then_some(columns)
+}
+
+/// True if a text contains averages of vdbench.
+pub fn is_vdbench(text: &str) -> bool {
+    in_a_line(text, AVERAGE, |line| average(line).is_some_and(|(_, rest)| values(rest).is_some()))
+}
+
+fn values(text: &str) -> Option<Vec<f64>> {
+    let values: Vec<f64> = text.split_whitespace().map_while(decimal).take(VALUES).collect();
+    (values.len() == VALUES).then_some(values)
+}
+
+/// Reads every average of a text, each as a run of its run definition.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("vdbench");
+    let (mut columns, mut definition) = (Vec::new(), Definition::default());
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if let Some(read) = header(text) {
+            columns = read;
+        } else if let Some((_, rest)) = text.split_once(STARTING) {
+            definition = Definition::read(rest);
+        } else if let Some((before, rest)) = average(text) {
+            let name = before.split_whitespace().nth(1);
+            match name.filter(|_| !columns.is_empty()) {
+                Some(name) => flat(line, name, rest, &columns, &mut found),
+                None => report(line, rest, &definition, &mut found),
+            }
+        }
+    }
+    found.finish("give the summary or the flat file of a run of vdbench that finished")
+}
+
+/// A run definition, as its first line states it.
+#[derive(Debug, Default)]
+struct Definition {
+    name: String,
+    work: Work,
+}
+
+impl Definition {
+    /// `rd1; I/O rate: 50; elapsed=60; For loops: threads=2`.
+    fn read(text: &str) -> Self {
+        let text = text.split('<').next().unwrap_or_default();
+        let mut parts = text.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_owned();
+        let mut work = Work::default();
+        for part in parts {
+            if let Some(rate) = part.strip_prefix("I/O rate:") {
+                // `Uncontrolled MAX` is no rate.
+                work.set("rate", decimal(rate).map(|_| rate.trim()).unwrap_or_default());
+            }
+            for word in part.split_whitespace() {
+                if let Some(threads) = word.strip_prefix("threads=") {
+                    work.set("threads", threads);
+                }
+            }
+        }
+        Self { name, work }
+    }
+}
+
+fn report(line: Line, rest: &str, definition: &Definition, found: &mut Found) {
+    let Some(values) = values(rest) else { return found.unknown(line.number, line.text) };
+    let [iops, mib, _, reads, resp, read_resp, write_resp] = values[..] else { return };
+    let times = Times { resp, read_resp, write_resp };
+    add(line, definition, (iops, mib * MIB), reads, &times, found);
+}
+
+/// Mean times in milliseconds; 0 where there was no request.
+struct Times {
+    resp: f64,
+    read_resp: f64,
+    write_resp: f64,
+}
+
+fn add(
+    line: Line,
+    definition: &Definition,
+    (iops, bytes_per_s): (f64, f64),
+    reads: f64,
+    times: &Times,
+    found: &mut Found,
+) {
+    let mut figures = Vec::new();
+    assert!(iops >= 0.0 && bytes_per_s >= 0.0, "plain decimals have no sign");
+    let all = [
+        figure("iops", iops, "1/s", Better::More),
+        figure("bytes_per_s", bytes_per_s, "B/s", Better::More),
+        figure("lat_mean_ns", times.resp * 1e6, "ns", Better::Less),
+        figure("read_lat_mean_ns", times.read_resp * 1e6, "ns", Better::Less),
+        figure("write_lat_mean_ns", times.write_resp * 1e6, "ns", Better::Less),
+    ];
+    figures.extend(all.into_iter().filter(|figure: &Figure| figure.value > 0.0));
+    if iops > 0.0 {
+        figures.push(detail("reads", reads, "%", Better::Neither));
+    }
+    let mut work = definition.work.clone();
+    if let Some(rate) = work.get("rate").map(str::to_owned) {
+        let what = format!(
+            "Run `{}` asked for {rate} requests a second: its rate is a setting.",
+            definition.name
+        );
+        found.note(what);
+    }
+    work.set("rwmixread", format!("{reads:.0}"));
+    let phase: Phase = transfer("", bytes_per_s, figures);
+    found.run_of(line.number, &definition.name, work, vec![phase]);
+}
+
+/// The words of a line after its interval, and their columns.
+struct Row<'a> {
+    columns: &'a [&'a str],
+    words: &'a [&'a str],
+}
+
+impl Row<'_> {
+    fn of(&self, column: &str) -> Option<f64> {
+        let at = self.columns.iter().position(|it| *it == column)?;
+        decimal(self.words.get(at)?)
+    }
+}
+
+/// A line of a flat file, whose columns have names.
+fn flat(line: Line, name: &str, rest: &str, columns: &[&str], found: &mut Found) {
+    let Some(from) = columns.iter().position(|column| *column == "Interval") else { return };
+    let words: Vec<&str> = rest.split_whitespace().take(100).collect();
+    // The time of day and the run are before the interval.
+    let row = Row { columns: &columns[from + 1..], words: &words };
+    let (Some(iops), Some(mib), Some(resp)) = (row.of("rate"), row.of("MB/sec"), row.of("resp"))
+    else {
+        return found.unknown(line.number, line.text);
+    };
+    let mut work = Work::default();
+    for (column, key) in [("threads", "threads"), ("xfersize", "bs")] {
+        work.set_size(key, &row.of(column).map(|it| it.to_string()).unwrap_or_default());
+    }
+    // 999988 and above ask for the most.
+    let rate = row.of("reqrate").filter(|rate| *rate < 999_000.0);
+    work.set("rate", rate.map(|it| it.to_string()).unwrap_or_default());
+    let definition = Definition { name: name.to_owned(), work };
+    let times = Times {
+        resp,
+        read_resp: row.of("read_resp").unwrap_or(0.0),
+        write_resp: row.of("write_resp").unwrap_or(0.0),
+    };
+    add(line, &definition, (iops, mib * MIB), row.of("read%").unwrap_or(0.0), &times, found);
+}
+
+#[cfg(test)]
+mod tests;
