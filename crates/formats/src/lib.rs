@@ -6,6 +6,7 @@
 pub mod ab;
 pub mod blogbench;
 pub mod bonnie;
+pub mod counters;
 pub mod crystaldiskmark;
 mod date;
 pub mod diskspd;

@@ -4,6 +4,7 @@ use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
+use crate::counters::{iostat, prometheus};
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
@@ -55,6 +56,8 @@ const READERS: &[Reader] = readers! {
     "vdbench": vdbench::is_vdbench, vdbench::parse;
     "iozone": iozone::is_iozone, iozone::parse;
     "dbench": dbench::is_dbench, dbench::parse;
+    "iostat": iostat::is_iostat, iostat::parse;
+    "prometheus": prometheus::is_prometheus, prometheus::parse;
     "dd": dd::is_dd, dd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };

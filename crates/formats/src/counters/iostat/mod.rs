@@ -1,0 +1,267 @@
+//! sysstat's `iostat -x` and `-d`: text of versions 9 to 12, and JSON (`-o JSON`).
+//!
+//! Each device is an arm; its figures are means over the reports, without the first where there
+//! are others: that one is the mean since the boot. kB are 1024 bytes and MB 2²⁰ (a sector is half
+//! a kB). `svctm` is left out: it is not measured, and newer versions dropped it.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::csv::{ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Nature};
+
+use crate::found::{Found, decimal, detail, figure, phase};
+use crate::sign::in_a_line;
+
+/// Maximum number of devices of a file.
+const DEVICES_MAX: usize = 10_000;
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1_048_576.0;
+
+/// The weights of the mean of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Reports,
+    /// The requests of this column.
+    Requests(&'static str),
+}
+
+struct Column {
+    printed: &'static str,
+    name: &'static str,
+    factor: f64,
+    unit: &'static str,
+    over: Over,
+}
+
+const fn column(
+    printed: &'static str,
+    name: &'static str,
+    factor: f64,
+    unit: &'static str,
+    over: Over,
+) -> Column {
+    Column { printed, name, factor, unit, over }
+}
+
+const COLUMNS: [Column; 25] = [
+    column("r/s", "read_iops", 1.0, "1/s", Over::Reports),
+    column("w/s", "write_iops", 1.0, "1/s", Over::Reports),
+    column("d/s", "trim_iops", 1.0, "1/s", Over::Reports),
+    column("f/s", "flush_iops", 1.0, "1/s", Over::Reports),
+    column("tps", "iops", 1.0, "1/s", Over::Reports),
+    column("rkB/s", "read_bytes_per_s", KIB, "B/s", Over::Reports),
+    column("wkB/s", "write_bytes_per_s", KIB, "B/s", Over::Reports),
+    column("dkB/s", "trim_bytes_per_s", KIB, "B/s", Over::Reports),
+    column("rMB/s", "read_bytes_per_s", MIB, "B/s", Over::Reports),
+    column("wMB/s", "write_bytes_per_s", MIB, "B/s", Over::Reports),
+    column("dMB/s", "trim_bytes_per_s", MIB, "B/s", Over::Reports),
+    column("kB_read/s", "read_bytes_per_s", KIB, "B/s", Over::Reports),
+    column("kB_wrtn/s", "write_bytes_per_s", KIB, "B/s", Over::Reports),
+    column("MB_read/s", "read_bytes_per_s", MIB, "B/s", Over::Reports),
+    column("MB_wrtn/s", "write_bytes_per_s", MIB, "B/s", Over::Reports),
+    column("Blk_read/s", "read_bytes_per_s", 512.0, "B/s", Over::Reports),
+    column("Blk_wrtn/s", "write_bytes_per_s", 512.0, "B/s", Over::Reports),
+    column("await", "await", 1.0, "ms", Over::Requests("r/s")),
+    column("r_await", "read_await", 1.0, "ms", Over::Requests("r/s")),
+    column("w_await", "write_await", 1.0, "ms", Over::Requests("w/s")),
+    column("d_await", "trim_await", 1.0, "ms", Over::Requests("d/s")),
+    column("f_await", "flush_await", 1.0, "ms", Over::Requests("f/s")),
+    column("avgqu-sz", "queue", 1.0, "", Over::Reports),
+    column("aqu-sz", "queue", 1.0, "", Over::Reports),
+    column("%util", "util", 1.0, "%", Over::Reports),
+];
+
+/// The columns of a heading by position; `None` for one that is left out.
+fn heading(line: &str) -> Option<Vec<Option<usize>>> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    let columns: Vec<_> = words.map(index).collect();
+    let is_heading =
+        first.trim_end_matches(':') == "Device" && columns.iter().flatten().count() > 1;
+    is_heading.then_some(columns)
+}
+
+/// The value of a column in a row; 0 for a column that it does not have.
+fn value_of(row: &[(usize, f64)], printed: &str) -> f64 {
+    let at = index(printed);
+    row.iter().find(|(it, _)| Some(*it) == at).map_or(0.0, |(_, value)| *value)
+}
+
+fn index(printed: &str) -> Option<usize> {
+    COLUMNS.iter().position(|column| column.printed == printed)
+}
+
+/// True if a text contains such a heading, or the JSON.
+pub fn is_iostat(text: &str) -> bool {
+    text.contains("\"disk_device\"") || in_a_line(text, "Device", |line| heading(line).is_some())
+}
+
+/// Reads every report of a text.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("iostat");
+    let mut watch = Watch::default();
+    if text.contains("\"disk_device\"") {
+        watch.document(text, &mut found);
+    } else {
+        watch.text(text, &mut found)?;
+    }
+    watch.finish(&mut found);
+    found.finish("give the complete output of `iostat -x`, with its headings")
+}
+
+/// The sums of a column over the reports of a device.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sum {
+    weighted: f64,
+    weight: f64,
+    /// The value of the first report, which counts only where it is the only one.
+    first: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Device {
+    line: usize,
+    reports: u64,
+    sums: [Sum; COLUMNS.len()],
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    devices: BTreeMap<String, Device>,
+}
+
+impl Watch {
+    fn text(&mut self, text: &str, found: &mut Found) -> Result<(), ParseError> {
+        let mut columns: Vec<Option<usize>> = Vec::new();
+        for line in lines(text)? {
+            if let Some(read) = heading(line.text) {
+                columns = read;
+                continue;
+            }
+            let words: Vec<&str> = line.text.split_whitespace().take(100).collect();
+            // Some languages write a comma in numbers.
+            let values: Option<Vec<f64>> =
+                words.iter().skip(1).map(|word| decimal(&word.replace(',', "."))).collect();
+            let is_row = !columns.is_empty() && words.len() == columns.len() + 1;
+            match values.filter(|_| is_row) {
+                Some(values) => {
+                    let row = columns.iter().zip(values).filter_map(|(at, it)| Some(((*at)?, it)));
+                    self.row(line.number, words[0], &row.collect::<Vec<_>>(), found);
+                }
+                None if is_row => found.unknown(line.number, line.text),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Each device is an object without others in it: they are read one by one, also those of a
+    /// document that is damaged or cut off.
+    fn document(&mut self, text: &str, found: &mut Found) {
+        let mut line = 1;
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            line += rest[..open].matches('\n').count();
+            rest = &rest[open..];
+            let end = rest[1..].find(['{', '}']).map_or(rest.len(), |at| at + 1);
+            let object = &rest[..end];
+            if rest[end..].starts_with('}') && object.contains("\"disk_device\"") {
+                self.object(line, &rest[..=end], found);
+            }
+            line += object.matches('\n').count();
+            rest = &rest[end..];
+            rest = rest.strip_prefix('}').unwrap_or(rest);
+        }
+    }
+
+    fn object(&mut self, line: usize, text: &str, found: &mut Found) {
+        let Ok(object) = serde_json::from_str::<serde_json::Map<_, _>>(text) else {
+            return found.unread(line, "a device of which the figures are not JSON");
+        };
+        let name =
+            object.get("disk_device").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let values = object.iter().filter_map(|(key, value)| Some((index(key)?, value.as_f64()?)));
+        let row: Vec<(usize, f64)> =
+            values.filter(|(_, value)| (0.0..1e15).contains(value)).collect();
+        self.row(line, name.trim(), &row, found);
+    }
+
+    fn row(&mut self, line: usize, name: &str, row: &[(usize, f64)], found: &mut Found) {
+        if self.devices.len() == DEVICES_MAX && !self.devices.contains_key(name) {
+            return found.unread(line, "more devices than any machine has");
+        }
+        let device = self.devices.entry(name.to_owned()).or_default();
+        device.line = if device.line == 0 { line } else { device.line };
+        device.reports += 1;
+        for (at, value) in row {
+            // A wait counts as often as there were requests that waited.
+            let weight = match COLUMNS[*at].over {
+                Over::Reports => 1.0,
+                Over::Requests(_) if COLUMNS[*at].printed == "await" => {
+                    value_of(row, "r/s") + value_of(row, "w/s")
+                }
+                Over::Requests(column) => value_of(row, column),
+            };
+            let sum = &mut device.sums[*at];
+            // The first report is kept apart: it is the mean since the boot.
+            if device.reports == 1 {
+                sum.first = Some(*value);
+            } else {
+                sum.weighted += value * weight;
+                sum.weight += weight;
+            }
+        }
+    }
+
+    fn finish(self, found: &mut Found) {
+        let is_one = self.devices.values().all(|device| device.reports == 1);
+        if is_one {
+            found.note("The one report is the mean since the boot of the system.".to_owned());
+        } else {
+            found.note("The first report, the mean since the boot, is left out.".to_owned());
+        }
+        let notes = [
+            "`await` is the time from the arrival in the queue of the kernel to the completion: with a \
+             queue it is not the time that the device takes.",
+            "`%util` is the share of the time with at least one request: a device that serves several \
+             at once, such as an SSD or an array, is not saturated at 100 %.",
+        ];
+        found.note(notes[0].to_owned());
+        found.note(notes[1].to_owned());
+        for (name, device) in &self.devices {
+            let figures: Vec<Figure> = device.figures(is_one);
+            found.run(device.line, name, vec![phase("", Nature::Disk, figures)]);
+        }
+    }
+}
+
+impl Device {
+    fn figures(&self, is_one: bool) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        assert!(self.reports > 0, "a device is known by its reports");
+        for (column, sum) in COLUMNS.iter().zip(&self.sums) {
+            // A device that came later has no report since the boot.
+            let value = match sum.first {
+                Some(first) if is_one || self.reports == 1 => first,
+                _ if sum.weight > 0.0 => sum.weighted / sum.weight,
+                _ => continue,
+            };
+            let value = value * column.factor;
+            let better = match column.over {
+                Over::Requests(_) => Better::Less,
+                Over::Reports if column.name == "queue" || column.name == "util" => Better::Neither,
+                Over::Reports => Better::More,
+            };
+            // What never happened has no time.
+            if better != Better::Less || value > 0.0 {
+                let of = if better == Better::Neither { detail } else { figure };
+                figures.push(of(column.name, value, column.unit, better));
+            }
+        }
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests;

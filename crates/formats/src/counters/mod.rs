@@ -1,0 +1,4 @@
+//! Counters of a system that was watched while other programs made its load.
+
+pub mod iostat;
+pub mod prometheus;
