@@ -5,6 +5,7 @@ use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
 use crate::counters::{iostat, prometheus};
+use crate::diskspd::text as diskspd_text;
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
@@ -45,6 +46,7 @@ const READERS: &[Reader] = readers! {
     "kdiskmark": kdiskmark::is_kdiskmark, kdiskmark::parse;
     "wrk": wrk::is_wrk, wrk::parse;
     "diskspd": diskspd::is_diskspd, diskspd::parse;
+    "diskspd-text": diskspd_text::is_diskspd_text, diskspd_text::parse;
     "yabs": yabs::is_yabs, yabs::parse;
     "bench.sh": bench_sh::is_bench_sh, bench_sh::parse;
     "pg_test_fsync": pg_test_fsync::is_pg_test_fsync, pg_test_fsync::parse;

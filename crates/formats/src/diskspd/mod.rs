@@ -4,6 +4,7 @@
 //! and bytes of all threads and targets divided by the measured seconds.
 
 mod profile;
+pub mod text;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
