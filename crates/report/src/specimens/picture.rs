@@ -127,11 +127,12 @@ fn levels(across: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| across[*a].total_cmp(&across[*b]));
     let mut levels = vec![0.0; across.len()];
     // From left to right, so that only the dots just before it can touch a dot.
-    let (mut near, mut free, mut used) = (VecDeque::new(), BTreeSet::new(), 0_u32);
+    let (mut near, mut free, mut used) = (VecDeque::<(f64, u32)>::new(), BTreeSet::new(), 0_u32);
     for at in order {
         let x = across[at];
-        while let Some((_, level)) = near.pop_front_if(|(other, _)| x - *other >= 2.0 * RADIUS) {
-            free.insert(level);
+        while let Some((_, level)) = near.front().filter(|(left, _)| x - left >= 2.0 * RADIUS) {
+            free.insert(*level);
+            near.pop_front();
         }
         let level = free.pop_first().unwrap_or_else(|| {
             used += 1;
