@@ -1,5 +1,7 @@
 //! From a fleet to what is found in it.
 
+use std::collections::BTreeSet;
+
 use drivelab_core::record::Better;
 use drivelab_stats::{GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge};
 
@@ -149,9 +151,9 @@ fn outliers(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found>
     found.sort_by(|a, b| a.outlier.p.total_cmp(&b.outlier.p).then_with(|| a.disk.cmp(&b.disk)));
     let names: Vec<DiskName> = found.iter().map(|it| it.disk.clone()).collect();
     for it in &mut found {
-        let mut others: Vec<&DiskName> =
+        // A set, because a disk may be an outlier in several groups.
+        let others: BTreeSet<&DiskName> =
             names.iter().filter(|name| name.host == it.disk.host && **name != it.disk).collect();
-        others.dedup();
         it.others_of_host = others.len();
     }
     found
