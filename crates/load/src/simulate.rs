@@ -123,6 +123,8 @@ struct Shared<'a, D> {
 
 /// A request's name is its slot, with its job in the upper bits.
 const JOB_SHIFT: u32 = 32;
+/// The name of a job's last flush; no slot has this number.
+const LAST_FLUSH: RequestId = RequestId((1 << JOB_SHIFT) - 1);
 
 impl<D: Device> Shared<'_, D> {
     /// Submits as many requests as fit.
@@ -340,7 +342,7 @@ fn resume<'a, D: Device>(
             if !(planned.set.schedule.end_fsync && planned.workload.rw.sends()) {
                 return Ok((State::Done(loaded), Time::MAX));
             }
-            let flush = Request::flush((job as u64) << JOB_SHIFT);
+            let flush = Request::flush((job as u64) << JOB_SHIFT | LAST_FLUSH.0);
             let flush = Request { submitter: submitter(job), ..flush };
             let mut shared = shared.borrow_mut();
             shared.backlog.push_back(flush);
@@ -348,7 +350,9 @@ fn resume<'a, D: Device>(
             Ok((State::Flushing(loaded, since), Time::MAX))
         }
         State::Flushing(mut loaded, since) => {
-            let Some(done) = shared.borrow_mut().inboxes[job].pop() else {
+            // Requests that a stop abandoned may end before it.
+            let mut ended = std::mem::take(&mut shared.borrow_mut().inboxes[job]).into_iter();
+            let Some(done) = ended.find(|done| done.id == LAST_FLUSH) else {
                 return Ok((State::Flushing(loaded, since), Time::MAX));
             };
             loaded.flushed(done.at.since(since), done.result.is_err());
