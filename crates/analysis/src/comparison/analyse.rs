@@ -45,7 +45,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
     }
     let asked = withheld::Asked::new(input, &options.factors)?;
     let all = Columns::new(input);
-    let columns = &all.columns;
+    let columns = &all.metrics;
     let gate = primary(input, columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
     let (mut series, mut facts, mut notes) = (Vec::new(), Vec::new(), input.notes.clone());

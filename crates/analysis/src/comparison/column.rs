@@ -51,7 +51,7 @@ pub(super) struct Columns<'a> {
     blocks: Vec<&'a str>,
     /// By arm: the index of each run's block.
     of_run: Vec<Vec<usize>>,
-    pub columns: Vec<Column<'a>>,
+    pub metrics: Vec<Column<'a>>,
 }
 
 impl<'a> Columns<'a> {
@@ -66,7 +66,7 @@ impl<'a> Columns<'a> {
         };
         let of_run: Vec<Vec<usize>> =
             input.arms.iter().map(|arm| arm.runs.iter().map(&mut index_of).collect()).collect();
-        Self { columns: all_columns(input, &of_run), blocks, of_run }
+        Self { metrics: all_columns(input, &of_run), blocks, of_run }
     }
 
     /// The names of `blocks`.
