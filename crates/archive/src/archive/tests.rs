@@ -88,6 +88,7 @@ fn read_back(document: &str, _: bool) -> Result<Option<Columns>, String> {
 }
 
 /// Takes any whole for one that reads back.
+#[expect(clippy::unnecessary_wraps, reason = "a check that finds nothing")]
 fn fine(_: &Whole) -> Result<(), String> {
     Ok(())
 }
@@ -464,6 +465,9 @@ fn a_writer_waits_for_another_as_long_as_its_caller_does() {
     other.keep(&[entry(1)]).unwrap();
 }
 
+/// A change of an archive, which may read another one.
+type Work = fn(&mut Archive, &Path) -> Result<(), ArchiveError>;
+
 #[test]
 fn a_wait_for_another_process_that_the_user_ends_is_interrupted() {
     let (folder, mut archive) = archive();
@@ -473,7 +477,6 @@ fn a_wait_for_another_process_that_the_user_ends_is_interrupted() {
     archive.keep(&[entry(1)]).unwrap();
     let mut other = Archive::open(&path, |_| false).unwrap();
     archive.store.get_mut().begin(&[]).unwrap();
-    type Work = fn(&mut Archive, &Path) -> Result<(), ArchiveError>;
     let works: [Work; 6] = [
         |it, _| it.check_writable(),
         |it, _| it.keep(&[entry(2)]),

@@ -88,7 +88,7 @@ impl Span {
             }
             ["Latency", "AverageReadMilliseconds"] => self.latency("read_lat_mean", line, text)?,
             ["Latency", "AverageWriteMilliseconds"] => {
-                self.latency("write_lat_mean", line, text)?
+                self.latency("write_lat_mean", line, text)?;
             }
             ["Latency", "AverageTotalMilliseconds"] => self.latency("lat_mean", line, text)?,
             ["Latency", "Bucket", "Percentile"] => text.clone_into(&mut self.percentile),

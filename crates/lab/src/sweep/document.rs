@@ -25,7 +25,7 @@ pub fn document(
 ) -> Result<Vec<u8>, Refusal> {
     let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if ending == "parquet" {
-        return Ok(table::parquet(&columns(modelled, kept))?);
+        return table::parquet(&columns(modelled, kept));
     }
     let format = Format::from_name(ending).ok();
     let text = rendered(&modelled.swept(kept), format, file).transpose()?;

@@ -177,6 +177,13 @@ pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Refusal> 
     }
 }
 
+/// A number of seconds as a span; `None` is more than 64 bits hold.
+fn span_of(key: &str, value: &str, seconds: Option<u64>) -> Result<Span, Refusal> {
+    seconds.and_then(Span::checked_from_secs).ok_or_else(|| {
+        Refusal::request(format!("`{key}`: `{value}` is longer than 584 years, the maximum"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,11 +228,4 @@ mod tests {
             assert_eq!(time("runtime", wrong, "s").ok(), None, "{wrong}");
         }
     }
-}
-
-/// A number of seconds as a span; `None` is more than 64 bits hold.
-fn span_of(key: &str, value: &str, seconds: Option<u64>) -> Result<Span, Refusal> {
-    seconds.and_then(Span::checked_from_secs).ok_or_else(|| {
-        Refusal::request(format!("`{key}`: `{value}` is longer than 584 years, the maximum"))
-    })
 }
