@@ -3,7 +3,7 @@
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
-use drivelab_study::file::Suite;
+use drivelab_study::file::{Setting, Suite};
 use drivelab_study::{StudyFile, Vocabulary};
 
 /// The settings of modelled drives, as the program has them.
@@ -14,9 +14,10 @@ impl Vocabulary for DriveKeys {
         Options::KEYS.to_vec()
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
-        Options::default().set(key, value).map_err(|wrong| wrong.to_string())?;
-        Ok(value.to_owned())
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
+        let mut options = Options::default();
+        options.set(key, value).map_err(|wrong| wrong.to_string())?;
+        Ok(Setting::new(key, value.to_owned(), options))
     }
 
     /// Recipes have a target of their own.

@@ -24,10 +24,10 @@ use std::path::PathBuf;
 use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
-use drivelab_study::file::{Settings, Suite};
+use drivelab_study::file::{Setting, Settings, Suite};
 use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
 
-use self::kernel::Has;
+use self::kernel::{GuestSetting, Has};
 
 /// The settings of modelled drives, and of the guests that stage kernel gives them.
 #[derive(Debug)]
@@ -41,14 +41,14 @@ impl Vocabulary for DriveKeys {
         of_drive.chain(Has::KEYS).collect()
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
-        if Has::KEYS.contains(&key) {
-            return Has::read(key, value);
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
+        if let Some((text, setting)) = GuestSetting::read(key, value)? {
+            return Ok(Setting::new(key, text, setting));
         }
         let mut options = Options::default();
         options.set(key, value).map_err(|wrong| wrong.to_string())?;
-        let (_, value) = options.entries().pop().expect("one key was set");
-        Ok(value)
+        let (_, text) = options.entries().pop().expect("one key was set");
+        Ok(Setting::new(key, text, options))
     }
 
     fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
@@ -62,11 +62,17 @@ impl Vocabulary for DriveKeys {
 
 /// Settings as the model takes them: without those of a guest.
 pub fn options(settings: &Settings) -> Options {
-    let mut options = Options::default();
-    for (key, value) in settings.iter().filter(|(key, _)| !Has::KEYS.contains(key)) {
-        options.set(key, value).expect("the vocabulary accepted it");
-    }
-    options
+    let of_drive = settings.iter().filter_map(Setting::typed::<Options>);
+    of_drive.fold(Options::default(), |all, one| all.overlaid_with(one))
+}
+
+/// The settings of a point of a sweep, whose values its file gives as text.
+///
+/// # Errors
+/// A value between those that the file names is not one that its key can have.
+pub fn typed(settings: &[(&'static str, String)]) -> Result<Settings, Refusal> {
+    let typed = settings.iter().map(|(key, value)| DriveKeys.read(key, value));
+    typed.collect::<Result<_, _>>().map_err(Refusal::request)
 }
 
 /// The stage of a study, ready to enter its first arm.
@@ -97,9 +103,9 @@ pub fn hardware(study: &StudyFile, asked: &Asked, confirm: Confirm) -> Result<Ha
 
 /// Refuses arms that differ in what only a guest has.
 fn refuse_guests(study: &StudyFile) -> Result<(), Refusal> {
-    let key =
-        |arm: &Arm| arm.settings.iter().map(|(key, _)| *key).find(|it| Has::KEYS.contains(it));
-    let Some((arm, key)) = study.arms.iter().find_map(|arm| Some((arm, key(arm)?))) else {
+    let settings = study.arms.iter().flat_map(|arm| arm.settings.iter().map(move |one| (arm, one)));
+    let mut of_guests = settings.filter(|(_, setting)| setting.typed::<GuestSetting>().is_some());
+    let Some((arm, Setting { key, .. })) = of_guests.next() else {
         return Ok(());
     };
     let message =

@@ -88,7 +88,7 @@ impl Modelled {
         if self.kernel.is_none() {
             return Ok(());
         }
-        let has = Has::of(std::iter::once(&self.sweep.settings(point)))?;
+        let has = Has::of(std::iter::once(&stage::typed(&self.sweep.settings(point))?))?;
         kernel::check_load(&workload, has.mounted.is_some())
     }
 
@@ -118,7 +118,7 @@ impl Modelled {
     }
 
     fn made(&self, point: &Point) -> Result<(RunRecord, Vec<Drawn>), Refusal> {
-        let settings = self.sweep.settings(point);
+        let settings = stage::typed(&self.sweep.settings(point))?;
         let options = self.spec.options.overlaid_with(&stage::options(&settings));
         let spec = DriveSpec { options, ..self.spec.clone() };
         let (profile, drawn) = self.specimen(point);

@@ -3,7 +3,7 @@
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::{IoEngine, factor};
 
-use super::vocabulary::{Settings, Vocabulary, settings};
+use super::vocabulary::{Setting, Settings, Vocabulary, settings};
 use crate::command::Template;
 
 /// One configuration.
@@ -63,11 +63,11 @@ impl Arm {
         if let Some(drive) = self.drive.as_deref().or(default_drive) {
             declares.extend(drive_declares(drive));
         }
-        for (key, value) in &self.settings {
+        for Setting { key, text, .. } in &self.settings {
             let factor = factor_of(key);
             // The arm's settings replace those that its drive brings along.
             declares.retain(|(known, _)| *known != factor);
-            declares.push((factor, value.clone()));
+            declares.push((factor, text.clone()));
         }
         declares.extend(self.ioengine.map(|engine| ("ioengine".to_owned(), engine.to_string())));
         declares.extend(self.direct.map(|direct| ("direct".to_owned(), direct.to_string())));

@@ -31,8 +31,8 @@ pub(super) fn matrix(
     if cursors.is_empty() || cursors.len() > 2 || (cursors.len() == 2 && cursors[0] == cursors[1]) {
         return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
     }
-    let modelled = base.iter().find(|(key, _)| *key == "drives");
-    let modelled = modelled.and_then(|(_, drives)| drives.parse::<usize>().ok());
+    let modelled = base.iter().find(|setting| setting.key == "drives");
+    let modelled = modelled.and_then(|drives| drives.text.parse::<usize>().ok());
     let real = arms.iter().map(|arm| arm.targets.len()).find(|count| *count > 0);
     let drives = modelled.or(real).unwrap_or(1);
     let other = arms.iter().find(|arm| !arm.targets.is_empty() && arm.targets.len() != drives);

@@ -15,7 +15,7 @@ mod workload;
 pub use arm::Arm;
 pub use quick::quick;
 pub use suite::{Needs, Suite};
-pub use vocabulary::{Settings, Vocabulary};
+pub use vocabulary::{Setting, Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload, Work};
 
 use drivelab_core::Refusal;

@@ -11,9 +11,11 @@ impl Vocabulary for TwoKeys {
         vec!["controller", "write-cache"]
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
         match (key, value) {
-            ("write-cache", "on" | "off") | ("controller", _) => Ok(value.to_owned()),
+            ("write-cache", "on" | "off") | ("controller", _) => {
+                Ok(Setting::new(key, value.to_owned(), value.len()))
+            }
             _ => Err(format!("`{value}` is neither `on` nor `off`")),
         }
     }
@@ -268,7 +270,9 @@ fn findings_name_what_exists_and_have_bounds() {
 #[test]
 fn settings_are_those_of_the_vocabulary() {
     let study = parse(STUDY).unwrap();
-    assert_eq!(study.arms[1].settings, [("controller", "ahci".to_owned())]);
+    let [setting] = &study.arms[1].settings[..] else { panic!("{:?}", study.arms[1]) };
+    assert_eq!((setting.key, setting.text.as_str()), ("controller", "ahci"));
+    assert_eq!((setting.typed::<usize>(), setting.typed::<u8>()), (Some(&4), None));
     refused(&with("controller = \"ahci\"", "contoller = \"ahci\""), &["unknown key `contoller`"]);
     let wrong = with("controller = \"ahci\"", "write-cache = \"maybe\"");
     refused(&wrong, &["`write-cache`", "neither `on` nor `off`"]);

@@ -1,6 +1,10 @@
 //! Words of a study file that the caller knows the meaning of: settings of modelled drives, suites
 //! and formats.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use drivelab_core::config::{ConfigError, Section};
 
 use super::suite::Suite;
@@ -11,11 +15,11 @@ pub trait Vocabulary {
     /// Every key that an arm may set, in the order in which keys are printed.
     fn keys(&self) -> Vec<&'static str>;
 
-    /// The value of a key as it is printed.
+    /// The setting of a key.
     ///
     /// # Errors
     /// The key cannot have that value; the message says what it can have.
-    fn read(&self, key: &'static str, value: &str) -> Result<String, String>;
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String>;
 
     /// The suite called `name`; takes its options out of `section`.
     ///
@@ -27,8 +31,44 @@ pub trait Vocabulary {
     fn formats(&self) -> Vec<&'static str>;
 }
 
-/// Settings that were checked, in the order of [`Vocabulary::keys`].
-pub type Settings = Vec<(&'static str, String)>;
+/// A setting that was checked, with its value in the caller's type: a study knows none of the
+/// drives, and whoever does reads a value once.
+#[derive(Clone)]
+pub struct Setting {
+    /// Its key.
+    pub key: &'static str,
+    /// Its value as it is printed.
+    pub text: String,
+    typed: Arc<dyn Any + Send + Sync>,
+}
+
+impl Setting {
+    /// A setting of this value.
+    pub fn new(key: &'static str, text: String, typed: impl Any + Send + Sync) -> Self {
+        Self { key, text, typed: Arc::new(typed) }
+    }
+
+    /// Its value, if it is of this type.
+    pub fn typed<T: Any>(&self) -> Option<&T> {
+        self.typed.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {:?}", self.key, self.text)
+    }
+}
+
+impl PartialEq for Setting {
+    /// A key has one text for each value.
+    fn eq(&self, other: &Self) -> bool {
+        (self.key, &self.text) == (other.key, &other.text)
+    }
+}
+
+/// Settings in the order of [`Vocabulary::keys`].
+pub type Settings = Vec<Setting>;
 
 /// Takes every setting of a section.
 pub(super) fn settings(
@@ -37,8 +77,7 @@ pub(super) fn settings(
 ) -> Result<Settings, ConfigError> {
     let mut settings = Settings::new();
     for key in vocabulary.keys() {
-        let value = section.take_with(key, |value| vocabulary.read(key, value))?;
-        settings.extend(value.map(|value| (key, value)));
+        settings.extend(section.take_with(key, |value| vocabulary.read(key, value))?);
     }
     Ok(settings)
 }

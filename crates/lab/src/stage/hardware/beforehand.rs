@@ -82,10 +82,11 @@ pub(super) fn refuse_unreverted(
 
 /// A setting of a modelled drive that one arm has and another has not.
 fn difference(arm: &Arm, other: &Arm) -> Option<String> {
-    let has = |arm: &Arm, setting: &(&'static str, String)| arm.settings.contains(setting);
-    let own = arm.settings.iter().find(|setting| !has(other, setting));
-    let key = own.or_else(|| other.settings.iter().find(|setting| !has(arm, setting)));
-    key.map(|(key, _)| (*key).to_owned())
+    let own = arm.settings.iter().find(|setting| !other.settings.contains(setting));
+    let setting =
+        own.or_else(|| other.settings.iter().find(|setting| !arm.settings.contains(setting)));
+    setting
+        .map(|setting| setting.key.to_owned())
         .or_else(|| (arm.drive != other.drive).then(|| "drive".to_owned()))
 }
 

@@ -4,7 +4,7 @@ use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
 use drivelab_guest::mounted::{FileSystem, Mounted};
 use drivelab_guest::processor::Processor;
-use drivelab_study::file::Settings;
+use drivelab_study::file::{Setting, Settings};
 
 use drivelab_core::Refusal;
 
@@ -30,29 +30,17 @@ impl Has {
     /// The keys of study files.
     pub const KEYS: [&'static str; 4] = ["filesystem", "mount-options", "memory", "processor"];
 
-    /// The value of a key as it is printed.
-    pub fn read(key: &str, value: &str) -> Result<String, String> {
-        match key {
-            "filesystem" => FileSystem::read(value).map(|it| it.to_string()),
-            "memory" => memory(value).map(|it| it.to_string()),
-            "processor" => Processor::read(value).map(|it| it.to_string()),
-            _ => mount_options(value),
-        }
-    }
-
-    /// Reads settings, where later ones replace earlier ones.
+    /// The equipment that settings describe, where later ones replace earlier ones.
     pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
         let mut processor = Processor::FREE;
-        for (key, value) in settings.flatten() {
-            let known = "the vocabulary accepted it";
-            match *key {
-                "filesystem" => file_system = Some(FileSystem::read(value).expect(known)),
-                "memory" => bytes = memory(value).expect(known),
-                "mount-options" => options.clone_from(value),
-                "processor" => processor = Processor::read(value).expect(known),
-                _ => {}
+        for setting in settings.flatten().filter_map(Setting::typed::<GuestSetting>) {
+            match setting {
+                GuestSetting::FileSystem(kind) => file_system = Some(*kind),
+                GuestSetting::MountOptions(text) => options.clone_from(text),
+                GuestSetting::Memory(memory) => bytes = *memory,
+                GuestSetting::Processor(cost) => processor = *cost,
             }
         }
         Self::new(file_system, options, bytes, processor)
@@ -89,6 +77,42 @@ impl Has {
     }
 }
 
+/// A setting of a guest in a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GuestSetting {
+    /// The file system that is made on the drive.
+    FileSystem(FileSystem),
+    /// The options with which it is mounted.
+    MountOptions(String),
+    /// The memory of the guest.
+    Memory(Bytes),
+    /// The cost of system calls and copied bytes.
+    Processor(Processor),
+}
+
+impl GuestSetting {
+    /// Reads the value of a key, and returns it also as it is printed; `None` for any other key.
+    ///
+    /// # Errors
+    /// The key cannot have that value.
+    pub fn read(key: &str, value: &str) -> Result<Option<(String, Self)>, String> {
+        let setting = match key {
+            "filesystem" => Self::FileSystem(FileSystem::read(value)?),
+            "mount-options" => Self::MountOptions(mount_options(value)?),
+            "memory" => Self::Memory(memory(value)?),
+            "processor" => Self::Processor(Processor::read(value)?),
+            _ => return Ok(None),
+        };
+        let text = match &setting {
+            Self::FileSystem(kind) => kind.to_string(),
+            Self::MountOptions(options) => options.clone(),
+            Self::Memory(memory) => memory.to_string(),
+            Self::Processor(cost) => cost.to_string(),
+        };
+        Ok(Some((text, setting)))
+    }
+}
+
 /// An amount of memory that a guest can have.
 pub fn memory(text: &str) -> Result<Bytes, String> {
     let memory = Bytes::read(text)?;
@@ -113,20 +137,24 @@ pub fn mount_options(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_study::Vocabulary as _;
+
     use super::*;
+    use crate::stage::{DriveKeys, typed};
 
     #[test]
     fn the_later_setting_counts_and_nonsense_is_refused() {
-        let base: Settings = vec![("filesystem", "ext4".into()), ("memory", "1G".into())];
-        let arm: Settings = vec![("filesystem", "xfs".into()), ("scheduler", "none".into())];
+        let base = typed(&[("filesystem", "ext4".into()), ("memory", "1G".into())]).unwrap();
+        let arm = typed(&[("filesystem", "xfs".into()), ("scheduler", "none".into())]).unwrap();
         let has = Has::of([&base, &arm].into_iter()).unwrap();
         assert_eq!(has.mounted.map(|it| it.file_system), Some(FileSystem::Xfs));
         assert_eq!((has.memory, has.processor), (Bytes::gib(1), Processor::FREE));
-        let busy: Settings = vec![("processor", "modelled".into())];
+        let busy = typed(&[("processor", "modelled".into())]).unwrap();
         assert_eq!(Has::of([&base, &busy].into_iter()).unwrap().processor, Processor::MODELLED);
         let check =
-            |key, value, expected: Result<&str, &str>| match (Has::read(key, value), expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+            |key, value, expected: Result<&str, &str>| match (DriveKeys.read(key, value), expected)
+            {
+                (Ok(found), Ok(expected)) => assert_eq!(found.text, expected),
                 (Err(found), Err(part)) => assert!(found.contains(part), "{found}"),
                 (found, expected) => panic!("{found:?}, not {expected:?}"),
             };
@@ -138,7 +166,7 @@ mod tests {
         check("processor", "2", Err("`modelled`"));
         check("mount-options", "noatime,data=journal", Ok("noatime,data=journal"));
         check("mount-options", "a'; reboot", Err("not a list of mount options"));
-        let alone: Settings = vec![("mount-options", "noatime".into())];
+        let alone = typed(&[("mount-options", "noatime".into())]).unwrap();
         let refused = Has::of([&alone].into_iter()).unwrap_err();
         assert!(refused.to_string().contains("nothing is mounted"), "{refused}");
     }

@@ -324,6 +324,7 @@ mod tests {
 
     use super::*;
     use crate::request::Load;
+    use crate::stage::typed;
 
     fn script(settings: &Settings) -> String {
         let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();
@@ -355,7 +356,7 @@ mod tests {
         let bare = script(&Settings::new());
         assert!(bare.starts_with("echo none > /sys/block/sda/queue/scheduler\n"), "{bare}");
         assert!(bare.ends_with("\nexec drivelab guest run /request.json"), "{bare}");
-        let mounted = script(&vec![("filesystem", "xfs".into())]);
+        let mounted = script(&typed(&[("filesystem", "xfs".into())]).unwrap());
         let lines: Vec<&str> = mounted.lines().collect();
         assert_eq!(lines[1], "mkfs.xfs -q -f -d size=16384m /dev/sda >&2 || exit");
         assert_eq!(lines[2], "mount -t xfs /dev/sda /mnt >&2 || exit");

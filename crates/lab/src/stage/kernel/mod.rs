@@ -30,7 +30,7 @@ use super::program::{self, Commands, Ground};
 use crate::interrupt;
 use crate::request::{self, GuestOptions, Load};
 pub use crash::Rig;
-pub use has::{Has, memory, mount_options};
+pub use has::{GuestSetting, Has, memory, mount_options};
 pub use inside::Inside;
 pub use installed::{cache, find};
 pub use shell::shell;
